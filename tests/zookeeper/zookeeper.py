@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Real ZooKeeper servers for the tests: fetched by themselves, started on free loopback ports, gone afterwards.
+
+As a module::
+
+    with Ensemble("3.9", nodes=3) as zk:
+        client = connect(zk.connect_string)
+        zk.nodes[0].kill()          # SIGKILL
+        zk.nodes[0].start()         # same port, same data
+
+As a program::
+
+    zookeeper.py fetch                      every version the tests use, into .cache/zookeeper/
+    zookeeper.py run 3.9 --nodes 3          prints "ready HOSTS", then obeys lines on stdin
+                                            (kill N, stop N, start N, restart N, quit) until it ends
+    zookeeper.py exec 3.9 -- COMMAND {}     runs COMMAND with the connect string for {} and ends with its status
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import fcntl
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CACHE = Path(os.environ.get("ZKRECIPES_CACHE") or HERE.parent.parent / ".cache") / "zookeeper"
+
+# The last release of each line that is wholly published. A line's name stands for its release.
+VERSIONS = {"3.8": "3.8.6", "3.9": "3.9.5"}
+
+START_DEADLINE = 60.0
+
+
+def release(version: str) -> str:
+    """The release that a line such as "3.9" stands for; a full release stands for itself."""
+    return VERSIONS.get(version, version)
+
+
+def fetch(version: str) -> list[Path]:
+    """The jars of one release, from the cache or from the Maven repository."""
+    full = release(version)
+    home = CACHE / full
+    if not home.is_dir():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with open(CACHE / f"{full}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not home.is_dir():
+                _download(full, home)
+    return sorted(home.glob("*.jar"))
+
+
+def _download(full: str, home: Path) -> None:
+    print(f"fetching ZooKeeper {full}", file=sys.stderr, flush=True)
+    partial = Path(tempfile.mkdtemp(prefix=f"{full}.", dir=CACHE))
+    command = [
+        "mvn", "--batch-mode", "--quiet", "-Dstyle.color=never", "--no-transfer-progress", "--file", str(HERE / "pom.xml"),
+        "dependency:copy-dependencies", f"-Dzookeeper.version={full}", f"-DoutputDirectory={partial}",
+        "-DincludeScope=runtime",
+    ]  # fmt: skip
+    try:
+        for attempt in (1, 2, 3):
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+            if done.returncode == 0 and (partial / f"zookeeper-{full}.jar").is_file():
+                partial.rename(home)  # atomic: a cache directory exists only when it is complete
+                return
+            print(f"attempt {attempt} to fetch ZooKeeper {full} failed", file=sys.stderr, flush=True)
+        raise RuntimeError(f"ZooKeeper {full} could not be fetched; the lines above say why")
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def free_ports(count: int) -> list[int]:
+    """Free loopback ports below the ephemeral range: a client that redials a stopped server on an ephemeral
+    port can connect to itself, and then the server cannot come back."""
+    ports: list[int] = []
+    with contextlib.ExitStack() as stack:
+        for port in random.sample(range(15000, 32000), 2000):
+            probe = stack.enter_context(socket.socket())
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            ports.append(port)
+            if len(ports) == count:
+                return ports
+    raise RuntimeError("no free ports on the loopback interface")
+
+
+def four_letters(port: int, word: str, timeout: float = 2.0) -> str:
+    """The answer to a four-letter word, or "" when nobody answers."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=timeout) as conn:
+            conn.sendall(word.encode())
+            return b"".join(iter(lambda: conn.recv(4096), b"")).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _die_with_parent() -> None:
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Node:
+    """One server process with its own data directory and port; both survive kill, stop and start."""
+
+    def __init__(self, ident: int, port: int, home: Path, jars: list[Path], config: list[str]) -> None:
+        self.ident = ident
+        self.port = port
+        self.home = home
+        self.log = home / "server.log"
+        self._jars = jars
+        self._process: subprocess.Popen[bytes] | None = None
+        (home / "data").mkdir(parents=True)
+        (home / "data" / "myid").write_text(f"{ident}\n")
+        (home / "zoo.cfg").write_text(
+            "\n".join([*config, f"dataDir={home / 'data'}", "clientPortAddress=127.0.0.1", f"clientPort={port}", ""])
+        )
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    def launch(self) -> None:
+        """Starts the process without waiting for it to serve."""
+        if self.pid is not None:
+            return
+        command = [
+            "java", "-Xmx128m", "-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            "-Dzookeeper.extendedTypesEnabled=true",
+            "-Dzookeeper.admin.enableServer=false",
+            "-Dzookeeper.forceSync=no",
+            "-Dzookeeper.preAllocSize=1024",
+            "-Dzookeeper.nio.numSelectorThreads=1",
+            "-Dzookeeper.nio.numWorkerThreads=2",
+            "-Dzookeeper.jmx.log4j.disable=true",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
+            "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+            "-cp", os.pathsep.join(map(str, self._jars)),
+            "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(self.home / "zoo.cfg"),
+        ]  # fmt: skip
+        with open(self.log, "ab") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_die_with_parent
+            )
+
+    def serves(self) -> bool:
+        return "Mode:" in four_letters(self.port, "srvr")
+
+    def wait(self, deadline: float = START_DEADLINE) -> None:
+        """Waits until the server serves clients (in an ensemble: until it has joined the quorum)."""
+        end = time.monotonic() + deadline
+        while not self.serves():
+            if self._process is None or self._process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"ZooKeeper on port {self.port} does not serve:\n{self.tail()}")
+            time.sleep(0.05)
+
+    def start(self) -> None:
+        self.launch()
+        self.wait()
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def tail(self, lines: int = 30) -> str:
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    def _end(self, signum: int) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(signum)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class Ensemble:
+    """One stand-alone server (nodes=1) or a replicated ensemble, in a temporary directory."""
+
+    def __init__(
+        self, version: str = "3.9", nodes: int = 1, *, tick_ms: int = 300, max_session_ms: int = 60_000
+    ) -> None:
+        jars = fetch(version)
+        self.version = release(version)
+        self._home = Path(tempfile.mkdtemp(prefix="zkrecipes-zookeeper-"))
+        config = [
+            f"tickTime={tick_ms}", "initLimit=50", "syncLimit=10", f"maxSessionTimeout={max_session_ms}",
+            "maxClientCnxns=0", "4lw.commands.whitelist=*", "admin.enableServer=false",
+        ]  # fmt: skip
+        ports = free_ports(nodes * 3 if nodes > 1 else 1)
+        if nodes > 1:
+            peers = zip(ports[nodes::2], ports[nodes + 1 :: 2], strict=True)
+            config += [f"server.{i}=127.0.0.1:{a}:{b}" for i, (a, b) in enumerate(peers, start=1)]
+        self.nodes = [
+            Node(i, port, self._home / str(i), jars, config) for i, port in enumerate(ports[:nodes], start=1)
+        ]
+
+    @property
+    def connect_string(self) -> str:
+        return ",".join(node.address for node in self.nodes)
+
+    def start(self) -> Ensemble:
+        for node in self.nodes:
+            node.launch()
+        for node in self.nodes:
+            node.wait()
+        return self
+
+    def close(self) -> None:
+        for node in self.nodes:
+            node.kill()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def __enter__(self) -> Ensemble:
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _obey(ensemble: Ensemble, lines: Iterator[str]) -> None:
+    actions = {"kill": Node.kill, "stop": Node.stop, "start": Node.start, "restart": Node.restart}
+    for line in lines:
+        verb, *args = line.split() or [""]
+        if verb == "quit":
+            return
+        try:
+            node = ensemble.nodes[int(args[0]) - 1 if args else 0]
+            actions[verb](node)
+            print("ok", flush=True)
+        except (KeyError, IndexError, ValueError):
+            print(f"error not understood: {line.strip()}", flush=True)
+        except RuntimeError as error:
+            print("error " + str(error).replace("\n", " | "), flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    fetching = verbs.add_parser("fetch")
+    fetching.add_argument("versions", nargs="*", default=list(VERSIONS))
+    for verb in ("run", "exec"):
+        running = verbs.add_parser(verb)
+        running.add_argument("version")
+        running.add_argument("--nodes", type=int, default=1)
+        running.add_argument("--tick", type=int, default=300, help="tickTime in milliseconds")
+        if verb == "exec":
+            running.add_argument("command", nargs="+")
+    options = parser.parse_args()
+
+    if options.verb == "fetch":
+        for version in options.versions:
+            fetch(version)
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with Ensemble(options.version, options.nodes, tick_ms=options.tick) as ensemble:
+        if options.verb == "run":
+            print(f"ready {ensemble.connect_string}", flush=True)
+            _obey(ensemble, iter(sys.stdin.readline, ""))
+            return 0
+        command = [word.replace("{}", ensemble.connect_string) for word in options.command]
+        return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
