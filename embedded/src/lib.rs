@@ -1,1 +1,30 @@
+//! A ZooKeeper server in your own process, in memory, for development and tests.
+//!
+//! It speaks ZooKeeper's wire protocol, so any client connects to it, and it can be made to misbehave on purpose.
+//! Nothing is stored: when it stops, everything is gone. Do not use it in production.
+//!
+//! ```
+//! use zkrecipes_embedded::{Fault, Server};
+//!
+//! let server = Server::start()?;
+//! println!("connect to {}", server.connect_string());
+//! server.inject(Fault::drop_after("create*").path("/locks/**"));
+//! // … run the code under test …
+//! println!("{} requests, {} of them creates", server.log().len(), server.count("create*", "**"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! - [`Server`]: start, stop, restart, pause, expire sessions, move the clock, read the request log.
+//! - [`Fault`]: what can go wrong, and when.
+//! - [`machine`]: the same server without sockets and clocks, for deterministic simulation.
 
+pub mod faults;
+mod log;
+pub mod machine;
+mod server;
+pub mod wire;
+
+pub use faults::{Fault, FaultId};
+pub use log::{LogEntry, Outcome};
+pub use machine::digest;
+pub use server::{Builder, Server};

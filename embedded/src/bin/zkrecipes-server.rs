@@ -1,0 +1,112 @@
+//! A ZooKeeper server for development and tests, as a program.
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+use zkrecipes_embedded::{Builder, Server};
+
+const HELP: &str = "\
+A ZooKeeper server for development and tests. It keeps everything in memory and forgets it when it stops:
+do not use it in production.
+
+Usage: zkrecipes-server [OPTIONS]
+
+  --port N             port to listen on; 0 takes a free one (default 2181)
+  --host ADDRESS       address to listen on (default 127.0.0.1)
+  --data-limit BYTES   frames of this size or more are refused (default 1048576)
+  --tick MS            unit of time; sessions expire up to one tick late (default 2000)
+  --min-timeout MS     shortest session timeout (default 2 ticks)
+  --max-timeout MS     longest session timeout (default 20 ticks)
+  --emulate VERSION    release to behave like: 3.8, 3.9 or a patch release (default 3.9)
+  --super DIGEST       who may do everything, as user:base64(sha1(user:password))
+  --extended-types     allow nodes with a time to live
+  --reap-every MS      how often containers and nodes with a time to live are looked through (default 60000)
+  --read-only          serve reads only
+  --quiet              no log on standard error
+  --help               this text
+  --version            the version
+
+The first line on standard output is \"listening on ADDRESS:PORT\". SIGTERM and SIGINT end the server.
+";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("zkrecipes-server: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
+    let mut arguments = std::env::args().skip(1);
+    let mut builder = Server::builder().port(2181).log_limit(0);
+    let (mut tick, mut min, mut max) = (2000, None, None);
+    let mut quiet = false;
+    while let Some(argument) = arguments.next() {
+        let (name, inline) = match argument.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (argument, None),
+        };
+        let mut value = || inline.clone().or_else(|| arguments.next()).ok_or(format!("{name} needs a value"));
+        match name.as_str() {
+            "--help" | "-h" => return print(HELP),
+            "--version" => return print(concat!("zkrecipes-server ", env!("CARGO_PKG_VERSION"), "\n")),
+            "--quiet" => quiet = true,
+            "--read-only" => builder = builder.read_only(true),
+            "--extended-types" => builder = builder.extended_types(true),
+            "--port" => builder = builder.port(number(&name, &value()?)?),
+            "--host" => builder = builder.bind(host(&value()?)?),
+            "--data-limit" => builder = builder.data_limit(number(&name, &value()?)?),
+            "--tick" => tick = number(&name, &value()?)?,
+            "--min-timeout" => min = Some(number(&name, &value()?)?),
+            "--max-timeout" => max = Some(number(&name, &value()?)?),
+            "--reap-every" => builder = builder.reap_every(Duration::from_millis(number(&name, &value()?)?)),
+            "--emulate" => builder = builder.emulate(&value()?),
+            "--super" => builder = builder.super_digest(&value()?),
+            _ => return Err(format!("unknown option {name}; see --help")),
+        }
+    }
+    let ms = Duration::from_millis;
+    builder = builder
+        .tick(ms(tick))
+        .min_session_timeout(ms(min.unwrap_or(tick * 2)))
+        .max_session_timeout(ms(max.unwrap_or(tick * 20)));
+    serve(builder, quiet)
+}
+
+fn serve(builder: Builder, quiet: bool) -> Result<(), String> {
+    // Before the server is up, so that no signal is missed.
+    let mut signals =
+        Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot watch for signals: {e}"))?;
+    let builder = if quiet { builder } else { builder.tell(|line| eprintln!("{line}")) };
+    let server = builder.start().map_err(|e| format!("cannot start: {e}"))?;
+    if !quiet {
+        eprintln!("zkrecipes-server keeps everything in memory; it is for development and tests only");
+    }
+    print(&format!("listening on {}\n", server.connect_string()))?;
+    let signal = signals.forever().next();
+    server.shutdown();
+    if !quiet {
+        eprintln!("stopped by {}", if signal == Some(SIGINT) { "SIGINT" } else { "SIGTERM" });
+    }
+    Ok(())
+}
+
+fn print(text: &str) -> Result<(), String> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| format!("cannot print: {e}"))
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{name}: {value:?} is not a number it can take"))
+}
+
+fn host(value: &str) -> Result<IpAddr, String> {
+    let value = if value == "localhost" { "127.0.0.1" } else { value };
+    value.parse().map_err(|_| format!("--host: {value:?} is not an IP address"))
+}

@@ -1,0 +1,80 @@
+//! The handshake: a new session, or back into one.
+
+use super::{ConnId, Kind, Machine, Note, Now};
+use crate::wire::{Reader, Writer};
+use std::time::Duration;
+
+struct Hello {
+    zxid_seen: i64,
+    timeout: i32,
+    session: i64,
+    password: Vec<u8>,
+    /// None: the client is too old to know of read-only servers.
+    read_only: Option<bool>,
+}
+
+fn parse(frame: &[u8]) -> Option<Hello> {
+    let mut r = Reader::new(frame);
+    r.int().ok()?;
+    Some(Hello {
+        zxid_seen: r.long().ok()?,
+        timeout: r.int().ok()?,
+        session: r.long().ok()?,
+        password: r.buffer().ok()?.unwrap_or_default().to_vec(),
+        read_only: if r.is_empty() { None } else { Some(r.bool().ok()?) },
+    })
+}
+
+impl Machine {
+    pub(super) fn handshake(&mut self, conn: ConnId, frame: &[u8], now: Now) {
+        let Some(hello) = parse(frame) else { return self.close(conn) };
+        if self.config.read_only && hello.read_only != Some(true) {
+            return self.close(conn);
+        }
+        if hello.zxid_seen > self.zxid {
+            // The client has seen a future that this server has not: it must go elsewhere.
+            return self.close(conn);
+        }
+        let asked = Duration::from_millis(u64::try_from(hello.timeout).unwrap_or(0));
+        let timeout = asked.max(self.config.min_session_timeout).min(self.config.max_session_timeout);
+        if hello.session == 0 {
+            let session = self.sessions.create(now.mono, timeout);
+            self.next_zxid();
+            self.out.push(super::Output::Note(Note::SessionOpened { session, conn, timeout }));
+            self.attach(conn, session, timeout, &hello);
+            return;
+        }
+        // The old connection goes even if the password turns out wrong.
+        if let Some(old) = self.by_session.get(&hello.session).copied() {
+            self.close(old);
+        }
+        let session = hello.session;
+        let known = hello.password == self.sessions.password(session);
+        if known && self.sessions.touch(session, now.mono, timeout) {
+            self.out.push(super::Output::Note(Note::SessionResumed { session, conn }));
+            self.attach(conn, session, timeout, &hello);
+        } else {
+            self.out.push(super::Output::Note(Note::SessionRefused { session, conn }));
+            self.greet(conn, 0, Duration::ZERO, [0; 16], &hello);
+            self.close(conn);
+        }
+    }
+
+    fn attach(&mut self, conn: ConnId, session: i64, timeout: Duration, hello: &Hello) {
+        let Some(c) = self.conns.get_mut(&conn) else { return };
+        c.session = Some(session);
+        c.timeout = timeout;
+        self.by_session.insert(session, conn);
+        let password = self.sessions.password(session);
+        self.greet(conn, session, timeout, password, hello);
+    }
+
+    fn greet(&mut self, conn: ConnId, session: i64, timeout: Duration, password: [u8; 16], hello: &Hello) {
+        let mut w = Writer::frame();
+        w.int(0).int(timeout.as_millis() as i32).long(session).buffer(Some(&password));
+        if hello.read_only.is_some() {
+            w.bool(self.config.read_only);
+        }
+        self.send(conn, Kind::Handshake, w.finish());
+    }
+}

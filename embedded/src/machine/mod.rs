@@ -1,0 +1,373 @@
+//! The server without sockets and without a clock: requests and the time go in, replies and events come out.
+//!
+//! A shell (the TCP server, or a simulation under virtual time) tells a [`Machine`] of connections with
+//! [`Machine::open`], hands it frames with [`Machine::frame`], lets time pass with [`Machine::tick`], and carries out
+//! what [`Machine::take_output`] returns. The same inputs always give the same outputs.
+//!
+//! ```
+//! use zkrecipes_embedded::machine::{Config, Machine, Now, Output};
+//!
+//! let mut machine = Machine::new(Config::default());
+//! machine.open(1, "127.0.0.1:50000".parse().unwrap());
+//! // protocol 0, no zxid seen, timeout 4000, no session yet, no password
+//! let mut connect = vec![0; 16];
+//! connect[12..16].copy_from_slice(&4000i32.to_be_bytes());
+//! connect.extend_from_slice(&[0; 12]);
+//! machine.frame(1, &connect, Now::default());
+//! let out = machine.take_output();
+//! assert!(out.iter().any(|o| matches!(o, Output::Send { conn: 1, .. })));
+//! assert_eq!(machine.sessions().len(), 1);
+//! ```
+
+mod acl;
+mod connect;
+mod multi;
+mod profile;
+mod read;
+mod reap;
+mod request;
+mod sessions;
+mod tree;
+mod watch;
+mod words;
+mod write;
+
+pub use acl::{Identity, digest};
+pub use profile::Profile;
+pub use words::is_word;
+
+use crate::wire::{Acl, Writer, XID_EVENT};
+use sessions::Sessions;
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tree::Tree;
+use watch::{Event, Watches};
+
+/// Time since the machine was made, by a clock that only goes forward.
+pub type Time = Duration;
+
+/// What the shell calls a connection. Never reused.
+pub type ConnId = u64;
+
+/// The two clocks a server reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Now {
+    pub mono: Time,
+    /// Milliseconds since 1970, for `ctime` and `mtime`.
+    pub wall: i64,
+}
+
+/// How a machine behaves.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub tick: Duration,
+    pub min_session_timeout: Duration,
+    pub max_session_timeout: Duration,
+    /// How often containers and nodes with a time to live are looked through.
+    pub reap_every: Duration,
+    /// Whether nodes may have a time to live, which real servers allow only on request.
+    pub extended_types: bool,
+    /// `user:base64(sha1("user:password"))` of the one who may do everything.
+    pub super_digest: Option<String>,
+    pub read_only: bool,
+    pub profile: Profile,
+    /// The first session id. Its high byte is the server's number and must not be 0xff.
+    pub first_session_id: i64,
+    /// What session passwords are derived from.
+    pub secret: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            tick: Duration::from_millis(500),
+            min_session_timeout: Duration::from_secs(1),
+            max_session_timeout: Duration::from_secs(60),
+            reap_every: Duration::from_secs(60),
+            extended_types: false,
+            super_digest: None,
+            read_only: false,
+            profile: Profile::default(),
+            first_session_id: 0x0100_0000_0000_0000,
+            secret: 0xB3AA_5E11,
+        }
+    }
+}
+
+/// What sort of frame goes out, for those who drop, delay or log it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Answer to the handshake.
+    Handshake,
+    Reply,
+    Event,
+    /// Answer to a four letter word: bytes, not a frame.
+    Word,
+}
+
+/// What the shell is to do, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    Send {
+        conn: ConnId,
+        kind: Kind,
+        frame: Vec<u8>,
+    },
+    /// Close once everything before has been sent.
+    Close {
+        conn: ConnId,
+    },
+    Note(Note),
+}
+
+/// What happened to sessions, for a readable log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    SessionOpened { session: i64, conn: ConnId, timeout: Duration },
+    SessionResumed { session: i64, conn: ConnId },
+    SessionRefused { session: i64, conn: ConnId },
+    SessionClosed { session: i64 },
+    SessionExpired { session: i64 },
+}
+
+#[derive(Debug)]
+struct Conn {
+    peer: SocketAddr,
+    session: Option<i64>,
+    timeout: Duration,
+    ids: Arc<[Identity]>,
+    closing: bool,
+    received: u64,
+    sent: u64,
+}
+
+/// A ZooKeeper server's state and rules. See the [module](self).
+#[derive(Debug)]
+pub struct Machine {
+    config: Config,
+    tree: Tree,
+    sessions: Sessions,
+    watches: Watches,
+    conns: BTreeMap<ConnId, Conn>,
+    by_session: HashMap<i64, ConnId>,
+    zxid: i64,
+    /// Create counts that ran past the end of the range within the requests in flight. See [`Machine::settle`].
+    wrapped: HashMap<String, i32>,
+    next_reap: Time,
+    received: u64,
+    sent: u64,
+    out: Vec<Output>,
+}
+
+impl Machine {
+    pub fn new(config: Config) -> Self {
+        Machine {
+            tree: Tree::new(acl::world(acl::ALL), acl::world(acl::READ)),
+            sessions: Sessions::new(config.tick, config.first_session_id, config.secret),
+            watches: Watches::default(),
+            conns: BTreeMap::new(),
+            by_session: HashMap::new(),
+            zxid: 0,
+            wrapped: HashMap::new(),
+            next_reap: config.reap_every,
+            received: 0,
+            sent: 0,
+            out: Vec::new(),
+            config,
+        }
+    }
+
+    /// A client has connected.
+    pub fn open(&mut self, conn: ConnId, peer: SocketAddr) {
+        let ids = [Identity::new("ip", peer.ip().to_string())].into();
+        let fresh =
+            Conn { peer, session: None, timeout: Duration::ZERO, ids, closing: false, received: 0, sent: 0 };
+        self.conns.insert(conn, fresh);
+    }
+
+    /// A connection is gone. Its watches go, its session stays.
+    pub fn closed(&mut self, conn: ConnId) {
+        self.detach(conn);
+        self.conns.remove(&conn);
+    }
+
+    /// A frame, without its length, has arrived.
+    pub fn frame(&mut self, conn: ConnId, frame: &[u8], now: Now) {
+        let Some(c) = self.conns.get_mut(&conn).filter(|c| !c.closing) else { return };
+        c.received += 1;
+        self.received += 1;
+        match c.session {
+            None => self.handshake(conn, frame, now),
+            Some(session) => self.request(conn, session, frame, now),
+        }
+    }
+
+    /// Everything that arrived together has been handled: a real server has nothing in flight any more.
+    ///
+    /// Only the end of the sequence range knows the difference: there, creates in flight together count on past
+    /// 2147483647, but what is stored stops at it.
+    pub fn settle(&mut self) {
+        if !self.wrapped.is_empty() {
+            self.wrapped.clear();
+        }
+    }
+
+    /// Lets time pass: sessions end, containers and overdue nodes go.
+    pub fn tick(&mut self, now: Now) {
+        while let Some(session) = self.sessions.due(now.mono) {
+            self.end_session(session, Note::SessionExpired { session });
+        }
+        if now.mono >= self.next_reap {
+            self.next_reap = now.mono + self.config.reap_every;
+            self.reap(now);
+        }
+    }
+
+    /// When [`Machine::tick`] has something to do at the earliest.
+    pub fn next_deadline(&self) -> Option<Time> {
+        let reap = self.tree.has_reapable().then_some(self.next_reap);
+        [self.sessions.next_deadline(), reap].into_iter().flatten().min()
+    }
+
+    /// What is to be sent and closed since the last call.
+    pub fn take_output(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Like [`Machine::take_output`], keeping the buffer's memory in use.
+    pub fn drain_output_into(&mut self, into: &mut Vec<Output>) {
+        into.append(&mut self.out);
+    }
+
+    /// The server stopped and started again: connections are gone, sessions have their whole timeout again.
+    pub fn restart(&mut self, now: Now) {
+        for conn in self.conns.keys().copied().collect::<Vec<_>>() {
+            self.closed(conn);
+        }
+        self.sessions.restart(now.mono);
+    }
+
+    /// Forgets everything, as a server whose disk was lost.
+    pub fn lose_state(&mut self) {
+        let mut config = self.config.clone();
+        // Ids of the past must not come back.
+        config.first_session_id = self.sessions.ids().last().map_or(config.first_session_id, |id| id + 1);
+        *self = Machine::new(config);
+    }
+
+    /// Ends a session as if its time had come. False if there is none.
+    pub fn expire(&mut self, session: i64) -> bool {
+        self.sessions.contains(session) && self.end_session(session, Note::SessionExpired { session })
+    }
+
+    /// Sets the number of creates a parent has seen, and with it its next sequence suffix. False without the node.
+    pub fn set_next_sequence(&mut self, path: &str, next: i32) -> bool {
+        self.wrapped.remove(path);
+        self.tree.get_mut(path).map(|node| node.creates = next).is_some()
+    }
+
+    pub fn set_read_only(&mut self, read_only: bool) {
+        self.config.read_only = read_only;
+    }
+
+    /// The session of a connection, once it has one.
+    pub fn session_of(&self, conn: ConnId) -> Option<i64> {
+        self.conns.get(&conn)?.session
+    }
+
+    /// Ids of all sessions, sorted.
+    pub fn sessions(&self) -> Vec<i64> {
+        self.sessions.ids()
+    }
+
+    pub fn watch_count(&self) -> usize {
+        self.watches.len()
+    }
+
+    /// Nodes, system nodes included.
+    pub fn node_count(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// Every path outside `/zookeeper`, sorted.
+    pub fn paths(&self) -> Vec<String> {
+        self.tree.user_paths()
+    }
+
+    /// The last transaction.
+    pub fn zxid(&self) -> i64 {
+        self.zxid
+    }
+
+    fn next_zxid(&mut self) -> i64 {
+        self.zxid += 1;
+        self.zxid
+    }
+
+    fn send(&mut self, conn: ConnId, kind: Kind, frame: Vec<u8>) {
+        if let Some(c) = self.conns.get_mut(&conn).filter(|c| !c.closing) {
+            c.sent += 1;
+            self.sent += 1;
+            self.out.push(Output::Send { conn, kind, frame });
+        }
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        if let Some(c) = self.conns.get_mut(&conn).filter(|c| !c.closing) {
+            c.closing = true;
+            self.out.push(Output::Close { conn });
+            self.detach(conn);
+        }
+    }
+
+    /// A connection no longer speaks for its session, and its watches are gone.
+    fn detach(&mut self, conn: ConnId) {
+        self.watches.forget(conn);
+        if let Some(session) = self.conns.get(&conn).and_then(|c| c.session)
+            && self.by_session.get(&session) == Some(&conn)
+        {
+            self.by_session.remove(&session);
+        }
+    }
+
+    /// Ends a session from the server's side: its connection goes silently, then its nodes under one zxid.
+    fn end_session(&mut self, session: i64, note: Note) -> bool {
+        if !self.sessions.end(session) {
+            return false;
+        }
+        if let Some(conn) = self.by_session.get(&session).copied() {
+            self.close(conn);
+        }
+        let zxid = self.next_zxid();
+        self.delete_ephemerals(session, zxid);
+        self.out.push(Output::Note(note));
+        true
+    }
+
+    /// Sends an event to those who watch for it and may read the node.
+    fn fire(&mut self, path: &str, event: Event, zxid: i64, acl: Option<&[Acl]>) {
+        let watchers = match event {
+            Event::ChildrenChanged => self.watches.on_children(path),
+            Event::Created | Event::Deleted | Event::DataChanged => self.watches.on_node(path, event),
+        };
+        let zxid = if self.config.profile.events_carry_zxid { zxid } else { -1 };
+        for conn in watchers {
+            let readable = self
+                .conns
+                .get(&conn)
+                .is_some_and(|c| acl.is_none_or(|acl| acl::allowed(acl, acl::READ, &c.ids)));
+            if readable {
+                self.notify(conn, path, event, zxid);
+            }
+        }
+    }
+
+    fn notify(&mut self, conn: ConnId, path: &str, event: Event, zxid: i64) {
+        const SYNC_CONNECTED: i32 = 3;
+        let mut w = Writer::reply(XID_EVENT, zxid, 0);
+        w.int(event as i32).int(SYNC_CONNECTED).string(path);
+        self.send(conn, Kind::Event, w.finish());
+    }
+}

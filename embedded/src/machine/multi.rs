@@ -1,0 +1,94 @@
+//! Several writes that happen all or not at all, and several reads in one request.
+
+use super::request::Caller;
+use super::write::Done;
+use super::{Machine, Now};
+use crate::wire::{Code, Op, SubRead, SubWrite, Writer};
+
+const ERROR: i32 = -1;
+
+impl Machine {
+    /// One zxid for all; the reply's header is a success even if the multi failed.
+    pub(super) fn multi(&mut self, caller: &Caller, ops: Vec<SubWrite>, now: Now) {
+        let mut txn = self.begin(caller, now);
+        let mut done = Vec::with_capacity(ops.len());
+        let mut failed = None;
+        for (at, op) in ops.iter().enumerate() {
+            match self.write(&mut txn, op) {
+                Ok(result) => done.push(result),
+                Err(code) => {
+                    failed = Some((at, code));
+                    break;
+                }
+            }
+        }
+        let mut w = self.begin_reply(caller);
+        if let Some((at, code)) = failed {
+            self.roll_back(txn);
+            for i in 0..ops.len() {
+                let err = match i.cmp(&at) {
+                    std::cmp::Ordering::Less => 0,
+                    std::cmp::Ordering::Equal => code as i32,
+                    std::cmp::Ordering::Greater => Code::RuntimeInconsistency as i32,
+                };
+                error_result(&mut w, err);
+            }
+        } else {
+            self.commit(txn);
+            for result in done {
+                self.write_result(&mut w, result);
+            }
+        }
+        trailer(&mut w);
+        self.end_reply(caller, w);
+    }
+
+    fn write_result(&self, w: &mut Writer, done: Done) {
+        match done {
+            Done::Created { op: Op::CREATE, path, .. } => _ = header(w, Op::CREATE).string(&path),
+            Done::Created { path, stat, .. } => {
+                if self.config.profile.multi_answers_create2 {
+                    header(w, Op::CREATE2).string(&path).stat(&stat);
+                } else {
+                    header(w, Op::CREATE).string(&path);
+                }
+            }
+            Done::Deleted => _ = header(w, Op::DELETE),
+            Done::DataSet(stat) => _ = header(w, Op::SET_DATA).stat(&stat),
+            Done::Checked => _ = header(w, Op::CHECK),
+        }
+    }
+
+    /// Each read succeeds or fails by itself.
+    pub(super) fn multi_read(&mut self, caller: &Caller, ops: Vec<SubRead>) {
+        let mut w = self.begin_reply(caller);
+        for op in ops {
+            match op {
+                SubRead::GetData { path, watch } => match self.data_of(caller, &path, watch) {
+                    Err(code) => error_result(&mut w, code as i32),
+                    Ok(node) => {
+                        _ = header(&mut w, Op::GET_DATA).buffer(node.data.as_deref()).stat(&node.stat())
+                    }
+                },
+                SubRead::GetChildren { path, watch } => match self.children_of(caller, &path, watch) {
+                    Err(code) => error_result(&mut w, code as i32),
+                    Ok(node) => super::read::names(header(&mut w, Op::GET_CHILDREN), &node.children),
+                },
+            }
+        }
+        trailer(&mut w);
+        self.end_reply(caller, w);
+    }
+}
+
+fn header(w: &mut Writer, op: Op) -> &mut Writer {
+    w.int(op.0).bool(false).int(0)
+}
+
+fn error_result(w: &mut Writer, err: i32) {
+    w.int(ERROR).bool(false).int(err).int(err);
+}
+
+fn trailer(w: &mut Writer) {
+    w.int(ERROR).bool(true).int(-1);
+}

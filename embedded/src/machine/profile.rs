@@ -1,0 +1,46 @@
+//! What differs between the releases a machine can pass for.
+
+/// A release of ZooKeeper, as far as clients can tell it apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    pub(super) version: (u32, u32, u32),
+    /// Events carry the zxid of their transaction, from 3.9.0.
+    pub(super) events_carry_zxid: bool,
+    /// `exists` needs READ, from 3.8.4 and 3.9.2.
+    pub(super) exists_needs_read: bool,
+    /// A create2 inside a multi answers as create2, with a stat, from 3.8.2 and 3.9.0.
+    pub(super) multi_answers_create2: bool,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Profile::of((3, 9, 3))
+    }
+}
+
+impl Profile {
+    /// `"3.9"`, `"3.8"`, or a patch release such as `"3.8.4"`.
+    ///
+    /// Without a patch number, 3.9 means 3.9.3; 3.8 means 3.8.0, which is what distributions ship and where the
+    /// differences are greatest.
+    pub fn parse(version: &str) -> Option<Profile> {
+        let mut parts = version.trim().split('.').map(str::parse::<u32>);
+        let (major, minor) = (parts.next()?.ok()?, parts.next()?.ok()?);
+        let patch = match (parts.next(), minor) {
+            (Some(patch), _) => patch.ok()?,
+            (None, 8) => 0,
+            (None, _) => 3,
+        };
+        let known = major == 3 && matches!(minor, 8 | 9) && parts.next().is_none();
+        known.then(|| Profile::of((major, minor, patch)))
+    }
+
+    fn of(version: (u32, u32, u32)) -> Profile {
+        Profile {
+            version,
+            events_carry_zxid: version >= (3, 9, 0),
+            exists_needs_read: version >= (3, 9, 2) || ((3, 8, 4)..(3, 9, 0)).contains(&version),
+            multi_answers_create2: version >= (3, 8, 2),
+        }
+    }
+}

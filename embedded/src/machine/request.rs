@@ -1,0 +1,118 @@
+//! From a frame to its reply.
+
+use super::{ConnId, Identity, Kind, Machine, Note, Now, acl};
+use crate::wire::{Code, Op, Reader, Request, Writer, XID_PING, parse_request};
+use std::sync::Arc;
+
+/// Who asks, and with which number.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    pub conn: ConnId,
+    pub session: i64,
+    pub xid: i32,
+    /// The identities at the time of asking.
+    pub ids: Arc<[Identity]>,
+}
+
+/// Writes the body that follows a reply header.
+pub(super) type Body = Writer;
+
+impl Machine {
+    pub(super) fn request(&mut self, conn: ConnId, session: i64, frame: &[u8], now: Now) {
+        let mut header = Reader::new(frame);
+        let (Ok(xid), Ok(op)) = (header.int(), header.int()) else { return self.close(conn) };
+        let (op, body) = (Op(op), &frame[8..]);
+        let Some(c) = self.conns.get(&conn) else { return };
+        let caller = Caller { conn, session, xid, ids: c.ids.clone() };
+        let timeout = c.timeout;
+        self.sessions.touch(session, now.mono, timeout);
+
+        let Ok(request) = parse_request(op, body) else {
+            self.reply_error(conn, xid, Code::MarshallingError);
+            return self.close(conn);
+        };
+        if self.config.read_only && is_write(&request) {
+            return self.reply_error(conn, xid, Code::NotReadOnly);
+        }
+        match request {
+            Request::Ping => self.send(conn, Kind::Reply, Writer::reply(XID_PING, self.zxid, 0).finish()),
+            Request::Write(write) => self.write_request(&caller, write, now),
+            Request::SetAcl { path, acl, version } => self.set_acl(&caller, &path, &acl, version),
+            Request::Multi(ops) => self.multi(&caller, ops, now),
+            Request::Auth { scheme, auth } => self.auth(&caller, &scheme, auth),
+            Request::Sasl => {
+                // As a server without SASL: it answers, and nothing has changed.
+                let mut w = Writer::reply(xid, 0, 0);
+                w.buffer(None);
+                self.send(conn, Kind::Reply, w.finish());
+            }
+            Request::Reconfig => {
+                self.next_zxid();
+                self.reply_error(conn, xid, Code::ReconfigDisabled);
+            }
+            Request::Close => self.close_session(&caller),
+            Request::Unknown => {
+                self.send(conn, Kind::Reply, Writer::reply(xid, -1, Code::Unimplemented as i32).finish());
+                self.close(conn);
+            }
+            read => self.read_request(&caller, read),
+        }
+    }
+
+    fn auth(&mut self, caller: &Caller, scheme: &str, auth: &[u8]) {
+        let Some(c) = self.conns.get_mut(&caller.conn) else { return };
+        let proved = match scheme {
+            "digest" => Some(Identity::new("digest", acl::digest_bytes(auth))),
+            "ip" => Some(Identity::new("ip", c.peer.ip().to_string())),
+            _ => None,
+        };
+        let Some(identity) = proved else {
+            let refusal = Writer::reply(caller.xid, 0, Code::AuthFailed as i32);
+            self.send(caller.conn, Kind::Reply, refusal.finish());
+            return self.close(caller.conn);
+        };
+        let mut ids = c.ids.to_vec();
+        let is_super = self.config.super_digest.as_ref() == Some(&identity.id) && scheme == "digest";
+        for id in is_super.then(|| Identity::new("super", "")).into_iter().chain([identity]) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        c.ids = ids.into();
+        self.send(caller.conn, Kind::Reply, Writer::reply(caller.xid, 0, 0).finish());
+    }
+
+    fn close_session(&mut self, caller: &Caller) {
+        let session = caller.session;
+        let zxid = self.next_zxid();
+        self.sessions.end(session);
+        // Its own events still reach it, then the reply, then nothing.
+        self.delete_ephemerals(session, zxid);
+        self.send(caller.conn, Kind::Reply, Writer::reply(caller.xid, zxid, 0).finish());
+        self.close(caller.conn);
+        self.out.push(super::Output::Note(Note::SessionClosed { session }));
+    }
+
+    pub(super) fn reply_error(&mut self, conn: ConnId, xid: i32, code: Code) {
+        self.send(conn, Kind::Reply, Writer::reply(xid, self.zxid, code as i32).finish());
+    }
+
+    pub(super) fn begin_reply(&self, caller: &Caller) -> Body {
+        Writer::reply(caller.xid, self.zxid, 0)
+    }
+
+    pub(super) fn end_reply(&mut self, caller: &Caller, body: Body) {
+        self.send(caller.conn, Kind::Reply, body.finish());
+    }
+}
+
+fn is_write(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Write(_)
+            | Request::SetAcl { .. }
+            | Request::Multi(_)
+            | Request::Sync { .. }
+            | Request::Reconfig
+    )
+}

@@ -1,0 +1,198 @@
+//! Watches: who wants to hear of which path. They belong to connections, not to sessions.
+
+use super::ConnId;
+use std::collections::{BTreeMap, HashMap};
+
+/// How a watch was set: bits, since one connection may hold several on one path.
+pub const STANDARD: u8 = 1;
+pub const PERSISTENT: u8 = 2;
+pub const RECURSIVE: u8 = 4;
+const EVERY: u8 = STANDARD | PERSISTENT | RECURSIVE;
+
+/// What happened to a node, numbered as on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Event {
+    Created = 1,
+    Deleted = 2,
+    DataChanged = 3,
+    ChildrenChanged = 4,
+}
+
+/// One of the server's two tables: data watches (with exists and recursive ones) or child watches.
+#[derive(Debug, Default)]
+struct Table {
+    // Ordered by connection, so that one seed gives one order of events.
+    by_path: HashMap<String, BTreeMap<ConnId, u8>>,
+    by_conn: HashMap<ConnId, HashMap<String, u8>>,
+    recursive: usize,
+}
+
+impl Table {
+    fn add(&mut self, path: &str, conn: ConnId, mode: u8) {
+        let held = self.by_path.entry(path.to_owned()).or_default().entry(conn).or_default();
+        if mode == RECURSIVE && *held & RECURSIVE == 0 {
+            self.recursive += 1;
+        }
+        *held |= mode;
+        *self.by_conn.entry(conn).or_default().entry(path.to_owned()).or_default() |= mode;
+    }
+
+    /// Takes modes away; says whether any was there.
+    fn remove(&mut self, path: &str, conn: ConnId, modes: u8) -> bool {
+        let Some(conns) = self.by_path.get_mut(path) else { return false };
+        let Some(held) = conns.get_mut(&conn) else { return false };
+        let before = *held;
+        *held &= !modes;
+        let after = *held;
+        if after == 0 {
+            conns.remove(&conn);
+            if conns.is_empty() {
+                self.by_path.remove(path);
+            }
+        }
+        if let Some(paths) = self.by_conn.get_mut(&conn) {
+            if after == 0 {
+                paths.remove(path);
+            } else {
+                paths.insert(path.to_owned(), after);
+            }
+            if paths.is_empty() {
+                self.by_conn.remove(&conn);
+            }
+        }
+        if before & !after & RECURSIVE != 0 {
+            self.recursive -= 1;
+        }
+        before != after
+    }
+
+    fn forget(&mut self, conn: ConnId) {
+        for path in self.by_conn.get(&conn).map(|p| p.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
+        {
+            self.remove(&path, conn, EVERY);
+        }
+    }
+
+    fn holds(&self, path: &str, conn: ConnId, modes: u8) -> bool {
+        self.by_path.get(path).and_then(|c| c.get(&conn)).is_some_and(|held| held & modes != 0)
+    }
+
+    /// The connections an event on a path goes to; one-time watches are used up.
+    fn trigger(&mut self, path: &str) -> Vec<ConnId> {
+        let mut hit: Vec<ConnId> = match self.by_path.get(path) {
+            None => Vec::new(),
+            Some(conns) => conns.keys().copied().collect(),
+        };
+        for conn in &hit {
+            self.remove(path, *conn, STANDARD);
+        }
+        if self.recursive > 0 {
+            let mut at = path;
+            while at != "/" {
+                at = super::tree::parent_of(at);
+                let above = self.by_path.get(at).into_iter().flatten();
+                hit.extend(above.filter(|(_, modes)| **modes & RECURSIVE != 0).map(|(conn, _)| *conn));
+            }
+            hit.sort_unstable();
+            hit.dedup();
+        }
+        hit
+    }
+
+    fn len(&self) -> usize {
+        self.by_path.values().map(BTreeMap::len).sum()
+    }
+}
+
+/// All watches of a server.
+#[derive(Debug, Default)]
+pub struct Watches {
+    data: Table,
+    child: Table,
+}
+
+impl Watches {
+    /// From `exists` and `getData`.
+    pub fn add_data(&mut self, path: &str, conn: ConnId) {
+        self.data.add(path, conn, STANDARD);
+    }
+
+    /// From `getChildren`.
+    pub fn add_child(&mut self, path: &str, conn: ConnId) {
+        self.child.add(path, conn, STANDARD);
+    }
+
+    /// From `addWatch`: hears of data and children.
+    pub fn add_persistent(&mut self, path: &str, conn: ConnId) {
+        self.data.add(path, conn, PERSISTENT);
+        self.child.add(path, conn, PERSISTENT);
+    }
+
+    /// From `addWatch`: hears of the node and all below, but never of changed children.
+    pub fn add_recursive(&mut self, path: &str, conn: ConnId) {
+        self.data.add(path, conn, RECURSIVE);
+    }
+
+    /// Who hears of a change of the node itself. Nobody hears of one deletion twice.
+    pub fn on_node(&mut self, path: &str, event: Event) -> Vec<ConnId> {
+        let mut hit = self.data.trigger(path);
+        if event == Event::Deleted {
+            hit.extend(self.child.trigger(path));
+            let mut seen = std::collections::HashSet::new();
+            hit.retain(|conn| seen.insert(*conn));
+        }
+        hit
+    }
+
+    /// Who hears that the children of a node changed.
+    pub fn on_children(&mut self, path: &str) -> Vec<ConnId> {
+        self.child.trigger(path)
+    }
+
+    /// The connection is gone, and its watches with it.
+    pub fn forget(&mut self, conn: ConnId) {
+        self.data.forget(conn);
+        self.child.forget(conn);
+    }
+
+    /// Removes what `removeWatches` names (1 children, 2 data, 3 any, 4 persistent, 5 recursive).
+    pub fn remove(&mut self, path: &str, conn: ConnId, kind: i32) -> bool {
+        match kind {
+            1 => self.child.remove(path, conn, STANDARD),
+            2 => self.data.remove(path, conn, STANDARD),
+            3 => self.child.remove(path, conn, EVERY) | self.data.remove(path, conn, EVERY),
+            4 => self.child.remove(path, conn, PERSISTENT) | self.data.remove(path, conn, PERSISTENT),
+            5 => self.data.remove(path, conn, RECURSIVE),
+            _ => false,
+        }
+    }
+
+    /// Whether a watch of that kind is there, for `checkWatches`.
+    pub fn contains(&self, path: &str, conn: ConnId, kind: i32) -> bool {
+        match kind {
+            1 => self.child.holds(path, conn, STANDARD),
+            2 => self.data.holds(path, conn, STANDARD),
+            3 => self.child.holds(path, conn, EVERY) || self.data.holds(path, conn, EVERY),
+            4 => self.data.holds(path, conn, PERSISTENT),
+            5 => self.data.holds(path, conn, RECURSIVE),
+            _ => false,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.data.len() + self.child.len()
+    }
+
+    /// Connections that watch and paths that are watched, for `wchs`.
+    pub fn spread(&self) -> (usize, usize) {
+        let mut conns: Vec<ConnId> =
+            self.data.by_conn.keys().chain(self.child.by_conn.keys()).copied().collect();
+        conns.sort_unstable();
+        conns.dedup();
+        let mut paths: Vec<&String> = self.data.by_path.keys().chain(self.child.by_path.keys()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        (conns.len(), paths.len())
+    }
+}

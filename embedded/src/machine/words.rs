@@ -1,0 +1,127 @@
+//! The four letter words operators type into a plain connection.
+
+use super::{ConnId, Kind, Machine};
+use std::fmt::Write as _;
+
+const WORDS: [&[u8; 4]; 8] = [b"ruok", b"srvr", b"stat", b"mntr", b"cons", b"dump", b"wchs", b"isro"];
+
+/// Whether the first four bytes of a connection are a word, not the length of a frame.
+pub fn is_word(bytes: [u8; 4]) -> bool {
+    WORDS.contains(&&bytes)
+}
+
+impl Machine {
+    /// Answers a word and closes.
+    pub fn word(&mut self, conn: ConnId, word: [u8; 4]) {
+        let answer = match &word {
+            b"ruok" => "imok".to_owned(),
+            b"isro" => if self.config.read_only { "ro" } else { "rw" }.to_owned(),
+            b"srvr" => self.srvr(false),
+            b"stat" => self.srvr(true),
+            b"mntr" => self.mntr(),
+            b"cons" => self.clients() + "\n",
+            b"dump" => self.dump(),
+            b"wchs" => {
+                let (conns, paths) = self.watches.spread();
+                format!("{conns} connections watching {paths} paths\nTotal watches:{}\n", self.watches.len())
+            }
+            _ => String::new(),
+        };
+        self.send(conn, Kind::Word, answer.into_bytes());
+        self.close(conn);
+    }
+
+    fn version(&self) -> String {
+        let (major, minor, patch) = self.config.profile.version;
+        format!("{major}.{minor}.{patch}-zkrecipes-embedded, for development and tests")
+    }
+
+    fn mode(&self) -> &'static str {
+        if self.config.read_only { "read-only" } else { "standalone" }
+    }
+
+    fn clients(&self) -> String {
+        let mut s = String::new();
+        for c in self.conns.values() {
+            let _ = writeln!(
+                s,
+                " /{}[{}](queued=0,recved={},sent={},sid=0x{:x},to={})",
+                c.peer,
+                u8::from(c.session.is_some()),
+                c.received,
+                c.sent,
+                c.session.unwrap_or(0),
+                c.timeout.as_millis()
+            );
+        }
+        s
+    }
+
+    fn srvr(&self, with_clients: bool) -> String {
+        let mut s = format!("Zookeeper version: {}\n", self.version());
+        if self.config.read_only {
+            s += "READ-ONLY mode; serving only read-only clients\n";
+        }
+        if with_clients {
+            let _ = writeln!(s, "Clients:\n{}", self.clients());
+        }
+        let _ = write!(
+            s,
+            "Latency min/avg/max: 0/0.0/0\nReceived: {}\nSent: {}\nConnections: {}\nOutstanding: 0\nZxid: 0x{:x}\n\
+             Mode: {}\nNode count: {}\n",
+            self.received,
+            self.sent,
+            self.conns.len(),
+            self.zxid,
+            self.mode(),
+            self.tree.len()
+        );
+        s
+    }
+
+    fn mntr(&self) -> String {
+        let rows: [(&str, String); 11] = [
+            ("version", self.version()),
+            ("server_state", self.mode().to_owned()),
+            ("packets_received", self.received.to_string()),
+            ("packets_sent", self.sent.to_string()),
+            ("num_alive_connections", self.conns.len().to_string()),
+            ("outstanding_requests", "0".to_owned()),
+            ("znode_count", self.tree.len().to_string()),
+            ("watch_count", self.watches.len().to_string()),
+            ("ephemerals_count", self.tree.ephemeral_count().to_string()),
+            ("approximate_data_size", self.tree.data_size().to_string()),
+            ("global_sessions", self.sessions.len().to_string()),
+        ];
+        rows.iter().fold(String::new(), |mut s, (key, value)| {
+            let _ = writeln!(s, "zk_{key}\t{value}");
+            s
+        })
+    }
+
+    fn dump(&self) -> String {
+        let mut s = String::from("SessionTracker dump:\n");
+        let buckets: Vec<_> = self.sessions.buckets().collect();
+        let _ = writeln!(s, "Session Sets ({})/({}):", buckets.len(), self.sessions.len());
+        for (ms, ids) in buckets {
+            let _ = writeln!(s, "{} expire at {ms} ms:", ids.len());
+            for id in ids {
+                let _ = writeln!(s, "\t0x{id:x}");
+            }
+        }
+        let mut owners: Vec<_> = self.tree.owners().collect();
+        owners.sort_unstable_by_key(|(id, _)| *id);
+        let _ = writeln!(s, "ephemeral nodes dump:\nSessions with Ephemerals ({}):", owners.len());
+        for (id, paths) in owners {
+            let _ = writeln!(s, "0x{id:x}:");
+            for path in paths {
+                let _ = writeln!(s, "\t{path}");
+            }
+        }
+        let _ = writeln!(s, "Connections dump:\nConnections Sets (1)/({}):", self.conns.len());
+        for (conn, c) in &self.conns {
+            let _ = writeln!(s, "\t{conn} /{} session 0x{:x}", c.peer, c.session.unwrap_or(0));
+        }
+        s
+    }
+}

@@ -1,0 +1,184 @@
+//! How a server is set up.
+
+use super::world::{LISTENER, State, Tell, WAKER, World};
+use super::{Handle, Server, Shared, event_loop};
+use crate::machine::{Config, Machine, Profile};
+use mio::net::TcpListener;
+use mio::{Interest, Poll, Waker};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// Sets up a [`Server`]. Made by [`Server::builder`].
+pub struct Builder {
+    port: u16,
+    address: IpAddr,
+    data_limit: usize,
+    log_limit: usize,
+    min_timeout: Option<Duration>,
+    version: String,
+    config: Config,
+    tell: Option<Tell>,
+}
+
+impl Builder {
+    pub(super) fn new() -> Self {
+        Builder {
+            port: 0,
+            address: Ipv4Addr::LOCALHOST.into(),
+            data_limit: 1 << 20,
+            log_limit: 1 << 20,
+            min_timeout: None,
+            version: "3.9".to_owned(),
+            config: Config::default(),
+            tell: None,
+        }
+    }
+
+    /// The port; 0, which is the default, takes a free one.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// The address to listen on, 127.0.0.1 by default.
+    pub fn bind(mut self, address: IpAddr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// ZooKeeper's unit of time, 500 ms by default. Sessions end up to one tick after their timeout.
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.config.tick = tick;
+        self
+    }
+
+    /// The shortest timeout a session can have; two ticks by default.
+    pub fn min_session_timeout(mut self, timeout: Duration) -> Self {
+        self.min_timeout = Some(timeout);
+        self
+    }
+
+    /// The longest timeout a session can have; 60 s by default.
+    pub fn max_session_timeout(mut self, timeout: Duration) -> Self {
+        self.config.max_session_timeout = timeout;
+        self
+    }
+
+    /// Frames of this many bytes or more close their connection; 1 MiB by default, as in ZooKeeper.
+    pub fn data_limit(mut self, bytes: usize) -> Self {
+        self.data_limit = bytes.clamp(64, i32::MAX as usize);
+        self
+    }
+
+    /// How many requests the log keeps, about a million by default; 0 turns it off.
+    pub fn log_limit(mut self, entries: usize) -> Self {
+        self.log_limit = entries;
+        self
+    }
+
+    /// The release to behave like: `"3.9"` (default), `"3.8"`, or a patch release such as `"3.8.4"`.
+    pub fn emulate(mut self, version: &str) -> Self {
+        self.version = version.to_owned();
+        self
+    }
+
+    /// Whoever proves this `user:base64(sha1("user:password"))` may do everything. See [`digest`](crate::digest).
+    pub fn super_digest(mut self, digest: &str) -> Self {
+        self.config.super_digest = Some(digest.to_owned());
+        self
+    }
+
+    /// Allows nodes with a time to live. Real servers refuse them unless asked to, and so does this one.
+    pub fn extended_types(mut self, allowed: bool) -> Self {
+        self.config.extended_types = allowed;
+        self
+    }
+
+    /// How often containers and nodes with a time to live are looked through; a minute by default.
+    pub fn reap_every(mut self, interval: Duration) -> Self {
+        self.config.reap_every = interval.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Serves only reads, and only clients that said they can live with that.
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.config.read_only = read_only;
+        self
+    }
+
+    /// Is told in one line what happens to connections and sessions. Called on the server's thread: be quick, and
+    /// do not call the server from in there.
+    pub fn tell(mut self, tell: impl Fn(&str) + Send + 'static) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
+    }
+
+    /// Starts the server.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on, or the release to emulate is not known.
+    pub fn start(mut self) -> io::Result<Server> {
+        self.config.profile = Profile::parse(&self.version).ok_or_else(|| {
+            let message = format!(
+                "cannot emulate {:?}: there are \"3.8\" and \"3.9\", with or without a patch",
+                self.version
+            );
+            io::Error::new(io::ErrorKind::InvalidInput, message)
+        })?;
+        self.config.tick = self.config.tick.max(Duration::from_millis(1));
+        self.config.min_session_timeout = self.min_timeout.unwrap_or(self.config.tick * 2);
+        self.config.max_session_timeout =
+            self.config.max_session_timeout.max(self.config.min_session_timeout);
+        self.config.first_session_id = fresh_session_id();
+
+        let socket = bind(SocketAddr::new(self.address, self.port))?;
+        let mut listener = listen(socket)?;
+        let address = listener.local_addr()?;
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+
+        let registry = poll.registry().try_clone()?;
+        let mut world =
+            World::new(Machine::new(self.config), registry, self.data_limit, self.log_limit, self.tell);
+        world.listener = Some(listener);
+        world.state = State::Running;
+        let shared = Arc::new(Shared {
+            world: Mutex::new(world),
+            logged: Condvar::new(),
+            waker,
+            address,
+            kept: Mutex::new(None),
+        });
+        let thread = {
+            let shared = shared.clone();
+            std::thread::Builder::new()
+                .name(format!("zk-embedded-{}", address.port()))
+                .spawn(move || event_loop::run(poll, &shared))?
+        };
+        Ok(Server { handle: Arc::new(Handle { shared, thread: Mutex::new(Some(thread)) }) })
+    }
+}
+
+/// A socket that holds its port without listening: clients are refused, and nobody else gets it.
+pub(super) fn bind(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+pub(super) fn listen(socket: Socket) -> io::Result<TcpListener> {
+    socket.listen(1024)?;
+    socket.set_nonblocking(true)?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+/// As real servers make them: their number (1) on top, then the time, then a counter.
+fn fresh_session_id() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    (1 << 56) | ((since.as_millis() as i64) << 16 & 0x00ff_ffff_ffff_0000)
+}

@@ -1,0 +1,334 @@
+//! The server: a thin TCP shell around the [machine](crate::machine).
+
+mod builder;
+mod clock;
+mod conn;
+mod event_loop;
+mod notes;
+mod world;
+
+pub use builder::Builder;
+
+use crate::faults::{Fate, Fault, FaultId};
+use crate::log::LogEntry;
+use mio::{Interest, Waker};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use world::{LISTENER, State, World};
+
+struct Shared {
+    world: Mutex<World>,
+    /// Signalled when requests were logged while somebody waits for one.
+    logged: Condvar,
+    waker: Waker,
+    address: SocketAddr,
+    /// Holds the port while the server is stopped.
+    kept: Mutex<Option<socket2::Socket>>,
+}
+
+impl Shared {
+    /// A panic in a callback of the user's must not take the server's state hostage.
+    fn lock(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+struct Handle {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+impl Handle {
+    fn shutdown(&self) {
+        {
+            let mut world = self.shared.lock();
+            world.state = State::Gone;
+            world.drop_all_connections();
+            world.close_listener();
+        }
+        self.shared.logged.notify_all();
+        let _ = self.shared.waker.wake();
+        if let Ok(mut kept) = self.shared.kept.lock() {
+            *kept = None;
+        }
+        let thread = self.thread.lock().map(|mut t| t.take()).unwrap_or_default();
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A running server. Clones are handles to the same one; with the last of them it stops.
+///
+/// ```
+/// use zkrecipes_embedded::Server;
+///
+/// let server = Server::start()?;
+/// assert!(server.connect_string().starts_with("127.0.0.1:"));
+/// assert_eq!(server.sessions(), []);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Server {
+    handle: Arc<Handle>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("address", &self.handle.shared.address).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Starts a server on a free port of 127.0.0.1.
+    pub fn start() -> io::Result<Server> {
+        Server::builder().start()
+    }
+
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// What clients connect to: `127.0.0.1:PORT`.
+    pub fn connect_string(&self) -> String {
+        self.handle.shared.address.to_string()
+    }
+
+    pub fn port(&self) -> u16 {
+        self.handle.shared.address.port()
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.handle.shared.lock()
+    }
+
+    /// Changes the world, sends what came of it, and has the loop look at its timers again.
+    fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        let mut world = self.world();
+        let result = change(&mut world);
+        world.dispatch(None, Fate::Pass, Duration::ZERO);
+        world.flush();
+        drop(world);
+        let _ = self.handle.shared.waker.wake();
+        result
+    }
+
+    /// Stops as if the process had ended: connections break, new ones are refused. Nodes, sessions and the port are
+    /// kept for [`Server::restart`].
+    pub fn stop(&self) {
+        let mut world = self.world();
+        if matches!(world.state, State::Running | State::Paused) {
+            world.state = State::Stopped;
+            world.drop_all_connections();
+            world.close_listener();
+            // Best effort: if it fails, another process may take the port, and restart will say so.
+            if let Ok(mut kept) = self.handle.shared.kept.lock() {
+                *kept = builder::bind(self.handle.shared.address).ok();
+            }
+        }
+    }
+
+    /// Starts again on the same port with all nodes and sessions; every session has its whole timeout again.
+    ///
+    /// # Errors
+    /// If the port has been taken meanwhile, or the server was shut down for good.
+    pub fn restart(&self) -> io::Result<()> {
+        self.stop();
+        let mut world = self.world();
+        if world.state == State::Gone {
+            return Err(io::Error::other("the server was shut down for good"));
+        }
+        let shared = &self.handle.shared;
+        let kept = shared.kept.lock().map(|mut k| k.take()).unwrap_or_default();
+        let socket = match kept {
+            Some(socket) => socket,
+            None => builder::bind(shared.address)?,
+        };
+        let mut listener = builder::listen(socket)?;
+        world.registry.register(&mut listener, LISTENER, Interest::READABLE)?;
+        world.listener = Some(listener);
+        world.state = State::Running;
+        let now = world.clock.now();
+        world.machine.restart(now);
+        drop(world);
+        let _ = shared.waker.wake();
+        Ok(())
+    }
+
+    /// Stops for good. Also happens when the last handle is dropped.
+    pub fn shutdown(&self) {
+        self.handle.shutdown();
+    }
+
+    /// Forgets all nodes, sessions and zxids, as a server whose disk was lost. Connections break.
+    pub fn lose_state(&self) {
+        self.change(|world| {
+            world.drop_all_connections();
+            world.machine.lose_state();
+        });
+    }
+
+    /// Ends a session as if its time had come: its connection breaks, its ephemeral nodes go. False if there is none.
+    pub fn expire(&self, session_id: u64) -> bool {
+        self.change(|world| world.machine.expire(session_id as i64))
+    }
+
+    /// Breaks all connections. Sessions live on, and clients may come back at once.
+    pub fn drop_connections(&self) {
+        self.change(World::drop_all_connections);
+    }
+
+    /// Stops reading and answering, while connections stay up. The session clock goes on.
+    pub fn pause(&self) {
+        let mut world = self.world();
+        if world.state == State::Running {
+            world.state = State::Paused;
+        }
+    }
+
+    /// Goes on after [`Server::pause`]. Sessions whose time came meanwhile expire first.
+    pub fn resume(&self) {
+        self.change(|world| {
+            if world.state == State::Paused {
+                world.state = State::Running;
+                world.pass_time();
+                world.look_at_everything();
+            }
+        });
+    }
+
+    /// Stops the clock sessions live by: none expires.
+    pub fn freeze_clock(&self) {
+        self.change(|world| world.clock.freeze());
+    }
+
+    /// Moves the clock sessions live by. Sessions whose time has come expire before this returns.
+    pub fn advance_clock(&self, by: Duration) {
+        self.change(|world| {
+            world.clock.advance(by);
+            if world.state == State::Running {
+                world.pass_time();
+            }
+        });
+    }
+
+    /// Lets the clock go on from where it stands.
+    pub fn thaw_clock(&self) {
+        self.change(|world| world.clock.thaw());
+    }
+
+    /// Sets the suffix that the next sequential child of a node gets. False if there is no such node.
+    pub fn set_next_sequence(&self, path: &str, next: i32) -> bool {
+        self.change(|world| world.machine.set_next_sequence(path, next))
+    }
+
+    /// Switches to serving reads only, or back. Clients that are connected stay.
+    pub fn set_read_only(&self, read_only: bool) {
+        self.change(|world| world.machine.set_read_only(read_only));
+    }
+
+    /// Injects a fault; it fires once unless it says otherwise. See [`faults`](crate::faults).
+    pub fn inject(&self, fault: Fault) -> FaultId {
+        let mut world = self.world();
+        let now = world.real_now();
+        world.rules.inject(fault, now)
+    }
+
+    /// Injects a fault from text, such as `"drop_after create2 path=/locks/** nth=2"`.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the text.
+    pub fn inject_text(&self, fault: &str) -> Result<FaultId, String> {
+        Ok(self.inject(Fault::parse(fault)?))
+    }
+
+    /// Removes all faults that are still waiting or still in force.
+    pub fn clear_faults(&self) {
+        self.world().rules.clear();
+    }
+
+    /// Whether a fault has fired, once at least.
+    pub fn fault_fired(&self, id: FaultId) -> bool {
+        self.world().rules.fired(id)
+    }
+
+    /// The requests so far, oldest first.
+    pub fn log(&self) -> Vec<LogEntry> {
+        self.world().log.to_vec()
+    }
+
+    pub fn clear_log(&self) {
+        self.world().log.clear();
+    }
+
+    /// How many requests of a kind reached the server, by patterns: `count("create*", "/locks/**")`. `"*"` for the
+    /// kind leaves out pings and handshakes; a multi counts for each of its paths that match, once.
+    pub fn count(&self, op: &str, path_glob: &str) -> usize {
+        self.world().log.count(op, path_glob)
+    }
+
+    /// Waits until a request that matches is in the log, those before the call included. False if none came in time.
+    ///
+    /// `matches` runs while the server waits for it: it must not call the server.
+    pub fn wait_for(&self, matches: impl Fn(&LogEntry) -> bool, within: Duration) -> bool {
+        let deadline = Instant::now().checked_add(within);
+        let mut world = self.world();
+        let mut seen = 0;
+        loop {
+            if world.log.since(seen).any(&matches) {
+                return true;
+            }
+            seen = world.log.end();
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|l| l.is_zero()) || world.state == State::Gone {
+                return false;
+            }
+            world.waiters += 1;
+            let nap = left.unwrap_or(Duration::from_secs(3600));
+            world = match self.handle.shared.logged.wait_timeout(world, nap) {
+                Ok((world, _)) => world,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+            world.waiters -= 1;
+        }
+    }
+
+    /// Ids of the sessions that live, sorted.
+    pub fn sessions(&self) -> Vec<u64> {
+        self.world().machine.sessions().into_iter().map(|id| id as u64).collect()
+    }
+
+    pub fn connections(&self) -> usize {
+        self.world().connections()
+    }
+
+    pub fn watch_count(&self) -> usize {
+        self.world().machine.watch_count()
+    }
+
+    /// Nodes, with the root and the four system nodes.
+    pub fn node_count(&self) -> usize {
+        self.world().machine.node_count()
+    }
+
+    /// Every path outside `/zookeeper`, sorted.
+    pub fn dump_paths(&self) -> Vec<String> {
+        self.world().machine.paths()
+    }
+
+    /// The last transaction.
+    pub fn zxid(&self) -> i64 {
+        self.world().machine.zxid()
+    }
+}

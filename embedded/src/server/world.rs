@@ -1,0 +1,440 @@
+//! Everything the loop and the handles share: the machine, the connections, faults, log and clock.
+
+use super::clock::Clock;
+use super::conn::{Conn, Got, HeldRequest};
+use crate::faults::{Ask, Fate, Rules, Verdict};
+use crate::log::{Head, Outcome, RequestLog};
+use crate::machine::{Kind, Machine, Output, is_word};
+use crate::wire::{Code, Reader, Writer};
+use mio::net::TcpListener;
+use mio::{Interest, Registry, Token};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::{Duration, Instant};
+
+pub(crate) const LISTENER: Token = Token(0);
+pub(crate) const WAKER: Token = Token(1);
+const FIRST_CONN: u64 = 2;
+/// Read at once from one client before others have their turn.
+const SCRATCH: usize = 256 << 10;
+
+/// Who is told, in one line, what happens to connections and sessions.
+pub(crate) type Tell = Box<dyn Fn(&str) + Send>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Running,
+    Paused,
+    Stopped,
+    Gone,
+}
+
+pub(crate) struct World {
+    pub machine: Machine,
+    pub rules: Rules,
+    pub log: RequestLog,
+    pub clock: Clock,
+    pub state: State,
+    pub listener: Option<TcpListener>,
+    pub registry: Registry,
+    pub waiters: usize,
+    pub tell: Option<Tell>,
+    conns: BTreeMap<u64, Conn>,
+    next_conn: u64,
+    data_limit: usize,
+    started: Instant,
+    scratch: Vec<u8>,
+    outputs: Vec<Output>,
+    /// Connections with something to send or to finish.
+    dirty: BTreeSet<u64>,
+    /// Connections with requests or replies held back.
+    holding: BTreeSet<u64>,
+    /// Connections that may have more to read although the poll will not say so again.
+    unread: BTreeSet<u64>,
+}
+
+impl World {
+    pub fn new(
+        machine: Machine,
+        registry: Registry,
+        data_limit: usize,
+        log_limit: usize,
+        tell: Option<Tell>,
+    ) -> Self {
+        World {
+            machine,
+            rules: Rules::default(),
+            log: RequestLog::new(log_limit),
+            clock: Clock::start(),
+            state: State::Running,
+            listener: None,
+            registry,
+            waiters: 0,
+            tell,
+            conns: BTreeMap::new(),
+            next_conn: FIRST_CONN,
+            data_limit,
+            started: Instant::now(),
+            scratch: vec![0; SCRATCH],
+            outputs: Vec::new(),
+            dirty: BTreeSet::new(),
+            holding: BTreeSet::new(),
+            unread: BTreeSet::new(),
+        }
+    }
+
+    /// Time for faults: never frozen, never moved.
+    pub fn real_now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub fn connections(&self) -> usize {
+        self.conns.len()
+    }
+
+    /// Takes every client that is waiting at the door.
+    pub fn accept(&mut self) {
+        while let Some(listener) = &self.listener {
+            let (mut stream, peer) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                // Nobody is waiting, or they went away again.
+                Err(_) => return,
+            };
+            if self.rules.refuses_connection(self.real_now()) {
+                self.say(|| format!("connection from {peer} refused by a fault"));
+                continue;
+            }
+            let id = self.next_conn;
+            self.next_conn += 1;
+            let _ = stream.set_nodelay(true);
+            if self.registry.register(&mut stream, Token(id as usize), Interest::READABLE).is_err() {
+                continue;
+            }
+            self.conns.insert(id, Conn::new(stream));
+            self.machine.open(id, peer);
+            self.say(|| format!("connection {id} from {peer}"));
+        }
+    }
+
+    /// The poll says something about a connection.
+    pub fn ready(&mut self, id: u64, readable: bool) {
+        if readable {
+            self.unread.insert(id);
+        }
+        self.dirty.insert(id);
+    }
+
+    /// After a pause: whatever happened meanwhile went by unseen.
+    pub fn look_at_everything(&mut self) {
+        let all: Vec<u64> = self.conns.keys().copied().collect();
+        self.unread.extend(&all);
+        self.dirty.extend(&all);
+        self.accept();
+    }
+
+    /// One round: reads, handles, lets time pass, sends. True if another should follow at once.
+    pub fn turn(&mut self) -> bool {
+        if self.state != State::Running {
+            return false;
+        }
+        self.pass_time();
+        for id in std::mem::take(&mut self.unread) {
+            self.read(id);
+        }
+        self.release_held();
+        self.flush();
+        !self.unread.is_empty()
+    }
+
+    /// Lets the session clock take effect.
+    pub fn pass_time(&mut self) {
+        let now = self.clock.now();
+        if self.machine.next_deadline().is_some_and(|t| t <= now.mono) {
+            self.machine.tick(now);
+            self.dispatch(None, Fate::Pass, Duration::ZERO);
+        }
+    }
+
+    /// How long the loop may sleep.
+    pub fn sleep(&self) -> Option<Duration> {
+        if self.state != State::Running {
+            return None;
+        }
+        let session = match self.clock.is_frozen() {
+            true => None,
+            false => self.machine.next_deadline().map(|t| t.saturating_sub(self.clock.now().mono)),
+        };
+        let now = self.real_now();
+        let held = self.holding.iter().filter_map(|id| self.conns.get(id)?.next_release());
+        let held = held.min().map(|t| t.saturating_sub(now));
+        // Polls count in whole milliseconds; rounding up keeps the loop from spinning through the last one.
+        [session, held].into_iter().flatten().min().map(|d| d + Duration::from_millis(1))
+    }
+
+    fn read(&mut self, id: u64) {
+        let Some(conn) = self.conns.get_mut(&id) else { return };
+        if conn.is_choked() {
+            // Reading goes on once the client has taken what it asked for.
+            self.dirty.insert(id);
+            return;
+        }
+        match conn.read(&mut self.scratch) {
+            Got::All => self.frames(id),
+            Got::Some => {
+                self.frames(id);
+                self.unread.insert(id);
+            }
+            Got::End => {
+                self.frames(id);
+                self.drop_connection(id);
+            }
+        }
+    }
+
+    /// Handles the whole frames that have arrived.
+    fn frames(&mut self, id: u64) {
+        let Some(conn) = self.conns.get_mut(&id) else { return };
+        let inbuf = conn.take_inbuf();
+        let mut at = 0;
+        while let Some(prefix) = inbuf[at..].first_chunk::<4>() {
+            let Some(conn) = self.conns.get(&id).filter(|c| !c.closing) else { break };
+            if !conn.greeted && is_word(*prefix) {
+                self.machine.word(id, *prefix);
+                self.dispatch(Some(id), Fate::Pass, Duration::ZERO);
+                break;
+            }
+            let length = match usize::try_from(i32::from_be_bytes(*prefix)) {
+                Ok(length) if length < self.data_limit => length,
+                _ => {
+                    self.say(|| format!("connection {id} closed: a frame beyond the limit"));
+                    self.finish(id);
+                    break;
+                }
+            };
+            let Some(frame) = inbuf.get(at + 4..at + 4 + length) else { break };
+            at += 4 + length;
+            self.arrived(id, frame);
+        }
+        self.machine.settle();
+        if let Some(conn) = self.conns.get_mut(&id) {
+            if conn.closing { conn.put_back(Vec::new(), 0) } else { conn.put_back(inbuf, at) }
+        }
+    }
+
+    /// A frame has come in: faults first, then the machine.
+    fn arrived(&mut self, id: u64, frame: &[u8]) {
+        let Some(conn) = self.conns.get_mut(&id) else { return };
+        let handshake = !std::mem::replace(&mut conn.greeted, true);
+        let (head, session) = match (handshake, self.rules.is_empty() && !self.log.wanted()) {
+            (true, _) => Head::of_handshake(frame),
+            (false, true) => (Head::default(), 0),
+            (false, false) => (Head::of_request(frame), self.session_of(id)),
+        };
+        let now = self.real_now();
+        let verdict = if self.rules.is_empty() {
+            Verdict::default()
+        } else {
+            self.rules.judge(Ask { op: head.op, paths: &head.paths, session }, now)
+        };
+        let Some(conn) = self.conns.get_mut(&id) else { return };
+        let after = conn.held_in.back().map(|h| h.release);
+        if after.is_some() || !verdict.delay_request.is_zero() {
+            let release = (now + verdict.delay_request).max(after.unwrap_or_default());
+            conn.held_in.push_back(HeldRequest { release, frame: frame.to_vec(), head, verdict });
+            self.holding.insert(id);
+            return;
+        }
+        self.handle(id, frame, head, verdict);
+    }
+
+    fn handle(&mut self, id: u64, frame: &[u8], head: Head, verdict: Verdict) {
+        let xid = head.xid;
+        let mut entry = if self.log.wanted() {
+            Some(head.into_entry(id, self.session_of(id), frame.len() + 4))
+        } else {
+            None
+        };
+        let reply = match verdict.fate {
+            Fate::Pass | Fate::DropAfter => {
+                self.machine.frame(id, frame, self.clock.now());
+                self.dispatch(Some(id), verdict.fate, verdict.delay_reply)
+            }
+            Fate::AnswerExpired => {
+                let reply = Writer::reply(xid, self.machine.zxid(), Code::SessionExpired as i32).finish();
+                self.enqueue(id, reply.clone(), verdict.delay_reply);
+                Some(reply)
+            }
+            Fate::DropBefore | Fate::Vanish => None,
+        };
+        if let Some(entry) = &mut entry {
+            entry.session_id = entry.session_id.max(self.session_of(id));
+            let outcome =
+                if verdict.fate == Fate::DropAfter { Outcome::Unanswered } else { Outcome::Answered };
+            if verdict.fate != Fate::DropBefore && verdict.fate != Fate::Vanish {
+                entry.answered(reply.as_deref().unwrap_or_default(), outcome);
+            }
+        }
+        if let Some(entry) = entry {
+            self.log.push(entry);
+        }
+        if matches!(verdict.fate, Fate::DropBefore | Fate::DropAfter) {
+            self.say(|| format!("connection {id} broken by a fault"));
+            self.finish(id);
+        }
+    }
+
+    /// Carries out what the machine wants. Returns the reply to `asker`, for the log.
+    pub fn dispatch(&mut self, asker: Option<u64>, fate: Fate, delay: Duration) -> Option<Vec<u8>> {
+        let mut outputs = std::mem::take(&mut self.outputs);
+        self.machine.drain_output_into(&mut outputs);
+        let mut reply = None;
+        for output in outputs.drain(..) {
+            match output {
+                Output::Send { conn, kind, frame } => {
+                    let own = asker == Some(conn) && kind != Kind::Event;
+                    if own && self.log.wanted() {
+                        // Only the head is looked at later; data need not be copied twice.
+                        reply = Some(frame.clone());
+                    }
+                    if asker == Some(conn) && fate == Fate::DropAfter {
+                        continue;
+                    }
+                    if kind == Kind::Event {
+                        self.send_event(conn, frame);
+                    } else {
+                        self.enqueue(conn, frame, if own { delay } else { Duration::ZERO });
+                    }
+                }
+                Output::Close { conn } => self.finish(conn),
+                Output::Note(note) => self.say(|| super::notes::sentence(note)),
+            }
+        }
+        self.outputs = outputs;
+        reply
+    }
+
+    fn send_event(&mut self, id: u64, frame: Vec<u8>) {
+        if self.rules.is_empty() {
+            return self.enqueue(id, frame, Duration::ZERO);
+        }
+        let path = event_path(&frame);
+        let breaks = self.rules.breaks_after_event(&path, self.session_of(id), self.real_now());
+        self.enqueue(id, frame, Duration::ZERO);
+        if breaks {
+            self.say(|| format!("connection {id} broken by a fault after an event"));
+            self.finish(id);
+        }
+    }
+
+    fn enqueue(&mut self, id: u64, frame: Vec<u8>, delay: Duration) {
+        let now = self.real_now();
+        if !self.rules.is_empty() && self.rules.reply_vanishes(self.session_of(id), now) {
+            return;
+        }
+        let Some(conn) = self.conns.get_mut(&id).filter(|c| !c.closing) else { return };
+        conn.enqueue(frame, now, delay);
+        if !conn.held_out.is_empty() {
+            self.holding.insert(id);
+        }
+        self.dirty.insert(id);
+    }
+
+    /// Closes a connection once what is queued has been sent.
+    fn finish(&mut self, id: u64) {
+        if let Some(conn) = self.conns.get_mut(&id) {
+            conn.closing = true;
+            conn.held_in.clear();
+            self.dirty.insert(id);
+            self.machine.closed(id);
+        }
+    }
+
+    fn release_held(&mut self) {
+        let now = self.real_now();
+        for id in std::mem::take(&mut self.holding) {
+            while let Some(conn) = self.conns.get_mut(&id) {
+                if conn.held_in.front().is_none_or(|h| h.release > now) {
+                    break;
+                }
+                let Some(held) = conn.held_in.pop_front() else { break };
+                self.handle(id, &held.frame, held.head, held.verdict);
+                self.machine.settle();
+            }
+            if let Some(conn) = self.conns.get_mut(&id) {
+                conn.release_out(now);
+                self.dirty.insert(id);
+                if conn.has_held() {
+                    self.holding.insert(id);
+                }
+            }
+        }
+    }
+
+    /// Sends what is queued and closes what is finished.
+    pub fn flush(&mut self) {
+        if self.state != State::Running {
+            return;
+        }
+        for id in std::mem::take(&mut self.dirty) {
+            let Some(conn) = self.conns.get_mut(&id) else { continue };
+            let choked = conn.is_choked();
+            if !conn.flush() || (conn.closing && conn.is_drained()) {
+                self.drop_connection(id);
+                continue;
+            }
+            if choked && !conn.is_choked() {
+                self.unread.insert(id);
+            }
+            let wanted = conn.unsent() > 0;
+            if wanted != conn.writable_wanted {
+                conn.writable_wanted = wanted;
+                let interest =
+                    if wanted { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+                if self.registry.reregister(conn.stream_mut(), Token(id as usize), interest).is_err() {
+                    self.drop_connection(id);
+                }
+            }
+        }
+    }
+
+    fn drop_connection(&mut self, id: u64) {
+        if let Some(mut conn) = self.conns.remove(&id) {
+            let _ = self.registry.deregister(conn.stream_mut());
+            conn.shutdown();
+            self.machine.closed(id);
+            for set in [&mut self.dirty, &mut self.holding, &mut self.unread] {
+                set.remove(&id);
+            }
+            self.say(|| format!("connection {id} closed"));
+        }
+    }
+
+    pub fn drop_all_connections(&mut self) {
+        for id in self.conns.keys().copied().collect::<Vec<_>>() {
+            self.drop_connection(id);
+        }
+    }
+
+    pub fn close_listener(&mut self) {
+        if let Some(mut listener) = self.listener.take() {
+            let _ = self.registry.deregister(&mut listener);
+        }
+    }
+
+    fn session_of(&self, id: u64) -> u64 {
+        self.machine.session_of(id).unwrap_or(0) as u64
+    }
+
+    fn say(&self, line: impl FnOnce() -> String) {
+        if let Some(tell) = &self.tell {
+            tell(&line());
+        }
+    }
+}
+
+/// The path of an event frame: after length, header, type and state.
+fn event_path(frame: &[u8]) -> String {
+    let mut r = Reader::new(frame.get(4 + 16 + 8..).unwrap_or_default());
+    r.string().map(|p| p.into_owned()).unwrap_or_default()
+}

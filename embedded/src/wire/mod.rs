@@ -1,0 +1,208 @@
+//! The bytes: ZooKeeper's record encoding, its opcodes and its error codes.
+
+mod codes;
+mod request;
+
+pub use codes::{Code, Op, OpName, op_name};
+pub use request::{CreateArgs, Request, SubRead, SubWrite, parse_request};
+
+use std::borrow::Cow;
+
+/// A frame whose bytes do not say what its opcode promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed;
+
+/// Reads ZooKeeper records from a frame; never allocates more than the frame holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Reader { rest: bytes }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn take(&mut self, n: usize) -> Result<&'a [u8], Malformed> {
+        let (head, tail) = self.rest.split_at_checked(n).ok_or(Malformed)?;
+        self.rest = tail;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (head, tail) = self.rest.split_first_chunk::<N>().ok_or(Malformed)?;
+        self.rest = tail;
+        Ok(*head)
+    }
+
+    pub fn int(&mut self) -> Result<i32, Malformed> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    pub fn long(&mut self) -> Result<i64, Malformed> {
+        self.array().map(i64::from_be_bytes)
+    }
+
+    pub fn bool(&mut self) -> Result<bool, Malformed> {
+        self.array::<1>().map(|b| b[0] != 0)
+    }
+
+    /// A byte buffer; a length of −1 is a null one.
+    pub fn buffer(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
+        match self.int()? {
+            -1 => Ok(None),
+            n => self.take(usize::try_from(n).map_err(|_| Malformed)?).map(Some),
+        }
+    }
+
+    /// A string that may be null. Bytes that are not UTF-8 become U+FFFD, as Java reads them.
+    pub fn opt_string(&mut self) -> Result<Option<Cow<'a, str>>, Malformed> {
+        Ok(self.buffer()?.map(String::from_utf8_lossy))
+    }
+
+    /// A string; a null one is malformed.
+    pub fn string(&mut self) -> Result<Cow<'a, str>, Malformed> {
+        self.opt_string()?.ok_or(Malformed)
+    }
+
+    /// A vector; a null one is empty.
+    pub fn vector<T>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<T, Malformed>,
+    ) -> Result<Vec<T>, Malformed> {
+        let count = match self.int()? {
+            -1 => 0,
+            n => usize::try_from(n).map_err(|_| Malformed)?,
+        };
+        // An item takes at least four bytes, so a count beyond that is a lie we need not allocate for.
+        if count > self.rest.len() / 4 {
+            return Err(Malformed);
+        }
+        (0..count).map(|_| item(self)).collect()
+    }
+
+    pub fn acl(&mut self) -> Result<Acl, Malformed> {
+        Ok(Acl { perms: self.int()?, scheme: self.string()?.into_owned(), id: self.string()?.into_owned() })
+    }
+}
+
+/// One entry of an access control list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acl {
+    pub perms: i32,
+    pub scheme: String,
+    pub id: String,
+}
+
+/// What ZooKeeper tells about a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stat {
+    pub czxid: i64,
+    pub mzxid: i64,
+    pub ctime: i64,
+    pub mtime: i64,
+    pub version: i32,
+    pub cversion: i32,
+    pub aversion: i32,
+    pub ephemeral_owner: i64,
+    pub data_length: i32,
+    pub num_children: i32,
+    pub pzxid: i64,
+}
+
+/// Writes one frame: a length, then records.
+#[derive(Debug)]
+pub struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    pub fn frame() -> Self {
+        let mut bytes = Vec::with_capacity(64);
+        bytes.extend_from_slice(&[0; 4]);
+        Writer { bytes }
+    }
+
+    /// A frame that starts with a reply header.
+    pub fn reply(xid: i32, zxid: i64, err: i32) -> Self {
+        let mut w = Writer::frame();
+        w.int(xid).long(zxid).int(err);
+        w
+    }
+
+    pub fn int(&mut self, v: i32) -> &mut Self {
+        self.bytes.extend_from_slice(&v.to_be_bytes());
+        self
+    }
+
+    pub fn long(&mut self, v: i64) -> &mut Self {
+        self.bytes.extend_from_slice(&v.to_be_bytes());
+        self
+    }
+
+    pub fn bool(&mut self, v: bool) -> &mut Self {
+        self.bytes.push(u8::from(v));
+        self
+    }
+
+    pub fn buffer(&mut self, v: Option<&[u8]>) -> &mut Self {
+        match v {
+            None => self.int(-1),
+            Some(b) => {
+                self.int(b.len() as i32);
+                self.bytes.extend_from_slice(b);
+                self
+            }
+        }
+    }
+
+    pub fn string(&mut self, v: &str) -> &mut Self {
+        self.buffer(Some(v.as_bytes()))
+    }
+
+    pub fn stat(&mut self, s: &Stat) -> &mut Self {
+        self.long(s.czxid).long(s.mzxid).long(s.ctime).long(s.mtime);
+        self.int(s.version).int(s.cversion).int(s.aversion).long(s.ephemeral_owner);
+        self.int(s.data_length).int(s.num_children).long(s.pzxid)
+    }
+
+    pub fn acl(&mut self, acl: &[Acl]) -> &mut Self {
+        self.int(acl.len() as i32);
+        for a in acl {
+            self.int(a.perms).string(&a.scheme).string(&a.id);
+        }
+        self
+    }
+
+    /// The finished frame, length filled in.
+    pub fn finish(mut self) -> Vec<u8> {
+        let length = (self.bytes.len() - 4) as i32;
+        self.bytes[..4].copy_from_slice(&length.to_be_bytes());
+        self.bytes
+    }
+}
+
+/// The three fields every reply and event starts with, read from a finished frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplyHead {
+    pub xid: i32,
+    pub zxid: i64,
+    pub err: i32,
+}
+
+impl ReplyHead {
+    /// Reads the head of a frame that still carries its length.
+    pub fn of(frame: &[u8]) -> Option<ReplyHead> {
+        let mut r = Reader::new(frame.get(4..)?);
+        Some(ReplyHead { xid: r.int().ok()?, zxid: r.long().ok()?, err: r.int().ok()? })
+    }
+}
+
+/// xid of an event.
+pub const XID_EVENT: i32 = -1;
+/// xid of a ping's reply.
+pub const XID_PING: i32 = -2;
