@@ -12,7 +12,7 @@ As a program::
 
     zookeeper.py fetch                      every version the tests use, into .cache/zookeeper/
     zookeeper.py run 3.9 --nodes 3          prints "ready HOSTS", then obeys lines on stdin
-                                            (kill N, stop N, start N, restart N, quit) until it ends
+                                            (kill N, stop N, start N, restart N, stop, start, quit)
     zookeeper.py exec 3.9 -- COMMAND {}     runs COMMAND with the connect string for {} and ends with its status
 """
 
@@ -234,6 +234,10 @@ class Ensemble:
             node.wait()
         return self
 
+    def stop(self) -> None:
+        for node in self.nodes:
+            node.stop()
+
     def close(self) -> None:
         for node in self.nodes:
             node.kill()
@@ -251,14 +255,18 @@ class Ensemble:
 
 
 def _obey(ensemble: Ensemble, lines: Iterator[str]) -> None:
-    actions = {"kill": Node.kill, "stop": Node.stop, "start": Node.start, "restart": Node.restart}
+    one = {"kill": Node.kill, "stop": Node.stop, "start": Node.start, "restart": Node.restart}
+    # A lone member of an ensemble serves nobody, so "start" without a number starts all and then waits.
+    all_of_them = {"stop": Ensemble.stop, "start": Ensemble.start}
     for line in lines:
         verb, *args = line.split() or [""]
         if verb == "quit":
             return
         try:
-            node = ensemble.nodes[int(args[0]) - 1 if args else 0]
-            actions[verb](node)
+            if args:
+                one[verb](ensemble.nodes[int(args[0]) - 1])
+            else:
+                all_of_them[verb](ensemble)
             print("ok", flush=True)
         except (KeyError, IndexError, ValueError):
             print(f"error not understood: {line.strip()}", flush=True)

@@ -1,0 +1,230 @@
+//! The scenario driver in Rust: commands by line on stdin, answers and events by line on stdout.
+//! tests/drivers/README.md is the protocol.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::task::AbortHandle;
+use zkrecipes::{Client, ClientOptions, CreateMode, Error, ErrorKind, Held, Lock, LockOptions, Transaction};
+
+type Answer = Result<Vec<String>, Error>;
+
+/// A handle by client and name, and what was acquired through it, innermost last.
+type Handles = HashMap<(String, String), (Lock, Vec<Arc<Held>>)>;
+
+#[derive(Default)]
+struct Stage {
+    clients: Mutex<HashMap<String, Client>>,
+    handles: Mutex<Handles>,
+    running: Mutex<HashMap<u64, AbortHandle>>,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let stage = Arc::new(Stage::default());
+    let (lines, mut commands) = tokio::sync::mpsc::unbounded_channel();
+    // Plain stdin on a plain thread: the runtime's own would keep the process from ending.
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if lines.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    while let Some(line) = commands.recv().await {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        if words[0] == "quit" {
+            break;
+        }
+        let number: u64 = words[0].parse().expect("a command begins with its number");
+        if words.get(2).is_some_and(|verb| verb == "withdraw") {
+            withdraw(&stage, &words);
+            continue;
+        }
+        let running = stage.clone();
+        let task = tokio::spawn(async move {
+            let answer = perform(&running, &words[1..]).await;
+            running.running.lock().unwrap().remove(&number);
+            say(number, &answer);
+        });
+        stage.running.lock().unwrap().insert(number, task.abort_handle());
+        // Started in the order read: the new task runs before the next line is looked at.
+        tokio::task::yield_now().await;
+        tokio::spawn(async move {
+            if task.await.is_err_and(|error| error.is_cancelled()) {
+                say(number, &Err(Error::new(ErrorKind::Cancelled, "the future was dropped")));
+            }
+        });
+    }
+    std::process::exit(0);
+}
+
+fn withdraw(stage: &Stage, words: &[String]) {
+    let victim: u64 = words[3].parse().expect("withdraw takes a number");
+    if let Some(task) = stage.running.lock().unwrap().remove(&victim) {
+        task.abort();
+    }
+    say(words[0].parse().expect("a number"), &Ok(vec![]));
+}
+
+fn say(number: u64, answer: &Answer) {
+    let line = match answer {
+        Ok(values) if values.is_empty() => format!("{number} ok"),
+        Ok(values) => format!("{number} ok {}", values.join(" ")),
+        Err(error) => {
+            let reason = error.reason().map(|reason| format!(" {}", reason.name())).unwrap_or_default();
+            format!("{number} error {}{reason}", error.kind().name())
+        }
+    };
+    print(&line);
+    if let Err(error) = answer {
+        eprintln!("{line}: {error}");
+    }
+}
+
+fn print(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+async fn perform(stage: &Stage, words: &[String]) -> Answer {
+    let name = &words[0];
+    let arguments: Vec<&str> = words[2..].iter().map(String::as_str).collect();
+    if words[1] == "connect" {
+        let client = connect(&arguments).await?;
+        stage.clients.lock().unwrap().insert(name.clone(), client);
+        return Ok(vec![]);
+    }
+    let client = stage.clients.lock().unwrap().get(name).cloned();
+    let client = client.ok_or_else(|| Error::invalid("client", "has not connected"))?;
+    let key = (name.clone(), arguments.first().copied().unwrap_or_default().to_owned());
+    let lock = || -> Result<Lock, Error> {
+        let handles = stage.handles.lock().unwrap();
+        handles.get(&key).map(|(lock, _)| lock.clone()).ok_or_else(|| Error::invalid("lock", "has not been made"))
+    };
+    let current = || stage.handles.lock().unwrap().get(&key).and_then(|(_, held)| held.last().cloned());
+    let keep = |held: Held| {
+        let token = held.fencing_token();
+        if let Some((_, kept)) = stage.handles.lock().unwrap().get_mut(&key) {
+            kept.push(Arc::new(held));
+        }
+        one(token)
+    };
+    match (words[1].as_str(), &arguments[..]) {
+        ("close", rest) => client.close(millis(rest.first())).await.map(|()| vec![]),
+        ("state", _) => one(client.state().name()),
+        ("session", _) => one(client.session_id()),
+        ("lease", _) => one(client.lease_remaining().as_millis()),
+        ("watch-state", _) => {
+            let name = name.clone();
+            let _ = client.on_state(move |state| print(&format!("event {name} state {}", state.name())));
+            Ok(vec![])
+        }
+        ("lock", [handle, path, rest @ ..]) => {
+            let options = LockOptions { reentrant: rest.contains(&"reentrant"), ..Default::default() };
+            let lock = client.lock(path, options)?;
+            stage.handles.lock().unwrap().insert(key, (lock, vec![]));
+            Ok(vec![])
+        }
+        ("acquire", [_]) => keep(lock()?.acquire().await?),
+        ("acquire", [_, limit]) => match millis(Some(limit)) {
+            Some(limit) => keep(lock()?.acquire_timeout(limit).await?),
+            None => keep(lock()?.acquire().await?),
+        },
+        ("try", _) => match lock()?.try_acquire().await? {
+            Some(held) => keep(held),
+            None => one("none"),
+        },
+        ("release", _) => {
+            let held = stage.handles.lock().unwrap().get_mut(&key).and_then(|(_, held)| held.pop());
+            match held {
+                Some(held) => held.release().await.map(|()| vec![]),
+                None => lock()?.release().await.map(|()| vec![]),
+            }
+        }
+        ("verify", _) => match current() {
+            Some(held) => held.verify().await.map(|()| vec![]),
+            None => lock()?.verify().await.map(|()| vec![]),
+        },
+        ("cancel", _) => {
+            lock()?.cancel();
+            Ok(vec![])
+        }
+        ("held", _) => one(current().map_or(lock()?.is_held(), |held| held.is_held())),
+        ("token", _) => match current() {
+            Some(held) => one(held.fencing_token()),
+            None => one(lock()?.fencing_token()?),
+        },
+        ("watch-lost", [handle, ..]) => {
+            let line = format!("event {name} lost {handle}");
+            let tell = move |error: Error| {
+                print(&format!("{line} {}", error.reason().map_or("none", |reason| reason.name())));
+            };
+            let _ = match current() {
+                Some(held) => held.on_lost(tell),
+                None => lock()?.on_lost(tell)?,
+            };
+            Ok(vec![])
+        }
+        ("contenders", _) => {
+            let contenders = lock()?.contenders().await?;
+            let star = |holds| if holds { "*" } else { "" };
+            Ok(contenders.into_iter().map(|c| format!("{}{}", c.identity, star(c.holds))).collect())
+        }
+        ("free", _) => {
+            stage.handles.lock().unwrap().remove(&key);
+            Ok(vec![])
+        }
+        ("guarded-set", [_, path, data]) => {
+            let writes = guarded(current(), lock()?)?;
+            writes.set(path, data.as_bytes(), None)?;
+            writes.commit().await.map(|()| vec![])
+        }
+        ("guarded-create", [_, path, data]) => {
+            let writes = guarded(current(), lock()?)?;
+            writes.create(path, data.as_bytes(), CreateMode::Persistent)?;
+            writes.commit().await.map(|()| vec![])
+        }
+        ("create", [path, data]) => {
+            client.nodes().create(path, data.as_bytes(), CreateMode::Persistent).await.map(|_| vec![])
+        }
+        ("set", [path, data]) => client.nodes().set(path, data.as_bytes(), None).await.map(|_| vec![]),
+        ("delete", [path]) => client.nodes().delete(path, None).await.map(|()| vec![]),
+        ("get", [path]) => {
+            let (data, _) = client.nodes().get(path).await?;
+            one(String::from_utf8_lossy(&data))
+        }
+        ("exists", [path]) => one(client.nodes().exists(path).await?.is_some()),
+        ("children", [path]) => client.nodes().children(path).await,
+        (verb, _) => Err(Error::invalid("verb", format!("{verb} is not one"))),
+    }
+}
+
+fn guarded(held: Option<Arc<Held>>, lock: Lock) -> Result<Transaction, Error> {
+    held.map_or_else(|| lock.guarded(), |held| Ok(held.guarded()))
+}
+
+async fn connect(arguments: &[&str]) -> Result<Client, Error> {
+    let mut options = ClientOptions::default();
+    for option in &arguments[1..] {
+        let (key, value) = option.split_once('=').ok_or_else(|| Error::invalid("option", *option))?;
+        match key {
+            "session_timeout" => options.session_timeout = millis(Some(&value)).unwrap_or_default(),
+            "connect_timeout" => options.connect_timeout = millis(Some(&value)).unwrap_or_default(),
+            "identity" => options.identity = Some(value.to_owned()),
+            _ => return Err(Error::invalid("option", format!("{key} is not one"))),
+        }
+    }
+    Client::connect(arguments[0], options).await
+}
+
+/// Absent or negative = for ever.
+fn millis(argument: Option<&&str>) -> Option<Duration> {
+    argument.and_then(|text| text.parse().ok()).map(Duration::from_millis)
+}
+
+fn one(value: impl ToString) -> Answer {
+    Ok(vec![value.to_string()])
+}

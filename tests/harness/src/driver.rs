@@ -1,0 +1,242 @@
+//! One driver process: commands go in by line, answers and events come out in any order.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    Rust,
+    C,
+    Python,
+    Aio,
+    Node,
+}
+
+impl Language {
+    pub const ALL: [Language; 5] =
+        [Language::Rust, Language::C, Language::Python, Language::Aio, Language::Node];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Rust => "rust",
+            Language::C => "c",
+            Language::Python => "python",
+            Language::Aio => "aio",
+            Language::Node => "node",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Language> {
+        Language::ALL.into_iter().find(|language| language.name() == name)
+    }
+
+    fn command(self, root: &Path) -> Vec<PathBuf> {
+        let bin = std::env::current_exe().expect("our own path");
+        let bin = bin.parent().expect("our own directory");
+        match self {
+            Language::Rust => vec![bin.join("rust-driver")],
+            Language::C => vec![root.join("target/drivers/c-driver")],
+            Language::Python => vec![root.join(".venv/bin/python"), root.join("tests/drivers/python/driver.py")],
+            Language::Aio => vec![root.join(".venv/bin/python"), root.join("tests/drivers/python/aio_driver.py")],
+            Language::Node => vec!["node".into(), root.join("tests/drivers/node/driver.mjs")],
+        }
+    }
+}
+
+/// What a driver answered: `ok` with its values, or an error's name and reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub ok: bool,
+    pub values: Vec<String>,
+}
+
+impl Answer {
+    pub fn ok(values: impl IntoIterator<Item = String>) -> Answer {
+        Answer { ok: true, values: values.into_iter().collect() }
+    }
+
+    pub fn error(values: &str) -> Answer {
+        Answer { ok: false, values: values.split_whitespace().map(str::to_owned).collect() }
+    }
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", if self.ok { "ok" } else { "error" }, self.values.join(" "))
+    }
+}
+
+#[derive(Default)]
+struct Heard {
+    answers: HashMap<u64, Answer>,
+    events: Vec<String>,
+    /// Lines that are neither: a driver must not chatter on stdout.
+    noise: Vec<String>,
+    ended: bool,
+}
+
+pub struct Driver {
+    pub language: Language,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    heard: Arc<(Mutex<Heard>, Condvar)>,
+    next: u64,
+    diary: PathBuf,
+}
+
+impl Driver {
+    /// `diary` receives the process's stderr.
+    pub fn start(language: Language, root: &Path, diary: PathBuf) -> Result<Driver, String> {
+        let command = language.command(root);
+        let stderr = File::create(&diary).map_err(|error| format!("{}: {error}", diary.display()))?;
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .current_dir(root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .map_err(|error| format!("the {} driver {:?} does not start: {error}", language.name(), command[0]))?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().expect("piped");
+        let heard = Arc::new((Mutex::new(Heard::default()), Condvar::new()));
+        let ears = heard.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let (heard, news) = &*ears;
+                heard.lock().expect("no panics inside").note(line);
+                news.notify_all();
+            }
+            let (heard, news) = &*ears;
+            heard.lock().expect("no panics inside").ended = true;
+            news.notify_all();
+        });
+        Ok(Driver { language, child, stdin, heard, next: 0, diary })
+    }
+
+    /// Sends a command and returns its number; the answer comes in its own time.
+    pub fn send(&mut self, command: &str) -> Result<u64, String> {
+        self.next += 1;
+        let stdin = self.stdin.as_mut().ok_or("the driver has ended")?;
+        writeln!(stdin, "{} {command}", self.next)
+            .and_then(|()| stdin.flush())
+            .map_err(|error| format!("the driver does not listen: {error}"))?;
+        Ok(self.next)
+    }
+
+    pub fn answered(&self, number: u64) -> Option<Answer> {
+        self.heard.0.lock().expect("no panics inside").answers.get(&number).cloned()
+    }
+
+    pub fn wait(&self, number: u64, patience: Duration) -> Result<Answer, String> {
+        self.wait_until(patience, |heard| heard.answers.get(&number).cloned())
+            .ok_or_else(|| self.silence("no answer", patience))
+    }
+
+    /// Waits for an event line (without its `event` prefix), past ones included.
+    pub fn wait_event(&self, event: &str, patience: Duration) -> Result<(), String> {
+        self.wait_until(patience, |heard| heard.events.iter().any(|seen| seen == event).then_some(()))
+            .ok_or_else(|| self.silence(&format!("no event {event:?}, only {:?}", self.events()), patience))
+    }
+
+    pub fn events(&self) -> Vec<String> {
+        self.heard.0.lock().expect("no panics inside").events.clone()
+    }
+
+    pub fn noise(&self) -> Vec<String> {
+        self.heard.0.lock().expect("no panics inside").noise.clone()
+    }
+
+    pub fn signal(&self, signal: i32) {
+        // SAFETY: the child has not been waited for, so the id is still its own.
+        unsafe { libc::kill(self.child.id() as i32, signal) };
+    }
+
+    /// Killed or ended; a dead driver has nothing more to say.
+    pub fn is_dead(&self) -> bool {
+        self.stdin.is_none()
+    }
+
+    pub fn kill(&mut self) {
+        self.stdin = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Closes the driver's stdin and gives it a moment to end with status 0 by itself.
+    pub fn quit(&mut self, patience: Duration) -> Result<(), String> {
+        self.stdin = None;
+        let end = Instant::now() + patience;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return Err(format!("the driver ended with {status}")),
+                _ if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+                _ => {
+                    self.kill();
+                    return Err("the driver did not end when its input did".into());
+                }
+            }
+        }
+    }
+
+    pub fn diary(&self) -> String {
+        let text = std::fs::read(&self.diary).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<_> = text.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    fn wait_until<T>(&self, patience: Duration, mut found: impl FnMut(&Heard) -> Option<T>) -> Option<T> {
+        let (heard, news) = &*self.heard;
+        let end = Instant::now() + patience;
+        let mut heard = heard.lock().expect("no panics inside");
+        loop {
+            if let Some(found) = found(&heard) {
+                return Some(found);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if heard.ended || left.is_zero() {
+                return None;
+            }
+            heard = news.wait_timeout(heard, left).expect("no panics inside").0;
+        }
+    }
+
+    fn silence(&self, what: &str, patience: Duration) -> String {
+        match self.heard.0.lock().expect("no panics inside").ended {
+            true => format!("{what}: the driver has ended"),
+            false => format!("{what} within {patience:?}"),
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Heard {
+    fn note(&mut self, line: String) {
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        if first == "event" {
+            self.events.push(words.collect::<Vec<_>>().join(" "));
+            return;
+        }
+        let status = words.next();
+        match (first.parse(), status) {
+            (Ok(number), Some("ok" | "error")) => {
+                let values = words.map(str::to_owned).collect();
+                self.answers.insert(number, Answer { ok: status == Some("ok"), values });
+            }
+            _ => self.noise.push(line),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! `scenarios`: plays tests/scenarios/*.scn through every language on every server and counts.
+//!
+//! ```text
+//! scenarios [--filter TEXT] [--lang rust,c,python,aio,node,mixed] [--server embedded,zookeeper-3.8,zookeeper-3.9,ensemble-3.9]
+//!           [--jobs N] [--repeat N] [--list]
+//! ```
+
+mod driver;
+mod observer;
+mod play;
+mod scenario;
+mod world;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use driver::Language;
+use scenario::Scenario;
+use world::{Hall, Kind, World};
+
+/// All clients in one language, or each in another.
+#[derive(Clone)]
+struct Cast {
+    name: &'static str,
+    languages: Vec<Language>,
+}
+
+struct Job<'a> {
+    scenario: &'a Scenario,
+    cast: Cast,
+    kind: Kind,
+}
+
+struct Options {
+    filter: Vec<String>,
+    casts: Vec<String>,
+    kinds: Vec<String>,
+    jobs: usize,
+    repeat: usize,
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("scenarios: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<usize, String> {
+    let options = options()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
+    let scenarios = read_all(&root.join("tests/scenarios"))?;
+    if options.list {
+        for scenario in &scenarios {
+            println!("{}\n    {}", scenario.name, scenario.promise);
+        }
+        return Ok(0);
+    }
+    let jobs = plan(&scenarios, &options);
+    if jobs.is_empty() {
+        return Err("nothing matches these flags".into());
+    }
+    let diaries = std::env::temp_dir().join(format!("zkrecipes-scenarios-{}", std::process::id()));
+    let failed = play_all(&jobs, options.jobs, &root, &diaries);
+    let _ = std::fs::remove_dir_all(&diaries);
+    Ok(failed)
+}
+
+fn options() -> Result<Options, String> {
+    let mut options =
+        Options { filter: vec![], casts: vec![], kinds: vec![], jobs: 4, repeat: 1, list: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(flag) = words.next() {
+        if flag == "--list" {
+            options.list = true;
+            continue;
+        }
+        let value = words.next().ok_or_else(|| format!("{flag} needs a value"))?;
+        let list = || value.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let number = || value.parse::<usize>().map_err(|_| format!("{flag} takes a number")).map(|n| n.max(1));
+        match flag.as_str() {
+            "--filter" => options.filter = list(),
+            "--lang" => options.casts = list(),
+            "--server" => options.kinds = list(),
+            "--jobs" => options.jobs = number()?,
+            "--repeat" => options.repeat = number()?,
+            _ => return Err(format!("unknown flag {flag}; the flags stand at the top of tests/harness/src/main.rs")),
+        }
+    }
+    for name in &options.casts {
+        if name != "mixed" && Language::named(name).is_none() {
+            return Err(format!("no language {name}"));
+        }
+    }
+    for name in &options.kinds {
+        if !Kind::ALL.iter().any(|kind| kind.name() == name) {
+            return Err(format!("no server {name}"));
+        }
+    }
+    Ok(options)
+}
+
+fn read_all(directory: &Path) -> Result<Vec<Scenario>, String> {
+    let listing = std::fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut files: Vec<PathBuf> = listing.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "scn"));
+    files.sort();
+    let mut scenarios = Vec::new();
+    for file in files {
+        scenarios.extend(scenario::read(&file)?);
+    }
+    Ok(scenarios)
+}
+
+fn plan<'a>(scenarios: &'a [Scenario], options: &Options) -> Vec<Job<'a>> {
+    let wanted = |list: &[String], name: &str| list.is_empty() || list.iter().any(|wanted| wanted == name);
+    let mut jobs = Vec::new();
+    for kind in Kind::ALL.into_iter().filter(|kind| wanted(&options.kinds, kind.name())) {
+        for (index, scenario) in scenarios.iter().enumerate() {
+            let fits = match kind {
+                Kind::Embedded => !scenario.ensemble_only(),
+                Kind::Real38 | Kind::Real39 => !scenario.embedded_only() && !scenario.ensemble_only(),
+                Kind::Ensemble => scenario.ensemble && !scenario.embedded_only(),
+            };
+            let named = options.filter.is_empty() || options.filter.iter().any(|f| scenario.name.contains(f));
+            if !fits || !named {
+                continue;
+            }
+            for cast in casts(index).into_iter().filter(|cast| wanted(&options.casts, cast.name)) {
+                let excluded = cast.languages.iter().any(|language| {
+                    scenario.except.iter().any(|except| except == language.name())
+                });
+                if !excluded {
+                    for _ in 0..options.repeat {
+                        jobs.push(Job { scenario, cast: cast.clone(), kind });
+                    }
+                }
+            }
+        }
+    }
+    jobs
+}
+
+/// Each language alone, and all of them together in an order that differs from scenario to scenario.
+fn casts(index: usize) -> Vec<Cast> {
+    let mut casts: Vec<Cast> = Language::ALL
+        .into_iter()
+        .map(|language| Cast { name: language.name(), languages: vec![language] })
+        .collect();
+    let mut languages = Language::ALL.to_vec();
+    languages.rotate_left(index % Language::ALL.len());
+    if index / Language::ALL.len() % 2 == 1 {
+        languages.reverse();
+    }
+    casts.push(Cast { name: "mixed", languages });
+    casts
+}
+
+fn play_all(jobs: &[Job<'_>], threads: usize, root: &Path, diaries: &Path) -> usize {
+    let halls: BTreeMap<Kind, Arc<Hall>> =
+        Kind::ALL.into_iter().map(|kind| (kind, Hall::new(kind, root))).collect();
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(jobs.len()) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { return };
+                    let begun = Instant::now();
+                    let outcome = play_one(job, &halls[&job.kind], root, &diaries.join(index.to_string()));
+                    let seconds = begun.elapsed().as_secs_f64();
+                    let title = format!("{} {:<6} {}", pad(job.kind.name(), 13), job.cast.name, job.scenario.name);
+                    match outcome {
+                        Ok(()) => println!("ok    {title}  {seconds:.1} s"),
+                        Err(story) => {
+                            println!("FAIL  {title}  {seconds:.1} s\n{}", indent(&story));
+                            failures.lock().expect("no panics inside").push(title);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("no panics inside");
+    println!();
+    for title in &failures {
+        println!("failed: {title}");
+    }
+    let passed = jobs.len() - failures.len();
+    println!("{passed} passed, {} failed in {:.0} s", failures.len(), started.elapsed().as_secs_f64());
+    failures.len()
+}
+
+fn play_one(job: &Job<'_>, hall: &Arc<Hall>, root: &Path, diaries: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(diaries).map_err(|error| format!("{}: {error}", diaries.display()))?;
+    let world = match job.kind {
+        Kind::Embedded => World::embedded()?,
+        _ => hall.world(job.scenario.exclusive())?,
+    };
+    play::play(job.scenario, &job.cast.languages, &world, root, diaries)
+}
+
+fn pad(text: &str, width: usize) -> String {
+    format!("{text:<width$}")
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("        {line}\n")).collect()
+}

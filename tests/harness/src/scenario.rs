@@ -1,0 +1,119 @@
+//! Scenario files: what stands in them and how it is read. tests/scenarios/README.md is the reader's page.
+
+use std::path::Path;
+
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// File stem and name: `lock-order/five_waiters_are_served_in_order`.
+    pub name: String,
+    pub promise: String,
+    pub file: String,
+    /// Also run on a three-node ensemble.
+    pub ensemble: bool,
+    /// Languages in which the subject does not exist.
+    pub except: Vec<String>,
+    /// Clients of one process; every client not named here has a process of its own.
+    pub together: Vec<Vec<String>>,
+    pub steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub line: usize,
+    pub text: String,
+    pub label: Option<String>,
+    pub eventually: bool,
+    pub words: Vec<String>,
+    pub expect: Option<Vec<String>>,
+}
+
+impl Scenario {
+    /// Needs something that only the embedded server can do.
+    pub fn embedded_only(&self) -> bool {
+        self.any_server_step(&["next-sequence", "requests", "pause", "resume"])
+    }
+
+    /// Stops or restarts server processes, so it cannot share one with other scenarios.
+    pub fn exclusive(&self) -> bool {
+        self.any_server_step(&["stop", "start", "restart", "kill", "revive"])
+    }
+
+    /// Kills single members, which only an ensemble has.
+    pub fn ensemble_only(&self) -> bool {
+        self.any_server_step(&["kill", "revive"])
+    }
+
+    fn any_server_step(&self, verbs: &[&str]) -> bool {
+        self.steps.iter().any(|step| step.words[0] == "server" && verbs.contains(&step.words[1].as_str()))
+    }
+}
+
+pub fn read(path: &Path) -> Result<Vec<Scenario>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    for (index, raw) in text.lines().enumerate() {
+        let line = index + 1;
+        let raw = raw.split(" #").next().unwrap_or_default().trim();
+        if raw.is_empty() || raw.starts_with('#') {
+            continue;
+        }
+        let complain = |problem: &str| Err(format!("{}:{line}: {problem}: {raw}", path.display()));
+        let (first, rest) = raw.split_once(' ').unwrap_or((raw, ""));
+        if first == "scenario" {
+            scenarios.push(Scenario {
+                name: format!("{stem}/{}", rest.trim()),
+                promise: String::new(),
+                file: path.display().to_string(),
+                ensemble: false,
+                except: Vec::new(),
+                together: Vec::new(),
+                steps: Vec::new(),
+            });
+            continue;
+        }
+        let Some(scenario) = scenarios.last_mut() else {
+            return complain("a step before the first scenario");
+        };
+        match first {
+            "promise" => scenario.promise = [&scenario.promise, rest.trim()].join(" ").trim().to_owned(),
+            "ensemble" => scenario.ensemble = true,
+            "except" => scenario.except.extend(rest.split_whitespace().map(str::to_owned)),
+            "together" => scenario.together.push(rest.split_whitespace().map(str::to_owned).collect()),
+            _ => match step(line, raw) {
+                Some(step) => scenario.steps.push(step),
+                None => return complain("not understood"),
+            },
+        }
+    }
+    for scenario in &scenarios {
+        if scenario.promise.is_empty() {
+            return Err(format!("{}: {} does not say which promise it guards", path.display(), scenario.name));
+        }
+    }
+    Ok(scenarios)
+}
+
+fn step(line: usize, raw: &str) -> Option<Step> {
+    let (action, expect) = match raw.split_once(" -> ") {
+        Some((action, expect)) => (action, Some(words(expect))),
+        None => (raw, None),
+    };
+    let mut words = words(action);
+    let eventually = words.first()? == "eventually";
+    if eventually {
+        words.remove(0);
+    }
+    let label = words.first()?.strip_suffix(':').map(str::to_owned);
+    if label.is_some() {
+        words.remove(0);
+    }
+    if words.len() < 2 && words.first()? != "sleep" {
+        return None;
+    }
+    Some(Step { line, text: raw.to_owned(), label, eventually, words, expect })
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}

@@ -1,0 +1,262 @@
+//! The servers a scenario can run against, behind one face: the embedded one, and real ZooKeeper behind the fault
+//! proxy.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use zkrecipes_embedded::{FaultId, Proxy, Server};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Kind {
+    Embedded,
+    /// The oldest line that is tested.
+    Real38,
+    /// The newest release.
+    Real39,
+    /// Three nodes of the newest release.
+    Ensemble,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Embedded, Kind::Real38, Kind::Real39, Kind::Ensemble];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Embedded => "embedded",
+            Kind::Real38 => "zookeeper-3.8",
+            Kind::Real39 => "zookeeper-3.9",
+            Kind::Ensemble => "ensemble-3.9",
+        }
+    }
+
+    fn version(self) -> &'static str {
+        if self == Kind::Real38 { "3.8" } else { "3.9" }
+    }
+
+    fn nodes(self) -> usize {
+        if self == Kind::Ensemble { 3 } else { 1 }
+    }
+}
+
+/// What a scenario may ask of the server's side.
+pub enum World {
+    Embedded(Server),
+    Real { proxy: Proxy, zookeeper: Arc<ZooKeeper>, home: Option<Arc<Hall>> },
+}
+
+pub type Told<T> = Result<T, String>;
+
+impl World {
+    pub fn embedded() -> Told<World> {
+        Server::builder()
+            .tick(Duration::from_millis(100))
+            .min_session_timeout(Duration::from_millis(200))
+            .max_session_timeout(Duration::from_secs(120))
+            .start()
+            .map(World::Embedded)
+            .map_err(|error| error.to_string())
+    }
+
+    /// What the drivers connect to.
+    pub fn hosts(&self) -> String {
+        match self {
+            World::Embedded(server) => server.connect_string(),
+            World::Real { proxy, .. } => proxy.connect_string(),
+        }
+    }
+
+    /// Where the observer looks, past the proxy.
+    pub fn plain_hosts(&self) -> String {
+        match self {
+            World::Embedded(server) => server.connect_string(),
+            World::Real { zookeeper, .. } => zookeeper.hosts.clone(),
+        }
+    }
+
+    pub fn stop(&self) -> Told<()> {
+        match self {
+            World::Embedded(server) => server.stop(),
+            World::Real { zookeeper, .. } => zookeeper.tell("stop")?,
+        }
+        Ok(())
+    }
+
+    pub fn start(&self) -> Told<()> {
+        match self {
+            World::Embedded(server) => server.restart().map_err(|error| error.to_string())?,
+            World::Real { zookeeper, .. } => zookeeper.tell("start")?,
+        }
+        Ok(())
+    }
+
+    /// SIGKILL for one member of an ensemble, counted from 1.
+    pub fn kill_member(&self, member: &str) -> Told<()> {
+        self.member("kill", member)
+    }
+
+    pub fn start_member(&self, member: &str) -> Told<()> {
+        self.member("start", member)
+    }
+
+    fn member(&self, verb: &str, member: &str) -> Told<()> {
+        match self {
+            World::Embedded(_) => Err("the embedded server has no members".into()),
+            World::Real { zookeeper, .. } => zookeeper.tell(&format!("{verb} {member}")),
+        }
+    }
+
+    pub fn expire(&self, session: u64) -> Told<()> {
+        let known = match self {
+            World::Embedded(server) => server.expire(session),
+            World::Real { proxy, .. } => proxy.expire(session),
+        };
+        known.then_some(()).ok_or_else(|| format!("the server knows no session {session}"))
+    }
+
+    pub fn drop_connections(&self) {
+        match self {
+            World::Embedded(server) => server.drop_connections(),
+            World::Real { proxy, .. } => proxy.drop_connections(),
+        }
+    }
+
+    pub fn inject(&self, rule: &str) -> Told<FaultId> {
+        match self {
+            World::Embedded(server) => server.inject_text(rule),
+            World::Real { proxy, .. } => proxy.inject_text(rule),
+        }
+    }
+
+    pub fn fired(&self, fault: FaultId) -> bool {
+        match self {
+            World::Embedded(server) => server.fault_fired(fault),
+            World::Real { proxy, .. } => proxy.fault_fired(fault),
+        }
+    }
+
+    pub fn clear_faults(&self) {
+        match self {
+            World::Embedded(server) => server.clear_faults(),
+            World::Real { proxy, .. } => proxy.clear_faults(),
+        }
+    }
+
+    /// The embedded server, for what only it can do.
+    pub fn inside(&self) -> Option<&Server> {
+        match self {
+            World::Embedded(server) => Some(server),
+            World::Real { .. } => None,
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        match self {
+            World::Embedded(server) => server.shutdown(),
+            World::Real { proxy, zookeeper, home } => {
+                proxy.shutdown();
+                if let Some(home) = home {
+                    home.give_back(zookeeper.clone());
+                }
+            }
+        }
+    }
+}
+
+/// The real servers of one kind: one that all peaceful scenarios share, and some that are taken by those that
+/// stop them.
+pub struct Hall {
+    kind: Kind,
+    root: PathBuf,
+    shared: Mutex<Option<Arc<ZooKeeper>>>,
+    idle: Mutex<Vec<Arc<ZooKeeper>>>,
+}
+
+impl Hall {
+    pub fn new(kind: Kind, root: &Path) -> Arc<Hall> {
+        Arc::new(Hall { kind, root: root.into(), shared: Mutex::default(), idle: Mutex::default() })
+    }
+
+    pub fn world(self: &Arc<Self>, exclusive: bool) -> Told<World> {
+        let zookeeper = if exclusive { self.take()? } else { self.share()? };
+        let proxy = Proxy::start(&zookeeper.hosts).map_err(|error| error.to_string())?;
+        Ok(World::Real { proxy, zookeeper, home: exclusive.then(|| self.clone()) })
+    }
+
+    fn share(&self) -> Told<Arc<ZooKeeper>> {
+        let mut shared = self.shared.lock().expect("no panics inside");
+        if shared.is_none() {
+            *shared = Some(Arc::new(ZooKeeper::start(self.kind, &self.root)?));
+        }
+        Ok(shared.clone().expect("started above"))
+    }
+
+    fn take(&self) -> Told<Arc<ZooKeeper>> {
+        match self.idle.lock().expect("no panics inside").pop() {
+            Some(zookeeper) => Ok(zookeeper),
+            None => ZooKeeper::start(self.kind, &self.root).map(Arc::new),
+        }
+    }
+
+    fn give_back(&self, zookeeper: Arc<ZooKeeper>) {
+        // A scenario that failed may have left it stopped; one that cannot be started again is let go.
+        if zookeeper.tell("start").is_ok() {
+            self.idle.lock().expect("no panics inside").push(zookeeper);
+        }
+    }
+}
+
+/// A running `zookeeper.py run`; it ends with its stdin, so with us.
+pub struct ZooKeeper {
+    pub hosts: String,
+    talk: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
+    child: Mutex<Child>,
+}
+
+impl ZooKeeper {
+    fn start(kind: Kind, root: &Path) -> Told<ZooKeeper> {
+        let mut child = Command::new("python3")
+            .arg(root.join("tests/zookeeper/zookeeper.py"))
+            .args(["run", kind.version(), "--nodes", &kind.nodes().to_string(), "--tick", "250"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("zookeeper.py does not start: {error}"))?;
+        let stdin = child.stdin.take().expect("piped");
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).map_err(|error| error.to_string())?;
+        let Some(hosts) = line.trim().strip_prefix("ready ") else {
+            return Err(format!("{} did not start; its last words are above", kind.name()));
+        };
+        let hosts = hosts.to_owned();
+        Ok(ZooKeeper { hosts, talk: Mutex::new((stdin, stdout)), child: Mutex::new(child) })
+    }
+
+    fn tell(&self, command: &str) -> Told<()> {
+        let mut talk = self.talk.lock().expect("no panics inside");
+        let mut line = String::new();
+        writeln!(talk.0, "{command}")
+            .and_then(|()| talk.1.read_line(&mut line))
+            .map_err(|error| format!("zookeeper.py: {error}"))?;
+        match line.trim() {
+            "ok" => Ok(()),
+            other => Err(format!("{command}: {other}")),
+        }
+    }
+}
+
+impl Drop for ZooKeeper {
+    fn drop(&mut self) {
+        if let Ok(mut talk) = self.talk.lock() {
+            let _ = writeln!(talk.0, "quit");
+        }
+        if let Ok(mut child) = self.child.lock() {
+            let _ = child.wait();
+        }
+    }
+}
