@@ -353,6 +353,7 @@ impl Machine {
             Event::Created | Event::Deleted | Event::DataChanged => self.watches.on_node(path, event),
         };
         let zxid = if self.config.profile.events_carry_zxid { zxid } else { -1 };
+        let acl = acl.filter(|_| self.config.profile.guards_reads);
         for conn in watchers {
             let readable = self
                 .conns

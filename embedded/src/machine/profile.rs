@@ -6,8 +6,8 @@ pub struct Profile {
     pub(super) version: (u32, u32, u32),
     /// Events carry the zxid of their transaction, from 3.9.0.
     pub(super) events_carry_zxid: bool,
-    /// `exists` needs READ, from 3.8.4 and 3.9.2.
-    pub(super) exists_needs_read: bool,
+    /// `exists` needs READ, and events go only to those who may read the node, from 3.8.4 and 3.9.2.
+    pub(super) guards_reads: bool,
     /// A create2 inside a multi answers as create2, with a stat, from 3.8.2 and 3.9.0.
     pub(super) multi_answers_create2: bool,
 }
@@ -39,7 +39,7 @@ impl Profile {
         Profile {
             version,
             events_carry_zxid: version >= (3, 9, 0),
-            exists_needs_read: version >= (3, 9, 2) || ((3, 8, 4)..(3, 9, 0)).contains(&version),
+            guards_reads: version >= (3, 9, 2) || ((3, 8, 4)..(3, 9, 0)).contains(&version),
             multi_answers_create2: version >= (3, 8, 2),
         }
     }

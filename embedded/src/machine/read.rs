@@ -111,7 +111,7 @@ impl Machine {
     }
 
     fn exists(&mut self, caller: &Caller, path: &str, watch: bool) -> Result<Stat, Code> {
-        if self.config.profile.exists_needs_read
+        if self.config.profile.guards_reads
             && let Some(node) = self.tree.get(path)
         {
             acl::check(&node.acl, acl::READ, &caller.ids)?;

@@ -66,7 +66,12 @@ impl Raw {
     pub fn receive(&mut self) -> Option<Reply> {
         let frame = self.frame()?;
         let mut r = Reader::new(&frame);
-        Some(Reply { xid: r.int().ok()?, zxid: r.long().ok()?, err: r.int().ok()?, body: frame[16..].to_vec() })
+        Some(Reply {
+            xid: r.int().ok()?,
+            zxid: r.long().ok()?,
+            err: r.int().ok()?,
+            body: frame[16..].to_vec(),
+        })
     }
 
     pub fn send(&mut self, op: Op, body: impl FnOnce(&mut Writer)) -> i32 {
@@ -159,7 +164,11 @@ impl Reply {
         &self,
         read: impl FnOnce(&mut Reader) -> Result<T, zkrecipes_embedded::wire::Malformed>,
     ) -> Result<T, i32> {
-        if self.err != 0 { Err(self.err) } else { Ok(read(&mut Reader::new(&self.body)).expect("a readable body")) }
+        if self.err != 0 {
+            Err(self.err)
+        } else {
+            Ok(read(&mut Reader::new(&self.body)).expect("a readable body"))
+        }
     }
 
     pub fn string(&self) -> Result<String, i32> {
@@ -172,7 +181,8 @@ impl Reply {
 
     pub fn as_event(&self) -> Option<(i32, String, i64)> {
         let mut r = Reader::new(&self.body);
-        (self.xid == -1).then(|| (r.int().unwrap(), (r.int().unwrap(), r.string().unwrap()).1.into_owned(), self.zxid))
+        (self.xid == -1)
+            .then(|| (r.int().unwrap(), (r.int().unwrap(), r.string().unwrap()).1.into_owned(), self.zxid))
     }
 }
 

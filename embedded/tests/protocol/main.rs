@@ -1,0 +1,11 @@
+//! The protocol's rules, one test each, spoken in raw frames.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod access;
+mod handshake;
+mod reaping;
+mod watching;
+mod words;
+mod writes;

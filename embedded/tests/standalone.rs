@@ -1,0 +1,52 @@
+//! The program `zkrecipes-server`.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use support::{Raw, word};
+
+fn program(arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zkrecipes-server"));
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+}
+
+#[test]
+fn it_prints_its_address_serves_and_ends_on_a_signal() {
+    let mut child = program(&["--port", "0", "--tick=100"]);
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
+    let mut raw = Raw::connect(&address);
+    assert_eq!((raw.create("/a", 0), raw.timeout), (Ok("/a".to_owned()), 2000));
+    assert_eq!(word(&address, "ruok"), "imok");
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert!(child.wait().unwrap().success());
+    assert!(raw.is_closed());
+    let mut log = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    for part in ["for development and tests only", "session 0x", "stopped by SIGTERM"] {
+        assert!(log.contains(part), "{part} in {log}");
+    }
+}
+
+#[test]
+fn it_explains_itself_and_its_users_mistakes() {
+    let output = |arguments: &[&str]| program(arguments).wait_with_output().unwrap();
+    let help = output(&["--help"]);
+    assert!(help.status.success());
+    assert!(String::from_utf8(help.stdout).unwrap().contains("--data-limit"));
+    for (arguments, named) in [
+        (&["--prot", "1"][..], "--prot"),
+        (&["--port"], "--port needs a value"),
+        (&["--port", "99999"], "99999"),
+        (&["--port", "0", "--emulate", "2.0"], "2.0"),
+        (&["--host", "nowhere"], "nowhere"),
+    ] {
+        let failed = output(arguments);
+        assert_eq!(failed.status.code(), Some(2));
+        let message = String::from_utf8(failed.stderr).unwrap();
+        assert!(message.contains(named), "{named} in {message}");
+    }
+}
