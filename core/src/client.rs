@@ -1,0 +1,180 @@
+//! The client: one session with ZooKeeper, shared by any number of recipes and threads.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::hosts;
+use crate::nodes::Nodes;
+use crate::options::{ClientOptions, LockOptions};
+use crate::recipes::lock::Lock;
+use crate::runtime;
+use crate::session::delivery::Subscription;
+use crate::session::system_clock::SystemClock;
+use crate::session::wire::zookeeper::ZooKeeper;
+use crate::session::{Session, State};
+
+/// A connection to ZooKeeper. Clones are the same client; the last one to go closes the session in the background.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use zkrecipes::{Client, State};
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// assert_eq!(client.state(), State::Connected);
+/// client.close(None).await?;
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    session: ManuallyDrop<Arc<Session>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if runtime::check_process().is_err() {
+            // The threads behind the session stayed with the parent, and so did its locks: touch nothing.
+            return;
+        }
+        // SAFETY: taken once, in drop.
+        let session = unsafe { ManuallyDrop::take(&mut self.session) };
+        if !session.is_closing() {
+            runtime::spawn(Box::pin(async move {
+                if let Err(error) = session.close(None).await {
+                    tracing::debug!(%error, "closing a dropped client");
+                }
+            }));
+        }
+    }
+}
+
+impl Client {
+    /// Connects to the servers of a ZooKeeper connect string such as `zk1:2181,zk2:2181/app`, or to `embedded:`, a
+    /// server inside this process for development and tests. An empty string means the environment's
+    /// `ZKRECIPES_HOSTS`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves no session behind.
+    pub async fn connect(hosts: &str, options: ClientOptions) -> Result<Client> {
+        runtime::check_process()?;
+        options.validate()?;
+        let hosts = hosts::resolve(hosts)?;
+        // On our own runtime, so that any executor can await it and every timer and socket finds its driver.
+        let opening =
+            runtime::spawn_task(Session::open(hosts, options, Arc::new(SystemClock), Box::new(ZooKeeper)));
+        let opening = AbortOnDrop(opening);
+        let session = opening.await?;
+        Ok(Client { inner: Arc::new(Inner { session: ManuallyDrop::new(session) }) })
+    }
+
+    /// The session, unless this process must not use it or it is closed.
+    pub(crate) fn session(&self) -> Result<Arc<Session>> {
+        runtime::check_process()?;
+        let session = &self.inner.session;
+        if session.is_closing() { Err(Error::closed("client")) } else { Ok(Arc::clone(session)) }
+    }
+
+    /// Closes: who waits gets Closed, what is held is released with the session, background deletions are awaited for
+    /// at most `limit`. Closing twice is fine.
+    pub async fn close(&self, limit: Option<Duration>) -> Result<()> {
+        runtime::check_process()?;
+        self.inner.session.close(limit).await
+    }
+
+    /// The same without waiting.
+    pub fn close_in_background(&self) {
+        if runtime::check_process().is_ok() {
+            let session = Arc::clone(&self.inner.session);
+            runtime::spawn(Box::pin(async move {
+                let _ = session.close(None).await;
+            }));
+        }
+    }
+
+    /// How the client stands with ZooKeeper.
+    pub fn state(&self) -> State {
+        match runtime::check_process() {
+            Ok(()) if !self.inner.session.is_closing() => self.inner.session.state(),
+            _ => State::Closed,
+        }
+    }
+
+    /// The id of the current session; another one after an expiry. 0 when closed.
+    pub fn session_id(&self) -> u64 {
+        self.session().map_or(0, |session| session.epoch().session_id())
+    }
+
+    /// The session timeout as negotiated with the server.
+    pub fn session_timeout(&self) -> Duration {
+        self.session().map_or(Duration::ZERO, |session| session.epoch().session_timeout())
+    }
+
+    /// How long the server certainly still honours the session; zero while nothing is held.
+    pub fn lease_remaining(&self) -> Duration {
+        self.session().map_or(Duration::ZERO, |session| session.epoch().lease_remaining())
+    }
+
+    /// Calls back at every change of state, in order.
+    pub fn on_state(&self, callback: impl Fn(State) + Send + Sync + 'static) -> Subscription {
+        match runtime::check_process() {
+            Ok(()) => self.inner.session.on_state(callback),
+            Err(_) => Subscription::new(|| {}),
+        }
+    }
+
+    /// Hands every callback of this client to `sink` instead of the library's own threads. The first call decides.
+    pub fn deliver_through(&self, sink: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        if runtime::check_process().is_ok() {
+            self.inner.session.delivery.divert(sink);
+        }
+    }
+
+    /// A handle on the lock at `path`. Does no I/O.
+    pub fn lock(&self, path: &str, options: LockOptions) -> Result<Lock> {
+        self.session()?;
+        Lock::new(self.clone(), path, options)
+    }
+
+    /// Plain operations on nodes.
+    pub fn nodes(&self) -> Nodes {
+        Nodes::new(self.clone())
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+/// A task that ends when nobody waits for it any more.
+struct AbortOnDrop<T>(tokio::task::JoinHandle<Result<T>>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<T> Future for AbortOnDrop<T> {
+    type Output = Result<T>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Self::Output> {
+        std::pin::Pin::new(&mut self.0).poll(cx).map(|joined| {
+            joined.unwrap_or_else(|_| {
+                Err(Error::new(
+                    crate::error::ErrorKind::Internal,
+                    "connecting ended without a result, which is a bug of zkrecipes; please report it",
+                ))
+            })
+        })
+    }
+}

@@ -1,0 +1,257 @@
+//! The one error table. Every language's error is made from it: the C code, the wire name that Node
+//! shows as `err.code`, the Python class, and whether trying again can help.
+
+use std::fmt;
+
+/// What the library's verbs return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+macro_rules! kinds {
+    ($($kind:ident, $code:literal, $name:literal, $python:literal, $retryable:literal, $sentence:literal;)*) => {
+        /// What went wrong, in the terms a caller can act on.
+        #[non_exhaustive]
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum ErrorKind {
+            $(#[doc = $sentence] $kind = $code,)*
+        }
+
+        impl ErrorKind {
+            /// Every kind, in the order of its code.
+            pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$kind,)*];
+
+            /// The status code of the C ABI; 0 is success and belongs to no error.
+            pub fn code(self) -> i32 {
+                self as i32
+            }
+
+            /// The name on the wire between languages: `err.code` in Node, the suffix of `ZKR_` in C.
+            pub fn name(self) -> &'static str {
+                match self { $(ErrorKind::$kind => $name,)* }
+            }
+
+            /// The name of the exception class in Python.
+            pub fn python_name(self) -> &'static str {
+                match self { $(ErrorKind::$kind => $python,)* }
+            }
+
+            /// Whether the same call may succeed when it is made again.
+            pub fn is_retryable(self) -> bool {
+                match self { $(ErrorKind::$kind => $retryable,)* }
+            }
+
+            /// One sentence about the kind, for documentation in every language.
+            pub fn sentence(self) -> &'static str {
+                match self { $(ErrorKind::$kind => $sentence,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    Timeout, 1, "TIMEOUT", "Timeout", true, "The time given ran out; nothing of ours is left waiting in ZooKeeper.";
+    Cancelled, 2, "CANCELLED", "Cancelled", true, "The caller withdrew.";
+    ConnectionLost, 3, "CONNECTION_LOST", "ConnectionLost", true, "No server answered within the retry budget; the outcome of a write is unknown.";
+    Lost, 4, "LOST", "Lost", true, "What was held is gone.";
+    NotHeld, 5, "NOT_HELD", "NotHeld", false, "Release, verify, a guarded write or a token without holding.";
+    Denied, 6, "DENIED", "Denied", false, "Refused by an ACL, by authentication, TLS or SASL.";
+    Invalid, 7, "INVALID", "Invalid", false, "A path, an option or a handle that cannot be used.";
+    TooLarge, 8, "TOO_LARGE", "TooLarge", false, "The request would pass the server's packet limit; it was refused before sending.";
+    Exists, 9, "EXISTS", "Exists", false, "A node of that path exists already.";
+    NoNode, 10, "NO_NODE", "NoNode", false, "There is no node at that path.";
+    BadVersion, 11, "BAD_VERSION", "BadVersion", false, "The node has another version than the one named.";
+    NotEmpty, 12, "NOT_EMPTY", "NotEmpty", false, "The node has children.";
+    Mismatch, 13, "MISMATCH", "Mismatch", false, "The participants disagree about how many they are.";
+    Closed, 14, "CLOSED", "Closed", false, "The client or the handle is closed.";
+    Deadlock, 15, "DEADLOCK", "WouldDeadlock", false, "A blocking verb on a thread that the library itself needs: inside a callback or on its runtime.";
+    Forked, 16, "FORKED", "Forked", false, "Used in a child process after fork; connect again in a process started afresh.";
+    Internal, 17, "INTERNAL", "InternalError", false, "A bug of zkrecipes; please report it.";
+}
+
+/// Why something that was held is gone.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LostReason {
+    /// The session ended, or the server could not be reached for so long that it may have ended.
+    Session,
+    /// Somebody revoked it by force.
+    Revoked,
+    /// Its node was deleted by somebody else.
+    Deleted,
+    /// The client was closed under it.
+    Closed,
+}
+
+impl LostReason {
+    /// `session`, `revoked`, `deleted` or `closed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LostReason::Session => "session",
+            LostReason::Revoked => "revoked",
+            LostReason::Deleted => "deleted",
+            LostReason::Closed => "closed",
+        }
+    }
+}
+
+/// An error: its kind, the path concerned, and a sentence that says what happened and what to do.
+///
+/// ```
+/// use zkrecipes::{Error, ErrorKind};
+/// let error = Error::invalid("path", "must start with '/'");
+/// assert_eq!(error.kind(), ErrorKind::Invalid);
+/// assert_eq!(error.to_string(), "invalid path: must start with '/'");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Details>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Details {
+    kind: ErrorKind,
+    message: String,
+    path: Option<String>,
+    reason: Option<LostReason>,
+}
+
+impl Error {
+    /// An error of the given kind with its sentence.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error(Box::new(Details { kind, message: message.into(), path: None, reason: None }))
+    }
+
+    /// An argument that cannot be used: names the argument, then what is wrong with it.
+    pub fn invalid(argument: &str, problem: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Invalid, format!("invalid {argument}: {problem}"))
+    }
+
+    pub(crate) fn lost(reason: LostReason) -> Error {
+        let message = match reason {
+            LostReason::Session => {
+                "lost: the session ended or could not be confirmed in time; stop the protected work, then acquire again"
+            }
+            LostReason::Revoked => {
+                "lost: it was revoked by force; stop the protected work, then acquire again"
+            }
+            LostReason::Deleted => {
+                "lost: its node was deleted by somebody else; stop the protected work, then acquire again"
+            }
+            LostReason::Closed => "lost: the client was closed while it was held; release before closing",
+        };
+        Error::new(ErrorKind::Lost, message).with_reason(reason)
+    }
+
+    pub(crate) fn timeout(what: &str) -> Error {
+        Error::new(
+            ErrorKind::Timeout,
+            format!("{what} did not happen within the time given; try again or allow more"),
+        )
+    }
+
+    pub(crate) fn cancelled() -> Error {
+        Error::new(
+            ErrorKind::Cancelled,
+            "cancelled by the caller; nothing is held and nothing is left waiting",
+        )
+    }
+
+    pub(crate) fn closed(what: &str) -> Error {
+        Error::new(
+            ErrorKind::Closed,
+            format!("the {what} is closed; connect a new client and make a new handle"),
+        )
+    }
+
+    pub(crate) fn connection_lost(what: &str) -> Error {
+        Error::new(
+            ErrorKind::ConnectionLost,
+            format!(
+                "no ZooKeeper server answered for {what} within the retry budget; check the servers and the network. \
+                 The outcome of a write is unknown"
+            ),
+        )
+    }
+
+    pub(crate) fn not_held(why: &str) -> Error {
+        Error::new(ErrorKind::NotHeld, format!("not held: {why}; acquire first"))
+    }
+
+    /// The same error, with the path it is about.
+    pub fn with_path(mut self, path: impl Into<String>) -> Error {
+        self.0.path.get_or_insert_with(|| path.into());
+        self
+    }
+
+    pub(crate) fn with_reason(mut self, reason: LostReason) -> Error {
+        self.0.reason = Some(reason);
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The path concerned, when there is one.
+    pub fn path(&self) -> Option<&str> {
+        self.0.path.as_deref()
+    }
+
+    /// Why it is gone, for what was lost.
+    pub fn reason(&self) -> Option<LostReason> {
+        self.0.reason
+    }
+
+    /// Whether the same call may succeed when it is made again.
+    pub fn is_retryable(&self) -> bool {
+        self.0.kind.is_retryable()
+    }
+
+    /// The whole sentence, the path included.
+    pub fn message(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        match self.path() {
+            // A path can be as long as the packet limit; an error text should stay readable.
+            Some(path) if path.len() > 200 => {
+                let start: String = path.chars().take(100).collect();
+                write!(f, " ({start}… of {} bytes)", path.len())
+            }
+            Some(path) => write!(f, " ({path})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_dense_and_names_are_unique() {
+        for (index, kind) in ErrorKind::ALL.iter().enumerate() {
+            assert_eq!(kind.code(), index as i32 + 1);
+        }
+        let mut names: Vec<_> = ErrorKind::ALL.iter().map(|kind| kind.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ErrorKind::ALL.len());
+    }
+
+    #[test]
+    fn a_long_path_does_not_flood_the_message() {
+        let error = Error::new(ErrorKind::TooLarge, "too large").with_path("/".repeat(2_000_000));
+        assert!(error.to_string().len() < 400);
+        assert_eq!(error.path().map(str::len), Some(2_000_000));
+    }
+}

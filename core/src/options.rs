@@ -1,0 +1,328 @@
+//! Plain option structs, their defaults, and the validation that names the option at fault.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// How a [`Client`](crate::Client) connects and behaves.
+///
+/// ```
+/// use std::time::Duration;
+/// use zkrecipes::ClientOptions;
+/// let options = ClientOptions { session_timeout: Duration::from_secs(6), ..Default::default() };
+/// assert_eq!(options.connect_timeout, Duration::from_secs(10));
+/// ```
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// How long the server keeps the session of a silent client; negotiated down or up by the server.
+    pub session_timeout: Duration,
+    /// How long `connect` tries before ConnectionLost.
+    pub connect_timeout: Duration,
+    /// Written into contender nodes so that people see who holds what; `host:pid` when not given.
+    pub identity: Option<String>,
+    /// Credentials to present to the server.
+    pub auth: Vec<Auth>,
+    /// Who may touch the nodes that we create.
+    pub acl: AclChoice,
+    /// TLS towards the server.
+    pub tls: Option<TlsOptions>,
+    /// SASL towards the server.
+    pub sasl: Option<SaslOptions>,
+    /// Whose node names to use, so that others on the same path take part.
+    pub naming: Naming,
+    /// How verbs retry when the connection breaks.
+    pub retry: RetryOptions,
+    /// What the heartbeat of a holder proves.
+    pub lease: LeaseMode,
+    /// Accept a server that lost its quorum and only reads.
+    pub read_only: bool,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        ClientOptions {
+            session_timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(10),
+            identity: None,
+            auth: Vec::new(),
+            acl: AclChoice::Default,
+            tls: None,
+            sasl: None,
+            naming: Naming::Curator,
+            retry: RetryOptions::default(),
+            lease: LeaseMode::Strict,
+            read_only: false,
+        }
+    }
+}
+
+/// A credential such as scheme `digest` and credential `user:password`.
+#[derive(Clone)]
+pub struct Auth {
+    pub scheme: String,
+    pub credential: Vec<u8>,
+}
+
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Auth({}, …)", self.scheme)
+    }
+}
+
+/// Who may touch the nodes that we create.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AclChoice {
+    /// `Creator` when credentials are given, else `Open`.
+    #[default]
+    Default,
+    /// Everybody may do everything.
+    Open,
+    /// Only whoever presents the same credentials.
+    Creator,
+    /// An explicit list.
+    List(Vec<AclEntry>),
+}
+
+/// One entry of an explicit access list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AclEntry {
+    /// `world`, `auth`, `digest`, `ip`, `x509` or `sasl`.
+    pub scheme: String,
+    /// The identity under that scheme, `anyone` for `world`.
+    pub id: String,
+    /// Letters of `rwcda`: read, write, create, delete, admin.
+    pub permissions: String,
+}
+
+/// TLS towards the server.
+#[derive(Clone, Debug)]
+pub struct TlsOptions {
+    /// PEM file of the authorities to trust.
+    pub ca: Option<String>,
+    /// PEM file of our own certificate.
+    pub cert: Option<String>,
+    /// PEM file of our own key.
+    pub key: Option<String>,
+    /// Whether the server's certificate must name its host.
+    pub verify_hostname: bool,
+}
+
+/// SASL with DIGEST-MD5.
+#[derive(Clone)]
+pub struct SaslOptions {
+    pub user: String,
+    pub password: String,
+}
+
+impl fmt::Debug for SaslOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SaslOptions({}, …)", self.user)
+    }
+}
+
+/// Whose node names to use.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Naming {
+    /// Apache Curator's, the default.
+    #[default]
+    Curator,
+    /// kazoo's.
+    Kazoo,
+    /// The recipes that ship with ZooKeeper.
+    Zookeeper,
+}
+
+impl FromStr for Naming {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<Naming> {
+        match s {
+            "curator" => Ok(Naming::Curator),
+            "kazoo" => Ok(Naming::Kazoo),
+            "zookeeper" => Ok(Naming::Zookeeper),
+            _ => Err(Error::invalid("naming", format!("{s:?} is not one of curator, kazoo, zookeeper"))),
+        }
+    }
+}
+
+/// How verbs retry when the connection breaks.
+#[derive(Clone, Debug)]
+pub struct RetryOptions {
+    /// The first pause.
+    pub base: Duration,
+    /// The longest pause; pauses double up to it.
+    pub max: Duration,
+    /// After this long without a server a verb gives up with ConnectionLost; `connect_timeout` when not given.
+    pub give_up_after: Option<Duration>,
+}
+
+impl Default for RetryOptions {
+    fn default() -> Self {
+        RetryOptions { base: Duration::from_millis(50), max: Duration::from_secs(5), give_up_after: None }
+    }
+}
+
+/// What the heartbeat of a holder proves.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LeaseMode {
+    /// A quorum write that changes nothing: it proves that the quorum still honours the session.
+    #[default]
+    Strict,
+    /// A `sync`: cheaper, but a deposed leader answers it too, so that for a few seconds around a partition two
+    /// clients may both believe that they hold.
+    Relaxed,
+}
+
+impl FromStr for LeaseMode {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<LeaseMode> {
+        match s {
+            "strict" => Ok(LeaseMode::Strict),
+            "relaxed" => Ok(LeaseMode::Relaxed),
+            _ => Err(Error::invalid("lease", format!("{s:?} is not one of strict, relaxed"))),
+        }
+    }
+}
+
+/// How a [`Lock`](crate::Lock) behaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LockOptions {
+    /// The handle is the owner: nested acquisitions count. Never share such a handle between threads or tasks that
+    /// must exclude each other.
+    pub reentrant: bool,
+    /// How many times waiters of this process may pass the turn in memory before they let others in; 0 for never.
+    pub local_handoff: u32,
+}
+
+impl ClientOptions {
+    /// Checks every option; the error names the one at fault.
+    pub fn validate(&self) -> Result<()> {
+        // The wire carries milliseconds in a signed 32 bit number.
+        let most = Duration::from_millis(i32::MAX as u64);
+        let positive = |name: &str, value: Duration| match value {
+            value if value < Duration::from_millis(1) => {
+                Err(Error::invalid(name, "must be at least one millisecond"))
+            }
+            value if value > most => Err(Error::invalid(name, "must be at most 24 days")),
+            _ => Ok(()),
+        };
+        positive("session_timeout", self.session_timeout)?;
+        positive("connect_timeout", self.connect_timeout)?;
+        positive("retry.base", self.retry.base)?;
+        positive("retry.max", self.retry.max)?;
+        if self.retry.max < self.retry.base {
+            return Err(Error::invalid("retry.max", "must not be shorter than retry.base"));
+        }
+        if let Some(identity) = &self.identity {
+            if identity.is_empty() {
+                return Err(Error::invalid("identity", "must not be empty; leave it out for host:pid"));
+            }
+            if identity.len() > 1024 {
+                return Err(Error::invalid(
+                    "identity",
+                    "must be at most 1,024 bytes: every contender node carries it",
+                ));
+            }
+        }
+        if self.auth.iter().any(|auth| auth.scheme.is_empty()) {
+            return Err(Error::invalid("auth", "a credential needs a scheme such as digest"));
+        }
+        if self.acl == AclChoice::Creator && self.auth.is_empty() && self.sasl.is_none() {
+            return Err(Error::invalid("acl", "creator needs credentials: give auth as well"));
+        }
+        if let AclChoice::List(entries) = &self.acl {
+            if entries.is_empty() {
+                return Err(Error::invalid("acl", "an empty list would let nobody in"));
+            }
+            for entry in entries {
+                entry.validate()?;
+            }
+        }
+        if self.tls.is_some() {
+            return Err(Error::invalid(
+                "tls",
+                "this version does not speak TLS to ZooKeeper yet; leave it out",
+            ));
+        }
+        if self.sasl.is_some() {
+            return Err(Error::invalid("sasl", "this version does not speak SASL yet; use auth with digest"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn give_up_after(&self) -> Duration {
+        self.retry.give_up_after.unwrap_or(self.connect_timeout)
+    }
+
+    /// The access list that nodes of ours are created with.
+    pub(crate) fn access(&self) -> AclChoice {
+        match &self.acl {
+            AclChoice::Default if self.auth.is_empty() => AclChoice::Open,
+            AclChoice::Default => AclChoice::Creator,
+            chosen => chosen.clone(),
+        }
+    }
+}
+
+impl AclEntry {
+    fn validate(&self) -> Result<()> {
+        if self.scheme.is_empty() {
+            return Err(Error::invalid("acl", "an entry needs a scheme such as world or digest"));
+        }
+        if self.permissions.is_empty() || self.permissions.chars().any(|letter| !"rwcda".contains(letter)) {
+            return Err(Error::invalid(
+                "acl",
+                format!(
+                    "permissions {:?} must be letters of rwcda (read, write, create, delete, admin)",
+                    self.permissions
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl LockOptions {
+    pub(crate) fn validate(&self) -> Result<()> {
+        if self.local_handoff > 0 {
+            return Err(Error::invalid(
+                "local_handoff",
+                "this version always hands over through ZooKeeper; use 0",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(options: ClientOptions) -> String {
+        options.validate().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_bad_option_is_named() {
+        let base = ClientOptions::default;
+        assert!(
+            problem(ClientOptions { session_timeout: Duration::ZERO, ..base() }).contains("session_timeout")
+        );
+        assert!(problem(ClientOptions { identity: Some(String::new()), ..base() }).contains("identity"));
+        assert!(problem(ClientOptions { acl: AclChoice::Creator, ..base() }).contains("acl"));
+        assert!("other".parse::<Naming>().unwrap_err().to_string().contains("naming"));
+    }
+
+    #[test]
+    fn secrets_do_not_reach_a_debug_output() {
+        let options = ClientOptions {
+            auth: vec![Auth { scheme: "digest".into(), credential: b"user:hunter2".to_vec() }],
+            sasl: Some(SaslOptions { user: "user".into(), password: "hunter2".into() }),
+            ..Default::default()
+        };
+        assert!(!format!("{options:?}").contains("hunter2"));
+    }
+}

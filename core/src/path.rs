@@ -1,0 +1,120 @@
+//! Paths, checked before anything is sent.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The largest packet that a server takes by default (`jute.maxbuffer`); it closes the connection on more.
+pub(crate) const PACKET_LIMIT: usize = 1_048_575;
+/// What a request carries besides paths and data: headers, an access list, lengths.
+const ENVELOPE: usize = 512;
+
+/// Checks an absolute path. The root is a path too; recipes ask for [`recipe`].
+pub(crate) fn validate(path: &str) -> Result<()> {
+    let invalid = |problem: &str| Err(Error::invalid("path", problem).with_path(path));
+    if path.is_empty() {
+        return invalid("is empty; use an absolute path such as /locks/report");
+    }
+    if !path.starts_with('/') {
+        return invalid("is relative; paths start with '/'");
+    }
+    if path == "/" {
+        return Ok(());
+    }
+    fits(path.len(), path)?;
+    if path.ends_with('/') {
+        return invalid("ends with '/'; leave the last slash out");
+    }
+    for name in path[1..].split('/') {
+        match name {
+            "" => return invalid("has an empty component ('//')"),
+            "." | ".." => return invalid("has a '.' or '..' component; ZooKeeper has no relative paths"),
+            _ => {}
+        }
+    }
+    if let Some(bad) = path.chars().find(|c| is_forbidden(*c)) {
+        return invalid(&format!("has the character U+{:04X}, which ZooKeeper does not take", bad as u32));
+    }
+    Ok(())
+}
+
+/// Checks the path of a recipe: any valid path but the root and ZooKeeper's own nodes.
+pub(crate) fn recipe(path: &str) -> Result<()> {
+    validate(path)?;
+    if path == "/" {
+        return Err(Error::invalid("path", "is the root; give the recipe a path of its own").with_path(path));
+    }
+    if path == "/zookeeper" || path.starts_with("/zookeeper/") {
+        return Err(Error::invalid("path", "belongs to ZooKeeper itself; choose another").with_path(path));
+    }
+    Ok(())
+}
+
+/// Refuses what would pass the packet limit: the server answers such a request by closing the connection.
+pub(crate) fn fits(bytes: usize, path: &str) -> Result<()> {
+    if bytes + ENVELOPE > PACKET_LIMIT {
+        return Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "too large: path and data of {bytes} bytes would pass the server's packet limit of {PACKET_LIMIT} \
+                 bytes; store large values elsewhere and keep a reference here"
+            ),
+        )
+        .with_path(path));
+    }
+    Ok(())
+}
+
+fn is_forbidden(c: char) -> bool {
+    matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..='\u{ffff}')
+}
+
+/// The parent of a valid path; of a child of the root it is `/`.
+pub(crate) fn parent(path: &str) -> &str {
+    match path.rfind('/') {
+        None | Some(0) => "/",
+        Some(at) => &path[..at],
+    }
+}
+
+/// `parent/name`, also for the root.
+pub(crate) fn join(parent: &str, name: &str) -> String {
+    if parent == "/" { format!("/{name}") } else { format!("{parent}/{name}") }
+}
+
+/// The last component.
+pub(crate) fn name(path: &str) -> &str {
+    path.rfind('/').map_or(path, |at| &path[at + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_paths_get_a_typed_error_that_names_the_argument() {
+        for bad in
+            ["", "a", "a/b", "//", "/a//b", "/a/", "/.", "/a/../b", "/a/.", "/a\0b", "/a\u{1f}", "/\u{e000}"]
+        {
+            let error = validate(bad).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{bad:?}");
+            assert!(error.to_string().contains("path"), "{bad:?}");
+        }
+        for good in ["/", "/a", "/a/b.c", "/ü/日本", "/a/.b", "/a/..."] {
+            validate(good).unwrap();
+        }
+        assert_eq!(validate(&format!("/{}", "x".repeat(2 << 20))).unwrap_err().kind(), ErrorKind::TooLarge);
+    }
+
+    #[test]
+    fn a_recipe_has_a_path_of_its_own() {
+        assert!(recipe("/").is_err());
+        assert!(recipe("/zookeeper/config").is_err());
+        recipe("/zookeepers").unwrap();
+    }
+
+    #[test]
+    fn paths_take_apart_and_join() {
+        assert_eq!((parent("/a/b"), name("/a/b")), ("/a", "b"));
+        assert_eq!((parent("/a"), name("/a")), ("/", "a"));
+        assert_eq!((join("/", "a"), join("/a", "b")), ("/a".into(), "/a/b".into()));
+    }
+}

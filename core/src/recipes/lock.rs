@@ -1,0 +1,523 @@
+//! A mutual-exclusion lock.
+//!
+//! 1. Create an ephemeral sequential node under the path and list its siblings, in one flight.
+//! 2. The first in order holds the lock; its node's czxid is the fencing token.
+//! 3. Everybody else waits for the contender closest ahead to go (see [`crate::turn`]).
+//! 4. While it holds, a heartbeat keeps the lease; when the lease runs out the lock is lost, whatever the network says.
+//! 5. Releasing deletes the node.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{OwnedMutexGuard, watch};
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::nodes::Transaction;
+use crate::options::LockOptions;
+use crate::path;
+use crate::session::call::Call;
+use crate::session::delivery::Subscription;
+use crate::session::wire::WireError;
+use crate::turn::hold::{Hold, Tenure};
+use crate::turn::name::Entry;
+use crate::turn::place::Queue;
+use crate::turn::{self};
+
+/// A lock on a path, shared with everybody who locks that path, in any language.
+///
+/// A handle is used by one owner at a time: a second acquire on a handle that holds waits, whichever thread or task
+/// makes it. Clones are the same handle.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use zkrecipes::{Client, LockOptions};
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// let lock = client.lock("/locks/report", LockOptions::default())?;
+/// let held = lock.acquire().await?;
+/// println!("publishing with fencing token {}", held.fencing_token());
+/// held.release().await?;
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Lock {
+    handle: Arc<Handle>,
+}
+
+struct Handle {
+    client: Client,
+    path: String,
+    options: LockOptions,
+    /// Held by whoever holds through this handle; with a reentrant handle only while acquiring.
+    gate: Arc<tokio::sync::Mutex<()>>,
+    /// Changes when the waits in progress are to end.
+    cancels: watch::Sender<u64>,
+    grips: Mutex<Vec<Kept>>,
+}
+
+/// One entry per acquisition through this handle, the innermost last.
+struct Kept {
+    grip: Arc<Grip>,
+    /// For the languages whose handle keeps the acquisition alive.
+    held: Option<Arc<Held>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Lock {
+    pub(crate) fn new(client: Client, path: &str, options: LockOptions) -> Result<Lock> {
+        path::recipe(path)?;
+        options.validate()?;
+        Ok(Lock {
+            handle: Arc::new(Handle {
+                client,
+                path: path.to_owned(),
+                options,
+                gate: Arc::default(),
+                cancels: watch::Sender::new(0),
+                grips: Mutex::default(),
+            }),
+        })
+    }
+
+    /// The path that is locked.
+    pub fn path(&self) -> &str {
+        &self.handle.path
+    }
+
+    /// Waits for the lock.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind: our node is deleted in the background.
+    pub async fn acquire(&self) -> Result<Held> {
+        self.acquire_within(None).await
+    }
+
+    /// Waits for the lock for as long as `limit`, then Timeout. Zero is one attempt without waiting.
+    ///
+    /// # Cancel safety
+    /// As for [`Lock::acquire`].
+    pub async fn acquire_timeout(&self, limit: Duration) -> Result<Held> {
+        self.acquire_within(Some(limit)).await
+    }
+
+    /// Takes the lock if it is free, or answers `None`.
+    ///
+    /// # Cancel safety
+    /// As for [`Lock::acquire`].
+    pub async fn try_acquire(&self) -> Result<Option<Held>> {
+        match self.acquire_within(Some(Duration::ZERO)).await {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits for the lock for at most `limit`, `None` for ever.
+    pub async fn acquire_within(&self, limit: Option<Duration>) -> Result<Held> {
+        let grip = self.grip(limit).await?;
+        self.handle.push(Kept { grip: grip.clone(), held: None });
+        Ok(Held { grip })
+    }
+
+    /// The same for a language in which the handle keeps the acquisition: it ends when it is released, or when the
+    /// handle and every `Arc` are gone.
+    pub async fn acquire_kept(&self, limit: Option<Duration>) -> Result<Arc<Held>> {
+        let grip = self.grip(limit).await?;
+        let held = Arc::new(Held { grip: grip.clone() });
+        self.handle.push(Kept { grip, held: Some(held.clone()) });
+        Ok(held)
+    }
+
+    async fn grip(&self, limit: Option<Duration>) -> Result<Arc<Grip>> {
+        let handle = &self.handle;
+        let session = handle.client.session()?;
+        let mut call = session.call(limit).withdrawable(handle.cancels.subscribe());
+        let gate = self.pass_gate(&mut call).await.map_err(|error| error.with_path(&handle.path))?;
+        if handle.options.reentrant
+            && let Some(hold) =
+                handle.innermost().map(|grip| grip.shared.clone()).filter(|shared| shared.hold.is_held())
+        {
+            return Ok(Grip::nested(hold, handle));
+        }
+        let queue = Queue { session: &session, path: &handle.path, verb: "acquire" };
+        let turn = turn::take(&queue, &mut call).await?;
+        let keeps = (!handle.options.reentrant).then(|| Box::new(gate) as Box<dyn Send>);
+        let hold = Hold::begin(session.clone(), &handle.path, turn, keeps);
+        Ok(Grip::first(hold, handle))
+    }
+
+    /// Acquisitions of one handle come one after the other, in the order of their calls.
+    async fn pass_gate(&self, call: &mut Call) -> Result<OwnedMutexGuard<()>> {
+        let gate = self.handle.gate.clone();
+        if call.is_single_attempt() {
+            return gate.try_lock_owned().map_err(|_| Error::timeout("the turn"));
+        }
+        call.patiently(gate.lock_owned()).await
+    }
+
+    /// The innermost acquisition that this handle keeps.
+    pub fn current(&self) -> Option<Arc<Held>> {
+        lock(&self.handle.grips).last().and_then(|kept| kept.held.clone())
+    }
+
+    /// Releases the innermost acquisition.
+    pub async fn release(&self) -> Result<()> {
+        self.innermost()?.release().await
+    }
+
+    /// Releases the innermost acquisition; the deletion is confirmed in the background.
+    pub fn release_in_background(&self) -> Result<()> {
+        self.innermost()?.release_in_background()
+    }
+
+    /// Whether the lock is certainly held through this handle.
+    pub fn is_held(&self) -> bool {
+        self.handle.innermost().is_some_and(|grip| grip.is_held())
+    }
+
+    /// The fencing token of the acquisition that this handle holds.
+    pub fn fencing_token(&self) -> Result<u64> {
+        let grip = self.innermost()?;
+        if grip.is_held() { Ok(grip.fencing_token()) } else { Err(grip.shared.hold.not_held()) }
+    }
+
+    /// Asks the server whether the lock is still held through this handle.
+    pub async fn verify(&self) -> Result<()> {
+        self.innermost()?.verify().await
+    }
+
+    /// Writes that the server applies only while this acquisition's node stands.
+    pub fn guarded(&self) -> Result<Transaction> {
+        Ok(self.innermost()?.guarded())
+    }
+
+    /// Calls back once when what this handle holds is lost.
+    pub fn on_lost(&self, callback: impl FnOnce(Error) + Send + 'static) -> Result<Subscription> {
+        Ok(self.innermost()?.shared.hold.on_lost(callback))
+    }
+
+    fn innermost(&self) -> Result<Arc<Grip>> {
+        // A forked child has no business with what its parent holds.
+        self.handle.client.session()?;
+        self.handle.innermost().ok_or_else(|| Error::not_held("nothing was acquired").with_path(self.path()))
+    }
+
+    /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
+    pub fn cancel(&self) {
+        self.handle.cancels.send_modify(|count| *count += 1);
+    }
+
+    /// Who holds the lock and who waits for it, in order.
+    pub async fn contenders(&self) -> Result<Vec<Contender>> {
+        contenders(&self.handle.client, &self.handle.path).await
+    }
+}
+
+impl std::fmt::Debug for Lock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lock").field("path", &self.handle.path).finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    fn innermost(&self) -> Option<Arc<Grip>> {
+        lock(&self.grips).last().map(|kept| kept.grip.clone())
+    }
+
+    fn push(&self, kept: Kept) {
+        let mut grips = lock(&self.grips);
+        // What was lost and never released makes room for what is held now.
+        let (ended, standing): (Vec<_>, Vec<_>) =
+            grips.drain(..).partition(|kept| kept.grip.shared.hold.tenure() != Tenure::Held);
+        *grips = standing;
+        grips.push(kept);
+        drop(grips);
+        // A Held may be dropped here, which takes the same lock.
+        drop(ended);
+    }
+
+    fn forget(&self, grip: &Arc<Grip>) {
+        let mut grips = lock(&self.grips);
+        let at = grips.iter().position(|kept| Arc::ptr_eq(&kept.grip, grip));
+        let kept = at.map(|at| grips.remove(at));
+        drop(grips);
+        drop(kept);
+    }
+}
+
+/// A hold, shared by the nested acquisitions of a reentrant handle.
+struct Shared {
+    hold: Arc<Hold>,
+    grips: AtomicUsize,
+}
+
+/// One acquisition of one owner.
+struct Grip {
+    shared: Arc<Shared>,
+    handle: Weak<Handle>,
+    client: Client,
+    is_released: AtomicBool,
+}
+
+impl Grip {
+    fn first(hold: Arc<Hold>, handle: &Arc<Handle>) -> Arc<Grip> {
+        Grip::nested(Arc::new(Shared { hold, grips: AtomicUsize::new(0) }), handle)
+    }
+
+    fn nested(shared: Arc<Shared>, handle: &Arc<Handle>) -> Arc<Grip> {
+        shared.grips.fetch_add(1, Ordering::AcqRel);
+        Arc::new(Grip {
+            shared,
+            handle: Arc::downgrade(handle),
+            client: handle.client.clone(),
+            is_released: AtomicBool::new(false),
+        })
+    }
+
+    fn is_held(&self) -> bool {
+        !self.is_released.load(Ordering::Acquire)
+            && self.client.session().is_ok()
+            && self.shared.hold.is_held()
+    }
+
+    fn fencing_token(&self) -> u64 {
+        self.shared.hold.node().czxid as u64
+    }
+
+    /// Gives this acquisition up; answers the hold if it was the last one of it.
+    fn let_go(self: &Arc<Self>) -> Result<Option<&Arc<Hold>>> {
+        self.client.session()?;
+        if self.is_released.swap(true, Ordering::AcqRel) {
+            return Err(Error::not_held("it was released before").with_path(self.path()));
+        }
+        if let Some(handle) = self.handle.upgrade() {
+            handle.forget(self);
+        }
+        let hold = &self.shared.hold;
+        if self.shared.grips.fetch_sub(1, Ordering::AcqRel) == 1 {
+            Ok(Some(hold))
+        } else if hold.is_held() {
+            Ok(None)
+        } else {
+            Err(hold.not_held())
+        }
+    }
+
+    async fn release(self: &Arc<Self>) -> Result<()> {
+        match self.let_go()? {
+            Some(hold) => hold.release().await,
+            None => Ok(()),
+        }
+    }
+
+    fn release_in_background(self: &Arc<Self>) -> Result<()> {
+        match self.let_go()? {
+            Some(hold) => hold.release_in_background(),
+            None => Ok(()),
+        }
+    }
+
+    async fn verify(self: &Arc<Self>) -> Result<()> {
+        self.client.session()?;
+        if self.is_released.load(Ordering::Acquire) {
+            return Err(Error::not_held("it was released before").with_path(self.path()));
+        }
+        self.shared.hold.verify().await
+    }
+
+    fn guarded(self: &Arc<Self>) -> Transaction {
+        let is_released = self.is_released.load(Ordering::Acquire);
+        Transaction::guarded_by(self.client.clone(), self.shared.hold.clone(), is_released)
+    }
+
+    fn path(&self) -> &str {
+        path::parent(&self.shared.hold.node().path)
+    }
+}
+
+/// One acquisition. Dropping it releases in the background and never blocks.
+#[must_use = "dropping a Held releases the lock at once; keep it for as long as the work takes"]
+pub struct Held {
+    grip: Arc<Grip>,
+}
+
+impl Held {
+    /// The path that is locked.
+    pub fn path(&self) -> &str {
+        self.grip.path()
+    }
+
+    /// The full path of the contender node that holds.
+    pub fn node(&self) -> &str {
+        &self.grip.shared.hold.node().path
+    }
+
+    /// Rises strictly from one acquisition of the path to the next; a resource that refuses lower tokens than it has
+    /// seen is protected even from holders that do not know yet that they lost.
+    pub fn fencing_token(&self) -> u64 {
+        self.grip.fencing_token()
+    }
+
+    /// Whether the lock is certainly still held: a comparison of clocks, right even after a pause of the process. It
+    /// cannot foresee that somebody deletes our node; guarded writes and fencing can.
+    pub fn is_held(&self) -> bool {
+        self.grip.is_held()
+    }
+
+    /// Whether this acquisition was released by its owner.
+    pub fn is_released(&self) -> bool {
+        self.grip.is_released.load(Ordering::Acquire)
+    }
+
+    /// Path, node and czxid in one string, by which others can ask whether this acquisition still stands.
+    pub fn sequencer(&self) -> String {
+        let node = self.grip.shared.hold.node();
+        format!("1:{}:{}", node.czxid, node.path)
+    }
+
+    /// Asks the server: returns, or NotHeld, or ConnectionLost when it cannot know.
+    pub async fn verify(&self) -> Result<()> {
+        self.grip.verify().await
+    }
+
+    /// Writes that the server applies, in one transaction, only while this acquisition's node stands.
+    pub fn guarded(&self) -> Transaction {
+        self.grip.guarded()
+    }
+
+    /// Calls back once when this is lost, at once if it is already, never on our own release.
+    pub fn on_lost(&self, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
+        self.grip.shared.hold.on_lost(callback)
+    }
+
+    /// Resolves with the reason when this is lost; never after our own release.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does nothing else.
+    pub async fn lost(&self) -> Error {
+        self.grip.shared.hold.lost().await
+    }
+
+    /// Lets go. `is_held` is false at once; ConnectionLost means that the server has not confirmed, and the deletion
+    /// goes on in the background. A second release is NotHeld.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the deletion to the background.
+    pub async fn release(&self) -> Result<()> {
+        self.grip.release().await
+    }
+
+    /// Lets go without waiting for the server.
+    pub fn release_in_background(&self) -> Result<()> {
+        self.grip.release_in_background()
+    }
+
+    /// Leaves a scope: silent when released already, Lost when it was lost although the body succeeded; otherwise
+    /// releases, and a release that could not be confirmed goes on in the background.
+    pub async fn leave(&self, body_failed: bool) -> Result<()> {
+        if self.is_released() {
+            return Ok(());
+        }
+        let hold = &self.grip.shared.hold;
+        let released = if hold.is_held() { self.release().await } else { self.release_in_background() };
+        match hold.tenure() {
+            _ if body_failed => Ok(()),
+            Tenure::Lost(reason) => Err(hold.lost_error(reason)),
+            _ => match released {
+                Err(error) if error.kind() == ErrorKind::NotHeld => {
+                    Err(hold.lost_error(error.reason().unwrap_or(crate::error::LostReason::Deleted)))
+                }
+                Err(error) if error.kind() == ErrorKind::Forked => Err(error),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Released, lost or forked already: nothing to do.
+        let _ = self.grip.release_in_background();
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held")
+            .field("node", &self.node())
+            .field("fencing_token", &self.fencing_token())
+            .finish()
+    }
+}
+
+/// Somebody who holds a path or waits for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contender {
+    /// The name of the node under the path.
+    pub node: String,
+    /// What the contender says of itself, `host:pid` by default.
+    pub identity: String,
+    /// `lock`, `read` or `write`.
+    pub kind: String,
+    /// The session that the node belongs to.
+    pub session_id: u64,
+    /// When it queued, by the server's clock.
+    pub since: SystemTime,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+/// More requests in one flight than this would only fill queues.
+const READS_IN_FLIGHT: usize = 256;
+
+async fn contenders(client: &Client, path: &str) -> Result<Vec<Contender>> {
+    let session = client.session()?;
+    let verb = "contenders";
+    let mut call = session.call(None);
+    let names = match call.ask(verb, |epoch| epoch.children(path)).await {
+        Ok(names) => names,
+        Err(crate::session::call::Failure::Refused(WireError::NoNode)) => return Ok(Vec::new()),
+        Err(failure) => return Err(failure.about(verb, path)),
+    };
+    let mut found = Vec::new();
+    let entries: Vec<Entry> = names.iter().filter_map(|name| Entry::recognise(name)).collect();
+    for batch in entries.chunks(READS_IN_FLIGHT) {
+        let epoch = call.epoch(verb).await?;
+        let flights: Vec<_> =
+            batch.iter().map(|entry| (entry, epoch.get_data(&path::join(path, &entry.name)))).collect();
+        for (entry, flight) in flights {
+            let answer = match call.briefly(verb, flight).await? {
+                Err(error) if error.is_unanswered() => {
+                    let node = path::join(path, &entry.name);
+                    call.ask(verb, |epoch| epoch.get_data(&node)).await
+                }
+                answer => answer.map_err(crate::session::call::Failure::Refused),
+            };
+            match answer {
+                Ok((data, stat)) => found.push((entry.clone(), data, stat)),
+                Err(crate::session::call::Failure::Refused(WireError::NoNode)) => {}
+                Err(failure) => return Err(failure.about(verb, path)),
+            }
+        }
+    }
+    found.sort_by(|(a, _, a_stat), (b, _, b_stat)| match a.precedes(b) {
+        Some(true) => std::cmp::Ordering::Less,
+        Some(false) if a == b => std::cmp::Ordering::Equal,
+        Some(false) => std::cmp::Ordering::Greater,
+        None => a_stat.czxid.cmp(&b_stat.czxid),
+    });
+    let contenders = found.into_iter().enumerate().map(|(place, (entry, data, stat))| Contender {
+        identity: String::from_utf8_lossy(&data).into_owned(),
+        kind: entry.kind.name().to_owned(),
+        session_id: stat.ephemeral_owner as u64,
+        since: SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(stat.ctime).unwrap_or_default()),
+        holds: place == 0,
+        node: entry.name,
+    });
+    Ok(contenders.collect())
+}

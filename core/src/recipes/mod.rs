@@ -1,0 +1,3 @@
+//! The recipes, each one file that reads like its recipe.
+
+pub mod lock;

@@ -1,0 +1,51 @@
+//! Time as the session sees it, behind a trait so that recipes also run under virtual time.
+
+use std::future::Future;
+use std::ops::{Add, Sub};
+use std::pin::Pin;
+use std::time::Duration;
+
+/// A point on a clock that also runs while the machine is suspended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// Before everything.
+    pub const START: Moment = Moment(0);
+
+    /// How long after `earlier` this is; zero when it is not.
+    pub fn since(self, earlier: Moment) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Moment {
+    type Output = Moment;
+
+    fn add(self, duration: Duration) -> Moment {
+        Moment(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub<Duration> for Moment {
+    type Output = Moment;
+
+    fn sub(self, duration: Duration) -> Moment {
+        Moment(self.0.saturating_sub(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// A future on the heap that may move between threads.
+pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Where time comes from and where background work runs.
+pub trait Clock: Send + Sync {
+    /// Now, on a clock that counts suspension.
+    fn now(&self) -> Moment;
+    /// Resolves at or after `at`.
+    fn sleep_until(&self, at: Moment) -> Later<()>;
+    /// Runs `task` in the background.
+    fn spawn(&self, task: Later<()>);
+    /// Calls `alarm` at `at`, from a thread that neither I/O nor a user's callback can hold up. It must be short.
+    fn alarm(&self, at: Moment, alarm: Box<dyn FnOnce() + Send>);
+}

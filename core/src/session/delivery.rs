@@ -1,0 +1,63 @@
+//! Where users' callbacks run: on the library's delivery threads, or wherever a face asked for.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::runtime::{self, Job, Lane};
+
+type Sink = Box<dyn Fn(Job) + Send + Sync>;
+
+/// Carries callbacks to the thread that runs them; never the one that noticed the reason for them.
+#[derive(Default)]
+pub(crate) struct Delivery {
+    sink: OnceLock<Sink>,
+}
+
+impl Delivery {
+    /// From now on everything goes to `sink`. The first call decides.
+    pub(crate) fn divert(&self, sink: impl Fn(Job) + Send + Sync + 'static) {
+        let _ = self.sink.set(Box::new(sink));
+    }
+
+    pub(crate) fn notice(&self, job: Job) {
+        self.run(&runtime::NOTICES, job);
+    }
+
+    pub(crate) fn loss(&self, job: Job) {
+        self.run(&runtime::LOSSES, job);
+    }
+
+    pub(crate) fn completion(&self, job: Job) {
+        self.run(&runtime::NOTICES, job);
+    }
+
+    fn run(&self, lane: &Lane, job: Job) {
+        match self.sink.get() {
+            Some(sink) => sink(Box::new(move || runtime::run_callback(job))),
+            None => lane.run(job),
+        }
+    }
+}
+
+/// Stands for one registered callback. Dropping it leaves the callback in place.
+#[derive(Clone)]
+pub struct Subscription(Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>);
+
+impl Subscription {
+    pub(crate) fn new(unsubscribe: impl FnOnce() + Send + 'static) -> Subscription {
+        Subscription(Arc::new(Mutex::new(Some(Box::new(unsubscribe)))))
+    }
+
+    /// The callback will not be called any more, unless it is running already. Doing it twice does nothing.
+    pub fn unsubscribe(&self) {
+        let unsubscribe = self.0.lock().unwrap_or_else(|e| e.into_inner()).take();
+        if let Some(unsubscribe) = unsubscribe {
+            unsubscribe();
+        }
+    }
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Subscription")
+    }
+}

@@ -1,0 +1,457 @@
+//! One session with the server, from its creation to its end: requests that feed the lease, the heartbeat, what is
+//! held under it, and the chores that leave nothing behind.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+use tokio::sync::{Notify, oneshot};
+
+use super::clock::{Clock, Later, Moment};
+use super::lease::Lease;
+use super::wire::{CreateMode, Created, Flight, Link, LinkState, Stat, Watch, Wire, WireError, Write};
+use crate::error::LostReason;
+use crate::options::{AclChoice, LeaseMode};
+use crate::path;
+
+/// Something that is held for as long as the session certainly lives.
+pub(crate) trait Tenant: Send + Sync {
+    /// It is gone. Must be short: it may run on the alarm thread.
+    fn lose(&self, reason: LostReason);
+}
+
+/// One session. Everything acquired in it is gone for good when it ends.
+pub(crate) struct Epoch {
+    wire: Box<dyn Wire>,
+    clock: Arc<dyn Clock>,
+    acl: AclChoice,
+    mode: LeaseMode,
+    lease: Mutex<Lease>,
+    /// The nodes of ours that something depends on: while there is one, the heart beats.
+    interests: Mutex<HashMap<u64, String>>,
+    tenants: Mutex<HashMap<u64, Weak<dyn Tenant>>>,
+    next_id: AtomicU64,
+    alarm_is_set: AtomicBool,
+    beats_in_flight: AtomicUsize,
+    interest_came: Notify,
+    lease_moved: Notify,
+    chores: AtomicUsize,
+    chore_done: Notify,
+    /// The connection on which a `sync` was last sent for a holder's reads.
+    synced: AtomicU64,
+}
+
+/// More unanswered heartbeats than this prove nothing that the first ones do not.
+const MOST_BEATS_IN_FLIGHT: usize = 4;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Epoch {
+    pub(crate) fn new(
+        wire: Box<dyn Wire>,
+        clock: Arc<dyn Clock>,
+        acl: AclChoice,
+        mode: LeaseMode,
+        asked: Moment,
+    ) -> Arc<Epoch> {
+        let lease = Lease::new(wire.session_timeout(), asked, clock.now());
+        let synced = wire.link().generation;
+        Arc::new(Epoch {
+            wire,
+            clock,
+            acl,
+            mode,
+            lease: Mutex::new(lease),
+            interests: Mutex::default(),
+            tenants: Mutex::default(),
+            next_id: AtomicU64::new(1),
+            alarm_is_set: AtomicBool::new(false),
+            beats_in_flight: AtomicUsize::new(0),
+            interest_came: Notify::new(),
+            lease_moved: Notify::new(),
+            chores: AtomicUsize::new(0),
+            chore_done: Notify::new(),
+            synced: AtomicU64::new(synced),
+        })
+    }
+
+    pub(crate) fn session_id(&self) -> u64 {
+        self.wire.session_id()
+    }
+
+    pub(crate) fn session_timeout(&self) -> Duration {
+        self.wire.session_timeout()
+    }
+
+    pub(crate) fn link(&self) -> Link {
+        self.wire.link()
+    }
+
+    pub(crate) fn link_changed(&self, seen: Link) -> Later<()> {
+        self.wire.link_changed(seen)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.link().state, LinkState::Ended | LinkState::Denied)
+    }
+
+    pub(crate) fn close(&self) -> Later<()> {
+        self.wire.close()
+    }
+
+    // ---- requests: each leaves now, and its answer feeds the lease
+
+    pub(crate) fn create(self: &Arc<Self>, path: &str, data: &[u8], mode: CreateMode) -> Flight<Created> {
+        self.send(Proof::Quorum, |wire| wire.create(path, data, mode, &self.acl))
+    }
+
+    pub(crate) fn delete(self: &Arc<Self>, path: &str, version: Option<i32>) -> Flight<()> {
+        self.send(Proof::Quorum, |wire| wire.delete(path, version))
+    }
+
+    pub(crate) fn set_data(self: &Arc<Self>, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {
+        self.send(Proof::Quorum, |wire| wire.set_data(path, data, version))
+    }
+
+    pub(crate) fn multi(self: &Arc<Self>, writes: &[Write]) -> Flight<()> {
+        self.send(Proof::Quorum, |wire| wire.multi(writes, &self.acl))
+    }
+
+    pub(crate) fn exists(self: &Arc<Self>, path: &str) -> Flight<Option<Stat>> {
+        self.send(Proof::Touch, |wire| wire.exists(path))
+    }
+
+    pub(crate) fn get_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat)> {
+        self.send(Proof::Touch, |wire| wire.get_data(path))
+    }
+
+    pub(crate) fn children(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
+        self.send(Proof::Touch, |wire| wire.children(path))
+    }
+
+    pub(crate) fn watch_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
+        self.send(Proof::Touch, |wire| wire.watch_data(path))
+    }
+
+    pub(crate) fn watch_children(self: &Arc<Self>, path: &str) -> Flight<(Vec<String>, Watch)> {
+        self.send(Proof::Touch, |wire| wire.watch_children(path))
+    }
+
+    pub(crate) fn sync(self: &Arc<Self>, path: &str) -> Flight<()> {
+        let proof = if self.mode == LeaseMode::Relaxed { Proof::Quorum } else { Proof::Touch };
+        self.send(proof, |wire| wire.sync(path))
+    }
+
+    pub(crate) fn create_chroot(self: &Arc<Self>) -> Flight<()> {
+        self.send(Proof::Touch, |wire| wire.create_chroot())
+    }
+
+    fn send<T: Send + 'static>(
+        self: &Arc<Self>,
+        proof: Proof,
+        request: impl FnOnce(&dyn Wire) -> Flight<T>,
+    ) -> Flight<T> {
+        let is_beat = proof == Proof::Quorum;
+        let sent = self.clock.now();
+        lock(&self.lease).sent(sent, is_beat);
+        let flight = request(&*self.wire);
+        let epoch = self.clone();
+        Box::pin(async move {
+            let answer = flight.await;
+            match &answer {
+                Ok(_) => epoch.answered(sent, is_beat),
+                Err(error) if error.is_verdict() => epoch.answered(sent, is_beat),
+                Err(_) => {}
+            }
+            answer
+        })
+    }
+
+    fn answered(&self, sent: Moment, is_beat: bool) {
+        let mut lease = lock(&self.lease);
+        let before = lease.certain_until();
+        lease.answered(sent, self.clock.now(), is_beat);
+        if lease.certain_until() != before {
+            drop(lease);
+            self.lease_moved.notify_waiters();
+        }
+    }
+
+    /// What a holder reads after a reconnection must not be older than what the last holder wrote: the new server may
+    /// lag behind. Answers a `sync` to send ahead of the read in the same flight, once per connection.
+    pub(crate) fn catch_up(self: &Arc<Self>, path: &str) -> Option<Flight<()>> {
+        let generation = self.link().generation;
+        if lock(&self.tenants).is_empty() || self.synced.swap(generation, Ordering::AcqRel) == generation {
+            return None;
+        }
+        Some(self.sync(path))
+    }
+
+    // ---- the lease
+
+    pub(crate) fn certain_until(&self) -> Moment {
+        lock(&self.lease).certain_until()
+    }
+
+    pub(crate) fn is_certain(&self) -> bool {
+        !self.has_ended() && self.clock.now() < self.certain_until()
+    }
+
+    /// How long the server certainly honours the session; zero while nothing is held.
+    pub(crate) fn lease_remaining(&self) -> Duration {
+        if lock(&self.tenants).is_empty() || self.has_ended() {
+            return Duration::ZERO;
+        }
+        self.certain_until().since(self.clock.now())
+    }
+
+    /// Resolves once the lease is certain or the session has ended.
+    pub(crate) async fn until_certain(&self) {
+        loop {
+            let mut moved = std::pin::pin!(self.lease_moved.notified());
+            moved.as_mut().enable();
+            let link = self.link();
+            if self.is_certain() || self.has_ended() {
+                return;
+            }
+            tokio::select! {
+                () = moved => {}
+                () = self.link_changed(link) => {}
+            }
+        }
+    }
+
+    /// Keeps the lease while something depends on it; otherwise keeps just enough contact that the next acquisition
+    /// finds a request of ours old enough to vouch for. Ends with the session.
+    pub(crate) async fn keep(self: Arc<Self>) {
+        loop {
+            let link = self.link();
+            if matches!(link.state, LinkState::Ended | LinkState::Denied) {
+                return;
+            }
+            let due = lock(&self.lease).due(self.is_needed());
+            tokio::select! {
+                () = self.clock.sleep_until(due) => {}
+                () = self.interest_came.notified() => continue,
+                () = self.link_changed(link) => continue,
+            }
+            if link.state == LinkState::Up
+                && self.beats_in_flight.load(Ordering::Acquire) < MOST_BEATS_IN_FLIGHT
+            {
+                self.beat();
+            } else {
+                // Nothing can be proved now; look again when the next beat would be due.
+                let retry = self.clock.now() + lock(&self.lease).interval();
+                tokio::select! {
+                    () = self.clock.sleep_until(retry) => {}
+                    () = self.link_changed(link) => {}
+                }
+            }
+        }
+    }
+
+    fn is_needed(&self) -> bool {
+        !lock(&self.interests).is_empty()
+    }
+
+    fn beat(self: &Arc<Self>) {
+        let interest = {
+            let interests = lock(&self.interests);
+            // Another one each time, so that a node deleted behind our back is noticed.
+            let turn = self.next_id.fetch_add(1, Ordering::Relaxed) as usize;
+            interests.iter().nth(turn % interests.len().max(1)).map(|(id, node)| (*id, node.clone()))
+        };
+        self.beats_in_flight.fetch_add(1, Ordering::AcqRel);
+        let epoch = self.clone();
+        let task: Later<()> = match interest {
+            None => {
+                let touch = self.exists("/");
+                Box::pin(async move {
+                    let _ = touch.await;
+                    epoch.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
+                })
+            }
+            Some((id, node)) => {
+                let beat = match self.mode {
+                    LeaseMode::Strict => self.multi(&[Write::Check { path: node, version: None }]),
+                    LeaseMode::Relaxed => self.sync(&node),
+                };
+                Box::pin(async move {
+                    let answer = beat.await;
+                    epoch.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
+                    if let Err(WireError::Part { error, .. }) = answer
+                        && *error == WireError::NoNode
+                    {
+                        epoch.node_is_gone(id);
+                    }
+                })
+            }
+        };
+        self.clock.spawn(task);
+    }
+
+    /// The heartbeat found the node of a tenant gone; a tenant that has let go itself is no longer registered.
+    fn node_is_gone(&self, id: u64) {
+        let tenant = lock(&self.tenants).remove(&id).and_then(|tenant| tenant.upgrade());
+        if let Some(tenant) = tenant {
+            tenant.lose(LostReason::Deleted);
+        }
+    }
+
+    /// From now on something depends on `node`, and so on the session.
+    pub(crate) fn interest(self: &Arc<Self>, node: &str) -> Interest {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        lock(&self.interests).insert(id, node.to_owned());
+        self.interest_came.notify_one();
+        Interest { epoch: self.clone(), id }
+    }
+
+    // ---- what is held
+
+    fn admit(self: &Arc<Self>, id: u64, tenant: Weak<dyn Tenant>) {
+        lock(&self.tenants).insert(id, tenant);
+        self.set_alarm();
+    }
+
+    fn set_alarm(self: &Arc<Self>) {
+        if self.alarm_is_set.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let epoch = Arc::downgrade(self);
+        self.clock.alarm(
+            self.certain_until(),
+            Box::new(move || {
+                let Some(epoch) = epoch.upgrade() else { return };
+                epoch.alarm_is_set.store(false, Ordering::Release);
+                if lock(&epoch.tenants).is_empty() {
+                    return;
+                }
+                if epoch.clock.now() >= epoch.certain_until() {
+                    epoch.lose_all(LostReason::Session);
+                } else {
+                    epoch.set_alarm();
+                }
+            }),
+        );
+    }
+
+    /// Everything held under this session is gone.
+    pub(crate) fn lose_all(&self, reason: LostReason) {
+        let tenants: Vec<_> = lock(&self.tenants).drain().map(|(_, tenant)| tenant).collect();
+        for tenant in tenants.iter().filter_map(Weak::upgrade) {
+            tenant.lose(reason);
+        }
+    }
+
+    // ---- chores: nothing is left behind
+
+    /// Deletes `node` until that is confirmed or the session has ended; the answer resolves then, and need not be
+    /// waited for.
+    pub(crate) fn delete_in_background(self: &Arc<Self>, node: String) -> Later<()> {
+        let epoch = self.clone();
+        let first = self.delete(&node, None);
+        self.chore(async move {
+            let mut attempt = first;
+            while let Err(WireError::ConnectionLoss) = attempt.await {
+                if epoch.has_ended() {
+                    return;
+                }
+                epoch.clock.sleep_until(epoch.clock.now() + PAUSE).await;
+                attempt = epoch.delete(&node, None);
+            }
+        })
+    }
+
+    /// Finds the node that carries `guid` in its name and deletes it: for a create whose answer never came. The `sync`
+    /// and the list leave behind that create on the same session, so they cannot miss it.
+    pub(crate) fn delete_by_guid_in_background(self: &Arc<Self>, parent: String, guid: String) -> Later<()> {
+        let epoch = self.clone();
+        let mut flights = (self.sync(&parent), self.children(&parent));
+        self.chore(async move {
+            loop {
+                let (synced, listed) = (flights.0.await, flights.1.await);
+                match (synced, listed) {
+                    (Ok(()), Ok(names)) => {
+                        for name in names.iter().filter(|name| name.contains(&guid)) {
+                            epoch.delete_in_background(path::join(&parent, name)).await;
+                        }
+                        return;
+                    }
+                    (Err(WireError::ConnectionLoss), _) | (_, Err(WireError::ConnectionLoss))
+                        if !epoch.has_ended() =>
+                    {
+                        epoch.clock.sleep_until(epoch.clock.now() + PAUSE).await;
+                        flights = (epoch.sync(&parent), epoch.children(&parent));
+                    }
+                    _ => return,
+                }
+            }
+        })
+    }
+
+    fn chore(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) -> Later<()> {
+        self.chores.fetch_add(1, Ordering::AcqRel);
+        let epoch = self.clone();
+        let (done, is_done) = oneshot::channel();
+        self.clock.spawn(Box::pin(async move {
+            work.await;
+            let _ = done.send(());
+            if epoch.chores.fetch_sub(1, Ordering::AcqRel) == 1 {
+                epoch.chore_done.notify_waiters();
+            }
+        }));
+        Box::pin(async move {
+            let _ = is_done.await;
+        })
+    }
+
+    /// Resolves when no chore is left.
+    pub(crate) async fn until_tidy(&self) {
+        loop {
+            let mut done = std::pin::pin!(self.chore_done.notified());
+            done.as_mut().enable();
+            if self.chores.load(Ordering::Acquire) == 0 || self.has_ended() {
+                return;
+            }
+            let link = self.link();
+            tokio::select! {
+                () = done => {}
+                () = self.link_changed(link) => {}
+            }
+        }
+    }
+}
+
+/// Between two attempts of a chore. A request made while there is no connection waits for one by itself.
+const PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Proof {
+    /// Any server answers: it shows that we were heard.
+    Touch,
+    /// Only the quorum answers.
+    Quorum,
+}
+
+/// While it lives, the heart beats and checks the node it was made for.
+pub(crate) struct Interest {
+    epoch: Arc<Epoch>,
+    id: u64,
+}
+
+impl Interest {
+    /// The dependent now holds: it is told when the session can no longer be certain.
+    pub(crate) fn admit(&self, tenant: Weak<dyn Tenant>) {
+        self.epoch.admit(self.id, tenant);
+    }
+}
+
+impl Drop for Interest {
+    fn drop(&mut self) {
+        lock(&self.epoch.interests).remove(&self.id);
+        lock(&self.epoch.tenants).remove(&self.id);
+    }
+}

@@ -1,0 +1,414 @@
+//! A client's session with ZooKeeper, over as many sessions of the server (epochs) as it takes.
+//!
+//! One task tends it: it follows the connection, tells subscribers, and opens a new epoch when one has ended. What was
+//! held in an ended epoch is lost for good; what waits moves on to the next by itself.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::options::ClientOptions;
+use crate::path;
+use crate::time::Deadline;
+
+pub(crate) mod call;
+pub mod clock;
+pub(crate) mod delivery;
+pub(crate) mod epoch;
+mod lease;
+#[doc(hidden)]
+pub mod nodelay;
+pub(crate) mod system_clock;
+pub mod wire;
+
+use call::Call;
+use clock::{Clock, Moment};
+use delivery::{Delivery, Subscription};
+use epoch::Epoch;
+use wire::{CreateMode, Dial, LinkState, WireError};
+
+/// How a client stands with ZooKeeper.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// In touch with a server.
+    Connected,
+    /// Out of touch; the session may still live, and what is held stays held until its lease runs out.
+    Suspended,
+    /// The session has ended or can no longer be assumed to live; a new one is being opened.
+    Lost,
+    /// Closed by its user.
+    Closed,
+}
+
+impl State {
+    /// `connected`, `suspended`, `lost` or `closed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Connected => "connected",
+            State::Suspended => "suspended",
+            State::Lost => "lost",
+            State::Closed => "closed",
+        }
+    }
+}
+
+type StateCallback = Arc<dyn Fn(State) + Send + Sync>;
+
+/// What all handles of one client share.
+pub(crate) struct Session {
+    hosts: String,
+    options: ClientOptions,
+    identity: String,
+    clock: Arc<dyn Clock>,
+    dial: Box<dyn Dial>,
+    current: watch::Sender<Arc<Epoch>>,
+    /// Set once, by `close`.
+    closing: watch::Sender<bool>,
+    status: Mutex<Status>,
+    next_subscription: AtomicU64,
+    pub(crate) delivery: Delivery,
+    /// Servers before 3.5 know no containers; learned from the first refusal.
+    has_containers: AtomicBool,
+    /// Why the last attempt to open a session failed, for those who wait for one.
+    refusal: Mutex<Option<Error>>,
+}
+
+struct Status {
+    state: State,
+    subscribers: Vec<(u64, StateCallback)>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Session {
+    /// Opens the first epoch within `connect_timeout` and starts tending.
+    pub(crate) async fn open(
+        hosts: String,
+        options: ClientOptions,
+        clock: Arc<dyn Clock>,
+        dial: Box<dyn Dial>,
+    ) -> Result<Arc<Session>> {
+        let until = clock.now() + options.connect_timeout;
+        let epoch = loop {
+            let attempt = dial_once(&hosts, &options, &clock, &*dial);
+            let failure = tokio::select! {
+                dialled = attempt => match dialled {
+                    Ok(epoch) => break epoch,
+                    Err(error) => error,
+                },
+                () = clock.sleep_until(until) => WireError::ConnectionLoss,
+            };
+            if failure == WireError::AuthFailed {
+                return Err(denied_session());
+            }
+            if let WireError::Other(problem) = failure {
+                return Err(Error::invalid("hosts", format!("{problem} in {hosts:?}")));
+            }
+            if clock.now() >= until {
+                return Err(Error::new(
+                    ErrorKind::ConnectionLost,
+                    format!(
+                        "no ZooKeeper server answered at {hosts} within {:?}; check the address, that the servers \
+                         run, and connect_timeout",
+                        options.connect_timeout
+                    ),
+                ));
+            }
+            clock.sleep_until(clock.now() + options.retry.base).await;
+        };
+        let identity = options.identity.clone().unwrap_or_else(default_identity);
+        let session = Arc::new(Session {
+            hosts,
+            options,
+            identity,
+            clock,
+            dial,
+            current: watch::Sender::new(epoch.clone()),
+            closing: watch::Sender::new(false),
+            status: Mutex::new(Status { state: State::Connected, subscribers: Vec::new() }),
+            next_subscription: AtomicU64::new(1),
+            delivery: Delivery::default(),
+            has_containers: AtomicBool::new(true),
+            refusal: Mutex::new(None),
+        });
+        session.clock.spawn(Box::pin(epoch.clone().keep()));
+        session.clock.spawn(Box::pin(session.clone().tend(epoch)));
+        Ok(session)
+    }
+
+    pub(crate) fn options(&self) -> &ClientOptions {
+        &self.options
+    }
+
+    pub(crate) fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(crate) fn state(&self) -> State {
+        lock(&self.status).state
+    }
+
+    /// The newest epoch, ended or not.
+    pub(crate) fn epoch(&self) -> Arc<Epoch> {
+        self.current.borrow().clone()
+    }
+
+    /// Calls back at every change of state, in order, until unsubscribed.
+    pub(crate) fn on_state(
+        self: &Arc<Self>,
+        callback: impl Fn(State) + Send + Sync + 'static,
+    ) -> Subscription {
+        let id = self.next_subscription.fetch_add(1, Ordering::Relaxed);
+        lock(&self.status).subscribers.push((id, Arc::new(callback)));
+        let session = Arc::downgrade(self);
+        Subscription::new(move || {
+            if let Some(session) = session.upgrade() {
+                lock(&session.status).subscribers.retain(|(other, _)| *other != id);
+            }
+        })
+    }
+
+    fn enter(&self, state: State) {
+        // The lock is held until the notices are queued, so that they keep the order of the changes.
+        let mut status = lock(&self.status);
+        if status.state == state || status.state == State::Closed {
+            return;
+        }
+        status.state = state;
+        for (_, callback) in &status.subscribers {
+            let callback = callback.clone();
+            self.delivery.notice(Box::new(move || callback(state)));
+        }
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        *self.closing.borrow()
+    }
+
+    /// Resolves when the client is being closed.
+    pub(crate) async fn until_closing(&self) {
+        let mut closing = self.closing.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        let _ = closing.wait_for(|closing| *closing).await;
+    }
+
+    /// An epoch that has not ended. Only waits when there is none.
+    pub(crate) async fn ready(&self) -> Result<Arc<Epoch>> {
+        let mut current = self.current.subscribe();
+        loop {
+            let epoch = current.borrow_and_update().clone();
+            if !epoch.has_ended() {
+                return Ok(epoch);
+            }
+            if let Some(refusal) = lock(&self.refusal).clone() {
+                return Err(refusal);
+            }
+            let _ = current.changed().await;
+        }
+    }
+
+    /// Follows the connection, tells subscribers, opens new epochs. Ends when the client is closed.
+    async fn tend(self: Arc<Self>, mut epoch: Arc<Epoch>) {
+        let peers = self.peers().await;
+        loop {
+            if !self.follow(&epoch, &peers).await {
+                return;
+            }
+            epoch.lose_all(LostReason::Session);
+            self.enter(State::Lost);
+            match self.reopen().await {
+                Some(next) => epoch = next,
+                None => return,
+            }
+            self.clock.spawn(Box::pin(epoch.clone().keep()));
+            self.current.send_replace(epoch.clone());
+        }
+    }
+
+    /// Until the epoch has ended; false when the client is being closed.
+    async fn follow(&self, epoch: &Arc<Epoch>, peers: &[std::net::SocketAddr]) -> bool {
+        let mut down_since = None;
+        loop {
+            let link = epoch.link();
+            match link.state {
+                LinkState::Up => {
+                    down_since = None;
+                    nodelay::set(peers);
+                    self.enter(State::Connected);
+                }
+                LinkState::Down => {
+                    if down_since.is_none() {
+                        down_since = Some(self.clock.now());
+                        self.enter(State::Suspended);
+                    }
+                }
+                LinkState::Ended | LinkState::Denied => return true,
+            }
+            // Out of touch for a whole session timeout: the server may have given the session up.
+            let presumed_lost = async {
+                match down_since {
+                    Some(since) => self.clock.sleep_until(since + epoch.session_timeout()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = epoch.link_changed(link) => {}
+                () = presumed_lost => {
+                    self.enter(State::Lost);
+                    tokio::select! {
+                        () = epoch.link_changed(link) => {}
+                        () = self.until_closing() => return false,
+                    }
+                }
+                () = self.until_closing() => return false,
+            }
+        }
+    }
+
+    async fn reopen(&self) -> Option<Arc<Epoch>> {
+        let mut pause = self.options.retry.base;
+        loop {
+            let dialled = tokio::select! {
+                dialled = dial_once(&self.hosts, &self.options, &self.clock, &*self.dial) => dialled,
+                () = self.until_closing() => return None,
+            };
+            match dialled {
+                Ok(epoch) => {
+                    *lock(&self.refusal) = None;
+                    return Some(epoch);
+                }
+                Err(WireError::AuthFailed) => *lock(&self.refusal) = Some(denied_session()),
+                Err(error) => tracing::debug!(?error, "no new session yet"),
+            }
+            tokio::select! {
+                () = self.clock.sleep_until(self.clock.now() + pause) => {}
+                () = self.until_closing() => return None,
+            }
+            pause = (pause * 2).min(self.options.retry.max);
+        }
+    }
+
+    async fn peers(&self) -> Vec<std::net::SocketAddr> {
+        let hosts = self.hosts.clone();
+        crate::runtime::spawn_blocking(move || nodelay::addresses(&hosts)).await.unwrap_or_default()
+    }
+
+    /// Waiters get Closed, what is held is let go with the session, background deletions are awaited.
+    pub(crate) async fn close(&self, limit: Option<Duration>) -> Result<()> {
+        let first = !self.closing.send_replace(true);
+        let epoch = self.epoch();
+        if first {
+            epoch.lose_all(LostReason::Closed);
+        }
+        let deadline = Deadline::after(self.clock.now(), limit);
+        let done = async {
+            epoch.until_tidy().await;
+            epoch.close().await;
+        };
+        let over = async {
+            match deadline.at() {
+                Some(at) => self.clock.sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let confirmed = tokio::select! {
+            () = done => true,
+            () = over => false,
+        };
+        if !confirmed {
+            // Not waited for any longer, but still wanted.
+            self.clock.spawn(epoch.close());
+        }
+        self.enter(State::Closed);
+        if confirmed {
+            return Ok(());
+        }
+        Err(Error::timeout("the server's confirmation that the session is closed"))
+    }
+
+    /// Creates `path` and whatever is missing above it. Recipes ask for containers, so that nothing stays when the last
+    /// child has gone; servers that have none get persistent nodes.
+    pub(crate) async fn ensure(
+        &self,
+        epoch: &Arc<Epoch>,
+        path: &str,
+        wanted: CreateMode,
+    ) -> Result<(), WireError> {
+        let mut missing = vec![path];
+        while let Some(top) = missing.last().copied() {
+            let mode = match wanted {
+                CreateMode::Container if !self.has_containers.load(Ordering::Relaxed) => {
+                    CreateMode::Persistent
+                }
+                wanted => wanted,
+            };
+            match epoch.create(top, b"", mode).await {
+                Ok(_) | Err(WireError::NodeExists) => {
+                    missing.pop();
+                }
+                Err(WireError::NoNode) => match path::parent(top) {
+                    "/" => epoch.create_chroot().await?,
+                    parent => missing.push(parent),
+                },
+                Err(WireError::Unimplemented) if mode == CreateMode::Container => {
+                    self.has_containers.store(false, Ordering::Relaxed);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// A call of one verb, with one deadline for all of it.
+    pub(crate) fn call(self: &Arc<Self>, limit: Option<Duration>) -> Call {
+        Call::new(self.clone(), limit)
+    }
+}
+
+async fn dial_once(
+    hosts: &str,
+    options: &ClientOptions,
+    clock: &Arc<dyn Clock>,
+    dial: &dyn Dial,
+) -> Result<Arc<Epoch>, WireError> {
+    let asked = clock.now();
+    // The crate must be called where its background task can be spawned.
+    let flight = crate::runtime::enter(|| dial.dial(hosts, options));
+    let wire = flight.await?;
+    Ok(Epoch::new(wire, clock.clone(), options.access(), options.lease, asked))
+}
+
+fn denied_session() -> Error {
+    Error::new(ErrorKind::Denied, "the server refused our credentials; check auth (scheme and credential)")
+}
+
+fn default_identity() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = match host.trim() {
+        "" => "localhost",
+        name => name,
+    };
+    format!("{host}:{}", std::process::id())
+}
+
+/// Runs `future` until it is done or `other` is; `None` when `other` came first.
+pub(crate) async fn unless<T>(future: impl Future<Output = T>, other: impl Future<Output = ()>) -> Option<T> {
+    tokio::select! {
+        value = future => Some(value),
+        () = other => None,
+    }
+}

@@ -1,0 +1,110 @@
+//! The real clock: CLOCK_BOOTTIME, so that time spent suspended counts, and an alarm thread of its own.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, OnceLock};
+use std::time::Duration;
+
+use super::clock::{Clock, Later, Moment};
+use crate::runtime;
+
+/// The clock of this machine.
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Moment {
+        now()
+    }
+
+    fn sleep_until(&self, at: Moment) -> Later<()> {
+        // tokio's timers stop while the machine sleeps, so look at our own clock again after each.
+        Box::pin(async move {
+            loop {
+                let left = at.since(now());
+                if left.is_zero() {
+                    return;
+                }
+                let sleep = runtime::enter(|| tokio::time::sleep(left));
+                sleep.await;
+            }
+        })
+    }
+
+    fn spawn(&self, task: Later<()>) {
+        runtime::spawn(task);
+    }
+
+    fn alarm(&self, at: Moment, alarm: Box<dyn FnOnce() + Send>) {
+        Alarms::get().set(at, alarm);
+    }
+}
+
+fn now() -> Moment {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const CLOCK: libc::clockid_t = libc::CLOCK_BOOTTIME;
+    // Elsewhere the monotonic clock is the one that keeps counting during sleep (macOS) or the best there is.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC;
+    // SAFETY: `time` is a valid timespec and the clock id is one the platform defines.
+    unsafe { libc::clock_gettime(CLOCK, &mut time) };
+    Moment(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+type Alarm = Box<dyn FnOnce() + Send>;
+
+/// Alarms due, in order, and the one thread that rings them.
+struct Alarms {
+    due: Mutex<Schedule>,
+    sooner: Condvar,
+}
+
+#[derive(Default)]
+struct Schedule {
+    alarms: BTreeMap<(Moment, u64), Alarm>,
+    next_id: u64,
+}
+
+/// The condition variable's clock stops while the machine is suspended, so no wait is longer than this while an
+/// alarm is set: after a resume the alarm rings at most this late.
+const LONGEST_NAP: Duration = Duration::from_millis(250);
+
+impl Alarms {
+    fn get() -> &'static Alarms {
+        static ALARMS: OnceLock<Alarms> = OnceLock::new();
+        static THREAD: OnceLock<()> = OnceLock::new();
+        let alarms =
+            ALARMS.get_or_init(|| Alarms { due: Mutex::new(Schedule::default()), sooner: Condvar::new() });
+        THREAD.get_or_init(|| {
+            runtime::thread("zkrecipes-lease", move || alarms.ring());
+        });
+        alarms
+    }
+
+    fn set(&self, at: Moment, alarm: Alarm) {
+        let mut due = self.due.lock().unwrap_or_else(|e| e.into_inner());
+        let id = due.next_id;
+        due.next_id += 1;
+        due.alarms.insert((at, id), alarm);
+        self.sooner.notify_one();
+    }
+
+    fn ring(&self) {
+        let mut due = self.due.lock().unwrap_or_else(|e| e.into_inner());
+        loop {
+            let Some((at, _)) = due.alarms.first_key_value().map(|(key, _)| *key) else {
+                due = self.sooner.wait(due).unwrap_or_else(|e| e.into_inner());
+                continue;
+            };
+            let left = at.since(now());
+            if left.is_zero() {
+                if let Some((_, alarm)) = due.alarms.pop_first() {
+                    drop(due);
+                    alarm();
+                    due = self.due.lock().unwrap_or_else(|e| e.into_inner());
+                }
+                continue;
+            }
+            due = self.sooner.wait_timeout(due, left.min(LONGEST_NAP)).unwrap_or_else(|e| e.into_inner()).0;
+        }
+    }
+}

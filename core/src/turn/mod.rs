@@ -1,0 +1,327 @@
+//! Taking turns: guarded sequential nodes, their order, and waiting for one's turn.
+//!
+//! Enter (create and list in one flight); the first in order has the turn. Everybody else watches the contender
+//! closest ahead, the second closest, and their own node. When the **only** contender ahead is deleted, the turn is
+//! ours without another read, provided nothing happened that could make that wrong (see [`is_ours_without_a_read`]).
+//! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
+//! costs the same with two waiters and with five thousand.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use crate::error::{Error, Result};
+use crate::path;
+use crate::session::call::{Call, refusal};
+use crate::session::epoch::{Epoch, Interest};
+use crate::session::wire::{Event, Flight, Stat, Watch, WireError};
+
+pub(crate) mod hold;
+pub(crate) mod name;
+pub(crate) mod place;
+
+use name::Entry;
+use place::{Listing, Node, Place, Queue};
+
+/// A turn that has come. Whoever takes it apart is responsible for the node.
+pub(crate) struct Turn {
+    pub(crate) epoch: Arc<Epoch>,
+    pub(crate) node: Node,
+    pub(crate) interest: Interest,
+    /// The watch on our own node, if waiting armed it.
+    pub(crate) own: Option<Watch>,
+}
+
+/// Queues and waits until the turn is ours. Whatever ends this early leaves nothing behind.
+pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Turn> {
+    loop {
+        let (place, names) = Place::enter(queue, call).await?;
+        // From here on a broken connection delays us, and only our own deadline ends the wait.
+        call.insist();
+        let mut wait = Wait::new(&place);
+        match wait.run(queue, call, names).await {
+            Ok(Outcome::Ours { interest }) => {
+                let own = wait.own.take().map(|armed| armed.watch);
+                let epoch = place.epoch.clone();
+                if let Some(node) = place.forget() {
+                    return Ok(Turn { epoch, node, interest, own });
+                }
+            }
+            // The session ended, or somebody deleted our node: to the end of the queue.
+            Ok(Outcome::Gone) => drop(place.forget()),
+            Err(error) => {
+                drop(wait);
+                let deleted = place.withdraw();
+                // A server that answers at all answers in this time; if not, the deletion goes on by itself.
+                let grace = queue.session.clock().sleep_until(queue.session.now() + GRACE);
+                crate::session::unless(deleted, grace).await;
+                return Err(error.with_path(queue.path));
+            }
+        }
+    }
+}
+
+/// How long a failed call waits for its node to be gone before it returns.
+const GRACE: std::time::Duration = std::time::Duration::from_millis(250);
+
+enum Outcome {
+    Ours { interest: Interest },
+    Gone,
+}
+
+/// A watch, and the connection on which it was armed.
+struct Armed {
+    name: String,
+    watch: Watch,
+    generation: u64,
+}
+
+struct Wait<'a> {
+    place: &'a Place,
+    own: Option<Armed>,
+    closest: Option<Armed>,
+    second: Option<Armed>,
+    /// The parent's children, where we may not read the contender ahead.
+    siblings: Option<Watch>,
+}
+
+/// Why a waiter woke.
+enum Wake {
+    Own(Event),
+    Closest(Event),
+    Second,
+    Siblings,
+    Connection,
+}
+
+impl<'a> Wait<'a> {
+    fn new(place: &'a Place) -> Wait<'a> {
+        Wait { place, own: None, closest: None, second: None, siblings: None }
+    }
+
+    async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, mut names: Vec<String>) -> Result<Outcome> {
+        let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
+        let epoch = &self.place.epoch;
+        'look: loop {
+            let ahead = ahead_of(self.place, call, queue.verb, node, &names).await?;
+            let mut interest = None;
+            if ahead.len() <= 1 {
+                interest = Some(epoch.interest(&node.path));
+            }
+            if ahead.is_empty() {
+                call.patiently(epoch.until_certain()).await?;
+                return Ok(match interest {
+                    Some(interest) if epoch.is_certain() => Outcome::Ours { interest },
+                    _ => Outcome::Gone,
+                });
+            }
+            if call.is_single_attempt() {
+                return Err(Error::timeout("the turn"));
+            }
+            let link = epoch.link();
+            if !self.arm(call, queue.verb, node, &ahead).await? {
+                match self.place.list(call, queue.verb).await? {
+                    Listing::Names(listed) => names = listed,
+                    Listing::Gone => return Ok(Outcome::Gone),
+                }
+                continue;
+            }
+            {
+                match call.patiently(self.wake(link)).await? {
+                    Wake::Own(Event::Deleted | Event::SessionEnded) => return Ok(Outcome::Gone),
+                    Wake::Own(_) => continue 'look,
+                    Wake::Closest(Event::DataChanged) => continue 'look,
+                    Wake::Closest(Event::Deleted) if ahead.len() == 1 && self.is_ours_without_a_read() => {
+                        if let Some(interest) = interest.take() {
+                            return Ok(Outcome::Ours { interest });
+                        }
+                    }
+                    Wake::Closest(_) => self.closest = None,
+                    Wake::Connection if epoch.has_ended() => return Ok(Outcome::Gone),
+                    Wake::Second | Wake::Siblings | Wake::Connection => {}
+                }
+            }
+            match self.place.list(call, queue.verb).await? {
+                Listing::Names(listed) => names = listed,
+                Listing::Gone => return Ok(Outcome::Gone),
+            }
+        }
+    }
+
+    /// The contender closest ahead was the only one, and it was deleted. The turn is ours without asking, for the
+    /// plain mutex, if that news cannot be stale: it came over the connection on which the watch was armed, our own
+    /// node has been watched since before and still stands, and the session is certain. Otherwise: somebody may have
+    /// deleted our node and a later contender may own; Curator's downgrade may have slipped a reader in below the
+    /// writer it then deletes; or we may be reading a buffered event after our session expired.
+    fn is_ours_without_a_read(&mut self) -> bool {
+        let now = self.place.epoch.link().generation;
+        let closest =
+            self.closest.take().is_some_and(|armed| armed.generation == now && !armed.name.contains("__"));
+        let own_stands = self
+            .own
+            .as_mut()
+            .is_some_and(|own| own.generation == now && (&mut own.watch).now_or_never().is_none());
+        closest && own_stands && self.place.epoch.is_certain()
+    }
+
+    /// Watches the closest, the second closest and our own node, in one flight, as far as that is not done yet. False
+    /// when the list is out of date.
+    async fn arm(&mut self, call: &mut Call, verb: &str, node: &Node, ahead: &[Entry]) -> Result<bool> {
+        let epoch = self.place.epoch.clone();
+        let closest = &ahead[ahead.len() - 1].name;
+        let second = ahead.len().checked_sub(2).map(|at| &ahead[at].name);
+        let generation = epoch.link().generation;
+        // The second closest may have become the closest.
+        if self.second.as_ref().is_some_and(|armed| armed.name == *closest) {
+            self.closest = self.second.take();
+        }
+        self.closest.take_if(|armed| armed.name != *closest);
+        self.second.take_if(|armed| Some(&armed.name) != second);
+
+        let watch = |name: &str| epoch.watch_data(&path::join(&self.place.parent, name));
+        let closest_flight = (self.closest.is_none() && self.siblings.is_none()).then(|| watch(closest));
+        let own_flight = self.own.is_none().then(|| epoch.watch_data(&node.path));
+        let second_flight = second.filter(|_| self.second.is_none()).map(|name| (name, watch(name)));
+
+        if let Some(flight) = own_flight {
+            match call.briefly(verb, flight).await? {
+                Ok((_, _, watch)) => {
+                    self.own = Some(Armed { name: node.entry.name.clone(), watch, generation })
+                }
+                Err(error) if error.is_unanswered() => {
+                    call.retry_after_loss(verb).await?;
+                    return Ok(false);
+                }
+                // Gone: the list will tell. Not readable even for us: the parent's children tell enough.
+                Err(WireError::NoNode) => return Ok(false),
+                Err(WireError::NoAuth) => {}
+                Err(error) => return Err(refusal(error, verb, &node.path)),
+            }
+        }
+        if let Some(flight) = closest_flight {
+            match call.briefly(verb, flight).await? {
+                Ok((_, _, watch)) => self.closest = Some(Armed { name: closest.clone(), watch, generation }),
+                Err(WireError::NoNode) => return Ok(false),
+                Err(WireError::NoAuth) => return self.watch_siblings(call, verb, closest).await,
+                Err(error) if error.is_unanswered() => {
+                    call.retry_after_loss(verb).await?;
+                    return Ok(false);
+                }
+                Err(error) => return Err(refusal(error, verb, &self.place.parent)),
+            }
+        }
+        if let Some((name, flight)) = second_flight
+            && let Ok((_, _, watch)) = call.briefly(verb, flight).await?
+        {
+            self.second = Some(Armed { name: name.clone(), watch, generation });
+        }
+        Ok(true)
+    }
+
+    /// A contender of another identity whose node we may not read: its coming and going shows among the children.
+    async fn watch_siblings(&mut self, call: &mut Call, verb: &str, closest: &str) -> Result<bool> {
+        match call.briefly(verb, self.place.epoch.watch_children(&self.place.parent)).await? {
+            Ok((names, watch)) => {
+                self.siblings = Some(watch);
+                Ok(names.iter().any(|name| name == closest))
+            }
+            Err(error) if error.is_unanswered() => {
+                call.retry_after_loss(verb).await?;
+                Ok(false)
+            }
+            Err(WireError::NoNode) => Ok(false),
+            Err(error) => Err(refusal(error, verb, &self.place.parent)),
+        }
+    }
+
+    async fn wake(&mut self, link: crate::session::wire::Link) -> Wake {
+        let wake = {
+            let own = next(self.own.as_mut().map(|armed| &mut armed.watch));
+            let closest = next(self.closest.as_mut().map(|armed| &mut armed.watch));
+            let second = next(self.second.as_mut().map(|armed| &mut armed.watch));
+            let siblings = next(self.siblings.as_mut());
+            tokio::select! {
+                biased;
+                event = own => Wake::Own(event),
+                event = closest => Wake::Closest(event),
+                _ = second => Wake::Second,
+                _ = siblings => Wake::Siblings,
+                () = self.place.epoch.link_changed(link) => Wake::Connection,
+            }
+        };
+        // A watch tells one thing, once.
+        match &wake {
+            Wake::Own(_) => self.own = None,
+            Wake::Closest(Event::Deleted) => {}
+            Wake::Closest(_) => self.closest = None,
+            Wake::Second => self.second = None,
+            Wake::Siblings => self.siblings = None,
+            Wake::Connection => {}
+        }
+        wake
+    }
+}
+
+/// Everybody before us, in order.
+async fn ahead_of(
+    place: &Place,
+    call: &mut Call,
+    verb: &str,
+    node: &Node,
+    names: &[String],
+) -> Result<Vec<Entry>> {
+    let epoch = &place.epoch;
+    let mut ahead = Vec::new();
+    let mut late = Vec::new();
+    for entry in names.iter().filter_map(|name| Entry::recognise(name)) {
+        match entry.precedes(&node.entry) {
+            Some(true) => ahead.push(entry),
+            None if entry.name != node.entry.name => {
+                let flight = epoch.exists(&path::join(&place.parent, &entry.name));
+                late.push((entry, flight));
+            }
+            _ => {}
+        }
+    }
+    ahead.sort_by(|a, b| (a.sequence, &a.name).cmp(&(b.sequence, &b.name)));
+    // Past the end of the range only the czxid tells who came first, and listings carry none.
+    let mut late_ahead = Vec::new();
+    for (entry, flight) in late {
+        let czxid =
+            czxid_of(call, verb, flight, || epoch.exists(&path::join(&place.parent, &entry.name))).await?;
+        if let Some(czxid) = czxid.filter(|czxid| *czxid < node.czxid) {
+            late_ahead.push((czxid, entry));
+        }
+    }
+    late_ahead.sort_by_key(|(czxid, _)| *czxid);
+    ahead.extend(late_ahead.into_iter().map(|(_, entry)| entry));
+    Ok(ahead)
+}
+
+async fn next(watch: Option<&mut Watch>) -> Event {
+    match watch {
+        Some(watch) => watch.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The czxid of a node, `None` once it is gone.
+async fn czxid_of(
+    call: &mut Call,
+    verb: &str,
+    first: Flight<Option<Stat>>,
+    again: impl Fn() -> Flight<Option<Stat>>,
+) -> Result<Option<i64>> {
+    let mut flight = first;
+    loop {
+        match call.briefly(verb, flight).await? {
+            Ok(stat) => return Ok(stat.map(|stat| stat.czxid)),
+            Err(WireError::SessionEnded) => return Ok(None),
+            Err(error) if error.is_unanswered() => {
+                call.retry_after_loss(verb).await?;
+                flight = again();
+            }
+            Err(error) => return Err(refusal(error, verb, "")),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Names of contender nodes: ours, and everybody else's that we can recognise.
+//!
+//! The server appends a sequence number as `%010d`; what stands before it tells whose recipe made the node. We wait for
+//! every contender we recognise, also for those that ignore us.
+
+use crate::options::Naming;
+
+/// What a contender wants, as its name tells.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An exclusive lock.
+    Lock,
+    /// A reader of a read/write lock.
+    Read,
+    /// A writer of a read/write lock.
+    Write,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Lock => "lock",
+            Kind::Read => "read",
+            Kind::Write => "write",
+        }
+    }
+}
+
+/// The marks that stand before the sequence number.
+const MARKS: &[(&str, Kind)] = &[
+    ("-lock-", Kind::Lock),
+    ("__lock__", Kind::Lock),
+    ("__rlock__", Kind::Read),
+    ("__READ__", Kind::Read),
+    ("__WRIT__", Kind::Write),
+];
+
+/// The name of a new contender, without the sequence number, and the part of it that is like no other.
+pub(crate) fn fresh(naming: Naming) -> (String, String) {
+    let id = uuid::Uuid::new_v4();
+    match naming {
+        Naming::Curator => {
+            let guid = id.hyphenated().to_string();
+            (format!("_c_{guid}-lock-"), guid)
+        }
+        Naming::Kazoo => {
+            let guid = id.simple().to_string();
+            (format!("{guid}__lock__"), guid)
+        }
+        Naming::Zookeeper => {
+            let guid = id.simple().to_string();
+            (format!("x-{guid}-"), guid)
+        }
+    }
+}
+
+/// A node that takes part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) sequence: i32,
+}
+
+impl Entry {
+    /// `None` for a node that is no contender of any recipe we know.
+    pub(crate) fn recognise(name: &str) -> Option<Entry> {
+        let marked = MARKS.iter().find_map(|(mark, kind)| Some((name.rsplit_once(mark)?.1, *kind)));
+        let (suffix, kind) = match marked {
+            Some(found) => found,
+            // The recipes that ship with ZooKeeper: x-<session>-N, where N may be negative.
+            None => {
+                let rest = name.strip_prefix("x-")?;
+                (&rest[rest.find('-')? + 1..], Kind::Lock)
+            }
+        };
+        let sequence = sequence(suffix)?;
+        Some(Entry { name: name.to_owned(), kind, sequence })
+    }
+
+    /// At the end of the range the server's counter stops, and pipelined creates may pass it into the negatives: those
+    /// numbers say nothing about the order, which is then by czxid alone, behind all others.
+    pub(crate) fn is_late(&self) -> bool {
+        self.sequence == i32::MAX || self.sequence < 0
+    }
+
+    /// Whether this comes before `other`; `None` when only their czxids can tell.
+    pub(crate) fn precedes(&self, other: &Entry) -> Option<bool> {
+        match (self.is_late(), other.is_late()) {
+            (true, true) => None,
+            (late, false) if late => Some(false),
+            (_, true) => Some(true),
+            _ => Some((self.sequence, &self.name) < (other.sequence, &other.name)),
+        }
+    }
+}
+
+/// Exactly what `%010d` prints for a 32 bit number.
+fn sequence(suffix: &str) -> Option<i32> {
+    let digits = suffix.strip_prefix('-').unwrap_or(suffix);
+    let width = if digits.len() == suffix.len() { 10 } else { 9 };
+    // −2147483648 needs all ten digits behind its sign.
+    let fits = digits.len() == width || (width == 9 && digits.len() == 10 && !digits.starts_with('0'));
+    if !fits || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    suffix.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str) -> Entry {
+        Entry::recognise(name).unwrap_or_else(|| panic!("{name} is a contender"))
+    }
+
+    #[test]
+    fn everybodys_contenders_are_recognised() {
+        let guid = "8a3c7a5e-58f5-4a0d-9d52-3c0f35f9f1d1";
+        for (name, kind, sequence) in [
+            (format!("_c_{guid}-lock-0000000007"), Kind::Lock, 7),
+            ("lock-0000000001".replace("lock-", "x-lock-"), Kind::Lock, 1),
+            ("7f1b2c3d4e5f60718293a4b5c6d7e8f9__lock__0000000012".into(), Kind::Lock, 12),
+            ("7f1b2c3d4e5f60718293a4b5c6d7e8f9__rlock__0000000013".into(), Kind::Read, 13),
+            (format!("_c_{guid}-__READ__0000000003"), Kind::Read, 3),
+            (format!("_c_{guid}-__WRIT__0000000004"), Kind::Write, 4),
+            ("x-72057594037927936-0000000009".into(), Kind::Lock, 9),
+            ("x-0100000000000000--000000003".into(), Kind::Lock, -3),
+            (format!("_c_{guid}-lock--000000003"), Kind::Lock, -3),
+            (format!("_c_{guid}-lock--2147483648"), Kind::Lock, i32::MIN),
+        ] {
+            assert_eq!((entry(&name).kind, entry(&name).sequence), (kind, sequence), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_contender_is_left_alone() {
+        for name in [
+            "readme",
+            "_c_x-lock-",
+            "_c_x-lock-12",
+            "_c_x-lock-00000000071",
+            "x-1",
+            "x-5-abc",
+            "lease-0000000001",
+        ] {
+            assert_eq!(Entry::recognise(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn our_own_names_are_recognised_and_carry_their_guid() {
+        for naming in [Naming::Curator, Naming::Kazoo, Naming::Zookeeper] {
+            let (prefix, guid) = fresh(naming);
+            assert!(prefix.contains(&guid));
+            assert_eq!(entry(&format!("{prefix}0000000042")).sequence, 42);
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_range_is_one_class_behind_all_others() {
+        let early = entry("_c_a-lock-2147483646");
+        let last = entry("_c_b-lock-2147483647");
+        let wrapped = entry("_c_c-lock--2147483648");
+        assert_eq!(early.precedes(&last), Some(true));
+        assert_eq!(early.precedes(&wrapped), Some(true));
+        assert_eq!(wrapped.precedes(&early), Some(false));
+        assert_eq!(last.precedes(&wrapped), None);
+        assert_eq!(last.precedes(&last.clone()), None);
+    }
+}
