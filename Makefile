@@ -1,0 +1,115 @@
+# `make demo` and `make test` need nothing prepared; `make help` says what else there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PREFIX ?= /usr/local
+HOSTS ?=
+# One cargo profile for everything in development, so that nothing is built twice.
+PROFILE ?= dev
+TARGET := target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export ZKR_PROFILE := $(PROFILE)
+
+.PHONY: help
+help: ## This list
+	@printf 'zkrecipes\n\n'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@printf '\nVariables: HOSTS=h:p (demo), PREFIX=/usr/local (install), ARGS="…" (scenarios)\n'
+
+# --- what people come for
+
+.PHONY: demo
+demo: ## Workers in Python, Node and C share one lock, one of them is killed; HOSTS=h:p for a server of yours
+	@scripts/setup demo
+	@$(MAKE) demo-build
+	@python demo/demo.py $(if $(HOSTS),--hosts "$(HOSTS)")
+
+.PHONY: test
+test: setup ## Everything that is tested, on the embedded server and on real ZooKeeper
+	@tests/run.sh
+
+.PHONY: lint
+lint: setup ## Formatters and linters of every language
+	@scripts/lint
+
+.PHONY: setup
+setup: ## What a new machine lacks (idempotent)
+	@scripts/setup
+
+# --- building
+
+.PHONY: build
+build: setup build-rust build-python build-node build-drivers ## Every crate, package and driver, for development
+
+.PHONY: build-rust
+build-rust:
+	cargo build --profile $(PROFILE) --workspace --exclude zkrecipes-python --exclude zkrecipes-node
+
+.PHONY: build-python
+build-python:
+	cd python && maturin develop --quiet --skip-install --profile $(PROFILE)
+
+.PHONY: build-node
+build-node:
+	cd node && npm run --silent build
+
+.PHONY: build-drivers
+build-drivers:
+	tests/drivers/c/build.sh
+
+.PHONY: demo-build
+demo-build: build-python build-node
+	@cargo build --profile $(PROFILE) -p zkrecipes-ffi -p zkrecipes-embedded
+	@mkdir -p target/demo/node_modules
+	@ffi/install.sh "$(CURDIR)/target/demo/prefix" >/dev/null
+	@ln -sfn ../../../node target/demo/node_modules/zkrecipes
+	@cp demo/worker.mjs target/demo/worker.mjs
+	@PKG_CONFIG_PATH=target/demo/prefix/lib/pkgconfig; export PKG_CONFIG_PATH; \
+	cc -O1 -Wall -Wextra -o target/demo/worker demo/worker.c $$(pkg-config --cflags --libs zkrecipes) -Wl,-rpath,"$(CURDIR)/target/demo/prefix/lib"
+
+# --- parts of the tests
+
+.PHONY: scenarios
+scenarios: ## Scenario files through every language on every server; ARGS="--filter x --lang python --server embedded"
+	@$(TARGET)/scenarios $(ARGS)
+
+.PHONY: surface
+surface: ## Public names of every language against tests/surface.txt
+	@python tests/surface.py
+
+.PHONY: packages
+packages: ## Wheel, npm tarball, C and C++ against the installed library, each on a real ZooKeeper
+	@tests/packages.sh
+
+.PHONY: bench
+bench: ## Benchmarks beside the raw floor and the peers
+	@cargo bench --workspace --exclude zkrecipes-python --exclude zkrecipes-node
+
+.PHONY: fmt
+fmt: ## Formats every language in place
+	@scripts/lint --fix
+
+# --- shipping
+
+.PHONY: install
+install: ## The C and C++ library, headers, pkg-config and CMake files into PREFIX
+	@ffi/install.sh "$(PREFIX)"
+
+.PHONY: wheel
+wheel: ## The Python wheel into target/wheels
+	cd python && maturin build --profile $(if $(filter command line environment,$(origin PROFILE)),$(PROFILE),release)
+
+.PHONY: npm-pack
+npm-pack: ## The npm tarball into target/npm
+	mkdir -p target/npm
+	cd node && ZKR_PROFILE=$(if $(filter command line environment,$(origin PROFILE)),$(PROFILE),release) npm pack --pack-destination ../target/npm
+
+.PHONY: clean
+clean: ## Everything that was built
+	cargo clean
+	rm -rf .venv node/node_modules .cache/setup

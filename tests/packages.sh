@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Installs each package the way a user does, into an empty place, and takes a lock on a real ZooKeeper with it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+
+place=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-packages.XXXXXX")
+trap 'rm -rf "$place"' EXIT
+
+say() { printf 'packages: %s\n' "$*"; }
+
+build_wheel() {
+    say 'wheel into an empty environment'
+    (cd python && maturin build --quiet --profile "${ZKR_PROFILE:-dev}" --out "$place/wheels")
+    python3 -m venv "$place/venv"
+    "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index "$place"/wheels/zkrecipes-*.whl
+    cat >"$place/python.py" <<'PY'
+import sys
+
+import zkrecipes
+
+assert "site-packages" in zkrecipes.__file__, zkrecipes.__file__
+with zkrecipes.Client(sys.argv[1]) as client, client.lock("/packages/python") as held:
+    assert held.is_held
+    print("python", zkrecipes.__file__.split("/")[-2], held.fencing_token)
+PY
+}
+
+build_npm() {
+    say 'npm tarball into an empty folder'
+    mkdir "$place/npm" "$place/node"
+    (cd node && ZKR_PROFILE="${ZKR_PROFILE:-dev}" npm pack --silent --pack-destination "$place/npm" >/dev/null)
+    (cd "$place/node" && npm init --yes >/dev/null && npm install --silent --no-audit --no-fund "$place"/npm/zkrecipes-*.tgz)
+    cat >"$place/node/lock.mjs" <<'JS'
+import { Client } from 'zkrecipes'
+const client = await Client.connect(process.argv[2])
+await client.lock('/packages/node').run((held) => console.log('node', held.isHeld, held.fencingToken))
+await client.close()
+JS
+    cat >"$place/node/lock.cjs" <<'JS'
+const { Client } = require('zkrecipes')
+Client.connect(process.argv[2]).then(async (client) => {
+  await client.lock('/packages/node').run((held) => console.log('node (require)', held.isHeld, held.fencingToken))
+  await client.close()
+})
+JS
+}
+
+build_c() {
+    say 'C and C++ with pkg-config after make install'
+    make install PREFIX="$place/prefix" >/dev/null
+    cat >"$place/lock.c" <<'C'
+#include <stdio.h>
+#include <zkrecipes.h>
+
+int main(int argc, char **argv)
+{
+    zkr_error *error = NULL;
+    zkr_client *client = NULL;
+    zkr_lock *lock = NULL;
+    zkr_options options = ZKR_OPTIONS_INIT;
+    if (argc == 2 && zkr_client_connect(argv[1], &options, &client, &error) == ZKR_OK &&
+        zkr_lock_new(client, "/packages/c", NULL, &lock, &error) == ZKR_OK &&
+        zkr_lock_acquire(lock, 5000, NULL, &error) == ZKR_OK) {
+        printf("c %llu\n", (unsigned long long)zkr_lock_fencing_token(lock));
+        zkr_lock_release(lock, &error);
+    }
+    if (error != NULL)
+        fprintf(stderr, "%s\n", zkr_error_message(error));
+    int status = error != NULL;
+    zkr_error_free(error);
+    zkr_lock_free(lock);
+    zkr_client_free(client);
+    return status;
+}
+C
+    cat >"$place/lock.cpp" <<'CPP'
+#include <iostream>
+#include <mutex>
+#include <zkrecipes.hpp>
+
+int main(int, char **argv)
+{
+    zkr::Client client(argv[1]);
+    zkr::Lock lock = client.lock("/packages/cpp");
+    std::lock_guard<zkr::Lock> guard(lock);
+    std::cout << "c++ " << lock.fencing_token() << std::endl;
+}
+CPP
+    export PKG_CONFIG_PATH="$place/prefix/lib/pkgconfig"
+    # shellcheck disable=SC2046 # pkg-config's words are meant to be split
+    cc -Wall -Wextra -Werror -o "$place/lock-c" "$place/lock.c" $(pkg-config --cflags --libs zkrecipes)
+    # shellcheck disable=SC2046
+    c++ -std=c++17 -Wall -Wextra -Werror -o "$place/lock-cpp" "$place/lock.cpp" $(pkg-config --cflags --libs zkrecipes)
+}
+
+build_wheel
+build_npm
+build_c
+
+cat >"$place/take-locks.sh" <<'SH'
+set -euo pipefail
+cd "$1"
+venv/bin/python python.py "$2"
+node node/lock.mjs "$2"
+node node/lock.cjs "$2"
+LD_LIBRARY_PATH=prefix/lib ./lock-c "$2"
+LD_LIBRARY_PATH=prefix/lib ./lock-cpp "$2"
+SH
+say 'each takes a lock on ZooKeeper'
+env -u VIRTUAL_ENV "$root/tests/zookeeper/zookeeper.py" exec 3.9 -- bash "$place/take-locks.sh" "$place" '{}'
+say 'all well'

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Every test there is, one part after the other; the end says what passed and how long it took.
+#
+#   tests/run.sh              all parts
+#   tests/run.sh rust node    only these
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+profile=${ZKR_PROFILE:-dev}
+target=target/$([ "$profile" = dev ] && echo debug || echo "$profile")
+rust=(--workspace --exclude zkrecipes-python --exclude zkrecipes-node)
+failed=()
+report=()
+
+# The parts, in order. Building comes first, so that a compile error is seen before anything is run.
+part_build() { make build-rust build-python build-node build-drivers; }
+part_rust() { cargo test --quiet --profile "$profile" "${rust[@]}"; }
+part_c() { tests/c/run.sh; }
+part_python() { (cd python && python -m pytest -q); }
+part_node() { (cd node && npm test --silent); }
+part_surface() { python tests/surface.py; }
+part_scenarios() { "$target/scenarios"; }
+part_packages() { tests/packages.sh; }
+part_demo() { python demo/demo.py --seconds 4; }
+all=(build rust c python node surface scenarios packages demo)
+
+run_part() {
+    local part=$1 begun=$SECONDS outcome=passed
+    printf '\n=== %s ===\n' "$part"
+    "part_$part" </dev/null || {
+        outcome=FAILED
+        failed+=("$part")
+    }
+    report+=("$(printf '%-10s %s  %4d s' "$part" "$outcome" $((SECONDS - begun)))")
+}
+
+for part in "${@:-${all[@]}}"; do
+    run_part "$part"
+    if [ "$part" = build ] && [ ${#failed[@]} -gt 0 ]; then break; fi
+    [ "$part" = build ] && make demo-build
+done
+
+printf '\n=== in all: %d s ===\n' "$SECONDS"
+printf '%s\n' "${report[@]}"
+if [ ${#failed[@]} -gt 0 ]; then
+    printf '\nfailed: %s\n' "${failed[*]}"
+    exit 1
+fi
