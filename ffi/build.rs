@@ -1,0 +1,11 @@
+//! How the shared library is linked.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
+        // Programs record this name, so an incompatible version can be installed beside this one.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libzkrecipes.so.0");
+        // The library's threads outlive a dlclose: never unmap their code.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    }
+}

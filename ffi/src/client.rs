@@ -1,0 +1,318 @@
+//! A client: connecting, closing, its state, and where its callbacks run.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::{Arc, OnceLock};
+
+use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::{Client, Result, State, time};
+
+use crate::cancel::{self, zkr_cancel_token};
+use crate::error::{zkr_error, zkr_status};
+use crate::events::{self, Gate, Listener, Queue, SubscriptionHandle, zkr_done_callback, zkr_subscription};
+use crate::guard;
+use crate::handle::{self, Object};
+use crate::input::{self, HandlePlace};
+use crate::options::{self, zkr_options};
+
+/// A session with ZooKeeper, shared by any number of recipes and threads. After the session expired it opens a new one
+/// by itself; what was held is lost for good then, what waits queues again.
+pub struct zkr_client {
+    _opaque: [u8; 0],
+}
+
+/// What a client knows about its session.
+#[repr(C)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum zkr_state {
+    /// A server answers.
+    ZKR_STATE_CONNECTED = 0,
+    /// No server answers at the moment; the session may still live.
+    ZKR_STATE_SUSPENDED = 1,
+    /// The session has ended; a new one is being opened.
+    ZKR_STATE_LOST = 2,
+    /// The client was closed.
+    ZKR_STATE_CLOSED = 3,
+}
+
+/// A zkr_state from C.
+#[repr(transparent)]
+pub struct GivenState(i32);
+
+/// The end of connecting. On ZKR_OK the client belongs to the callback, otherwise it is NULL; the error is only lent.
+pub type zkr_client_callback = Option<
+    unsafe extern "C" fn(
+        status: zkr_status,
+        client: *mut zkr_client,
+        error: *const zkr_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// A change of state.
+pub type zkr_state_callback = Option<unsafe extern "C" fn(state: zkr_state, user_data: *mut c_void)>;
+
+pub(crate) struct ClientHandle {
+    pub(crate) core: Client,
+    queue: OnceLock<Arc<Queue>>,
+}
+
+impl Object for ClientHandle {
+    type Opaque = zkr_client;
+    const NAME: &'static str = "zkr_client";
+}
+
+impl ClientHandle {
+    fn new(core: Client) -> ClientHandle {
+        ClientHandle { core, queue: OnceLock::new() }
+    }
+
+    /// The queue of this client; from the first call on, all its callbacks go there.
+    fn queue(&self) -> Result<&Arc<Queue>> {
+        if let Some(queue) = self.queue.get() {
+            return Ok(queue);
+        }
+        let fresh = Arc::new(Queue::new()?);
+        Ok(self.queue.get_or_init(|| {
+            let sink = Arc::clone(&fresh);
+            self.core.deliver_through(move |job| sink.push(job));
+            fresh
+        }))
+    }
+}
+
+pub(crate) fn get(client: *const zkr_client) -> Result<Arc<ClientHandle>> {
+    handle::get("client", client)
+}
+
+fn state(state: State) -> zkr_state {
+    match state {
+        State::Connected => zkr_state::ZKR_STATE_CONNECTED,
+        State::Suspended => zkr_state::ZKR_STATE_SUSPENDED,
+        State::Lost => zkr_state::ZKR_STATE_LOST,
+        State::Closed => zkr_state::ZKR_STATE_CLOSED,
+    }
+}
+
+/// The version of the library, such as "0.1.0".
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_version() -> *const c_char {
+    static VERSION: OnceLock<std::ffi::CString> = OnceLock::new();
+    VERSION.get_or_init(|| input::to_c(zkrecipes::version())).as_ptr()
+}
+
+/// Connects to ZooKeeper.
+///
+/// hosts is a connect string with an optional chroot ("h1:2181,h2:2181/app"), or "embedded:" for a server inside this
+/// process (memory only, for development and tests). NULL or "" takes ZKRECIPES_HOSTS from the environment. options
+/// may be NULL for the defaults. On success *client belongs to the caller: free it with zkr_client_free.
+///
+/// Running out of connect time is ZKR_CONNECTION_LOST.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_connect(
+    hosts: *const c_char,
+    options: *const zkr_options,
+    client: *mut *mut zkr_client,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_client_connect_cancellable(hosts, options, std::ptr::null_mut(), client, error)
+}
+
+/// zkr_client_connect that another thread can withdraw; token may be NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_connect_cancellable(
+    hosts: *const c_char,
+    options: *const zkr_options,
+    token: *mut zkr_cancel_token,
+    client: *mut *mut zkr_client,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    guard::verb(error, || {
+        let place = HandlePlace::required("client", client)?;
+        let token = cancel::token(token)?;
+        let core = events::wait(token.as_ref(), connect(hosts, options)?)?;
+        place.put(|| handle::publish(ClientHandle::new(core)))
+    })
+}
+
+/// zkr_client_connect in the background. The callback comes on the library's delivery thread, as there is no client
+/// yet that could have been asked for its event fd.
+///
+/// ZKR_OK says that the callback will be called exactly once, with what is wrong with the arguments too; any other
+/// status says that it never will be.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_connect_async(
+    hosts: *const c_char,
+    options: *const zkr_options,
+    callback: zkr_client_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    guard::verdict(|| {
+        let listener = Listener::new(callback, user_data)?;
+        let connecting = connect(hosts, options);
+        drive::start(async move { connecting?.await }, &CancelToken::new(), move |outcome| {
+            guard::quietly(|| {
+                listener.report(
+                    outcome,
+                    |core| handle::publish(ClientHandle::new(core)),
+                    // SAFETY: a function of this type, as the caller gave it.
+                    |function, status, client, error, data| unsafe {
+                        function(status, client.unwrap_or(std::ptr::null_mut()), error, data);
+                    },
+                );
+            });
+        })
+    })
+}
+
+fn connect(
+    hosts: *const c_char,
+    given: *const zkr_options,
+) -> Result<impl Future<Output = Result<Client>> + Send + 'static> {
+    let hosts = input::optional_text("hosts", hosts)?.unwrap_or_default();
+    let options = options::read(given)?.convert()?;
+    Ok(async move { Client::connect(&hosts, options).await })
+}
+
+/// Closes the session: waiters get ZKR_CLOSED, what is held is released, deletions under way are awaited for up to
+/// timeout_ms (any negative: for ever). The handle stays valid, for dispatching the last callbacks and for
+/// zkr_client_free, but every further verb on it or on its recipes is ZKR_CLOSED.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_close(
+    client: *mut zkr_client,
+    timeout_ms: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    guard::verb(error, || events::wait(None, close(&get(client)?.core, timeout_ms)))
+}
+
+/// zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_close_async(
+    client: *mut zkr_client,
+    timeout_ms: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    guard::verdict(|| {
+        let client = get(client)?;
+        let listener = Listener::new(callback, user_data)?;
+        events::start(&client.core, None, close(&client.core, timeout_ms), move |outcome| {
+            listener.done(outcome)
+        })
+    })
+}
+
+fn close(core: &Client, timeout_ms: i64) -> impl Future<Output = Result<()>> + Send + 'static {
+    let core = core.clone();
+    async move { core.close(time::from_millis("timeout_ms", timeout_ms)).await }
+}
+
+/// Frees a client, closing it in the background if zkr_client_close was not called. Never blocks. NULL and freed ones
+/// are ignored. Its locks and so on stay valid handles, but every verb on them is ZKR_CLOSED.
+///
+/// If the client was asked for its event fd, no callback of it runs any more, and the fd is closed: to see the last
+/// ones, close and dispatch first. Otherwise each callback still owed is called once, on the delivery thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_free(client: *mut zkr_client) {
+    guard::quietly(|| {
+        if let Some(client) = handle::take::<ClientHandle>(client) {
+            client.core.close_in_background();
+            if let Some(queue) = client.queue.get() {
+                queue.shut();
+            }
+        }
+    });
+}
+
+/// What the client knows about its session, without asking. ZKR_STATE_CLOSED for a handle that cannot be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_state(client: *const zkr_client) -> zkr_state {
+    guard::answer(zkr_state::ZKR_STATE_CLOSED, || Some(state(get(client).ok()?.core.state())))
+}
+
+/// The name of a state, the same in every language of zkrecipes: "connected", "suspended", "lost", "closed".
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_state_name(state: GivenState) -> *const c_char {
+    let name = match state.0 {
+        0 => c"connected",
+        1 => c"suspended",
+        2 => c"lost",
+        3 => c"closed",
+        _ => c"unknown",
+    };
+    name.as_ptr()
+}
+
+/// The id of the session; 0 for a handle that cannot be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_session_id(client: *const zkr_client) -> u64 {
+    guard::answer(0, || Some(get(client).ok()?.core.session_id()))
+}
+
+/// The session timeout in milliseconds, as negotiated with the server; 0 for a handle that cannot be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_session_timeout(client: *const zkr_client) -> i64 {
+    guard::answer(0, || Some(to_millis(get(client).ok()?.core.session_timeout())))
+}
+
+/// For how many milliseconds the server certainly still honours this session; 0 while nothing is held.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_lease_remaining(client: *const zkr_client) -> i64 {
+    guard::answer(0, || Some(to_millis(get(client).ok()?.core.lease_remaining())))
+}
+
+fn to_millis(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Calls back at every change of state. subscription may be NULL to leave the callback in place for good; otherwise
+/// end it with zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_on_state(
+    client: *mut zkr_client,
+    callback: zkr_state_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    guard::verb(error, || {
+        let place = HandlePlace::optional(subscription);
+        let client = get(client)?;
+        let listener = Listener::new(callback, user_data)?;
+        let gate = Gate::new();
+        let entrance = Arc::clone(&gate);
+        let core = client.core.on_state(move |now| {
+            // SAFETY: a function of this type, as the caller gave it.
+            entrance.pass(|| listener.call(|function, data| unsafe { function(state(now), data) }));
+        });
+        place.put(|| handle::publish(SubscriptionHandle::new(core, gate)))
+    })
+}
+
+/// A file descriptor for poll, epoll, libuv, glib: readable while callbacks wait for zkr_client_dispatch.
+///
+/// From the first call on, all callbacks of this client run inside zkr_client_dispatch and nowhere else; ask before
+/// starting anything asynchronous. The descriptor belongs to the client: do not read or close it. A negative number is
+/// an error, -ZKR_INVALID and so on.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_event_fd(client: *mut zkr_client) -> c_int {
+    number(|| Ok(get(client)?.queue()?.fd()))
+}
+
+/// Runs up to max waiting callbacks on this thread (all that wait if max is 0 or negative) and returns how many it ran.
+/// If none waits, it waits for the first one up to timeout_ms; 0 does not wait, any negative is for ever.
+///
+/// Works without an event fd too, as the loop of a thread of its own. Callbacks run one at a time, also if several
+/// threads dispatch. A negative number is an error, -ZKR_DEADLOCK inside a callback and so on.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_dispatch(client: *mut zkr_client, max: c_int, timeout_ms: i64) -> c_int {
+    number(|| {
+        let client = get(client)?;
+        events::refuse_inside_callback()?;
+        Ok(client.queue()?.dispatch(max, time::from_millis("timeout_ms", timeout_ms)))
+    })
+}
+
+fn number(body: impl FnOnce() -> Result<c_int>) -> c_int {
+    guard::shielded(body).unwrap_or_else(|error| -(crate::error::status(error.kind()) as c_int))
+}

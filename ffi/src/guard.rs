@@ -1,0 +1,61 @@
+//! The one boundary between Rust and C: no panic crosses it, and every error leaves through it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use zkrecipes::{Error, ErrorKind, Result};
+
+use crate::error::{Fault, status, zkr_error, zkr_status};
+use crate::handle;
+
+/// A verb: its status, and its error for whoever gave a place to put it.
+///
+/// An error that already stands in that place is left alone. It would leak if it were replaced, and refusing the call
+/// could leave a lock unreleased.
+pub(crate) fn verb(place: *mut *mut zkr_error, body: impl FnOnce() -> Result<()>) -> zkr_status {
+    match shielded(body) {
+        Ok(()) => zkr_status::ZKR_OK,
+        Err(error) => {
+            // SAFETY: `place` is NULL or points to a zkr_error pointer of the caller's, which the header demands.
+            unsafe {
+                if !place.is_null() && (*place).is_null() {
+                    *place = handle::publish(Fault::from(&error)).unwrap_or(std::ptr::null_mut());
+                }
+            }
+            status(error.kind())
+        }
+    }
+}
+
+/// A verb that reports by its status alone.
+pub(crate) fn verdict(body: impl FnOnce() -> Result<()>) -> zkr_status {
+    verb(std::ptr::null_mut(), body)
+}
+
+/// A question that has an answer for every handle, also for one that cannot be used.
+pub(crate) fn answer<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
+    shielded(|| Ok(body())).ok().flatten().unwrap_or(otherwise)
+}
+
+/// Freeing and the like, which have nothing to report.
+pub(crate) fn quietly(body: impl FnOnce()) {
+    let _ = shielded(|| {
+        body();
+        Ok(())
+    });
+}
+
+/// Runs the body; a panic in it is an error like any other.
+pub(crate) fn shielded<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What a panic leaves behind is only reachable through handles, whose objects the core keeps consistent.
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(bug(panic.as_ref())))
+}
+
+fn bug(panic: &(dyn Any + Send)) -> Error {
+    let said = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::new(ErrorKind::Internal, format!("a bug of zkrecipes, please report it: {said}"))
+}

@@ -1,0 +1,181 @@
+//! Handles: what C holds is never an address of ours but a slot and a generation, so a NULL, freed, twice freed,
+//! foreign or wrong handle is recognised at every call instead of being dereferenced.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use zkrecipes::{Error, ErrorKind, Result};
+
+/// What can stand behind a handle.
+pub(crate) trait Object: Any + Send + Sync {
+    /// The opaque C type that the handle poses as.
+    type Opaque;
+    /// Its name in the header.
+    const NAME: &'static str;
+}
+
+const GENERATION_SHIFT: u32 = usize::BITS / 2;
+const LAST: usize = (1 << GENERATION_SHIFT) - 1;
+
+struct Slot {
+    generation: usize,
+    occupant: Option<Occupant>,
+}
+
+#[derive(Clone)]
+struct Occupant {
+    object: Arc<dyn Any + Send + Sync>,
+    name: &'static str,
+    /// How many forks lay behind the process when the handle was made.
+    process: u32,
+}
+
+struct Table {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+}
+
+static TABLE: RwLock<Table> = RwLock::new(Table { slots: Vec::new(), free: Vec::new() });
+
+/// How many forks lie between this process and the one that loaded the library.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+fn read() -> RwLockReadGuard<'static, Table> {
+    TABLE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write() -> RwLockWriteGuard<'static, Table> {
+    watch_forks();
+    TABLE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Hands an object over to C.
+pub(crate) fn publish<T: Object>(object: T) -> Result<*mut T::Opaque> {
+    share(Arc::new(object))
+}
+
+/// Hands another reference to an object over to C.
+pub(crate) fn share<T: Object>(object: Arc<T>) -> Result<*mut T::Opaque> {
+    let mut table = write();
+    let index = match table.free.pop() {
+        Some(index) => index,
+        None if table.slots.len() < LAST => {
+            table.slots.push(Slot { generation: 1, occupant: None });
+            table.slots.len() - 1
+        }
+        None => return Err(Error::new(ErrorKind::Internal, "too many handles are open at once; free some")),
+    };
+    let slot = &mut table.slots[index];
+    slot.occupant = Some(Occupant { object, name: T::NAME, process: FORKS.load(Ordering::Relaxed) });
+    let handle = (slot.generation << GENERATION_SHIFT) | (index + 1);
+    Ok(std::ptr::without_provenance_mut(handle))
+}
+
+/// The object behind a handle; the error names the argument.
+pub(crate) fn get<T: Object>(argument: &str, handle: *const T::Opaque) -> Result<Arc<T>> {
+    let object = find::<T>(argument, handle)?;
+    if object.process != FORKS.load(Ordering::Relaxed) {
+        return Err(Error::new(
+            ErrorKind::Forked,
+            format!(
+                "{argument}: this {} belongs to the parent process; connect anew in a fresh process",
+                T::NAME
+            ),
+        ));
+    }
+    Ok(cast(object.object))
+}
+
+/// The same for an object that a forked child may go on using: errors, and lists already fetched.
+pub(crate) fn get_anywhere<T: Object>(handle: *const T::Opaque) -> Option<Arc<T>> {
+    find::<T>("handle", handle).ok().map(|occupant| cast(occupant.object))
+}
+
+/// Takes the object back from C; the handle is worthless from here on. `None` when it was not (or no longer) one.
+pub(crate) fn take<T: Object>(handle: *mut T::Opaque) -> Option<Arc<T>> {
+    find::<T>("handle", handle).ok()?;
+    let occupant = {
+        let mut table = write();
+        let (index, generation) = parts(handle.addr())?;
+        let slot = table.slots.get_mut(index).filter(|slot| slot.generation == generation)?;
+        let occupant = slot.occupant.take()?;
+        slot.generation += 1;
+        // A slot whose generations are used up is retired, so no handle ever comes to life again.
+        if slot.generation < LAST {
+            table.free.push(index);
+        }
+        occupant
+    };
+    if occupant.process != FORKS.load(Ordering::Relaxed) {
+        // The threads it would talk to stayed in the parent, and so did what it holds there.
+        std::mem::forget(occupant);
+        return None;
+    }
+    Some(cast(occupant.object))
+}
+
+fn find<T: Object>(argument: &str, handle: *const T::Opaque) -> Result<Occupant> {
+    if handle.is_null() {
+        return Err(Error::invalid(argument, format_args!("is NULL; a {} is needed", T::NAME)));
+    }
+    let freed = || Error::invalid(argument, format_args!("was freed already, or never was a {}", T::NAME));
+    let (index, generation) = parts(handle.addr()).ok_or_else(freed)?;
+    let occupant = {
+        let table = read();
+        let slot = table.slots.get(index).filter(|slot| slot.generation == generation);
+        slot.and_then(|slot| slot.occupant.clone()).ok_or_else(freed)?
+    };
+    if !occupant.object.is::<T>() {
+        return Err(Error::invalid(
+            argument,
+            format_args!("is a {}; a {} is needed", occupant.name, T::NAME),
+        ));
+    }
+    Ok(occupant)
+}
+
+fn parts(handle: usize) -> Option<(usize, usize)> {
+    Some(((handle & LAST).checked_sub(1)?, handle >> GENERATION_SHIFT))
+}
+
+fn cast<T: Object>(object: Arc<dyn Any + Send + Sync>) -> Arc<T> {
+    object.downcast().unwrap_or_else(|_| unreachable!("the type was checked at the lookup"))
+}
+
+/// A fork may come while another thread has the table locked; the child would then wait for a thread it does not
+/// have. So the thread that forks holds the table itself meanwhile, as malloc does with its own locks.
+fn watch_forks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the three handlers are plain functions that live as long as the library, which is never unmapped.
+        unsafe {
+            libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child))
+        };
+    });
+}
+
+struct HeldAcrossFork(UnsafeCell<Option<RwLockWriteGuard<'static, Table>>>);
+// SAFETY: only the forking thread touches it, and only while it has the table to itself.
+unsafe impl Sync for HeldAcrossFork {}
+static HELD_ACROSS_FORK: HeldAcrossFork = HeldAcrossFork(UnsafeCell::new(None));
+
+unsafe extern "C" fn before_fork() {
+    let guard = TABLE.write().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the guard just taken keeps every other forking thread out.
+    unsafe { *HELD_ACROSS_FORK.0.get() = Some(guard) };
+}
+
+unsafe extern "C" fn after_fork_in_parent() {
+    // SAFETY: this thread still has the table to itself; the guard leaves the cell before it is released.
+    let guard = unsafe { (*HELD_ACROSS_FORK.0.get()).take() };
+    drop(guard);
+}
+
+unsafe extern "C" fn after_fork_in_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: as in the parent; the child has this one thread only.
+    let guard = unsafe { (*HELD_ACROSS_FORK.0.get()).take() };
+    drop(guard);
+}

@@ -1,0 +1,1049 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * zkrecipes: distributed-coordination recipes on Apache ZooKeeper. Generated from the sources; do not edit.
+ *
+ *   zkr_error *error = NULL;
+ *   zkr_client *client = NULL;
+ *   zkr_lock *lock = NULL;
+ *   if (zkr_client_connect("zk1:2181", NULL, &client, &error) != ZKR_OK) goto fail;
+ *   if (zkr_lock_new(client, "/locks/report", NULL, &lock, &error) != ZKR_OK) goto fail;
+ *   if (zkr_lock_acquire(lock, 5000, NULL, &error) != ZKR_OK) goto fail;
+ *   use(zkr_lock_fencing_token(lock));
+ *   zkr_lock_release(lock, &error);
+ * fail:
+ *   if (error) fprintf(stderr, "%s\n", zkr_error_message(error));
+ *   zkr_error_free(error);
+ *   zkr_lock_free(lock);
+ *   zkr_client_free(client);
+ *
+ * Errors. A verb returns a zkr_status. Its last argument, zkr_error **error, may be NULL; otherwise *error must be
+ * NULL on entry and is set only on failure. An error that stands there already is left alone.
+ *
+ * Ownership. Inputs are copied during the call. Every handle and every result that a call hands over has a _free,
+ * which takes NULL. Results are emptied first, so a failed call leaves nothing to free.
+ *
+ * Handles. A handle that is NULL, freed, freed twice or of another kind is recognised and answered with ZKR_INVALID;
+ * one whose client is closed with ZKR_CLOSED; one of the parent process with ZKR_FORKED. So a handle is not an
+ * address: compare it with NULL, pass it on, nothing else.
+ *
+ * Threads. Every function may be called from any thread. Callbacks run one at a time on a delivery thread of the
+ * library (losses have one of their own, so that no slow callback holds them up), or, once a client was asked for
+ * zkr_client_event_fd, inside zkr_client_dispatch. A callback must not block: blocking verbs inside one return
+ * ZKR_DEADLOCK, their _async forms work everywhere.
+ *
+ * Time is in milliseconds. A timeout of 0 is one attempt without waiting, any negative one is for ever.
+ *
+ * Async. A verb with _async returns at once. If it returns ZKR_OK its callback is called exactly once, also if an
+ * argument turns out to be bad; if it returns anything else, the callback is never called. */
+
+#ifndef ZKRECIPES_H
+#define ZKRECIPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** The defaults of zkr_options. */
+#define ZKR_OPTIONS_INIT \
+  { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, NULL, 0, false, true, NULL, NULL, NULL, NULL, \
+    NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false }
+
+/** The defaults of zkr_lock_options. */
+#define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, 0 }
+
+/** The defaults of zkr_test_server_options. */
+#define ZKR_TEST_SERVER_OPTIONS_INIT { sizeof(zkr_test_server_options), 0, 0, 0, 0, 0 }
+
+/** What a verb answers. Everything but ZKR_OK has a sentence to go with it in the zkr_error. */
+typedef enum zkr_status {
+  /** Done. */
+  ZKR_OK = 0,
+  /**
+   * The time given ran out. Nothing of ours is left waiting in ZooKeeper: our node is deleted, in the background
+   * if the server is slow.
+   */
+  ZKR_TIMEOUT = 1,
+  /** The caller withdrew, through a zkr_cancel_token, zkr_lock_cancel or by freeing the handle. */
+  ZKR_CANCELLED = 2,
+  /** No server answered within the retry budget. The outcome of a write is unknown. */
+  ZKR_CONNECTION_LOST = 3,
+  /** What was held is gone; zkr_error_reason says why. Stop the work that it protected. */
+  ZKR_LOST = 4,
+  /** Release, verify or a guarded write without holding. */
+  ZKR_NOT_HELD = 5,
+  /** Refused by an ACL, by authentication, TLS or SASL. */
+  ZKR_DENIED = 6,
+  /**
+   * An argument that cannot be used: a bad path or option, NULL, bytes that are not UTF-8, a handle of the wrong
+   * kind or freed. The message names the argument.
+   */
+  ZKR_INVALID = 7,
+  /** The request would pass the server's packet limit. It was refused before anything was sent. */
+  ZKR_TOO_LARGE = 8,
+  /** A node of that path exists already. */
+  ZKR_EXISTS = 9,
+  /** There is no node at that path. */
+  ZKR_NO_NODE = 10,
+  /** The node has another version than the one named. */
+  ZKR_BAD_VERSION = 11,
+  /** The node has children. */
+  ZKR_NOT_EMPTY = 12,
+  /** The participants disagree about how many they are. */
+  ZKR_MISMATCH = 13,
+  /** The client was closed. */
+  ZKR_CLOSED = 14,
+  /** A blocking verb inside a callback. Use its _async form there. */
+  ZKR_DEADLOCK = 15,
+  /** Used in a child process after fork(). Nothing was done and nothing hangs; the parent is undisturbed. */
+  ZKR_FORKED = 16,
+  /** A bug of zkrecipes. Please report it with the message. */
+  ZKR_INTERNAL = 17,
+} zkr_status;
+
+/** Why something that was held is gone. */
+typedef enum zkr_reason {
+  /** Not a matter of losing. */
+  ZKR_REASON_NONE = 0,
+  /** The session ended, or the server could not be reached for so long that it may have ended. */
+  ZKR_REASON_SESSION = 1,
+  /** Somebody revoked it by force. */
+  ZKR_REASON_REVOKED = 2,
+  /** Its node was deleted by somebody else. */
+  ZKR_REASON_DELETED = 3,
+  /** The client was closed under it. */
+  ZKR_REASON_CLOSED = 4,
+} zkr_reason;
+
+/** What a client knows about its session. */
+typedef enum zkr_state {
+  /** A server answers. */
+  ZKR_STATE_CONNECTED = 0,
+  /** No server answers at the moment; the session may still live. */
+  ZKR_STATE_SUSPENDED = 1,
+  /** The session has ended; a new one is being opened. */
+  ZKR_STATE_LOST = 2,
+  /** The client was closed. */
+  ZKR_STATE_CLOSED = 3,
+} zkr_state;
+
+/** Who may touch the nodes that we create. */
+typedef enum zkr_acl {
+  /** ZKR_ACL_CREATOR when credentials are given, else ZKR_ACL_OPEN. */
+  ZKR_ACL_DEFAULT = 0,
+  /** Everybody may do everything. */
+  ZKR_ACL_OPEN = 1,
+  /** Only whoever presents the same credentials. */
+  ZKR_ACL_CREATOR = 2,
+  /** The entries of acl_list. */
+  ZKR_ACL_LIST = 3,
+} zkr_acl;
+
+/** What kind of node to create. */
+typedef enum zkr_create_mode {
+  /** Stays until it is deleted. */
+  ZKR_PERSISTENT = 0,
+  /** Goes with the session. */
+  ZKR_EPHEMERAL = 1,
+  /** Stays; the server appends a number of ten digits to the name. */
+  ZKR_PERSISTENT_SEQUENTIAL = 2,
+  /** Goes with the session; the server appends a number of ten digits to the name. */
+  ZKR_EPHEMERAL_SEQUENTIAL = 3,
+  /** Goes some time after its last child. */
+  ZKR_CONTAINER = 4,
+} zkr_create_mode;
+
+/** What the heartbeat of a holder proves. */
+typedef enum zkr_lease {
+  /** That the quorum still honours the session. */
+  ZKR_LEASE_STRICT = 0,
+  /**
+   * Less: around a partition two clients may both believe that they hold for a few seconds. It saves the servers a
+   * write per quarter of the session timeout.
+   */
+  ZKR_LEASE_RELAXED = 1,
+} zkr_lease;
+
+/** Whose node names to use, so that others on the same path take part. */
+typedef enum zkr_naming {
+  /** Apache Curator's. */
+  ZKR_NAMING_CURATOR = 0,
+  /** kazoo's. */
+  ZKR_NAMING_KAZOO = 1,
+  /** The recipes that ship with ZooKeeper. */
+  ZKR_NAMING_ZOOKEEPER = 2,
+} zkr_naming;
+
+/** Bytes that the library hands over; a NUL that does not count follows them. */
+typedef struct zkr_buffer zkr_buffer;
+
+/**
+ * Withdraws one call, or several that were given the same token, from any other thread.
+ *
+ * A cancelled call returns ZKR_CANCELLED and leaves nothing behind; what it had acquired when the cancel arrived is
+ * released. A token stays cancelled: a later call that is given it returns at once. Make one per call.
+ */
+typedef struct zkr_cancel_token zkr_cancel_token;
+
+/**
+ * A session with ZooKeeper, shared by any number of recipes and threads. After the session expired it opens a new one
+ * by itself; what was held is lost for good then, what waits queues again.
+ */
+typedef struct zkr_client zkr_client;
+
+/** A list of those who hold and wait. */
+typedef struct zkr_contenders zkr_contenders;
+
+/**
+ * What went wrong, in full. Belongs to whoever received it: free it with zkr_error_free. An error passed to a
+ * callback is the exception; it is only lent for the duration of the callback.
+ */
+typedef struct zkr_error zkr_error;
+
+/**
+ * One acquisition: what it says never comes to mean another one. It is held until it is released, or until both it
+ * and the lock that it came from are freed.
+ */
+typedef struct zkr_held zkr_held;
+
+/**
+ * A lock that at most one holder in the whole ensemble has at a time.
+ *
+ * A handle is used by one owner at a time: a second acquire on a held handle waits, whichever thread makes it.
+ */
+typedef struct zkr_lock zkr_lock;
+
+/** A list of strings. */
+typedef struct zkr_strings zkr_strings;
+
+/** A callback that stays in place until it is freed. */
+typedef struct zkr_subscription zkr_subscription;
+
+/** A ZooKeeper server inside this process, in memory only, for development and tests. */
+typedef struct zkr_test_server zkr_test_server;
+
+/**
+ * Writes that the server applies together or not at all, from zkr_nodes_transaction, zkr_lock_guarded or
+ * zkr_held_guarded. Adding to it sends nothing; zkr_transaction_commit sends all of it as one request.
+ */
+typedef struct zkr_transaction zkr_transaction;
+
+/** A credential to present to the server, such as scheme "digest" and credential "user:password". */
+typedef struct zkr_auth {
+  const char *scheme;
+  const void *credential;
+  size_t credential_size;
+} zkr_auth;
+
+/** One entry of an explicit access list. */
+typedef struct zkr_acl_entry {
+  /** "world", "auth", "digest", "ip", "x509" or "sasl". */
+  const char *scheme;
+  /** The identity under that scheme, "anyone" for "world". */
+  const char *id;
+  /** Letters of "rwcda": read, write, create, delete, admin. */
+  const char *permissions;
+} zkr_acl_entry;
+
+/** How a client connects and behaves. Start from ZKR_OPTIONS_INIT, which has the defaults. */
+typedef struct zkr_options {
+  /** sizeof(zkr_options), as ZKR_OPTIONS_INIT sets it. */
+  size_t size;
+  /** How long the server keeps the session of a silent client (10,000); the server may negotiate it. */
+  int64_t session_timeout_ms;
+  /** How long connecting may take before ZKR_CONNECTION_LOST (10,000); any negative is for ever. */
+  int64_t connect_timeout_ms;
+  /** Written into contender nodes so that people see who holds what; NULL is "host:pid". */
+  const char *identity;
+  /** Credentials to present to the server. */
+  const zkr_auth *auth;
+  size_t auth_count;
+  /** Who may touch the nodes that we create. */
+  zkr_acl acl;
+  /** The entries for ZKR_ACL_LIST. */
+  const zkr_acl_entry *acl_list;
+  size_t acl_count;
+  /** Speak TLS to the servers. */
+  bool tls;
+  /** Whether the server's certificate must name its host (true). */
+  bool tls_verify_hostname;
+  /** PEM files: the authorities to trust, our own certificate, its key. */
+  const char *tls_ca;
+  const char *tls_cert;
+  const char *tls_key;
+  /** SASL DIGEST-MD5; NULL is none. */
+  const char *sasl_user;
+  const char *sasl_password;
+  /** Whose node names to use (ZKR_NAMING_CURATOR). */
+  zkr_naming naming;
+  /** What the heartbeat of a holder proves (ZKR_LEASE_STRICT). */
+  zkr_lease lease;
+  /**
+   * When the connection breaks: the first pause before trying again (50), the longest (5,000), and when to give up
+   * with ZKR_CONNECTION_LOST (any negative: after connect_timeout_ms).
+   */
+  int64_t retry_base_ms;
+  int64_t retry_max_ms;
+  int64_t retry_give_up_after_ms;
+  /** Accept a server that lost its quorum and only reads. */
+  bool read_only;
+} zkr_options;
+
+/** The end of connecting. On ZKR_OK the client belongs to the callback, otherwise it is NULL; the error is only lent. */
+typedef void (*zkr_client_callback)(zkr_status status,
+                                    zkr_client *client,
+                                    const zkr_error *error,
+                                    void *user_data);
+
+/** The end of a verb that has nothing to hand over. The error is NULL on success and only lent for the callback. */
+typedef void (*zkr_done_callback)(zkr_status status, const zkr_error *error, void *user_data);
+
+/** A change of state. */
+typedef void (*zkr_state_callback)(zkr_state state, void *user_data);
+
+/** How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults. */
+typedef struct zkr_lock_options {
+  /** sizeof(zkr_lock_options), as ZKR_LOCK_OPTIONS_INIT sets it. */
+  size_t size;
+  /**
+   * The handle is the owner: nested acquisitions count. Never share such a handle between threads that must exclude
+   * each other.
+   */
+  bool reentrant;
+  /** How many times waiters of this process may pass the turn on in memory before they let others in (0: never). */
+  uint32_t local_handoff;
+} zkr_lock_options;
+
+/** The end of acquiring. On ZKR_OK the zkr_held belongs to the callback, otherwise it is NULL; the error is only lent. */
+typedef void (*zkr_held_callback)(zkr_status status, zkr_held *held, const zkr_error *error, void *user_data);
+
+/** What is lost, with the reason in the error, which is only lent for the callback. */
+typedef void (*zkr_lost_callback)(const zkr_error *error, void *user_data);
+
+/**
+ * The end of zkr_lock_contenders_async. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the error is
+ * only lent.
+ */
+typedef void (*zkr_contenders_callback)(zkr_status status,
+                                        zkr_contenders *contenders,
+                                        const zkr_error *error,
+                                        void *user_data);
+
+/** Somebody who holds or waits. */
+typedef struct zkr_contender {
+  /** The name of its node. */
+  const char *node;
+  /** Who it says it is: the identity option of its client. */
+  const char *identity;
+  /** What it wants: "lock". */
+  const char *kind;
+  /** The session that its node belongs to. */
+  uint64_t session_id;
+  /** Since when it contends, in milliseconds since 1970 by the server's clock. */
+  int64_t since_ms;
+  /** Whether it holds. */
+  bool holds;
+} zkr_contender;
+
+/** What the server knows about a node besides its data. */
+typedef struct zkr_stat {
+  /** The transaction that created it, the one that last set its data, the one that last changed its children. */
+  int64_t czxid;
+  int64_t mzxid;
+  int64_t pzxid;
+  /** When it was created and last set, in milliseconds since 1970 by the server's clock. */
+  int64_t ctime;
+  int64_t mtime;
+  /** How often its data, its children and its access list were changed. */
+  int32_t version;
+  int32_t cversion;
+  int32_t aversion;
+  int32_t data_length;
+  int32_t num_children;
+  /** The session that it belongs to if it is ephemeral, else 0. */
+  int64_t ephemeral_owner;
+} zkr_stat;
+
+/**
+ * The end of a verb that hands over bytes; stat is NULL where there is none. On ZKR_OK the buffer belongs to the
+ * callback, otherwise it is NULL; stat and error are only lent.
+ */
+typedef void (*zkr_buffer_callback)(zkr_status status,
+                                    zkr_buffer *buffer,
+                                    const zkr_stat *stat,
+                                    const zkr_error *error,
+                                    void *user_data);
+
+/** The end of a verb that hands over a stat, NULL where there is no node. stat and error are only lent. */
+typedef void (*zkr_stat_callback)(zkr_status status,
+                                  const zkr_stat *stat,
+                                  const zkr_error *error,
+                                  void *user_data);
+
+/**
+ * The end of a verb that hands over a list. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the
+ * error is only lent.
+ */
+typedef void (*zkr_strings_callback)(zkr_status status,
+                                     zkr_strings *strings,
+                                     const zkr_error *error,
+                                     void *user_data);
+
+/** How a test server behaves. Start from ZKR_TEST_SERVER_OPTIONS_INIT, which has the defaults. */
+typedef struct zkr_test_server_options {
+  /** sizeof(zkr_test_server_options), as ZKR_TEST_SERVER_OPTIONS_INIT sets it. */
+  size_t size;
+  /** The port on the loopback interface (0: any free one). */
+  uint16_t port;
+  /** The tick, and the bounds of session timeouts, in milliseconds (0: the server's own defaults). */
+  int64_t tick_ms;
+  int64_t min_session_timeout_ms;
+  int64_t max_session_timeout_ms;
+  /** The packet limit in bytes (0: the server's own default). */
+  size_t data_limit;
+} zkr_test_server_options;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/* Errors ---------------------------------------------------------------------------------------------- */
+
+/** The status that the error stands for; ZKR_OK for NULL. */
+zkr_status zkr_error_code(const zkr_error *error);
+
+/** One sentence that says what happened and what to do; never NULL. Valid until the error is freed. */
+const char *zkr_error_message(const zkr_error *error);
+
+/** The path concerned, or NULL when there is none. Valid until the error is freed. */
+const char *zkr_error_path(const zkr_error *error);
+
+/** Whether the same call may succeed when it is made again. */
+bool zkr_error_retryable(const zkr_error *error);
+
+/** Why it is gone, for ZKR_LOST. */
+zkr_reason zkr_error_reason(const zkr_error *error);
+
+/** Frees an error. NULL and errors already freed are ignored. */
+void zkr_error_free(zkr_error *error);
+
+/** The name of a status, the same in every language of zkrecipes: "TIMEOUT", "NOT_HELD"; "OK" for ZKR_OK. */
+const char *zkr_status_name(zkr_status status);
+
+/**
+ * The name of a reason, the same in every language of zkrecipes: "session", "revoked", "deleted", "closed"; "" for
+ * none.
+ */
+const char *zkr_reason_name(zkr_reason reason);
+
+/* Clients --------------------------------------------------------------------------------------------- */
+
+/** The version of the library, such as "0.1.0". */
+const char *zkr_version(void);
+
+/**
+ * Connects to ZooKeeper.
+ *
+ * hosts is a connect string with an optional chroot ("h1:2181,h2:2181/app"), or "embedded:" for a server inside this
+ * process (memory only, for development and tests). NULL or "" takes ZKRECIPES_HOSTS from the environment. options
+ * may be NULL for the defaults. On success *client belongs to the caller: free it with zkr_client_free.
+ *
+ * Running out of connect time is ZKR_CONNECTION_LOST.
+ */
+zkr_status zkr_client_connect(const char *hosts,
+                              const zkr_options *options,
+                              zkr_client **client,
+                              zkr_error **error);
+
+/** zkr_client_connect that another thread can withdraw; token may be NULL. */
+zkr_status zkr_client_connect_cancellable(const char *hosts,
+                                          const zkr_options *options,
+                                          zkr_cancel_token *token,
+                                          zkr_client **client,
+                                          zkr_error **error);
+
+/**
+ * zkr_client_connect in the background. The callback comes on the library's delivery thread, as there is no client
+ * yet that could have been asked for its event fd.
+ *
+ * ZKR_OK says that the callback will be called exactly once, with what is wrong with the arguments too; any other
+ * status says that it never will be.
+ */
+zkr_status zkr_client_connect_async(const char *hosts,
+                                    const zkr_options *options,
+                                    zkr_client_callback callback,
+                                    void *user_data);
+
+/**
+ * Closes the session: waiters get ZKR_CLOSED, what is held is released, deletions under way are awaited for up to
+ * timeout_ms (any negative: for ever). The handle stays valid, for dispatching the last callbacks and for
+ * zkr_client_free, but every further verb on it or on its recipes is ZKR_CLOSED.
+ */
+zkr_status zkr_client_close(zkr_client *client,
+                            int64_t timeout_ms,
+                            zkr_error **error);
+
+/** zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_client_close_async(zkr_client *client,
+                                  int64_t timeout_ms,
+                                  zkr_done_callback callback,
+                                  void *user_data);
+
+/**
+ * Frees a client, closing it in the background if zkr_client_close was not called. Never blocks. NULL and freed ones
+ * are ignored. Its locks and so on stay valid handles, but every verb on them is ZKR_CLOSED.
+ *
+ * If the client was asked for its event fd, no callback of it runs any more, and the fd is closed: to see the last
+ * ones, close and dispatch first. Otherwise each callback still owed is called once, on the delivery thread.
+ */
+void zkr_client_free(zkr_client *client);
+
+/** What the client knows about its session, without asking. ZKR_STATE_CLOSED for a handle that cannot be used. */
+zkr_state zkr_client_state(const zkr_client *client);
+
+/** The name of a state, the same in every language of zkrecipes: "connected", "suspended", "lost", "closed". */
+const char *zkr_state_name(zkr_state state);
+
+/** The id of the session; 0 for a handle that cannot be used. */
+uint64_t zkr_client_session_id(const zkr_client *client);
+
+/** The session timeout in milliseconds, as negotiated with the server; 0 for a handle that cannot be used. */
+int64_t zkr_client_session_timeout(const zkr_client *client);
+
+/** For how many milliseconds the server certainly still honours this session; 0 while nothing is held. */
+int64_t zkr_client_lease_remaining(const zkr_client *client);
+
+/**
+ * Calls back at every change of state. subscription may be NULL to leave the callback in place for good; otherwise
+ * end it with zkr_subscription_free.
+ */
+zkr_status zkr_client_on_state(zkr_client *client,
+                               zkr_state_callback callback,
+                               void *user_data,
+                               zkr_subscription **subscription,
+                               zkr_error **error);
+
+/**
+ * A file descriptor for poll, epoll, libuv, glib: readable while callbacks wait for zkr_client_dispatch.
+ *
+ * From the first call on, all callbacks of this client run inside zkr_client_dispatch and nowhere else; ask before
+ * starting anything asynchronous. The descriptor belongs to the client: do not read or close it. A negative number is
+ * an error, -ZKR_INVALID and so on.
+ */
+int zkr_client_event_fd(zkr_client *client);
+
+/**
+ * Runs up to max waiting callbacks on this thread (all that wait if max is 0 or negative) and returns how many it ran.
+ * If none waits, it waits for the first one up to timeout_ms; 0 does not wait, any negative is for ever.
+ *
+ * Works without an event fd too, as the loop of a thread of its own. Callbacks run one at a time, also if several
+ * threads dispatch. A negative number is an error, -ZKR_DEADLOCK inside a callback and so on.
+ */
+int zkr_client_dispatch(zkr_client *client,
+                        int max,
+                        int64_t timeout_ms);
+
+/* Locks ----------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of a lock. Validates, but sends nothing. options may be NULL for the defaults. On success *lock
+ * belongs to the caller: free it with zkr_lock_free.
+ */
+zkr_status zkr_lock_new(zkr_client *client,
+                        const char *path,
+                        const zkr_lock_options *options,
+                        zkr_lock **lock,
+                        zkr_error **error);
+
+/**
+ * Frees a lock. Waits in progress on it end with ZKR_CANCELLED. If it is held, it is released in the background,
+ * unless a zkr_held of it is still around, which owns it from then on. Never blocks. NULL and freed ones are ignored.
+ */
+void zkr_lock_free(zkr_lock *lock);
+
+/** The path of the lock; NULL for a handle that cannot be used. Valid until the lock is freed. */
+const char *zkr_lock_path(const zkr_lock *lock);
+
+/**
+ * Acquires the lock, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
+ *
+ * ZKR_TIMEOUT if somebody else has it for all that time. held may be NULL when zkr_lock_release and the other verbs
+ * of the lock are enough; otherwise *held belongs to the caller: free it with zkr_held_free.
+ *
+ * Cancelling: zkr_lock_cancel, zkr_lock_free or, for one call, zkr_lock_acquire_cancellable. In every case, and after
+ * a timeout, nothing of ours stays in ZooKeeper.
+ */
+zkr_status zkr_lock_acquire(zkr_lock *lock,
+                            int64_t timeout_ms,
+                            zkr_held **held,
+                            zkr_error **error);
+
+/** zkr_lock_acquire that another thread can withdraw; token may be NULL. */
+zkr_status zkr_lock_acquire_cancellable(zkr_lock *lock,
+                                        int64_t timeout_ms,
+                                        zkr_cancel_token *token,
+                                        zkr_held **held,
+                                        zkr_error **error);
+
+/**
+ * zkr_lock_acquire in the background. ZKR_OK says that the callback will be called exactly once; any other status
+ * says that it never will be.
+ */
+zkr_status zkr_lock_acquire_async(zkr_lock *lock,
+                                  int64_t timeout_ms,
+                                  zkr_held_callback callback,
+                                  void *user_data);
+
+/** zkr_lock_acquire_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_lock_acquire_cancellable_async(zkr_lock *lock,
+                                              int64_t timeout_ms,
+                                              zkr_cancel_token *token,
+                                              zkr_held_callback callback,
+                                              void *user_data);
+
+/**
+ * Releases the innermost acquisition of this handle. From the call on the lock counts as not held.
+ *
+ * ZKR_NOT_HELD if nothing is held. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
+ * the background until it does or the session has ended.
+ */
+zkr_status zkr_lock_release(zkr_lock *lock,
+                            zkr_error **error);
+
+/** zkr_lock_release in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_lock_release_async(zkr_lock *lock, zkr_done_callback callback, void *user_data);
+
+/**
+ * Releases the innermost acquisition and leaves the confirmation to the background: never blocks, fit for
+ * destructors and callbacks. ZKR_NOT_HELD if nothing is held.
+ */
+zkr_status zkr_lock_release_in_background(zkr_lock *lock, zkr_error **error);
+
+/**
+ * Whether this handle certainly holds the lock at this moment: a comparison of clocks, no request. Never true again
+ * for an acquisition once lost.
+ */
+bool zkr_lock_is_held(const zkr_lock *lock);
+
+/**
+ * The fencing token of what this handle holds: it rises strictly from one acquisition of a path to the next. 0, which
+ * is never a token, when nothing is held.
+ */
+uint64_t zkr_lock_fencing_token(const zkr_lock *lock);
+
+/** Asks the server whether the lock is held. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known. */
+zkr_status zkr_lock_verify(zkr_lock *lock,
+                           zkr_error **error);
+
+/** zkr_lock_verify in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_lock_verify_async(zkr_lock *lock, zkr_done_callback callback, void *user_data);
+
+/**
+ * A transaction that the server applies only while the current acquisition stands: the exact protection, where
+ * zkr_lock_is_held cannot foresee a deletion by force. Free it with zkr_transaction_free.
+ */
+zkr_status zkr_lock_guarded(zkr_lock *lock,
+                            zkr_transaction **transaction,
+                            zkr_error **error);
+
+/**
+ * Calls back once when the current acquisition is lost, at once if it already is, never on its own release.
+ * subscription may be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_lock_on_lost(zkr_lock *lock,
+                            zkr_lost_callback callback,
+                            void *user_data,
+                            zkr_subscription **subscription,
+                            zkr_error **error);
+
+/** Wakes all waits in progress on this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_lock_cancel(zkr_lock *lock, zkr_error **error);
+
+/**
+ * Who holds the lock and who waits, in order. On success *contenders belongs to the caller: free it with
+ * zkr_contenders_free.
+ */
+zkr_status zkr_lock_contenders(zkr_lock *lock, zkr_contenders **contenders, zkr_error **error);
+
+/** zkr_lock_contenders in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_lock_contenders_async(zkr_lock *lock, zkr_contenders_callback callback, void *user_data);
+
+/* Contenders ------------------------------------------------------------------------------------------ */
+
+/** How many there are. */
+size_t zkr_contenders_count(const zkr_contenders *contenders);
+
+/** One of them, or NULL past the end. Valid until the list is freed. */
+const zkr_contender *zkr_contenders_get(const zkr_contenders *contenders, size_t index);
+
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_contenders_free(zkr_contenders *contenders);
+
+/* Acquisitions ---------------------------------------------------------------------------------------- */
+
+/**
+ * Frees a zkr_held. It is released in the background unless it was released before or the lock that it came from
+ * still keeps it. Never blocks. NULL and freed ones are ignored.
+ */
+void zkr_held_free(zkr_held *held);
+
+/** The path of what is held; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_held_path(const zkr_held *held);
+
+/** The path of our own node; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_held_node(const zkr_held *held);
+
+/**
+ * A text that names this acquisition, for others to check; NULL for a handle that cannot be used. Valid until it is
+ * freed.
+ */
+const char *zkr_held_sequencer(const zkr_held *held);
+
+/**
+ * The fencing token: it rises strictly from one acquisition of a path to the next. Stays the same after release and
+ * loss. 0, which is never a token, for a handle that cannot be used.
+ */
+uint64_t zkr_held_fencing_token(const zkr_held *held);
+
+/**
+ * Whether this acquisition certainly stands at this moment: a comparison of clocks, no request. Never true again once
+ * false.
+ */
+bool zkr_held_is_held(const zkr_held *held);
+
+/** Asks the server whether it stands. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known. */
+zkr_status zkr_held_verify(zkr_held *held, zkr_error **error);
+
+/** zkr_held_verify in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_held_verify_async(zkr_held *held, zkr_done_callback callback, void *user_data);
+
+/** A transaction that the server applies only while this acquisition stands. Free it with zkr_transaction_free. */
+zkr_status zkr_held_guarded(zkr_held *held,
+                            zkr_transaction **transaction,
+                            zkr_error **error);
+
+/**
+ * Calls back once when this acquisition is lost, at once if it already is, never on its own release. subscription may
+ * be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_held_on_lost(zkr_held *held,
+                            zkr_lost_callback callback,
+                            void *user_data,
+                            zkr_subscription **subscription,
+                            zkr_error **error);
+
+/**
+ * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that
+ * the server did not confirm; the deletion goes on in the background until it does or the session has ended.
+ */
+zkr_status zkr_held_release(zkr_held *held,
+                            zkr_error **error);
+
+/** zkr_held_release in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_held_release_async(zkr_held *held, zkr_done_callback callback, void *user_data);
+
+/**
+ * Releases and leaves the confirmation to the background: never blocks, fit for destructors. ZKR_NOT_HELD if it was
+ * released before.
+ */
+zkr_status zkr_held_release_in_background(zkr_held *held,
+                                          zkr_error **error);
+
+/* Transactions ---------------------------------------------------------------------------------------- */
+
+/** A transaction under no guard. Free it with zkr_transaction_free. */
+zkr_status zkr_nodes_transaction(zkr_client *client, zkr_transaction **transaction, zkr_error **error);
+
+/** Adds the creation of a node. */
+zkr_status zkr_transaction_create(zkr_transaction *transaction,
+                                  const char *path,
+                                  const void *data,
+                                  size_t size,
+                                  zkr_create_mode mode,
+                                  zkr_error **error);
+
+/** Adds the replacement of a node's data; version is the version that it must have, -1 for any. */
+zkr_status zkr_transaction_set(zkr_transaction *transaction,
+                               const char *path,
+                               const void *data,
+                               size_t size,
+                               int32_t version,
+                               zkr_error **error);
+
+/** Adds the deletion of a node; version is the version that it must have, -1 for any. */
+zkr_status zkr_transaction_delete(zkr_transaction *transaction,
+                                  const char *path,
+                                  int32_t version,
+                                  zkr_error **error);
+
+/** Adds the condition that a node exists and has the version, -1 for any. */
+zkr_status zkr_transaction_check(zkr_transaction *transaction,
+                                 const char *path,
+                                 int32_t version,
+                                 zkr_error **error);
+
+/**
+ * Sends everything. If it is guarded and the acquisition no longer stands, nothing is applied and the status is
+ * ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that the outcome is unknown; it is never sent twice. A second commit is
+ * ZKR_INVALID.
+ */
+zkr_status zkr_transaction_commit(zkr_transaction *transaction,
+                                  zkr_error **error);
+
+/** zkr_transaction_commit in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_transaction_commit_async(zkr_transaction *transaction,
+                                        zkr_done_callback callback,
+                                        void *user_data);
+
+/** Frees a transaction; what was not committed is never sent. NULL and freed ones are ignored. */
+void zkr_transaction_free(zkr_transaction *transaction);
+
+/* Nodes ----------------------------------------------------------------------------------------------- */
+
+/**
+ * Creates a node. created may be NULL; otherwise it is for the path that the node got, as text: free it with
+ * zkr_buffer_free.
+ */
+zkr_status zkr_nodes_create(zkr_client *client,
+                            const char *path,
+                            const void *data,
+                            size_t size,
+                            zkr_create_mode mode,
+                            zkr_buffer **created,
+                            zkr_error **error);
+
+/** zkr_nodes_create in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_create_async(zkr_client *client,
+                                  const char *path,
+                                  const void *data,
+                                  size_t size,
+                                  zkr_create_mode mode,
+                                  zkr_buffer_callback callback,
+                                  void *user_data);
+
+/** Reads a node. On success *data belongs to the caller: free it with zkr_buffer_free. stat may be NULL. */
+zkr_status zkr_nodes_get(zkr_client *client,
+                         const char *path,
+                         zkr_buffer **data,
+                         zkr_stat *stat,
+                         zkr_error **error);
+
+/** zkr_nodes_get in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_get_async(zkr_client *client,
+                               const char *path,
+                               zkr_buffer_callback callback,
+                               void *user_data);
+
+/** Replaces a node's data; version is the version that it must have, -1 for any. stat may be NULL. */
+zkr_status zkr_nodes_set(zkr_client *client,
+                         const char *path,
+                         const void *data,
+                         size_t size,
+                         int32_t version,
+                         zkr_stat *stat,
+                         zkr_error **error);
+
+/** zkr_nodes_set in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_set_async(zkr_client *client,
+                               const char *path,
+                               const void *data,
+                               size_t size,
+                               int32_t version,
+                               zkr_stat_callback callback,
+                               void *user_data);
+
+/** Deletes a node without children; version is the version that it must have, -1 for any. */
+zkr_status zkr_nodes_delete(zkr_client *client, const char *path, int32_t version, zkr_error **error);
+
+/** zkr_nodes_delete in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_delete_async(zkr_client *client,
+                                  const char *path,
+                                  int32_t version,
+                                  zkr_done_callback callback,
+                                  void *user_data);
+
+/** Asks whether a node exists. stat may be NULL; it is only filled if the node exists. */
+zkr_status zkr_nodes_exists(zkr_client *client,
+                            const char *path,
+                            bool *exists,
+                            zkr_stat *stat,
+                            zkr_error **error);
+
+/**
+ * zkr_nodes_exists in the background: the callback's stat is NULL if there is no node. ZKR_OK says that the callback
+ * will be called exactly once.
+ */
+zkr_status zkr_nodes_exists_async(zkr_client *client,
+                                  const char *path,
+                                  zkr_stat_callback callback,
+                                  void *user_data);
+
+/** The names of a node's children, sorted. On success *children belongs to the caller: free it with zkr_strings_free. */
+zkr_status zkr_nodes_children(zkr_client *client,
+                              const char *path,
+                              zkr_strings **children,
+                              zkr_error **error);
+
+/** zkr_nodes_children in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_children_async(zkr_client *client,
+                                    const char *path,
+                                    zkr_strings_callback callback,
+                                    void *user_data);
+
+/** Creates a node and all that is missing above it; no matter if it exists. */
+zkr_status zkr_nodes_ensure(zkr_client *client, const char *path, zkr_error **error);
+
+/** zkr_nodes_ensure in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_ensure_async(zkr_client *client,
+                                  const char *path,
+                                  zkr_done_callback callback,
+                                  void *user_data);
+
+/** Deletes a node and everything below it; no matter if it is gone. */
+zkr_status zkr_nodes_delete_all(zkr_client *client, const char *path, zkr_error **error);
+
+/** zkr_nodes_delete_all in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_delete_all_async(zkr_client *client,
+                                      const char *path,
+                                      zkr_done_callback callback,
+                                      void *user_data);
+
+/* Cancelling ------------------------------------------------------------------------------------------ */
+
+/** A new token; free it with zkr_cancel_token_free. */
+zkr_cancel_token *zkr_cancel_token_new(void);
+
+/**
+ * Withdraws every call that was given this token. Never blocks; any thread may do it, also inside a callback, but not
+ * a signal handler.
+ */
+zkr_status zkr_cancel_token_cancel(zkr_cancel_token *token);
+
+/** Frees a token. Calls that were given it go on undisturbed. NULL and freed ones are ignored. */
+void zkr_cancel_token_free(zkr_cancel_token *token);
+
+/* Subscriptions --------------------------------------------------------------------------------------- */
+
+/**
+ * Ends a subscription and frees it. When this returns the callback is not running and never runs again, so its
+ * user_data may go; only inside the callback itself it returns at once. NULL and freed ones are ignored.
+ */
+void zkr_subscription_free(zkr_subscription *subscription);
+
+/* Bytes ----------------------------------------------------------------------------------------------- */
+
+/** The bytes; never NULL, also when there are none. Valid until the buffer is freed. */
+const void *zkr_buffer_data(const zkr_buffer *buffer);
+
+/** How many bytes there are. */
+size_t zkr_buffer_size(const zkr_buffer *buffer);
+
+/** The bytes as a string, for text such as a path. Valid until the buffer is freed. */
+const char *zkr_buffer_text(const zkr_buffer *buffer);
+
+/** Frees a buffer. NULL and freed ones are ignored. */
+void zkr_buffer_free(zkr_buffer *buffer);
+
+/* Lists ----------------------------------------------------------------------------------------------- */
+
+/** How many strings there are. */
+size_t zkr_strings_count(const zkr_strings *strings);
+
+/** One string, or NULL past the end. Valid until the list is freed. */
+const char *zkr_strings_get(const zkr_strings *strings, size_t index);
+
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_strings_free(zkr_strings *strings);
+
+/* Testing kit ----------------------------------------------------------------------------------------- */
+
+/**
+ * Starts a server on a free port of the loopback interface. options may be NULL for the defaults. On success *server
+ * belongs to the caller: zkr_test_server_free ends it.
+ */
+zkr_status zkr_test_server_start(const zkr_test_server_options *options,
+                                 zkr_test_server **server,
+                                 zkr_error **error);
+
+/** Ends a server and forgets its data. NULL and freed ones are ignored. */
+void zkr_test_server_free(zkr_test_server *server);
+
+/** What to connect to; NULL for a handle that cannot be used. Valid until the server is freed. */
+const char *zkr_test_server_connect_string(const zkr_test_server *server);
+
+/** The port; 0 for a handle that cannot be used. */
+uint16_t zkr_test_server_port(const zkr_test_server *server);
+
+/** Stops serving: connections break and new ones are refused. Data and sessions are kept for zkr_test_server_restart. */
+zkr_status zkr_test_server_stop(zkr_test_server *server,
+                                zkr_error **error);
+
+/** Serves again, on the same port, with the data and sessions of before. */
+zkr_status zkr_test_server_restart(zkr_test_server *server, zkr_error **error);
+
+/** Ends a session, as its expiry does. ZKR_INVALID if there is no such session. */
+zkr_status zkr_test_server_expire(zkr_test_server *server, uint64_t session_id, zkr_error **error);
+
+/** Breaks every connection; sessions go on. */
+zkr_status zkr_test_server_drop_connections(zkr_test_server *server, zkr_error **error);
+
+/** Answers nothing until zkr_test_server_resume, as if the network swallowed everything. */
+zkr_status zkr_test_server_pause(zkr_test_server *server, zkr_error **error);
+
+/** Answers again. */
+zkr_status zkr_test_server_resume(zkr_test_server *server, zkr_error **error);
+
+/** Stops the server's clock: no session expires by itself until zkr_test_server_thaw_clock. */
+zkr_status zkr_test_server_freeze_clock(zkr_test_server *server, zkr_error **error);
+
+/** Moves the server's clock on. */
+zkr_status zkr_test_server_advance_clock(zkr_test_server *server, int64_t ms, zkr_error **error);
+
+/** Lets the server's clock run again. */
+zkr_status zkr_test_server_thaw_clock(zkr_test_server *server, zkr_error **error);
+
+/**
+ * Prepares a fault that strikes once, such as "drop_after create2 nth=2", "drop_before delete" or "delay_reply getData
+ * ms=500". fault may be NULL; otherwise it is for the number that zkr_test_server_fault_fired takes.
+ */
+zkr_status zkr_test_server_inject(zkr_test_server *server,
+                                  const char *text,
+                                  uint64_t *fault,
+                                  zkr_error **error);
+
+/** Whether the fault has struck. */
+bool zkr_test_server_fault_fired(const zkr_test_server *server, uint64_t fault);
+
+/** Forgets the faults that have not struck. */
+zkr_status zkr_test_server_clear_faults(zkr_test_server *server, zkr_error **error);
+
+/** Sets the number that the next sequential child of a node gets. ZKR_NO_NODE if there is no such node. */
+zkr_status zkr_test_server_set_next_sequence(zkr_test_server *server,
+                                             const char *path,
+                                             int32_t next,
+                                             zkr_error **error);
+
+/**
+ * How many requests of an operation ("create2", "getData", …; "*" for any) the server has seen for paths that match
+ * glob (one star: within a component, two: across; NULL: any) since it started or zkr_test_server_clear_log.
+ */
+size_t zkr_test_server_count(const zkr_test_server *server,
+                             const char *operation,
+                             const char *glob);
+
+/** Forgets the requests seen so far. */
+zkr_status zkr_test_server_clear_log(zkr_test_server *server, zkr_error **error);
+
+/** How many sessions live. */
+size_t zkr_test_server_session_count(const zkr_test_server *server);
+
+/** How many watches are set. */
+size_t zkr_test_server_watch_count(const zkr_test_server *server);
+
+/** The paths of all nodes. On success *paths belongs to the caller: free it with zkr_strings_free. */
+zkr_status zkr_test_server_paths(const zkr_test_server *server, zkr_strings **paths, zkr_error **error);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* ZKRECIPES_H */
