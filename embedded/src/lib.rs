@@ -16,15 +16,19 @@
 //!
 //! - [`Server`]: start, stop, restart, pause, expire sessions, move the clock, read the request log.
 //! - [`Fault`]: what can go wrong, and when.
+//! - [`Proxy`]: the same faults in front of a real server.
 //! - [`machine`]: the same server without sockets and clocks, for deterministic simulation.
 
 pub mod faults;
 mod log;
 pub mod machine;
+mod proxy;
 mod server;
+mod shell;
 pub mod wire;
 
 pub use faults::{Fault, FaultId};
 pub use log::{LogEntry, Outcome};
 pub use machine::digest;
+pub use proxy::Proxy;
 pub use server::{Builder, Server};

@@ -1,14 +1,11 @@
 //! How a server is set up.
 
-use super::world::{LISTENER, State, Tell, WAKER, World};
-use super::{Handle, Server, Shared, event_loop};
+use super::Server;
+use super::world::World;
 use crate::machine::{Config, Machine, Profile};
-use mio::net::TcpListener;
-use mio::{Interest, Poll, Waker};
-use socket2::{Domain, Protocol, Socket, Type};
+use crate::shell::{Desk, Handle, Tell};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// Sets up a [`Server`]. Made by [`Server::builder`].
@@ -134,47 +131,13 @@ impl Builder {
             self.config.max_session_timeout.max(self.config.min_session_timeout);
         self.config.first_session_id = fresh_session_id();
 
-        let socket = bind(SocketAddr::new(self.address, self.port))?;
-        let mut listener = listen(socket)?;
-        let address = listener.local_addr()?;
-        let poll = Poll::new()?;
-        let waker = Waker::new(poll.registry(), WAKER)?;
-        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-
-        let registry = poll.registry().try_clone()?;
-        let mut world =
-            World::new(Machine::new(self.config), registry, self.data_limit, self.log_limit, self.tell);
-        world.listener = Some(listener);
-        world.state = State::Running;
-        let shared = Arc::new(Shared {
-            world: Mutex::new(world),
-            logged: Condvar::new(),
-            waker,
-            address,
-            kept: Mutex::new(None),
-        });
-        let thread = {
-            let shared = shared.clone();
-            std::thread::Builder::new()
-                .name(format!("zk-embedded-{}", address.port()))
-                .spawn(move || event_loop::run(poll, &shared))?
-        };
-        Ok(Server { handle: Arc::new(Handle { shared, thread: Mutex::new(Some(thread)) }) })
+        let address = SocketAddr::new(self.address, self.port);
+        let handle = Handle::start("zk-embedded", address, |listener, registry| {
+            let desk = Desk::new(listener, registry, self.log_limit, self.tell);
+            World::new(desk, Machine::new(self.config), self.data_limit)
+        })?;
+        Ok(Server { handle })
     }
-}
-
-/// A socket that holds its port without listening: clients are refused, and nobody else gets it.
-pub(super) fn bind(address: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.bind(&address.into())?;
-    Ok(socket)
-}
-
-pub(super) fn listen(socket: Socket) -> io::Result<TcpListener> {
-    socket.listen(1024)?;
-    socket.set_nonblocking(true)?;
-    Ok(TcpListener::from_std(socket.into()))
 }
 
 /// As real servers make them: their number (1) on top, then the time, then a counter.

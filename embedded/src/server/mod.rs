@@ -2,8 +2,6 @@
 
 mod builder;
 mod clock;
-mod conn;
-mod event_loop;
 mod notes;
 mod world;
 
@@ -11,63 +9,12 @@ pub use builder::Builder;
 
 use crate::faults::{Fate, Fault, FaultId};
 use crate::log::LogEntry;
-use mio::{Interest, Waker};
+use crate::shell::{Handle, LISTENER, Shell, State, bind, listen};
+use mio::Interest;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-use world::{LISTENER, State, World};
-
-struct Shared {
-    world: Mutex<World>,
-    /// Signalled when requests were logged while somebody waits for one.
-    logged: Condvar,
-    waker: Waker,
-    address: SocketAddr,
-    /// Holds the port while the server is stopped.
-    kept: Mutex<Option<socket2::Socket>>,
-}
-
-impl Shared {
-    /// A panic in a callback of the user's must not take the server's state hostage.
-    fn lock(&self) -> MutexGuard<'_, World> {
-        self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-struct Handle {
-    shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.shutdown();
-    }
-}
-
-impl Handle {
-    fn shutdown(&self) {
-        {
-            let mut world = self.shared.lock();
-            world.state = State::Gone;
-            world.drop_all_connections();
-            world.close_listener();
-        }
-        self.shared.logged.notify_all();
-        let _ = self.shared.waker.wake();
-        if let Ok(mut kept) = self.shared.kept.lock() {
-            *kept = None;
-        }
-        let thread = self.thread.lock().map(|mut t| t.take()).unwrap_or_default();
-        if let Some(thread) = thread
-            && thread.thread().id() != std::thread::current().id()
-        {
-            let _ = thread.join();
-        }
-    }
-}
+use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
+use world::World;
 
 /// A running server. Clones are handles to the same one; with the last of them it stops.
 ///
@@ -81,7 +28,7 @@ impl Handle {
 /// ```
 #[derive(Clone)]
 pub struct Server {
-    handle: Arc<Handle>,
+    handle: Arc<Handle<World>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -120,7 +67,7 @@ impl Server {
         world.dispatch(None, Fate::Pass, Duration::ZERO);
         world.flush();
         drop(world);
-        let _ = self.handle.shared.waker.wake();
+        self.handle.shared.wake();
         result
     }
 
@@ -128,14 +75,12 @@ impl Server {
     /// kept for [`Server::restart`].
     pub fn stop(&self) {
         let mut world = self.world();
-        if matches!(world.state, State::Running | State::Paused) {
-            world.state = State::Stopped;
+        if matches!(world.desk.state, State::Running | State::Paused) {
+            world.desk.state = State::Stopped;
             world.drop_all_connections();
-            world.close_listener();
+            world.desk.close_listener();
             // Best effort: if it fails, another process may take the port, and restart will say so.
-            if let Ok(mut kept) = self.handle.shared.kept.lock() {
-                *kept = builder::bind(self.handle.shared.address).ok();
-            }
+            world.kept = bind(self.handle.shared.address).ok();
         }
     }
 
@@ -146,23 +91,21 @@ impl Server {
     pub fn restart(&self) -> io::Result<()> {
         self.stop();
         let mut world = self.world();
-        if world.state == State::Gone {
+        if world.desk.state == State::Gone {
             return Err(io::Error::other("the server was shut down for good"));
         }
-        let shared = &self.handle.shared;
-        let kept = shared.kept.lock().map(|mut k| k.take()).unwrap_or_default();
-        let socket = match kept {
+        let socket = match world.kept.take() {
             Some(socket) => socket,
-            None => builder::bind(shared.address)?,
+            None => bind(self.handle.shared.address)?,
         };
-        let mut listener = builder::listen(socket)?;
-        world.registry.register(&mut listener, LISTENER, Interest::READABLE)?;
-        world.listener = Some(listener);
-        world.state = State::Running;
+        let mut listener = listen(socket)?;
+        world.desk.registry.register(&mut listener, LISTENER, Interest::READABLE)?;
+        world.desk.listener = Some(listener);
+        world.desk.state = State::Running;
         let now = world.clock.now();
         world.machine.restart(now);
         drop(world);
-        let _ = shared.waker.wake();
+        self.handle.shared.wake();
         Ok(())
     }
 
@@ -192,16 +135,16 @@ impl Server {
     /// Stops reading and answering, while connections stay up. The session clock goes on.
     pub fn pause(&self) {
         let mut world = self.world();
-        if world.state == State::Running {
-            world.state = State::Paused;
+        if world.desk.state == State::Running {
+            world.desk.state = State::Paused;
         }
     }
 
     /// Goes on after [`Server::pause`]. Sessions whose time came meanwhile expire first.
     pub fn resume(&self) {
         self.change(|world| {
-            if world.state == State::Paused {
-                world.state = State::Running;
+            if world.desk.state == State::Paused {
+                world.desk.state = State::Running;
                 world.pass_time();
                 world.look_at_everything();
             }
@@ -217,7 +160,7 @@ impl Server {
     pub fn advance_clock(&self, by: Duration) {
         self.change(|world| {
             world.clock.advance(by);
-            if world.state == State::Running {
+            if world.desk.state == State::Running {
                 world.pass_time();
             }
         });
@@ -240,9 +183,7 @@ impl Server {
 
     /// Injects a fault; it fires once unless it says otherwise. See [`faults`](crate::faults).
     pub fn inject(&self, fault: Fault) -> FaultId {
-        let mut world = self.world();
-        let now = world.real_now();
-        world.rules.inject(fault, now)
+        self.world().desk.inject(fault)
     }
 
     /// Injects a fault from text, such as `"drop_after create2 path=/locks/** nth=2"`.
@@ -255,53 +196,34 @@ impl Server {
 
     /// Removes all faults that are still waiting or still in force.
     pub fn clear_faults(&self) {
-        self.world().rules.clear();
+        self.world().desk.rules.clear();
     }
 
     /// Whether a fault has fired, once at least.
     pub fn fault_fired(&self, id: FaultId) -> bool {
-        self.world().rules.fired(id)
+        self.world().desk.rules.fired(id)
     }
 
     /// The requests so far, oldest first.
     pub fn log(&self) -> Vec<LogEntry> {
-        self.world().log.to_vec()
+        self.world().desk.log.to_vec()
     }
 
     pub fn clear_log(&self) {
-        self.world().log.clear();
+        self.world().desk.log.clear();
     }
 
     /// How many requests of a kind reached the server, by patterns: `count("create*", "/locks/**")`. `"*"` for the
     /// kind leaves out pings and handshakes; a multi counts for each of its paths that match, once.
     pub fn count(&self, op: &str, path_glob: &str) -> usize {
-        self.world().log.count(op, path_glob)
+        self.world().desk.log.count(op, path_glob)
     }
 
     /// Waits until a request that matches is in the log, those before the call included. False if none came in time.
     ///
     /// `matches` runs while the server waits for it: it must not call the server.
     pub fn wait_for(&self, matches: impl Fn(&LogEntry) -> bool, within: Duration) -> bool {
-        let deadline = Instant::now().checked_add(within);
-        let mut world = self.world();
-        let mut seen = 0;
-        loop {
-            if world.log.since(seen).any(&matches) {
-                return true;
-            }
-            seen = world.log.end();
-            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|l| l.is_zero()) || world.state == State::Gone {
-                return false;
-            }
-            world.waiters += 1;
-            let nap = left.unwrap_or(Duration::from_secs(3600));
-            world = match self.handle.shared.logged.wait_timeout(world, nap) {
-                Ok((world, _)) => world,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
-            world.waiters -= 1;
-        }
+        self.handle.shared.wait_for(matches, within)
     }
 
     /// Ids of the sessions that live, sorted.

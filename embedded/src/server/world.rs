@@ -1,49 +1,23 @@
 //! Everything the loop and the handles share: the machine, the connections, faults, log and clock.
 
 use super::clock::Clock;
-use super::conn::{Conn, Got, HeldRequest};
-use crate::faults::{Ask, Fate, Rules, Verdict};
-use crate::log::{Head, Outcome, RequestLog};
+use crate::faults::{Ask, Fate, Verdict};
+use crate::log::{Head, Outcome};
 use crate::machine::{Kind, Machine, Output, is_word};
-use crate::wire::{Code, Reader, Writer};
-use mio::net::TcpListener;
-use mio::{Interest, Registry, Token};
+use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
+use crate::wire::{Code, Writer, event_path};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::time::{Duration, Instant};
-
-pub(crate) const LISTENER: Token = Token(0);
-pub(crate) const WAKER: Token = Token(1);
-const FIRST_CONN: u64 = 2;
-/// Read at once from one client before others have their turn.
-const SCRATCH: usize = 256 << 10;
-
-/// Who is told, in one line, what happens to connections and sessions.
-pub(crate) type Tell = Box<dyn Fn(&str) + Send>;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    Running,
-    Paused,
-    Stopped,
-    Gone,
-}
+use std::time::Duration;
 
 pub(crate) struct World {
+    pub desk: Desk,
     pub machine: Machine,
-    pub rules: Rules,
-    pub log: RequestLog,
     pub clock: Clock,
-    pub state: State,
-    pub listener: Option<TcpListener>,
-    pub registry: Registry,
-    pub waiters: usize,
-    pub tell: Option<Tell>,
+    /// Holds the port while the server is stopped.
+    pub kept: Option<socket2::Socket>,
     conns: BTreeMap<u64, Conn>,
     next_conn: u64,
     data_limit: usize,
-    started: Instant,
-    scratch: Vec<u8>,
     outputs: Vec<Output>,
     /// Connections with something to send or to finish.
     dirty: BTreeSet<u64>,
@@ -54,28 +28,15 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub fn new(
-        machine: Machine,
-        registry: Registry,
-        data_limit: usize,
-        log_limit: usize,
-        tell: Option<Tell>,
-    ) -> Self {
+    pub fn new(desk: Desk, machine: Machine, data_limit: usize) -> Self {
         World {
+            desk,
             machine,
-            rules: Rules::default(),
-            log: RequestLog::new(log_limit),
             clock: Clock::start(),
-            state: State::Running,
-            listener: None,
-            registry,
-            waiters: 0,
-            tell,
+            kept: None,
             conns: BTreeMap::new(),
             next_conn: FIRST_CONN,
             data_limit,
-            started: Instant::now(),
-            scratch: vec![0; SCRATCH],
             outputs: Vec::new(),
             dirty: BTreeSet::new(),
             holding: BTreeSet::new(),
@@ -83,46 +44,8 @@ impl World {
         }
     }
 
-    /// Time for faults: never frozen, never moved.
-    pub fn real_now(&self) -> Duration {
-        self.started.elapsed()
-    }
-
     pub fn connections(&self) -> usize {
         self.conns.len()
-    }
-
-    /// Takes every client that is waiting at the door.
-    pub fn accept(&mut self) {
-        while let Some(listener) = &self.listener {
-            let (mut stream, peer) = match listener.accept() {
-                Ok(accepted) => accepted,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                // Nobody is waiting, or they went away again.
-                Err(_) => return,
-            };
-            if self.rules.refuses_connection(self.real_now()) {
-                self.say(|| format!("connection from {peer} refused by a fault"));
-                continue;
-            }
-            let id = self.next_conn;
-            self.next_conn += 1;
-            let _ = stream.set_nodelay(true);
-            if self.registry.register(&mut stream, Token(id as usize), Interest::READABLE).is_err() {
-                continue;
-            }
-            self.conns.insert(id, Conn::new(stream));
-            self.machine.open(id, peer);
-            self.say(|| format!("connection {id} from {peer}"));
-        }
-    }
-
-    /// The poll says something about a connection.
-    pub fn ready(&mut self, id: u64, readable: bool) {
-        if readable {
-            self.unread.insert(id);
-        }
-        self.dirty.insert(id);
     }
 
     /// After a pause: whatever happened meanwhile went by unseen.
@@ -131,20 +54,6 @@ impl World {
         self.unread.extend(&all);
         self.dirty.extend(&all);
         self.accept();
-    }
-
-    /// One round: reads, handles, lets time pass, sends. True if another should follow at once.
-    pub fn turn(&mut self) -> bool {
-        if self.state != State::Running {
-            return false;
-        }
-        self.pass_time();
-        for id in std::mem::take(&mut self.unread) {
-            self.read(id);
-        }
-        self.release_held();
-        self.flush();
-        !self.unread.is_empty()
     }
 
     /// Lets the session clock take effect.
@@ -156,22 +65,6 @@ impl World {
         }
     }
 
-    /// How long the loop may sleep.
-    pub fn sleep(&self) -> Option<Duration> {
-        if self.state != State::Running {
-            return None;
-        }
-        let session = match self.clock.is_frozen() {
-            true => None,
-            false => self.machine.next_deadline().map(|t| t.saturating_sub(self.clock.now().mono)),
-        };
-        let now = self.real_now();
-        let held = self.holding.iter().filter_map(|id| self.conns.get(id)?.next_release());
-        let held = held.min().map(|t| t.saturating_sub(now));
-        // Polls count in whole milliseconds; rounding up keeps the loop from spinning through the last one.
-        [session, held].into_iter().flatten().min().map(|d| d + Duration::from_millis(1))
-    }
-
     fn read(&mut self, id: u64) {
         let Some(conn) = self.conns.get_mut(&id) else { return };
         if conn.is_choked() {
@@ -179,7 +72,7 @@ impl World {
             self.dirty.insert(id);
             return;
         }
-        match conn.read(&mut self.scratch) {
+        match conn.read(&mut self.desk.scratch) {
             Got::All => self.frames(id),
             Got::Some => {
                 self.frames(id);
@@ -207,7 +100,7 @@ impl World {
             let length = match usize::try_from(i32::from_be_bytes(*prefix)) {
                 Ok(length) if length < self.data_limit => length,
                 _ => {
-                    self.say(|| format!("connection {id} closed: a frame beyond the limit"));
+                    self.desk.say(|| format!("connection {id} closed: a frame beyond the limit"));
                     self.finish(id);
                     break;
                 }
@@ -226,16 +119,16 @@ impl World {
     fn arrived(&mut self, id: u64, frame: &[u8]) {
         let Some(conn) = self.conns.get_mut(&id) else { return };
         let handshake = !std::mem::replace(&mut conn.greeted, true);
-        let (head, session) = match (handshake, self.rules.is_empty() && !self.log.wanted()) {
+        let (head, session) = match (handshake, self.desk.rules.is_empty() && !self.desk.log.wanted()) {
             (true, _) => Head::of_handshake(frame),
             (false, true) => (Head::default(), 0),
             (false, false) => (Head::of_request(frame), self.session_of(id)),
         };
-        let now = self.real_now();
-        let verdict = if self.rules.is_empty() {
+        let now = self.desk.now();
+        let verdict = if self.desk.rules.is_empty() {
             Verdict::default()
         } else {
-            self.rules.judge(Ask { op: head.op, paths: &head.paths, session }, now)
+            self.desk.rules.judge(Ask { op: head.op, paths: &head.paths, session }, now)
         };
         let Some(conn) = self.conns.get_mut(&id) else { return };
         let after = conn.held_in.back().map(|h| h.release);
@@ -250,7 +143,7 @@ impl World {
 
     fn handle(&mut self, id: u64, frame: &[u8], head: Head, verdict: Verdict) {
         let xid = head.xid;
-        let mut entry = if self.log.wanted() {
+        let mut entry = if self.desk.log.wanted() {
             Some(head.into_entry(id, self.session_of(id), frame.len() + 4))
         } else {
             None
@@ -276,10 +169,10 @@ impl World {
             }
         }
         if let Some(entry) = entry {
-            self.log.push(entry);
+            self.desk.log.push(entry);
         }
         if matches!(verdict.fate, Fate::DropBefore | Fate::DropAfter) {
-            self.say(|| format!("connection {id} broken by a fault"));
+            self.desk.say(|| format!("connection {id} broken by a fault"));
             self.finish(id);
         }
     }
@@ -293,7 +186,7 @@ impl World {
             match output {
                 Output::Send { conn, kind, frame } => {
                     let own = asker == Some(conn) && kind != Kind::Event;
-                    if own && self.log.wanted() {
+                    if own && self.desk.log.wanted() {
                         // Only the head is looked at later; data need not be copied twice.
                         reply = Some(frame.clone());
                     }
@@ -307,7 +200,7 @@ impl World {
                     }
                 }
                 Output::Close { conn } => self.finish(conn),
-                Output::Note(note) => self.say(|| super::notes::sentence(note)),
+                Output::Note(note) => self.desk.say(|| super::notes::sentence(note)),
             }
         }
         self.outputs = outputs;
@@ -315,21 +208,21 @@ impl World {
     }
 
     fn send_event(&mut self, id: u64, frame: Vec<u8>) {
-        if self.rules.is_empty() {
+        if self.desk.rules.is_empty() {
             return self.enqueue(id, frame, Duration::ZERO);
         }
         let path = event_path(&frame);
-        let breaks = self.rules.breaks_after_event(&path, self.session_of(id), self.real_now());
+        let breaks = self.desk.rules.breaks_after_event(&path, self.session_of(id), self.desk.now());
         self.enqueue(id, frame, Duration::ZERO);
         if breaks {
-            self.say(|| format!("connection {id} broken by a fault after an event"));
+            self.desk.say(|| format!("connection {id} broken by a fault after an event"));
             self.finish(id);
         }
     }
 
     fn enqueue(&mut self, id: u64, frame: Vec<u8>, delay: Duration) {
-        let now = self.real_now();
-        if !self.rules.is_empty() && self.rules.reply_vanishes(self.session_of(id), now) {
+        let now = self.desk.now();
+        if !self.desk.rules.is_empty() && self.desk.rules.reply_vanishes(self.session_of(id), now) {
             return;
         }
         let Some(conn) = self.conns.get_mut(&id).filter(|c| !c.closing) else { return };
@@ -351,7 +244,7 @@ impl World {
     }
 
     fn release_held(&mut self) {
-        let now = self.real_now();
+        let now = self.desk.now();
         for id in std::mem::take(&mut self.holding) {
             while let Some(conn) = self.conns.get_mut(&id) {
                 if conn.held_in.front().is_none_or(|h| h.release > now) {
@@ -373,7 +266,7 @@ impl World {
 
     /// Sends what is queued and closes what is finished.
     pub fn flush(&mut self) {
-        if self.state != State::Running {
+        if self.desk.state != State::Running {
             return;
         }
         for id in std::mem::take(&mut self.dirty) {
@@ -386,55 +279,88 @@ impl World {
             if choked && !conn.is_choked() {
                 self.unread.insert(id);
             }
-            let wanted = conn.unsent() > 0;
-            if wanted != conn.writable_wanted {
-                conn.writable_wanted = wanted;
-                let interest =
-                    if wanted { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
-                if self.registry.reregister(conn.stream_mut(), Token(id as usize), interest).is_err() {
-                    self.drop_connection(id);
-                }
+            if !self.desk.follow(conn, id) {
+                self.drop_connection(id);
             }
         }
     }
 
     fn drop_connection(&mut self, id: u64) {
         if let Some(mut conn) = self.conns.remove(&id) {
-            let _ = self.registry.deregister(conn.stream_mut());
-            conn.shutdown();
+            self.desk.hang_up(&mut conn);
             self.machine.closed(id);
             for set in [&mut self.dirty, &mut self.holding, &mut self.unread] {
                 set.remove(&id);
             }
-            self.say(|| format!("connection {id} closed"));
-        }
-    }
-
-    pub fn drop_all_connections(&mut self) {
-        for id in self.conns.keys().copied().collect::<Vec<_>>() {
-            self.drop_connection(id);
-        }
-    }
-
-    pub fn close_listener(&mut self) {
-        if let Some(mut listener) = self.listener.take() {
-            let _ = self.registry.deregister(&mut listener);
+            self.desk.say(|| format!("connection {id} closed"));
         }
     }
 
     fn session_of(&self, id: u64) -> u64 {
         self.machine.session_of(id).unwrap_or(0) as u64
     }
-
-    fn say(&self, line: impl FnOnce() -> String) {
-        if let Some(tell) = &self.tell {
-            tell(&line());
-        }
-    }
 }
 
-/// The path of an event frame: after length, header, type and state.
-fn event_path(frame: &[u8]) -> String {
-    let mut r = Reader::new(frame.get(4 + 16 + 8..).unwrap_or_default());
-    r.string().map(|p| p.into_owned()).unwrap_or_default()
+impl Shell for World {
+    fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    fn desk_mut(&mut self) -> &mut Desk {
+        &mut self.desk
+    }
+
+    fn accept(&mut self) {
+        while let Some((stream, peer)) = self.desk.accept() {
+            let id = self.next_conn;
+            self.next_conn += 1;
+            let mut conn = Conn::new(stream);
+            if self.desk.register(&mut conn, id).is_ok() {
+                self.conns.insert(id, conn);
+                self.machine.open(id, peer);
+                self.desk.say(|| format!("connection {id} from {peer}"));
+            }
+        }
+    }
+
+    fn ready(&mut self, id: u64, readable: bool) {
+        if readable {
+            self.unread.insert(id);
+        }
+        self.dirty.insert(id);
+    }
+
+    fn turn(&mut self) -> bool {
+        if self.desk.state != State::Running {
+            return false;
+        }
+        self.pass_time();
+        for id in std::mem::take(&mut self.unread) {
+            self.read(id);
+        }
+        self.release_held();
+        self.flush();
+        !self.unread.is_empty()
+    }
+
+    fn sleep(&self) -> Option<Duration> {
+        if self.desk.state != State::Running {
+            return None;
+        }
+        let session = match self.clock.is_frozen() {
+            true => None,
+            false => self.machine.next_deadline().map(|t| t.saturating_sub(self.clock.now().mono)),
+        };
+        let now = self.desk.now();
+        let held = self.holding.iter().filter_map(|id| self.conns.get(id)?.next_release());
+        let held = held.min().map(|t| t.saturating_sub(now));
+        // Polls count in whole milliseconds; rounding up keeps the loop from spinning through the last one.
+        [session, held].into_iter().flatten().min().map(|d| d + Duration::from_millis(1))
+    }
+
+    fn drop_all_connections(&mut self) {
+        for id in self.conns.keys().copied().collect::<Vec<_>>() {
+            self.drop_connection(id);
+        }
+    }
 }

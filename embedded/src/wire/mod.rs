@@ -202,6 +202,12 @@ impl ReplyHead {
     }
 }
 
+/// The path of an event's finished frame: it follows length, header, type and state.
+pub fn event_path(frame: &[u8]) -> String {
+    let mut r = Reader::new(frame.get(4 + 16 + 8..).unwrap_or_default());
+    r.string().map(|p| p.into_owned()).unwrap_or_default()
+}
+
 /// xid of an event.
 pub const XID_EVENT: i32 = -1;
 /// xid of a ping's reply.

@@ -176,7 +176,7 @@ impl Reply {
     }
 
     pub fn stat(&self) -> Result<Stat, i32> {
-        self.ok(|r| read_stat(r))
+        self.ok(read_stat)
     }
 
     pub fn as_event(&self) -> Option<(i32, String, i64)> {

@@ -1,0 +1,392 @@
+//! What passes through the proxy, and what faults make of it.
+
+use super::link::{Link, Pending};
+use crate::faults::{Ask, Fate, Verdict};
+use crate::log::Head;
+use crate::machine::is_word;
+use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
+use crate::wire::{Code, Op, Reader, Writer, event_path, op_name};
+use mio::net::TcpStream;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Frames beyond this are not ZooKeeper's, whatever its limit is set to.
+const FRAME_LIMIT: usize = 256 << 20;
+
+pub(super) struct World {
+    pub desk: Desk,
+    /// Passwords of the sessions that went by.
+    pub passwords: BTreeMap<u64, Vec<u8>>,
+    upstream: SocketAddr,
+    /// By the client's token, which is even; the server's is the next.
+    links: BTreeMap<u64, Link>,
+    next_token: u64,
+    unread: BTreeSet<u64>,
+    dirty: BTreeSet<u64>,
+    holding: BTreeSet<u64>,
+}
+
+/// Which end of a link a token stands for.
+fn link_of(token: u64) -> (u64, bool) {
+    (token & !1, token & 1 == 0)
+}
+
+impl World {
+    pub fn new(desk: Desk, upstream: SocketAddr) -> Self {
+        World {
+            desk,
+            passwords: BTreeMap::new(),
+            upstream,
+            links: BTreeMap::new(),
+            next_token: FIRST_CONN,
+            unread: BTreeSet::new(),
+            dirty: BTreeSet::new(),
+            holding: BTreeSet::new(),
+        }
+    }
+
+    pub fn connections(&self) -> usize {
+        self.links.len()
+    }
+
+    /// After a pause: whatever happened meanwhile went by unseen.
+    pub fn look_at_everything(&mut self) {
+        for id in self.links.keys() {
+            self.unread.extend([*id, *id + 1]);
+            self.dirty.insert(*id);
+        }
+        self.accept();
+    }
+
+    pub fn drop_session(&mut self, session: u64) {
+        let of_session = self.links.iter().filter(|(_, link)| link.session == session).map(|(id, _)| *id);
+        for id in of_session.collect::<Vec<_>>() {
+            self.drop_link(id);
+        }
+    }
+
+    fn read(&mut self, token: u64) {
+        let (id, from_client) = link_of(token);
+        let Some(link) = self.links.get_mut(&id) else { return };
+        if from_client && link.ending {
+            return;
+        }
+        let (conn, other) =
+            if from_client { (&mut link.client, &link.server) } else { (&mut link.server, &link.client) };
+        if other.is_choked() {
+            self.dirty.insert(id);
+            return;
+        }
+        let got = conn.read(&mut self.desk.scratch);
+        if from_client {
+            self.from_client(id)
+        } else {
+            self.from_server(id)
+        }
+        match got {
+            Got::All => {}
+            Got::Some => _ = self.unread.insert(token),
+            Got::End => self.lost_an_end(id, from_client),
+        }
+    }
+
+    /// One side hung up: what it still had to say is delivered, then the other side goes too.
+    fn lost_an_end(&mut self, id: u64, client: bool) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        if client {
+            link.server.flush();
+            self.drop_link(id);
+        } else {
+            link.client.closing = true;
+            self.dirty.insert(id);
+        }
+    }
+
+    fn from_client(&mut self, id: u64) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        let bytes = link.client.take_inbuf();
+        let first = !link.client.greeted;
+        if link.plain || (first && bytes.first_chunk().is_some_and(|word| is_word(*word))) {
+            link.plain = true;
+            link.client.greeted = true;
+            link.server.enqueue(bytes, Duration::ZERO, Duration::ZERO);
+            self.dirty.insert(id);
+            return;
+        }
+        let mut at = 0;
+        while let Some((frame, next)) = next_frame(&bytes, at) {
+            let Some(length) = frame else { return self.drop_link(id) };
+            self.arrived(id, &bytes[at..at + length]);
+            at = next;
+        }
+        if let Some(link) = self.links.get_mut(&id) {
+            link.client.put_back(bytes, at);
+        }
+    }
+
+    /// A request has come in; `frame` still carries its length.
+    fn arrived(&mut self, id: u64, frame: &[u8]) {
+        let Some(link) = self.links.get_mut(&id).filter(|l| !l.ending) else { return };
+        let head = if std::mem::replace(&mut link.client.greeted, true) {
+            Head::of_request(&frame[4..])
+        } else {
+            let (head, session) = Head::of_handshake(&frame[4..]);
+            link.session = session;
+            head
+        };
+        let now = self.desk.now();
+        let verdict =
+            self.desk.rules.judge(Ask { op: head.op, paths: &head.paths, session: link.session }, now);
+        let after = link.client.held_in.back().map(|h| h.release);
+        if after.is_some() || !verdict.delay_request.is_zero() {
+            let release = (now + verdict.delay_request).max(after.unwrap_or_default());
+            link.client.held_in.push_back(HeldRequest { release, frame: frame.to_vec(), head, verdict });
+            self.holding.insert(id);
+            return;
+        }
+        self.pass_on(id, frame, head, verdict);
+    }
+
+    fn pass_on(&mut self, id: u64, frame: &[u8], head: Head, verdict: Verdict) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        let xid = head.xid;
+        let entry = head.into_entry(id, link.session, frame.len());
+        self.dirty.insert(id);
+        let mut pending =
+            Pending { entry, delay_reply: verdict.delay_reply, drop_answer: false, made_up: None };
+        match verdict.fate {
+            Fate::Vanish => return self.desk.log.push(pending.entry),
+            Fate::DropBefore => {
+                // What was asked before is still answered.
+                link.ending = true;
+                return self.desk.log.push(pending.entry);
+            }
+            Fate::AnswerExpired => {
+                pending.made_up = Some(Writer::reply(xid, 0, Code::SessionExpired as i32).finish());
+                link.pending.push_back(pending);
+                return self.made_up_answers(id);
+            }
+            Fate::DropAfter => {
+                pending.drop_answer = true;
+                link.ending = true;
+            }
+            Fate::Pass => {}
+        }
+        link.pending.push_back(pending);
+        link.server.enqueue(frame.to_vec(), Duration::ZERO, Duration::ZERO);
+    }
+
+    fn from_server(&mut self, id: u64) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        let bytes = link.server.take_inbuf();
+        if link.plain {
+            link.client.enqueue(bytes, Duration::ZERO, Duration::ZERO);
+            self.dirty.insert(id);
+            return;
+        }
+        let mut at = 0;
+        while let Some((frame, next)) = next_frame(&bytes, at) {
+            let Some(length) = frame else { return self.drop_link(id) };
+            self.answered(id, bytes[at..at + length].to_vec());
+            at = next;
+        }
+        if let Some(link) = self.links.get_mut(&id) {
+            link.server.put_back(bytes, at);
+        }
+    }
+
+    /// A reply or an event has come from the server; `frame` still carries its length.
+    fn answered(&mut self, id: u64, frame: Vec<u8>) {
+        let Some(link) = self.links.get_mut(&id).filter(|l| !l.client.closing) else { return };
+        self.dirty.insert(id);
+        let now = self.desk.now();
+        let vanishes = self.desk.rules.reply_vanishes(link.session, now);
+        let Some(mut pending) = link.answered_by(&frame) else {
+            let breaks = self.desk.rules.breaks_after_event(&event_path(&frame), link.session, now);
+            if !vanishes {
+                link.client.enqueue(frame, now, Duration::ZERO);
+            }
+            link.client.closing |= breaks;
+            return;
+        };
+        if pending.entry.op == op_name(Op::CONNECT) {
+            learn(&mut self.passwords, link, &frame);
+            pending.entry.session_id = link.session;
+        } else if pending.entry.op == op_name(Op::CLOSE) {
+            self.passwords.remove(&link.session);
+        }
+        let delay = pending.delay_reply;
+        let drop_answer = pending.drop_answer;
+        self.desk.log.push(pending.entry);
+        if drop_answer {
+            link.client.closing = true;
+            return;
+        }
+        if !vanishes {
+            link.client.enqueue(frame, now, delay);
+        }
+        if !link.client.held_out.is_empty() {
+            self.holding.insert(id);
+        }
+        self.made_up_answers(id);
+    }
+
+    fn made_up_answers(&mut self, id: u64) {
+        let now = self.desk.now();
+        let Some(link) = self.links.get_mut(&id) else { return };
+        while let Some((pending, answer)) = link.next_made_up() {
+            self.desk.log.push(pending.entry);
+            link.client.enqueue(answer, now, pending.delay_reply);
+        }
+        if !link.client.held_out.is_empty() {
+            self.holding.insert(id);
+        }
+    }
+
+    fn release_held(&mut self) {
+        let now = self.desk.now();
+        for id in std::mem::take(&mut self.holding) {
+            while let Some(link) = self.links.get_mut(&id) {
+                if link.ending || link.client.held_in.front().is_none_or(|h| h.release > now) {
+                    break;
+                }
+                let Some(held) = link.client.held_in.pop_front() else { break };
+                self.pass_on(id, &held.frame, held.head, held.verdict);
+            }
+            if let Some(link) = self.links.get_mut(&id) {
+                link.client.release_out(now);
+                self.dirty.insert(id);
+                if link.client.has_held() && !link.is_over() {
+                    self.holding.insert(id);
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        for id in std::mem::take(&mut self.dirty) {
+            let Some(link) = self.links.get_mut(&id) else { continue };
+            let choked = (link.client.is_choked(), link.server.is_choked());
+            let up = link.server.flush() & link.client.flush();
+            if !up || link.is_over() {
+                self.drop_link(id);
+                continue;
+            }
+            if choked.0 && !link.client.is_choked() {
+                self.unread.insert(id + 1);
+            }
+            if choked.1 && !link.server.is_choked() {
+                self.unread.insert(id);
+            }
+            if !(self.desk.follow(&mut link.client, id) && self.desk.follow(&mut link.server, id + 1)) {
+                self.drop_link(id);
+            }
+        }
+    }
+
+    fn drop_link(&mut self, id: u64) {
+        if let Some(mut link) = self.links.remove(&id) {
+            for conn in [&mut link.client, &mut link.server] {
+                self.desk.hang_up(conn);
+            }
+            for set in [&mut self.dirty, &mut self.holding, &mut self.unread] {
+                set.remove(&id);
+                set.remove(&(id + 1));
+            }
+            // What was sent on and never answered may have been carried out.
+            for pending in link.pending.drain(..).filter(|p| p.made_up.is_none()) {
+                let mut entry = pending.entry;
+                entry.outcome = crate::log::Outcome::Unanswered;
+                self.desk.log.push(entry);
+            }
+        }
+    }
+}
+
+/// Notes id and password from a handshake's answer.
+fn learn(passwords: &mut BTreeMap<u64, Vec<u8>>, link: &mut Link, frame: &[u8]) {
+    let mut r = Reader::new(frame.get(4..).unwrap_or_default());
+    let (Ok(_), Ok(_), Ok(session), Ok(Some(password))) = (r.int(), r.int(), r.long(), r.buffer()) else {
+        return;
+    };
+    if session == 0 {
+        passwords.remove(&link.session);
+    } else {
+        link.session = session as u64;
+        passwords.insert(link.session, password.to_vec());
+    }
+}
+
+/// Where the frame at `at` ends, length included, if all of it is there; None inside if it cannot be one.
+fn next_frame(bytes: &[u8], at: usize) -> Option<(Option<usize>, usize)> {
+    let prefix = bytes.get(at..)?.first_chunk::<4>()?;
+    match usize::try_from(i32::from_be_bytes(*prefix)) {
+        Ok(length) if length < FRAME_LIMIT => {
+            let end = at + 4 + length;
+            (end <= bytes.len()).then_some((Some(4 + length), end))
+        }
+        _ => Some((None, at)),
+    }
+}
+
+impl Shell for World {
+    fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    fn desk_mut(&mut self) -> &mut Desk {
+        &mut self.desk
+    }
+
+    fn accept(&mut self) {
+        while let Some((stream, _)) = self.desk.accept() {
+            let Ok(server) = TcpStream::connect(self.upstream) else { continue };
+            let _ = server.set_nodelay(true);
+            let id = self.next_token;
+            self.next_token += 2;
+            let mut link = Link::new(Conn::new(stream), Conn::new(server));
+            let registered = self.desk.register(&mut link.client, id).and_then(|()| {
+                // Writable tells when the connection is made.
+                link.server.writable_wanted = true;
+                self.desk.register_connecting(&mut link.server, id + 1)
+            });
+            if registered.is_ok() {
+                self.links.insert(id, link);
+            }
+        }
+    }
+
+    fn ready(&mut self, token: u64, readable: bool) {
+        if readable {
+            self.unread.insert(token);
+        }
+        self.dirty.insert(link_of(token).0);
+    }
+
+    fn turn(&mut self) -> bool {
+        if self.desk.state != State::Running {
+            return false;
+        }
+        for token in std::mem::take(&mut self.unread) {
+            self.read(token);
+        }
+        self.release_held();
+        self.flush();
+        !self.unread.is_empty()
+    }
+
+    fn sleep(&self) -> Option<Duration> {
+        if self.desk.state != State::Running {
+            return None;
+        }
+        let next = self.holding.iter().filter_map(|id| self.links.get(id)?.client.next_release()).min()?;
+        Some(next.saturating_sub(self.desk.now()) + Duration::from_millis(1))
+    }
+
+    fn drop_all_connections(&mut self) {
+        for id in self.links.keys().copied().collect::<Vec<_>>() {
+            self.drop_link(id);
+        }
+    }
+}

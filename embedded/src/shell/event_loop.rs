@@ -1,0 +1,35 @@
+//! The one thread of a server or proxy: waits for sockets and for time.
+
+use super::{LISTENER, Shared, Shell, State, WAKER};
+use mio::{Events, Poll};
+use std::io;
+use std::time::Duration;
+
+pub(super) fn run<S: Shell>(mut poll: Poll, shared: &Shared<S>) {
+    let mut events = Events::with_capacity(256);
+    let mut sleep = None;
+    loop {
+        if let Err(e) = poll.poll(&mut events, sleep)
+            && e.kind() != io::ErrorKind::Interrupted
+        {
+            return;
+        }
+        let mut shell = shared.lock();
+        if shell.desk().state == State::Gone {
+            return;
+        }
+        for event in &events {
+            match event.token() {
+                LISTENER if shell.desk().state == State::Running => shell.accept(),
+                LISTENER | WAKER => {}
+                token => shell.ready(token.0 as u64, event.is_readable() || event.is_error()),
+            }
+        }
+        let before = shell.desk().log.end();
+        let again = shell.turn();
+        if shell.desk().waiters > 0 && shell.desk().log.end() != before {
+            shared.logged.notify_all();
+        }
+        sleep = if again { Some(Duration::ZERO) } else { shell.sleep() };
+    }
+}

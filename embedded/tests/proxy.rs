@@ -1,0 +1,161 @@
+//! The proxy, in front of an embedded server that stands for a real one.
+
+mod support;
+
+use std::time::{Duration, Instant};
+use support::{Raw, word};
+use zkrecipes_embedded::wire::Op;
+use zkrecipes_embedded::{Fault, Outcome, Proxy, Server};
+
+const MS: Duration = Duration::from_millis(1);
+const SOON: Duration = Duration::from_secs(10);
+
+fn start() -> (Server, Proxy, Raw) {
+    let server = Server::start().unwrap();
+    let proxy = Proxy::start(&server.connect_string()).unwrap();
+    let raw = Raw::connect(&proxy.connect_string());
+    (server, proxy, raw)
+}
+
+#[test]
+fn everything_passes_through_and_is_logged() {
+    let (_server, proxy, mut raw) = start();
+    raw.create("/a", 0).unwrap();
+    raw.exists("/b", true).unwrap_err();
+    raw.send(Op::CREATE, |w| Raw::create_body(w, "/b", b"", 0));
+    assert_eq!(raw.event().1, "/b");
+    raw.receive().unwrap();
+    assert_eq!(raw.auth("digest", "ann:secret"), 0);
+    raw.ping();
+    let brief: Vec<_> = proxy.log().iter().map(|e| (e.op, e.path.clone(), e.error, e.outcome)).collect();
+    let line = |op, path: &str, error| (op, path.to_owned(), error, Outcome::Answered);
+    let expected = [
+        line("connect", "", 0),
+        line("create", "/a", 0),
+        line("exists", "/b", -101),
+        line("create", "/b", 0),
+        line("auth", "", 0),
+        line("ping", "", 0),
+    ];
+    assert_eq!(brief, expected);
+    assert_eq!((proxy.sessions(), proxy.connections()), (vec![raw.session as u64], 1));
+    assert_eq!(proxy.count("create", "/*"), 2);
+    assert_eq!(word(&proxy.connect_string(), "ruok"), "imok");
+}
+
+#[test]
+fn big_answers_pass_whole() {
+    let (_server, _proxy, mut raw) = start();
+    let data = vec![9; 1_000_000];
+    raw.create("/big", 0).unwrap();
+    raw.set("/big", &data).unwrap();
+    for _ in 0..10 {
+        raw.send(Op::GET_DATA, |w| _ = w.string("/big").bool(false));
+    }
+    for _ in 0..10 {
+        assert_eq!(
+            raw.receive().unwrap().ok(|r| r.buffer().map(|b| b.map(<[u8]>::to_vec))),
+            Ok(Some(data.clone()))
+        );
+    }
+}
+
+#[test]
+fn requests_and_answers_are_lost_as_asked() {
+    let (server, proxy, mut raw) = start();
+    let before = proxy.inject(Fault::drop_before("create"));
+    let answered = raw.send(Op::EXISTS, |w| _ = w.string("/").bool(false));
+    raw.send(Op::CREATE, |w| Raw::create_body(w, "/lost", b"", 0));
+    assert_eq!(raw.receive().unwrap().xid, answered, "earlier answers still arrive");
+    assert!(raw.is_closed() && proxy.fault_fired(before));
+    assert_eq!(server.dump_paths(), Vec::<String>::new());
+
+    let mut raw = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+    let after = proxy.inject_text("drop_after create path=/kept").unwrap();
+    raw.send(Op::CREATE, |w| Raw::create_body(w, "/kept", b"", 0));
+    assert!(raw.is_closed() && proxy.fault_fired(after));
+    assert_eq!(server.dump_paths(), ["/kept"]);
+    let fates: Vec<Outcome> = proxy.log().iter().filter(|e| e.op == "create").map(|e| e.outcome).collect();
+    assert_eq!(fates, [Outcome::Lost, Outcome::Unanswered]);
+}
+
+#[test]
+fn delays_and_made_up_answers_keep_the_order() {
+    let (_server, proxy, mut raw) = start();
+    for fault in [Fault::delay_request("sync", 50 * MS), Fault::delay_reply("sync", 50 * MS)] {
+        proxy.inject(fault);
+        proxy.inject(Fault::answer_expired("exists"));
+        let began = Instant::now();
+        let xids = [
+            raw.send(Op::SYNC, |w| _ = w.string("/")),
+            raw.send(Op::EXISTS, |w| _ = w.string("/").bool(true)),
+            raw.send(Op::PING, |_| {}),
+        ];
+        let replies = [0; 3].map(|_| raw.receive().unwrap());
+        assert_eq!(replies.each_ref().map(|r| r.xid), xids);
+        assert_eq!(replies.each_ref().map(|r| r.err), [0, -112, 0]);
+        assert!(began.elapsed() >= 50 * MS);
+    }
+}
+
+#[test]
+fn a_session_is_expired_at_the_server_itself() {
+    let (server, proxy, mut raw) = start();
+    raw.create("/e", 1).unwrap();
+    assert!(proxy.expire(raw.session as u64).unwrap());
+    assert!(raw.is_closed());
+    assert_eq!((server.dump_paths().len(), server.sessions().len()), (0, 0));
+    let back = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+    assert_eq!((back.session, back.timeout), (0, 0));
+    assert!(!proxy.expire(raw.session as u64).unwrap());
+    assert!(!proxy.expire(4711).unwrap());
+}
+
+#[test]
+fn connections_break_pause_and_go_on() {
+    let (server, proxy, mut raw) = start();
+    proxy.drop_connections();
+    assert!(raw.is_closed());
+    let mut raw = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+    proxy.pause();
+    raw.send(Op::CREATE, |w| Raw::create_body(w, "/a", b"", 0));
+    raw.stream.set_read_timeout(Some(50 * MS)).unwrap();
+    assert!(raw.receive().is_none());
+    assert_eq!(server.dump_paths(), Vec::<String>::new());
+    raw.stream.set_read_timeout(Some(SOON)).unwrap();
+    proxy.resume();
+    assert_eq!(raw.receive().unwrap().string(), Ok("/a".to_owned()));
+}
+
+#[test]
+fn events_handshakes_and_black_holes_are_at_hand_too() {
+    let (_server, proxy, mut raw) = start();
+    proxy.inject(Fault::refuse_connections(1));
+    assert!(Raw::attach(&proxy.connect_string(), 0, &[0; 16], 5000, 0).is_none());
+    proxy.inject(Fault::stall_connections(50 * MS));
+    let began = Instant::now();
+    let mut other = Raw::connect(&proxy.connect_string());
+    assert!(began.elapsed() >= 50 * MS);
+    proxy.inject(Fault::black_hole_requests().session(other.session as u64));
+    other.send(Op::PING, |_| {});
+    assert!(proxy.wait_for(|e| e.op == "ping" && e.outcome == Outcome::Lost, SOON));
+    proxy.clear_faults();
+    proxy.inject(Fault::drop_after_event().path("/a"));
+    raw.exists("/a", true).unwrap_err();
+    other.create("/a", 0).unwrap();
+    assert_eq!(raw.event().1, "/a");
+    assert!(raw.is_closed());
+}
+
+#[test]
+fn a_server_that_is_away_is_felt_through_the_proxy() {
+    let (server, proxy, mut raw) = start();
+    server.stop();
+    assert!(raw.is_closed());
+    assert!(Raw::attach(&proxy.connect_string(), 0, &[0; 16], 5000, 0).is_none());
+    server.restart().unwrap();
+    assert_eq!(
+        Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).map(|r| r.session),
+        Some(raw.session)
+    );
+}
