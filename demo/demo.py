@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """One lock, three languages: workers in Python, Node and C contend, one is killed, and nobody ever meets inside.
 
-    demo.py                     with a server of its own, in memory
-    demo.py --hosts h1:2181     on a ZooKeeper of yours (below /zkrecipes-demo)
+demo.py                     with a server of its own, in memory
+demo.py --hosts h1:2181     on a ZooKeeper of yours (below /zkrecipes-demo)
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,11 +108,11 @@ class Demo:
         try:
             self._contend(view, until=self._after(self.seconds * 0.5))
             self._kill_the_holder(view)
-            self._contend(view, until=self._after(self.session_ms / 1000 + 15), enough=lambda: self.waited_for_dead is not None)
+            self._contend(view, until=self._grace(), enough=lambda: self.waited_for_dead is not None)
             self._contend(view, until=self._after(self.seconds * 0.5))
             self.journal.stop()
             view.note(time.monotonic_ns(), "enough: everyone is asked to stop")
-            self._contend(view, until=self._after(self.session_ms / 1000 + 15), enough=lambda: not self._alive())
+            self._contend(view, until=self._grace(), enough=lambda: not self._alive())
         finally:
             stop_polling.set()
             poller.join(timeout=5)
@@ -121,10 +122,14 @@ class Demo:
     def _after(seconds: float) -> float:
         return time.monotonic() + seconds
 
+    def _grace(self) -> float:
+        """Long enough for a dead session to end and for everyone to have a turn, even on a slow machine."""
+        return self._after(self.session_ms / 1000 + 15)
+
     def _alive(self) -> list[str]:
         return [name for name, worker in self.workers.items() if worker.process.poll() is None]
 
-    def _contend(self, view: View, until: float, enough=lambda: False) -> None:
+    def _contend(self, view: View, until: float, enough: Callable[[], bool] = lambda: False) -> None:
         """Lets things happen, and shows them, for some time or until it is enough."""
         while time.monotonic() < until and not enough():
             with contextlib.suppress(queue.Empty):
@@ -216,7 +221,7 @@ class Demo:
 
 
 @contextlib.contextmanager
-def own_server():
+def own_server() -> Iterator[str]:
     """The stand-alone in-memory server, on a free port, for as long as the demo lasts."""
     program = ROOT / "target/debug/zkrecipes-server"
     server = subprocess.Popen([str(program), "--port", "0"], stdout=subprocess.PIPE, text=True)

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import groupby
 
 COLUMN_NS = 60_000_000  # one column of the lanes
 COLOURS = {"python": "33", "node": "32", "c": "36"}
@@ -47,7 +48,7 @@ class View:
 
     def killed(self, worker: str, token: int, at: int, session_ms: int) -> None:
         self.say(at, f"{worker} is killed with SIGKILL while it holds token {token};")
-        self.say(at, f"nobody can take the lock until its session ends, {session_ms / 1000:g} s after its last sign of life")
+        self.say(at, f"the lock stays closed until its session ends, {session_ms / 1000:g} s after the last heartbeat")
 
     def note(self, at: int, sentence: str) -> None:
         self.say(at, sentence)
@@ -70,6 +71,7 @@ class LiveView(View):
         self.workers = workers
         self.lanes = {worker: Lane() for worker in workers}
         self.holder: tuple[str, int, int] | None = None
+        self.corpse: tuple[str, int] | None = None
         self.waiting: list[str] = []
         self.lines: deque[str] = deque(maxlen=7)
         self.painted = 0
@@ -77,7 +79,7 @@ class LiveView(View):
 
     def entered(self, worker: str, token: int, at: int, before: str | None, gap: int | None, queue: list[str]) -> None:
         self.lanes[worker].stays.append((at, None, False))
-        self.holder = (worker, token, at)
+        self.holder, self.corpse = (worker, token, at), None
         came = f"{self.ink(before)} → {self.ink(worker)}" if before else f"{self.ink(worker)} is first"
         handed = f"  \x1b[2min {gap / 1e6:.1f} ms\x1b[0m" if gap is not None else ""
         self.say(at, f"{came}  token {token}{handed}")
@@ -87,9 +89,11 @@ class LiveView(View):
 
     def killed(self, worker: str, token: int, at: int, session_ms: int) -> None:
         self._end(worker, at, killed=True)
-        self.lanes[worker].dead = at
+        self.lanes[worker].dead, self.corpse = at, (worker, at)
         self.say(at, f"\x1b[1;31m✗ {worker} is killed\x1b[0m (SIGKILL) while it holds token {token}")
-        self.say(at, f"  the lock stays closed until its session ends: {session_ms / 1000:g} s after its last sign of life")
+        self.say(
+            at, f"  the lock stays closed until its session ends, {session_ms / 1000:g} s after the last heartbeat"
+        )
 
     def say(self, at: int, sentence: str) -> None:
         self.lines.append(f"\x1b[2m{(at - self.start) / 1e9:6.2f} s\x1b[0m  {sentence}")
@@ -128,10 +132,14 @@ class LiveView(View):
         self.holder = None
 
     def _headline(self, now: int) -> str:
+        if self.holder is None and self.corpse is not None:
+            waited = (now - self.corpse[1]) / 1e9
+            return f"  the lock is  held by \x1b[1;31m{self.corpse[0]}\x1b[0m, which has been dead for {waited:.1f} s"
         if self.holder is None:
             return "  the lock is  \x1b[2mbetween two holders\x1b[0m"
         worker, token, since = self.holder
-        return f"  the lock is  held by \x1b[1m{self.ink(worker)}\x1b[0m  token {token}  for {(now - since) / 1e9:.2f} s"
+        held_for = (now - since) / 1e9
+        return f"  the lock is  held by \x1b[1m{self.ink(worker)}\x1b[0m  token {token}  for {held_for:.2f} s"
 
     def _queue(self, columns: int) -> str:
         text, room = "  waiting      ", columns - 16
@@ -146,22 +154,24 @@ class LiveView(View):
     def _lane(self, worker: str, first: int, columns: int) -> str:
         """A row of the picture: a block wherever this worker was inside for most of a column."""
         lane = self.lanes[worker]
-        block = f"\x1b[{COLOURS[language(worker)]}m█\x1b[0m"
-        cells = ["\x1b[2m·\x1b[0m"] * columns
+        cells = ["·"] * columns
         now = (first + columns) * COLUMN_NS
         for since, until, _ in lane.stays:
             begin = round(since / COLUMN_NS) - first
             end = round((now if until is None else until) / COLUMN_NS) - first
             for column in range(max(begin, 0), min(end, columns)):
-                cells[column] = block
+                cells[column] = "█"
         if lane.dead is not None:
             grave = max(lane.dead // COLUMN_NS - first, -1)
             cells[grave + 1 :] = [" "] * (columns - grave - 1)
             if grave >= 0:
-                cells[grave] = "\x1b[1;31m✗\x1b[0m"
-        return "".join(cells)
+                cells[grave] = "✗"
+        ink = {"·": "2", "█": COLOURS[language(worker)], "✗": "1;31", " ": "0"}
+        return "".join(f"\x1b[{ink[kind]}m{''.join(run)}\x1b[0m" for kind, run in groupby(cells))
 
 
 def open_view(title: str, workers: list[str], start: int) -> View:
-    tty = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb" and "NO_COLOR" not in os.environ
+    """The picture needs a terminal that can draw, with room for it."""
+    tty = sys.stdout.isatty() and shutil.get_terminal_size().lines > len(workers) + 14
+    tty = tty and os.environ.get("TERM", "dumb") != "dumb" and "NO_COLOR" not in os.environ
     return (LiveView if tty else View)(title, workers, start)

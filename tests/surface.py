@@ -62,7 +62,8 @@ def c() -> set[str]:
     functions = set(re.findall(r"\b(zkr_\w+)\s*\((?!\*)", header))
     exported = set(re.findall(r" T (\w+)", run("nm", "-D", "--defined-only", str(TARGET / "libzkrecipes_c.so"))))
     if functions != exported:
-        differ(f"header without symbol: {sorted(functions - exported)}, symbol without header: {sorted(exported - functions)}")
+        differ(f"in the header but not exported: {sorted(functions - exported)}")
+        differ(f"exported but not in the header: {sorted(exported - functions)}")
     constants = set(re.findall(r"\b(ZKR_[A-Z0-9_]+)\b", header)) - {"ZKR_H", "ZKRECIPES_H"}
     types = set(re.findall(r"\}\s*(zkr_\w+)\s*;|typedef struct \w+ (zkr_\w+)\s*;", header))
     return functions | constants | {name for pair in types for name in pair if name}
@@ -183,9 +184,7 @@ def python_typed(module: str, seen: frozenset[str] = frozenset()) -> set[str]:
     names: set[str] = set()
     bases: dict[str, list[str]] = {}
     for statement in ast.walk(ast.parse(source.read_text())):
-        if isinstance(statement, ast.ImportFrom) and (statement.level or (statement.module or "").startswith("zkrecipes")):
-            parent = ".".join(package.split(".")[: len(package.split(".")) - statement.level + 1]) if statement.level else ""
-            origin = ".".join(filter(None, [parent, statement.module]))
+        if isinstance(statement, ast.ImportFrom) and (origin := ours(statement, package)):
             theirs = python_typed(origin, seen | {module})
             for alias in statement.names:
                 given = alias.asname or alias.name
@@ -205,6 +204,14 @@ def python_typed(module: str, seen: frozenset[str] = frozenset()) -> set[str]:
                 prefix = f"{parent.rpartition('.')[2]}."
                 names |= {f"{name}.{n.removeprefix(prefix)}" for n in set(names) if n.startswith(prefix)}
     return names
+
+
+def ours(statement: ast.ImportFrom, package: str) -> str | None:
+    """The module of the package that an import names, or None when it is somebody else's."""
+    if statement.level:
+        parents = package.split(".")
+        return ".".join(filter(None, [*parents[: len(parents) - statement.level + 1], statement.module]))
+    return statement.module if (statement.module or "").startswith("zkrecipes") else None
 
 
 def declared(statement: ast.AST) -> Iterator[str]:

@@ -65,9 +65,9 @@ def _download(full: str, home: Path) -> None:
     print(f"fetching ZooKeeper {full}", file=sys.stderr, flush=True)
     partial = Path(tempfile.mkdtemp(prefix=f"{full}.", dir=CACHE))
     command = [
-        "mvn", "--batch-mode", "--quiet", "-Dstyle.color=never", "--no-transfer-progress", "--file", str(HERE / "pom.xml"),
-        "dependency:copy-dependencies", f"-Dzookeeper.version={full}", f"-DoutputDirectory={partial}",
-        "-DincludeScope=runtime",
+        "mvn", "--batch-mode", "--quiet", "-Dstyle.color=never", "--no-transfer-progress",
+        "--file", str(HERE / "pom.xml"), "dependency:copy-dependencies",
+        f"-Dzookeeper.version={full}", f"-DoutputDirectory={partial}", "-DincludeScope=runtime",
     ]  # fmt: skip
     try:
         for attempt in (1, 2, 3):
@@ -219,9 +219,7 @@ class Ensemble:
         if nodes > 1:
             peers = zip(ports[nodes::2], ports[nodes + 1 :: 2], strict=True)
             config += [f"server.{i}=127.0.0.1:{a}:{b}" for i, (a, b) in enumerate(peers, start=1)]
-        self.nodes = [
-            Node(i, port, self._home / str(i), jars, config) for i, port in enumerate(ports[:nodes], start=1)
-        ]
+        self.nodes = [Node(i, port, self._home / str(i), jars, config) for i, port in enumerate(ports[:nodes], start=1)]
 
     @property
     def connect_string(self) -> str:

@@ -56,7 +56,6 @@ impl std::fmt::Display for Failure {
 pub type Outcome<T> = Result<T, Failure>;
 
 pub struct Node {
-    pub name: String,
     pub data: Vec<u8>,
     pub ephemeral_owner: i64,
     pub czxid: i64,
@@ -157,8 +156,7 @@ impl Observer {
         let czxid = reply.long()?;
         reply.skip(8 * 3 + 4 * 3)?; // mzxid ctime mtime, version cversion aversion
         let ephemeral_owner = reply.long()?;
-        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-        Ok(Node { name, data, ephemeral_owner, czxid })
+        Ok(Node { data, ephemeral_owner, czxid })
     }
 
     pub fn children(&mut self, path: &str) -> Outcome<Vec<String>> {
@@ -325,5 +323,29 @@ impl Reply {
     fn bytes(&mut self) -> io::Result<Vec<u8>> {
         let length = self.int()?.max(0) as usize;
         self.take(length).map(<[u8]>::to_vec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_sees_what_it_made_and_survives_a_broken_connection() {
+        let server = zkrecipes_embedded::Server::start().expect("a free port");
+        let mut observer = Observer::new(&server.connect_string());
+        observer.ensure("/a/b").expect("ensure");
+        let made = observer.create("/a/b/x-", b"data", EPHEMERAL_SEQUENTIAL).expect("create");
+        assert_eq!(made, "/a/b/x-0000000000");
+        server.drop_connections();
+        let node = observer.node(&made).expect("still there");
+        assert_eq!((node.data, node.ephemeral_owner), (b"data".to_vec(), observer.session()));
+        let names = |found: Vec<(String, i64)>| found.into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+        assert_eq!(names(observer.walk("/a").expect("walk")), ["/a/b", "/a/b/x-0000000000"]);
+        observer.end_session();
+        assert_eq!(names(observer.walk("/a").expect("walk")), ["/a/b"]);
+        observer.delete_all("/a").expect("delete");
+        assert!(!observer.exists("/a").expect("exists"));
+        assert!(matches!(observer.children("/a"), Err(Failure::Server(NO_NODE))));
     }
 }

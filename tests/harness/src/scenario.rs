@@ -117,3 +117,29 @@ fn step(line: usize, raw: &str) -> Option<Step> {
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_read_with_its_label_and_expectation() {
+        let step = step(7, "b: A,B acquire L 500 -> error TIMEOUT").expect("a step");
+        assert_eq!((step.line, step.label.as_deref(), step.eventually), (7, Some("b"), false));
+        assert_eq!(step.words, ["A,B", "acquire", "L", "500"]);
+        assert_eq!(step.expect, Some(vec!["error".to_owned(), "TIMEOUT".to_owned()]));
+    }
+
+    #[test]
+    fn the_words_of_a_scenario_tell_where_it_can_run() {
+        let file = std::env::temp_dir().join(format!("zkrecipes-scenario-{}.scn", std::process::id()));
+        let text = "scenario a\npromise p\nensemble\nA connect\nserver restart\n\
+                    scenario b\npromise p\neventually server requests A create* -> 1\n";
+        std::fs::write(&file, text).expect("a temporary file");
+        let read = read(&file);
+        let _ = std::fs::remove_file(&file);
+        let [a, b] = &read.expect("understood")[..] else { panic!("two scenarios") };
+        assert!(a.ensemble && a.exclusive() && !a.embedded_only() && !a.ensemble_only());
+        assert!(b.embedded_only() && !b.exclusive());
+    }
+}
