@@ -1,1 +1,53 @@
+//! The Python face of zkrecipes, as the extension module `zkrecipes._native`. No recipe logic: convert, drive, convert.
+//!
+//! Every class has a base with its verbs, written once in [`face`]'s terms. The public classes derive from it: blocking
+//! ones here, with a native `__enter__` so that no signal can fall between acquiring and entering; asyncio ones in
+//! zkrecipes/aio.py.
 
+mod callback;
+mod client;
+mod convert;
+mod errors;
+mod face;
+mod held;
+mod lock;
+mod log;
+mod nodes;
+mod options;
+mod server;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::callback::Unsubscribe;
+    #[pymodule_export]
+    use crate::client::{Client, ClientBase, close_all};
+    #[pymodule_export]
+    use crate::face::{Call, Outcome, Seed};
+    #[pymodule_export]
+    use crate::held::{Held, HeldBase};
+    #[pymodule_export]
+    use crate::lock::{Hold, Lock, LockBase};
+    #[pymodule_export]
+    use crate::nodes::{Nodes, NodesBase, Transaction, TransactionBase};
+    #[pymodule_export]
+    use crate::server::EmbeddedServer;
+    #[pymodule_export]
+    use crate::version;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::log::install();
+        crate::errors::add_to(module)
+    }
+}
+
+/// The version of the library.
+#[pyfunction]
+fn version() -> &'static str {
+    zkrecipes::version()
+}

@@ -1,0 +1,153 @@
+//! The core's error table as Python exceptions, made once from `ErrorKind::ALL`.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::exceptions as builtin;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use zkrecipes::{Error, ErrorKind, drive};
+
+struct Classes {
+    base: Py<PyType>,
+    by_kind: HashMap<ErrorKind, Py<PyType>>,
+    invalid_type: Py<PyType>,
+}
+
+static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
+
+/// What a Python programmer who has never read our documentation would catch.
+fn builtin_base<'py>(py: Python<'py>, kind: ErrorKind) -> Option<Bound<'py, PyType>> {
+    match kind {
+        ErrorKind::Timeout => Some(py.get_type::<builtin::PyTimeoutError>()),
+        ErrorKind::ConnectionLost => Some(py.get_type::<builtin::PyConnectionError>()),
+        ErrorKind::Denied => Some(py.get_type::<builtin::PyPermissionError>()),
+        ErrorKind::Invalid | ErrorKind::TooLarge => Some(py.get_type::<builtin::PyValueError>()),
+        ErrorKind::NotHeld | ErrorKind::Deadlock => Some(py.get_type::<builtin::PyRuntimeError>()),
+        _ => None,
+    }
+}
+
+fn class<'py>(
+    py: Python<'py>,
+    name: &str,
+    bases: &[&Bound<'py, PyType>],
+    doc: &str,
+    attributes: &[(&str, Bound<'py, PyAny>)],
+) -> PyResult<Bound<'py, PyType>> {
+    let body = PyDict::new(py);
+    body.set_item("__module__", "zkrecipes")?;
+    body.set_item("__doc__", doc)?;
+    for (attribute, value) in attributes {
+        body.set_item(attribute, value)?;
+    }
+    Ok(py.get_type::<PyType>().call1((name, PyTuple::new(py, bases)?, body))?.cast_into()?)
+}
+
+/// Adds `Error` and one class per kind to the module.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let text = |value: &str| value.into_pyobject(py).map(|text| text.into_any());
+    let none = || py.None().into_bound(py);
+    let base = class(
+        py,
+        "Error",
+        &[&py.get_type::<builtin::PyException>()],
+        "What every error of zkrecipes derives from: `code`, `retryable`, and the `path` concerned or None.",
+        &[
+            ("code", text("ERROR")?),
+            ("retryable", false.into_pyobject(py)?.to_owned().into_any()),
+            ("path", none()),
+        ],
+    )?;
+    module.add("Error", &base)?;
+
+    let mut by_kind = HashMap::new();
+    for &kind in ErrorKind::ALL {
+        let mut bases = vec![&base];
+        let also = builtin_base(py, kind);
+        bases.extend(&also);
+        let mut attributes = vec![
+            ("code", text(kind.name())?),
+            ("retryable", kind.is_retryable().into_pyobject(py)?.to_owned().into_any()),
+        ];
+        if kind == ErrorKind::Lost {
+            attributes.push(("reason", none()));
+        }
+        let class = class(py, kind.python_name(), &bases, kind.sentence(), &attributes)?;
+        module.add(kind.python_name(), &class)?;
+        by_kind.insert(kind, class.unbind());
+    }
+
+    let invalid_type = class(
+        py,
+        "InvalidType",
+        &[by_kind[&ErrorKind::Invalid].bind(py), &py.get_type::<builtin::PyTypeError>()],
+        "An argument of the wrong type, or an option that does not exist: Invalid, and a TypeError as well.",
+        &[],
+    )?;
+    module.add("InvalidType", &invalid_type)?;
+    CLASSES.get_or_init(py, || Classes { base: base.unbind(), by_kind, invalid_type: invalid_type.unbind() });
+    Ok(())
+}
+
+/// The core's error as the exception to raise.
+pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let classes = CLASSES.get(py).expect("the classes are made when the module is imported");
+        let exception = classes.by_kind[&error.kind()].bind(py).call1((error.to_string(),))?;
+        if let Some(path) = error.path() {
+            exception.setattr("path", path)?;
+        }
+        if let Some(reason) = error.reason() {
+            exception.setattr("reason", reason.name())?;
+        }
+        Ok(PyErr::from_value(exception))
+    };
+    make().unwrap_or_else(|failure| failure)
+}
+
+/// Invalid that is a TypeError too: what Python programmers expect for a wrong type or an unknown keyword.
+pub fn invalid_type(py: Python<'_>, argument: &str, problem: impl std::fmt::Display) -> PyErr {
+    let message = Error::invalid(argument, problem).to_string();
+    let classes = CLASSES.get(py).expect("the classes are made when the module is imported");
+    match classes.invalid_type.bind(py).call1((message,)) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(failure) => failure,
+    }
+}
+
+pub fn invalid(py: Python<'_>, argument: &str, problem: impl std::fmt::Display) -> PyErr {
+    exception(py, &Error::invalid(argument, problem))
+}
+
+/// Whether this is an error of the table, and not the interpreter's own business such as KeyboardInterrupt.
+pub fn is_ours(py: Python<'_>, raised: &PyErr) -> bool {
+    CLASSES.get(py).is_some_and(|classes| raised.is_instance(py, classes.base.bind(py)))
+}
+
+pub trait OrRaise<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for Result<T, Error> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error))
+    }
+}
+
+/// Calls into the core: not in a forked child, and a panic, which is a bug of ours, arrives as InternalError.
+pub fn guard<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    drive::check_process()?;
+    catch_panic(call)
+}
+
+/// Turns a panic into an error: as PyO3's PanicException it would pass every `except Exception`.
+pub fn catch_panic<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<String>().map(String::as_str);
+        let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Error::new(ErrorKind::Internal, format!("a bug in zkrecipes, please report it: {what}")))
+    })
+}

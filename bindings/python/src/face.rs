@@ -1,0 +1,251 @@
+//! One verb, two faces. A verb is written once as *convert, drive, convert*; on a blocking object it waits, on an
+//! asyncio object it returns a `Call` that zkrecipes/_bridge.py awaits.
+
+use std::any::Any;
+use std::future::Future;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use zkrecipes::Result;
+use zkrecipes::drive::{self, CancelToken, Tick};
+
+use crate::errors::{OrRaise, exception, guard};
+
+/// How often a wait on the main thread looks for Ctrl-C.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Face {
+    Blocking,
+    Asyncio,
+}
+
+/// A result on its way to Python. If nobody takes it (a signal, a cancelled task, a closed loop), it is undone: what was
+/// already acquired is released.
+struct Parcel<T> {
+    value: Option<T>,
+    undo: fn(T),
+}
+
+impl<T> Parcel<T> {
+    fn take(mut self) -> T {
+        self.value.take().expect("a parcel is taken once")
+    }
+}
+
+impl<T> Drop for Parcel<T> {
+    fn drop(&mut self) {
+        if let Some(value) = self.value.take() {
+            (self.undo)(value);
+        }
+    }
+}
+
+impl Face {
+    /// Drives `future` and converts its result, which needs no undoing when it cannot be delivered.
+    pub fn run<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> PyResult<Py<PyAny>> {
+        self.run_or_undo(py, future, drop, convert)
+    }
+
+    /// The same for a verb that returns nothing.
+    pub fn run_unit(
+        self,
+        py: Python<'_>,
+        future: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> PyResult<Py<PyAny>> {
+        self.run(py, future, |py, ()| Ok(py.None()))
+    }
+
+    /// The same for a result that must not get lost: `undo` takes back what nobody received.
+    pub fn run_or_undo<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+        undo: fn(T),
+        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> PyResult<Py<PyAny>> {
+        match self {
+            Face::Blocking => convert(py, wait_or_undo(py, future, undo)?),
+            Face::Asyncio => Ok(Py::new(py, Call::new(parcel(future, undo), convert))?.into_any()),
+        }
+    }
+}
+
+async fn parcel<T>(future: impl Future<Output = Result<T>>, undo: fn(T)) -> Result<Parcel<T>> {
+    future.await.map(|value| Parcel { value: Some(value), undo })
+}
+
+/// `wait` for a result that must not get lost between its arrival and a signal.
+pub fn wait_or_undo<T: Send + 'static>(
+    py: Python<'_>,
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    undo: fn(T),
+) -> PyResult<T> {
+    wait(py, parcel(future, undo)).map(Parcel::take)
+}
+
+/// Blocks this thread without the GIL until the future is done, or a signal handler raises.
+pub fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    future: impl Future<Output = Result<T>> + Send + 'static,
+) -> PyResult<T> {
+    let mut interrupted = None;
+    let ticking = on_main_thread(py)?;
+    let result = py.detach(|| {
+        let mut hook = || match Python::try_attach(|py| py.check_signals()) {
+            Some(Err(raised)) => {
+                interrupted = Some(raised);
+                false
+            }
+            _ => true,
+        };
+        let tick = ticking.then_some(Tick { every: SIGNALS_EVERY, hook: &mut hook });
+        guard(|| drive::wait(future, None, tick))
+    });
+    if let Some(raised) = interrupted {
+        return Err(raised);
+    }
+    let value = result.or_raise(py)?;
+    // A Ctrl-C that arrived last must not find the result already handed over and nobody holding it.
+    py.check_signals()?;
+    Ok(value)
+}
+
+/// Signal handlers run on the main thread only; other threads need not wake up for them.
+fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
+    static MAIN_THREAD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static GET_IDENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let main = MAIN_THREAD.import(py, "threading", "main_thread")?.call0()?.getattr("ident")?;
+    GET_IDENT.import(py, "threading", "get_ident")?.call0()?.eq(main)
+}
+
+type Converted = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+type Begin = Box<dyn FnOnce(Py<PyAny>) -> Result<()> + Send>;
+
+/// A verb of an asyncio object, ready to begin.
+#[pyclass(frozen, module = "zkrecipes._native")]
+pub struct Call {
+    begin: Mutex<Option<Begin>>,
+    cancel: CancelToken,
+}
+
+impl Call {
+    fn new<T: Send + 'static>(
+        future: impl Future<Output = Result<Parcel<T>>> + Send + 'static,
+        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> Call {
+        let cancel = CancelToken::new();
+        let token = cancel.clone();
+        let begin: Begin = Box::new(move |deliver| {
+            drive::start(future, &token, move |result| {
+                hand_over(&deliver, Outcome::new(result, |py, parcel| convert(py, parcel.take())));
+            })
+        });
+        Call { begin: Mutex::new(Some(begin)), cancel }
+    }
+}
+
+#[pymethods]
+impl Call {
+    /// Begins; `deliver` gets the `Outcome`, on a thread of the library.
+    fn start(&self, py: Python<'_>, deliver: Py<PyAny>) -> PyResult<()> {
+        let begin = self.begin.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let begin = begin.ok_or_else(|| PyRuntimeError::new_err("a call begins once"))?;
+        guard(|| begin(deliver)).or_raise(py)
+    }
+
+    /// Withdraws: nothing is left behind, and what was already acquired is released.
+    fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}
+
+fn hand_over(deliver: &Py<PyAny>, outcome: Outcome) {
+    Python::try_attach(|py| {
+        let delivered = Py::new(py, outcome).and_then(|outcome| deliver.call1(py, (outcome,)));
+        match delivered {
+            Ok(_) => {}
+            // The loop has closed: the outcome is dropped here, and so undone.
+            Err(closed) if closed.is_instance_of::<PyRuntimeError>(py) => {}
+            Err(failure) => failure.write_unraisable(py, None),
+        }
+    });
+}
+
+/// What came of a `Call`. Dropped untaken, it is undone.
+#[pyclass(frozen, module = "zkrecipes._native")]
+pub struct Outcome(Mutex<Option<Converted>>);
+
+impl Outcome {
+    fn new<T: Send + 'static>(
+        result: Result<T>,
+        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> Outcome {
+        Outcome(Mutex::new(Some(Box::new(move |py| match result {
+            Ok(value) => convert(py, value),
+            Err(error) => Err(exception(py, &error)),
+        }))))
+    }
+
+    fn only(&self) -> Option<Converted> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).take()
+    }
+}
+
+#[pymethods]
+impl Outcome {
+    /// The result, or its exception raised.
+    fn take(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let convert = self.only().ok_or_else(|| PyRuntimeError::new_err("an outcome is taken once"))?;
+        convert(py)
+    }
+
+    /// Nobody wants it any more.
+    fn discard(&self) {
+        drop(self.only());
+    }
+}
+
+/// Carries a Rust value into the constructor of a Python subclass.
+#[pyclass(frozen, module = "zkrecipes._native")]
+pub struct Seed(Mutex<Option<Box<dyn Any + Send>>>);
+
+impl Seed {
+    pub fn take<T: 'static>(&self) -> PyResult<T> {
+        let value = self.0.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let value = value.and_then(|value| value.downcast::<T>().ok());
+        value.map(|value| *value).ok_or_else(|| PyTypeError::new_err("made by a client, not by hand"))
+    }
+}
+
+/// An instance of the class of this name in `zkrecipes.aio`.
+pub fn asyncio_object(py: Python<'_>, class: &str, value: impl Any + Send) -> PyResult<Py<PyAny>> {
+    let seed = Seed(Mutex::new(Some(Box::new(value))));
+    Ok(py.import("zkrecipes.aio")?.getattr(class)?.call1((seed,))?.unbind())
+}
+
+/// The two public classes of one base: a native subclass for the blocking face, a Python one for asyncio.
+macro_rules! two_faces {
+    ($base:ident, $blocking:ident, $name:literal) => {
+        impl $base {
+            pub fn hand_out(self, py: pyo3::Python<'_>) -> pyo3::PyResult<pyo3::Py<pyo3::PyAny>> {
+                match self.face {
+                    $crate::face::Face::Blocking => {
+                        let both = pyo3::PyClassInitializer::from(self).add_subclass($blocking::new());
+                        Ok(pyo3::Py::new(py, both)?.into_any())
+                    }
+                    $crate::face::Face::Asyncio => $crate::face::asyncio_object(py, $name, self),
+                }
+            }
+        }
+    };
+}
+pub(crate) use two_faces;

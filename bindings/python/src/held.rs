@@ -1,0 +1,154 @@
+//! `Held`: one acquisition.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use zkrecipes::Error;
+
+use crate::callback::{Callback, Unsubscribe};
+use crate::errors::{OrRaise, exception, guard, is_ours};
+use crate::face::{Face, Seed, two_faces, wait};
+use crate::lock::Handle;
+use crate::nodes::TransactionBase;
+
+/// What both faces of an acquisition share.
+#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+pub struct HeldBase {
+    face: Face,
+    held: Arc<zkrecipes::Held>,
+    handle: Arc<Handle>,
+}
+
+impl HeldBase {
+    pub fn new(face: Face, held: Arc<zkrecipes::Held>, handle: Arc<Handle>) -> HeldBase {
+        HeldBase { face, held, handle }
+    }
+}
+
+two_faces!(HeldBase, Held, "Held");
+
+/// Undoes an acquisition that nobody received.
+pub fn take_back(held: Arc<zkrecipes::Held>) {
+    // An error says that it is gone already, which is what was wanted.
+    let _ = held.release_in_background();
+}
+
+/// Leaves the scope of an acquisition. An error of the scope's body is never masked by one of ours.
+pub fn leave(py: Python<'_>, held: Arc<zkrecipes::Held>, body_failed: bool) -> PyResult<()> {
+    let leaving = held.clone();
+    wait(py, async move { leaving.leave(body_failed).await }).or_else(|raised| {
+        // Interrupted, or not allowed to wait on this thread: it is let go all the same.
+        take_back(held);
+        if body_failed && is_ours(py, &raised) { Ok(()) } else { Err(raised) }
+    })
+}
+
+#[pymethods]
+impl HeldBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<HeldBase> {
+        seed.get().take()
+    }
+
+    /// Lets go; a second time is NotHeld. `wait=False` confirms it in the background.
+    #[pyo3(signature = (wait=true))]
+    fn release(&self, py: Python<'_>, wait: bool) -> PyResult<Py<PyAny>> {
+        let held = self.held.clone();
+        match (wait, self.face) {
+            (true, face) => face.run_unit(py, async move { held.release().await }),
+            (false, Face::Blocking) => {
+                guard(|| held.release_in_background()).or_raise(py).map(|()| py.None())
+            }
+            (false, face) => face.run_unit(py, async move { held.release_in_background() }),
+        }
+    }
+
+    #[pyo3(name = "_leave")]
+    fn py_leave(&self, py: Python<'_>, body_failed: bool) -> PyResult<Py<PyAny>> {
+        let held = self.held.clone();
+        self.face.run_unit(py, async move { held.leave(body_failed).await })
+    }
+
+    /// Asks the server: returns, or raises NotHeld, or ConnectionLost when it cannot be known.
+    fn verify(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let held = self.held.clone();
+        self.face.run_unit(py, async move { held.verify().await })
+    }
+
+    /// Node writes that the server applies only while this acquisition stands.
+    fn guarded(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let transaction = guard(|| Ok(self.held.guarded())).or_raise(py)?;
+        TransactionBase::new(self.face, transaction, self.handle.session.clone()).hand_out(py)
+    }
+
+    /// Calls `callback(error)` once if this is lost, at once if it is lost already, never for an own release; returns a
+    /// function that unsubscribes.
+    fn on_lost(&self, py: Python<'_>, callback: &Bound<'_, PyAny>) -> PyResult<Unsubscribe> {
+        let callback = Callback::new(self.face, callback)?;
+        let tell =
+            move |error: Error| callback.call(|py| Ok(exception(py, &error).into_value(py).into_any()));
+        guard(|| Ok(self.held.on_lost(tell))).or_raise(py).map(Unsubscribe::from)
+    }
+
+    /// The path of the lock.
+    #[getter]
+    fn path(&self) -> &str {
+        self.held.path()
+    }
+
+    /// The path of this acquisition's own node.
+    #[getter]
+    fn node(&self) -> &str {
+        self.held.node()
+    }
+
+    /// Whether this is certainly held, by the clock and without I/O.
+    #[getter]
+    fn is_held(&self) -> bool {
+        self.held.is_held()
+    }
+
+    /// The number that rises with every acquisition of the path; for resources that refuse lower ones.
+    #[getter]
+    fn fencing_token(&self) -> u64 {
+        self.held.fencing_token()
+    }
+
+    /// A text that lets others check whether this acquisition still stands.
+    #[getter]
+    fn sequencer(&self) -> String {
+        self.held.sequencer()
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let held = &slf.get().held;
+        let now = if held.is_held() { "held" } else { "not held" };
+        Ok(format!("<{} {} token={} {now}>", slf.get_type().name()?, held.path(), held.fencing_token()))
+    }
+}
+
+/// One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost.
+#[pyclass(frozen, weakref, extends = HeldBase, module = "zkrecipes")]
+pub struct Held;
+
+impl Held {
+    fn new() -> Held {
+        Held
+    }
+}
+
+#[pymethods]
+impl Held {
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __exit__(
+        slf: &Bound<'_, Self>,
+        kind: &Bound<'_, PyAny>,
+        _exception: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        leave(slf.py(), slf.as_super().get().held.clone(), !kind.is_none())
+    }
+}

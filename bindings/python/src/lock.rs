@@ -1,0 +1,280 @@
+//! `Lock`: waiting for a turn. The handle keeps what it acquired, and what it acquired keeps the handle; when the last of
+//! them is garbage, the lock is released in the background, with a ResourceWarning.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use zkrecipes::{Error, ErrorKind, drive};
+
+use crate::callback::{Callback, Unsubscribe};
+use crate::client::{Session, warn_unless_exiting};
+use crate::convert;
+use crate::errors::{OrRaise, exception, guard, invalid};
+use crate::face::{Face, Seed, two_faces, wait_or_undo};
+use crate::held::{HeldBase, leave, take_back};
+use crate::nodes::TransactionBase;
+
+/// The core's handle, shared by the Python lock and by what it acquired.
+pub struct Handle {
+    pub lock: zkrecipes::Lock,
+    pub session: Arc<Session>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if drive::check_process().is_ok() && self.lock.is_held() {
+            let path = self.lock.path();
+            warn_unless_exiting(&format!(
+                "the lock {path} was garbage-collected while held; it is released in the background"
+            ));
+        }
+    }
+}
+
+/// The acquisitions that `with` statements entered, by thread: threads take turns on one handle, and one that released
+/// early must not leave with another's acquisition.
+#[derive(Default)]
+struct Scopes(Mutex<Vec<(ThreadId, Arc<zkrecipes::Held>)>>);
+
+impl Scopes {
+    fn enter(&self, py: Python<'_>, handle: &Arc<Handle>, limit: Option<Duration>) -> PyResult<Py<PyAny>> {
+        let lock = handle.lock.clone();
+        let held = wait_or_undo(py, async move { lock.acquire_kept(limit).await }, take_back)?;
+        let handed = HeldBase::new(Face::Blocking, held.clone(), handle.clone()).hand_out(py)?;
+        self.all().push((thread::current().id(), held));
+        Ok(handed)
+    }
+
+    fn leave(&self, py: Python<'_>, body_failed: bool) -> PyResult<()> {
+        let here = thread::current().id();
+        let entered = {
+            let mut all = self.all();
+            // A fixture may be entered on one thread and left on another: then it is the latest.
+            let own = all.iter().rposition(|(thread, _)| *thread == here).or(all.len().checked_sub(1));
+            own.map(|index| all.remove(index))
+        };
+        entered.map_or(Ok(()), |(_, held)| leave(py, held, body_failed))
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<(ThreadId, Arc<zkrecipes::Held>)>> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// What both locks share.
+#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+pub struct LockBase {
+    face: Face,
+    handle: Arc<Handle>,
+    scopes: Scopes,
+}
+
+impl LockBase {
+    pub fn new(face: Face, lock: zkrecipes::Lock, session: Arc<Session>) -> LockBase {
+        LockBase { face, handle: Arc::new(Handle { lock, session }), scopes: Scopes::default() }
+    }
+
+    fn lock(&self) -> zkrecipes::Lock {
+        self.handle.lock.clone()
+    }
+}
+
+two_faces!(LockBase, Lock, "Lock");
+
+#[pymethods]
+impl LockBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<LockBase> {
+        seed.get().take()
+    }
+
+    /// Waits for the lock and returns what was acquired, or None when the time ran out.
+    ///
+    /// `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever.
+    #[pyo3(signature = (blocking=true, *, timeout=None))]
+    fn acquire(
+        &self,
+        py: Python<'_>,
+        blocking: bool,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let mut limit = convert::lock_limit("timeout", timeout)?;
+        if !blocking {
+            if limit.is_some() {
+                return Err(invalid(
+                    py,
+                    "timeout",
+                    "a call that does not block waits for nothing; leave it out",
+                ));
+            }
+            limit = Some(Duration::ZERO);
+        }
+        let (face, lock, handle) = (self.face, self.lock(), self.handle.clone());
+        self.face.run_or_undo(
+            py,
+            async move {
+                match lock.acquire_kept(limit).await {
+                    Ok(held) => Ok(Some(held)),
+                    Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+                    Err(error) => Err(error),
+                }
+            },
+            |acquired| acquired.into_iter().for_each(take_back),
+            move |py, acquired| match acquired {
+                Some(held) => HeldBase::new(face, held, handle).hand_out(py),
+                None => Ok(py.None()),
+            },
+        )
+    }
+
+    /// `acquire` that raises Timeout.
+    #[pyo3(name = "_take")]
+    fn take(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        let limit = convert::lock_limit("timeout", timeout)?;
+        let (face, lock, handle) = (self.face, self.lock(), self.handle.clone());
+        self.face.run_or_undo(
+            py,
+            async move { lock.acquire_kept(limit).await },
+            take_back,
+            move |py, held| HeldBase::new(face, held, handle).hand_out(py),
+        )
+    }
+
+    /// Lets go. `wait=False` confirms it in the background.
+    #[pyo3(signature = (wait=true))]
+    fn release(&self, py: Python<'_>, wait: bool) -> PyResult<Py<PyAny>> {
+        let lock = self.lock();
+        match (wait, self.face) {
+            (true, face) => face.run_unit(py, async move { lock.release().await }),
+            (false, Face::Blocking) => {
+                guard(|| lock.release_in_background()).or_raise(py).map(|()| py.None())
+            }
+            (false, face) => face.run_unit(py, async move { lock.release_in_background() }),
+        }
+    }
+
+    /// Wakes all waits in progress on this handle with Cancelled, never later ones.
+    fn cancel(&self, py: Python<'_>) -> PyResult<()> {
+        guard(|| {
+            self.handle.lock.cancel();
+            Ok(())
+        })
+        .or_raise(py)
+    }
+
+    /// Asks the server: returns, or raises NotHeld, or ConnectionLost when it cannot be known.
+    fn verify(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let lock = self.lock();
+        self.face.run_unit(py, async move { lock.verify().await })
+    }
+
+    /// Who holds the lock and who waits, in order.
+    fn contenders(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let lock = self.lock();
+        self.face.run(py, async move { lock.contenders().await }, |py, all| {
+            let all = all.into_iter().map(|one| convert::contender(py, one)).collect::<PyResult<Vec<_>>>()?;
+            Ok(all.into_pyobject(py)?.unbind())
+        })
+    }
+
+    /// Node writes that the server applies only while the lock is held.
+    fn guarded(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let transaction = guard(|| self.handle.lock.guarded()).or_raise(py)?;
+        TransactionBase::new(self.face, transaction, self.handle.session.clone()).hand_out(py)
+    }
+
+    /// Calls `callback(error)` once if what is held now gets lost; returns a function that unsubscribes.
+    fn on_lost(&self, py: Python<'_>, callback: &Bound<'_, PyAny>) -> PyResult<Unsubscribe> {
+        let callback = Callback::new(self.face, callback)?;
+        let tell =
+            move |error: Error| callback.call(|py| Ok(exception(py, &error).into_value(py).into_any()));
+        guard(|| self.handle.lock.on_lost(tell)).or_raise(py).map(Unsubscribe::from)
+    }
+
+    /// Where the lock is.
+    #[getter]
+    fn path(&self) -> &str {
+        self.handle.lock.path()
+    }
+
+    /// Whether the lock is certainly held, by the clock and without I/O.
+    #[getter]
+    fn is_held(&self) -> bool {
+        self.handle.lock.is_held()
+    }
+
+    /// The number that rises with every acquisition of this path; for resources that refuse lower ones.
+    #[getter]
+    fn fencing_token(&self, py: Python<'_>) -> PyResult<u64> {
+        guard(|| self.handle.lock.fencing_token()).or_raise(py)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let lock = &slf.get().handle.lock;
+        let held = if lock.is_held() { "held" } else { "not held" };
+        Ok(format!("<{} {} {held}>", slf.get_type().name()?, lock.path()))
+    }
+}
+
+/// A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
+///
+/// `with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
+#[pyclass(frozen, weakref, extends = LockBase, module = "zkrecipes")]
+pub struct Lock;
+
+impl Lock {
+    fn new() -> Lock {
+        Lock
+    }
+}
+
+#[pymethods]
+impl Lock {
+    /// A context manager that acquires within `timeout` seconds or raises Timeout.
+    #[pyo3(signature = (timeout=None))]
+    fn hold(slf: &Bound<'_, Self>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Hold> {
+        let limit = convert::lock_limit("timeout", timeout)?;
+        Ok(Hold { handle: slf.as_super().get().handle.clone(), limit, scopes: Scopes::default() })
+    }
+
+    fn __enter__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let base = slf.as_super().get();
+        base.scopes.enter(slf.py(), &base.handle, None)
+    }
+
+    fn __exit__(
+        slf: &Bound<'_, Self>,
+        kind: &Bound<'_, PyAny>,
+        _exception: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        slf.as_super().get().scopes.leave(slf.py(), !kind.is_none())
+    }
+}
+
+/// What `lock.hold(timeout)` returns.
+#[pyclass(frozen, module = "zkrecipes")]
+pub struct Hold {
+    handle: Arc<Handle>,
+    limit: Option<Duration>,
+    scopes: Scopes,
+}
+
+#[pymethods]
+impl Hold {
+    fn __enter__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.scopes.enter(py, &self.handle, self.limit)
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        _exception: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.scopes.leave(py, !kind.is_none())
+    }
+}

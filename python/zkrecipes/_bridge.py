@@ -1,0 +1,77 @@
+"""From threads of the library to event loops, and to users' callbacks.
+
+The native methods of asyncio objects return a `Call`. It is awaited here, with one promise: a result that cannot be
+delivered (the task was cancelled, the loop has closed) is undone, so that no lock stays held by nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+
+if TYPE_CHECKING:
+    from ._native import Call, Outcome
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+logger = logging.getLogger("zkrecipes")
+
+
+async def settle(call: Call) -> Any:
+    """Begins a native call and waits for its outcome on the running loop."""
+    loop = asyncio.get_running_loop()
+    arrival: asyncio.Future[Outcome] = loop.create_future()
+
+    def deliver(outcome: Outcome) -> None:  # on a thread of the library; raises RuntimeError if the loop has closed
+        loop.call_soon_threadsafe(_arrive, arrival, outcome)
+
+    call.start(deliver)
+    try:
+        outcome = await arrival
+    except BaseException:
+        call.cancel()
+        if arrival.done() and not arrival.cancelled():
+            arrival.result().discard()
+        raise
+    return outcome.take()
+
+
+def _arrive(arrival: asyncio.Future[Outcome], outcome: Outcome) -> None:
+    if arrival.done():
+        outcome.discard()
+    else:
+        arrival.set_result(outcome)
+
+
+def awaited(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The coroutine method of a native verb, with the verb's parameters and documentation.
+
+    `verb` is named on the blocking class, for its types; it is the method of the base that both faces share.
+    """
+
+    @functools.wraps(verb)
+    async def awaiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return cast(T, await settle(cast("Call", verb(self, *args, **kwargs))))
+
+    return awaiting
+
+
+def run_callback(callback: Callable[[Any], object], argument: Any) -> None:
+    """Runs a user's callback; what it raises is logged and stops nothing."""
+    try:
+        callback(argument)
+    except Exception:
+        logger.exception("exception in the callback %r", callback)
+
+
+def post_callback(loop: asyncio.AbstractEventLoop, callback: Callable[[Any], object], argument: Any) -> None:
+    """The same on the loop that the callback was registered on, if it still runs."""
+    if not loop.is_closed():
+        try:
+            loop.call_soon_threadsafe(run_callback, callback, argument)
+        except RuntimeError:
+            logger.debug("the loop closed before %r could be called", callback)

@@ -1,0 +1,131 @@
+"""The small value types: what goes in as options, what comes back from questions."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple, TypeAlias, TypedDict
+
+
+class State(str, enum.Enum):
+    """What a client's session is doing.
+
+    >>> State("connected") is State.CONNECTED, State.CONNECTED == "connected", str(State.LOST)
+    (True, True, 'lost')
+    """
+
+    CONNECTED = "connected"
+    """A server answers."""
+    SUSPENDED = "suspended"
+    """No server answers at the moment; the session may still live."""
+    LOST = "lost"
+    """The session ended, and what it held is gone; a new one follows by itself."""
+    CLOSED = "closed"
+    """The client was closed."""
+
+    # As enum.StrEnum does, from 3.11.
+    def __str__(self) -> str:
+        return self.value
+
+    def __format__(self, format_spec: str) -> str:
+        return format(self.value, format_spec)
+
+
+class Contender(NamedTuple):
+    """One who holds or waits."""
+
+    node: str
+    """Its node's name, below the path contended for."""
+    identity: str
+    """Who it says it is; host:pid unless the client was given another identity."""
+    kind: str
+    """What it contends for, such as "lock"."""
+    session_id: int
+    """The session that keeps it in line."""
+    since: datetime
+    """When it joined, by the server's clock."""
+    holds: bool
+    """Whether it holds rather than waits."""
+
+
+class Stat(NamedTuple):
+    """What ZooKeeper says about a node, besides its data."""
+
+    czxid: int
+    mzxid: int
+    ctime: int
+    mtime: int
+    version: int
+    cversion: int
+    aversion: int
+    ephemeral_owner: int
+    data_length: int
+    num_children: int
+    pzxid: int
+
+
+class LogEntry(NamedTuple):
+    """One request that an embedded server received."""
+
+    connection: int
+    session_id: int
+    xid: int
+    op: str
+    path: str
+    parts: list[tuple[str, str]]
+    zxid: int
+    error: int
+    bytes_in: int
+    bytes_out: int
+
+
+class TlsOptions(TypedDict, total=False):
+    """Files in PEM format."""
+
+    ca: str
+    cert: str
+    key: str
+    verify_hostname: bool
+
+
+class SaslOptions(TypedDict):
+    """DIGEST-MD5."""
+
+    user: str
+    password: str
+
+
+class RetryOptions(TypedDict, total=False):
+    """Seconds between attempts, at first and at most, and until giving up."""
+
+    base: float
+    max: float
+    give_up_after: float
+
+
+class ClientOptions(TypedDict, total=False):
+    """The keyword options of a client."""
+
+    session_timeout: float | None
+    """Seconds after which the server gives up on a client that it does not hear from; 10 by default."""
+    connect_timeout: float | None
+    """Seconds to find a server; 10 by default."""
+    identity: str | None
+    """Written into contender nodes, so that people see who holds what; host:pid by default."""
+    auth: tuple[str, str | bytes] | Sequence[tuple[str, str | bytes]] | None
+    """(scheme, credential), or a list of them."""
+    acl: Literal["open", "creator"] | Sequence[tuple[str, str, str]] | None
+    """Who may use the nodes created: "creator" by default when credentials are given, else "open";
+    or a list of (scheme, id, permissions)."""
+    tls: TlsOptions | None
+    sasl: SaslOptions | None
+    naming: Literal["curator", "kazoo", "zookeeper"] | None
+    """Whose node names to use; "curator" by default."""
+    retry: RetryOptions | None
+    lease: Literal["strict", "relaxed"] | None
+    """How certain `is_held` is; "strict" by default."""
+    read_only: bool | None
+
+
+CreateMode: TypeAlias = Literal["persistent", "ephemeral", "persistent_sequential", "ephemeral_sequential", "container"]
