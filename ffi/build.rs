@@ -7,5 +7,7 @@ fn main() {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libzkrecipes.so.0");
         // The library's threads outlive a dlclose: never unmap their code.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+        // Bounds of sections that a dependency keeps are nobody else's business.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,start-stop-visibility=hidden");
     }
 }

@@ -447,7 +447,8 @@ const char *zkr_version(void);
  * process (memory only, for development and tests). NULL or "" takes ZKRECIPES_HOSTS from the environment. options
  * may be NULL for the defaults. On success *client belongs to the caller: free it with zkr_client_free.
  *
- * Running out of connect time is ZKR_CONNECTION_LOST.
+ * Running out of connect time is ZKR_CONNECTION_LOST. Warnings of the library go to stderr; ZKRECIPES_LOG in the
+ * environment says how much: off, error, warn (the default), info, debug.
  */
 zkr_status zkr_client_connect(const char *hosts,
                               const zkr_options *options,

@@ -12,6 +12,7 @@ use crate::events::{self, Gate, Listener, Queue, SubscriptionHandle, zkr_done_ca
 use crate::guard;
 use crate::handle::{self, Object};
 use crate::input::{self, HandlePlace};
+use crate::log;
 use crate::options::{self, zkr_options};
 
 /// A session with ZooKeeper, shared by any number of recipes and threads. After the session expired it opens a new one
@@ -106,7 +107,8 @@ pub extern "C" fn zkr_version() -> *const c_char {
 /// process (memory only, for development and tests). NULL or "" takes ZKRECIPES_HOSTS from the environment. options
 /// may be NULL for the defaults. On success *client belongs to the caller: free it with zkr_client_free.
 ///
-/// Running out of connect time is ZKR_CONNECTION_LOST.
+/// Running out of connect time is ZKR_CONNECTION_LOST. Warnings of the library go to stderr; ZKRECIPES_LOG in the
+/// environment says how much: off, error, warn (the default), info, debug.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_client_connect(
     hosts: *const c_char,
@@ -170,6 +172,7 @@ fn connect(
 ) -> Result<impl Future<Output = Result<Client>> + Send + 'static> {
     let hosts = input::optional_text("hosts", hosts)?.unwrap_or_default();
     let options = options::read(given)?.convert()?;
+    log::begin();
     Ok(async move { Client::connect(&hosts, options).await })
 }
 

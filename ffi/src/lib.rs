@@ -14,6 +14,7 @@
 mod guard;
 mod handle;
 mod input;
+mod log;
 mod options;
 
 // In the order in which the header shows them.

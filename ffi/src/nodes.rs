@@ -1,6 +1,7 @@
 //! Plain node operations.
 
 use std::ffi::{c_char, c_void};
+use std::pin::Pin;
 use std::sync::Arc;
 
 use zkrecipes::{CreateMode, Nodes, Result, Stat};
@@ -122,12 +123,12 @@ impl From<Stat> for zkr_stat {
 
 /// A client with the verb that is to run on it, its arguments already copied: the blocking form waits for it, the
 /// other one starts it.
-struct Call<F> {
+struct Call<T> {
     client: Arc<ClientHandle>,
-    future: F,
+    future: Pin<Box<dyn Future<Output = Result<T>> + Send>>,
 }
 
-impl<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static> Call<F> {
+impl<T: Send + 'static> Call<T> {
     fn wait(self) -> Result<T> {
         events::wait(None, self.future)
     }
@@ -138,14 +139,14 @@ impl<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static> Call<F> 
 }
 
 /// Bad arguments surface when the call runs, so that an asynchronous verb reports them like everything else.
-fn call<A: Send + 'static, T, F: Future<Output = Result<T>> + Send + 'static>(
+fn call<A: Send + 'static, T, F: Future<Output = Result<T>> + Send>(
     client: *const zkr_client,
     arguments: Result<A>,
     verb: impl FnOnce(Nodes, A) -> F + Send + 'static,
-) -> Result<Call<impl Future<Output = Result<T>> + Send + 'static>> {
+) -> Result<Call<T>> {
     let client = client::get(client)?;
     let nodes = client.core.nodes();
-    Ok(Call { client, future: async move { verb(nodes, arguments?).await } })
+    Ok(Call { client, future: Box::pin(async move { verb(nodes, arguments?).await }) })
 }
 
 /// Several arguments at once.
@@ -163,7 +164,7 @@ fn create(
     data: *const c_void,
     size: usize,
     wanted: GivenCreateMode,
-) -> Result<Call<impl Future<Output = Result<String>> + Send + 'static>> {
+) -> Result<Call<String>> {
     call(
         client,
         all(|| Ok((input::text("path", path)?, input::bytes("data", data, size)?, mode(wanted)?))),
@@ -212,10 +213,7 @@ pub extern "C" fn zkr_nodes_create_async(
     })
 }
 
-fn get_node(
-    client: *const zkr_client,
-    path: *const c_char,
-) -> Result<Call<impl Future<Output = Result<(Vec<u8>, Stat)>> + Send + 'static>> {
+fn get_node(client: *const zkr_client, path: *const c_char) -> Result<Call<(Vec<u8>, Stat)>> {
     call(client, input::text("path", path), |nodes, path| async move { nodes.get(&path).await })
 }
 
@@ -269,7 +267,7 @@ fn set(
     data: *const c_void,
     size: usize,
     version: i32,
-) -> Result<Call<impl Future<Output = Result<Option<Stat>>> + Send + 'static>> {
+) -> Result<Call<Option<Stat>>> {
     call(
         client,
         all(|| Ok((input::text("path", path)?, input::bytes("data", data, size)?, input::version(version)?))),
@@ -328,11 +326,7 @@ fn report_stat(listener: Listener<StatCallback>, outcome: Result<Option<Stat>>) 
     );
 }
 
-fn delete(
-    client: *const zkr_client,
-    path: *const c_char,
-    version: i32,
-) -> Result<Call<impl Future<Output = Result<()>> + Send + 'static>> {
+fn delete(client: *const zkr_client, path: *const c_char, version: i32) -> Result<Call<()>> {
     call(
         client,
         all(|| Ok((input::text("path", path)?, input::version(version)?))),
@@ -366,10 +360,7 @@ pub extern "C" fn zkr_nodes_delete_async(
     })
 }
 
-fn exists_node(
-    client: *const zkr_client,
-    path: *const c_char,
-) -> Result<Call<impl Future<Output = Result<Option<Stat>>> + Send + 'static>> {
+fn exists_node(client: *const zkr_client, path: *const c_char) -> Result<Call<Option<Stat>>> {
     call(client, input::text("path", path), |nodes, path| async move { nodes.exists(&path).await })
 }
 
@@ -409,10 +400,7 @@ pub extern "C" fn zkr_nodes_exists_async(
     })
 }
 
-fn children_of(
-    client: *const zkr_client,
-    path: *const c_char,
-) -> Result<Call<impl Future<Output = Result<Vec<String>>> + Send + 'static>> {
+fn children_of(client: *const zkr_client, path: *const c_char) -> Result<Call<Vec<String>>> {
     call(client, input::text("path", path), |nodes, path| async move { nodes.children(&path).await })
 }
 
@@ -454,10 +442,7 @@ pub extern "C" fn zkr_nodes_children_async(
     })
 }
 
-fn ensure(
-    client: *const zkr_client,
-    path: *const c_char,
-) -> Result<Call<impl Future<Output = Result<()>> + Send + 'static>> {
+fn ensure(client: *const zkr_client, path: *const c_char) -> Result<Call<()>> {
     call(client, input::text("path", path), |nodes, path| async move { nodes.ensure(&path).await })
 }
 
@@ -485,10 +470,7 @@ pub extern "C" fn zkr_nodes_ensure_async(
     })
 }
 
-fn delete_all(
-    client: *const zkr_client,
-    path: *const c_char,
-) -> Result<Call<impl Future<Output = Result<()>> + Send + 'static>> {
+fn delete_all(client: *const zkr_client, path: *const c_char) -> Result<Call<()>> {
     call(client, input::text("path", path), |nodes, path| async move { nodes.delete_all(&path).await })
 }
 

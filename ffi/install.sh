@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Installs the C and C++ library: the shared and the static one, the headers, a pkg-config file, a CMake package.
+#
+#   ffi/install.sh PREFIX=/usr/local [DESTDIR=/stage] [LIBDIR=/usr/local/lib] [PROFILE=release]
+#
+# A path alone is the prefix. DESTDIR stands before every path that is written, for packagers. The profile defaults to
+# ZKR_PROFILE, then to release; the library is built first if it is not up to date.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+PREFIX=/usr/local DESTDIR='' LIBDIR='' PROFILE=${ZKR_PROFILE:-release}
+for argument in "$@"; do
+    case $argument in
+    PREFIX=* | DESTDIR=* | LIBDIR=* | PROFILE=*) declare "$argument" ;;
+    *=*) echo "install: unknown setting ${argument%%=*}" >&2 && exit 2 ;;
+    *) PREFIX=$argument ;;
+    esac
+done
+case $PREFIX in
+/*) ;;
+*) PREFIX=$PWD/$PREFIX ;;
+esac
+: "${LIBDIR:=$PREFIX/lib}"
+
+cargo build --quiet --profile "$PROFILE" -p zkrecipes-ffi
+built=${CARGO_TARGET_DIR:-target}/$([ "$PROFILE" = dev ] && echo debug || echo "$PROFILE")
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+soname=libzkrecipes.so.0
+
+lib=$DESTDIR$LIBDIR include=$DESTDIR$PREFIX/include
+mkdir -p "$lib/pkgconfig" "$lib/cmake/zkrecipes" "$include"
+
+# Into place by renaming, so that a program which runs with the old library keeps it.
+place() {
+    cp "$1" "$2.new"
+    chmod "$3" "$2.new"
+    mv -f "$2.new" "$2"
+}
+place "$built/libzkrecipes_c.so" "$lib/libzkrecipes.so.$version" 755
+ln -sfn "libzkrecipes.so.$version" "$lib/$soname"
+ln -sfn "$soname" "$lib/libzkrecipes.so"
+place "$built/libzkrecipes_c.a" "$lib/libzkrecipes.a" 644
+place include/zkrecipes.h "$include/zkrecipes.h" 644
+place include/zkrecipes.hpp "$include/zkrecipes.hpp" 644
+
+# What the static library needs from the system.
+private='-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc'
+
+cat >"$lib/pkgconfig/zkrecipes.pc" <<EOF
+prefix=$PREFIX
+libdir=$LIBDIR
+includedir=\${prefix}/include
+
+Name: zkrecipes
+Description: Distributed-coordination recipes on Apache ZooKeeper
+Version: $version
+License: Apache-2.0
+Libs: -L\${libdir} -lzkrecipes
+Libs.private: $private
+Cflags: -I\${includedir}
+EOF
+
+cat >"$lib/cmake/zkrecipes/zkrecipesConfig.cmake" <<EOF
+# zkrecipes::zkrecipes is the shared library, zkrecipes::static the static one.
+get_filename_component(_zkrecipes_lib "\${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+set(_zkrecipes_include "$PREFIX/include")
+if(NOT EXISTS "\${_zkrecipes_include}/zkrecipes.h") # moved or staged
+  get_filename_component(_zkrecipes_include "\${_zkrecipes_lib}/../include" ABSOLUTE)
+endif()
+
+if(NOT TARGET zkrecipes::zkrecipes)
+  add_library(zkrecipes::zkrecipes SHARED IMPORTED)
+  set_target_properties(zkrecipes::zkrecipes PROPERTIES
+    IMPORTED_LOCATION "\${_zkrecipes_lib}/libzkrecipes.so.$version"
+    IMPORTED_SONAME "$soname"
+    INTERFACE_INCLUDE_DIRECTORIES "\${_zkrecipes_include}")
+
+  add_library(zkrecipes::static STATIC IMPORTED)
+  set_target_properties(zkrecipes::static PROPERTIES
+    IMPORTED_LOCATION "\${_zkrecipes_lib}/libzkrecipes.a"
+    INTERFACE_INCLUDE_DIRECTORIES "\${_zkrecipes_include}"
+    INTERFACE_LINK_LIBRARIES "${private// /;}")
+endif()
+EOF
+
+cat >"$lib/cmake/zkrecipes/zkrecipesConfigVersion.cmake" <<EOF
+set(PACKAGE_VERSION "$version")
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()
+EOF
+
+echo "zkrecipes $version installed: $lib/libzkrecipes.so.$version, $include/zkrecipes.h"
