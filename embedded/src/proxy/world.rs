@@ -80,9 +80,9 @@ impl World {
         }
         let got = conn.read(&mut self.desk.scratch);
         if from_client {
-            self.from_client(id)
+            self.read_client(id)
         } else {
-            self.from_server(id)
+            self.read_server(id)
         }
         match got {
             Got::All => {}
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    fn from_client(&mut self, id: u64) {
+    fn read_client(&mut self, id: u64) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let bytes = link.client.take_inbuf();
         let first = !link.client.greeted;
@@ -177,7 +177,7 @@ impl World {
         link.server.enqueue(frame.to_vec(), Duration::ZERO, Duration::ZERO);
     }
 
-    fn from_server(&mut self, id: u64) {
+    fn read_server(&mut self, id: u64) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let bytes = link.server.take_inbuf();
         if link.plain {

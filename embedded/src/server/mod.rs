@@ -239,7 +239,7 @@ impl Server {
         self.world().machine.watch_count()
     }
 
-    /// Nodes, with the root and the four system nodes.
+    /// Nodes, with the root and the three system nodes.
     pub fn node_count(&self) -> usize {
         self.world().machine.node_count()
     }

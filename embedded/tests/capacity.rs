@@ -1,0 +1,135 @@
+//! How much the server bears, and how quickly. Thresholds hold in release builds; debug builds get slack.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{Raw, word};
+use zkrecipes_embedded::wire::{Op, Writer};
+use zkrecipes_embedded::{LogEntry, Server};
+
+/// Debug builds, and machines busy with other tests, are slower.
+const SLACK: u32 = if cfg!(debug_assertions) { 20 } else { 1 };
+
+fn create_frame(xid: i32, path: &str) -> Vec<u8> {
+    let mut w = Writer::frame();
+    w.int(xid).int(Op::CREATE.0);
+    Raw::create_body(&mut w, path, b"0123456789", 0);
+    w.finish()
+}
+
+/// A server in a process of its own, whose memory nobody else uses.
+struct Alone {
+    child: Child,
+    address: String,
+}
+
+impl Alone {
+    fn start() -> Alone {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zkrecipes-server"));
+        let mut child = command.args(["--port", "0", "--quiet"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        Alone { child, address }
+    }
+
+    /// Resident memory in bytes.
+    fn resident(&self) -> usize {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
+        statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn one_client_pipelines_a_hundred_thousand_creates_a_second() {
+    const COUNT: usize = 200_000;
+    let server = Server::start().unwrap();
+    let mut raw = Raw::connect(&server.connect_string());
+    raw.create("/p", 0).unwrap();
+    let burst: Vec<u8> = (0..COUNT).flat_map(|n| create_frame(n as i32, &format!("/p/n{n:06}"))).collect();
+    let expected = COUNT * (4 + 16 + 4 + "/p/n000000".len());
+    let mut reader = raw.stream.try_clone().unwrap();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut got, mut buffer) = (0, vec![0; 1 << 16]);
+            while got < expected {
+                got += reader.read(&mut buffer).unwrap();
+            }
+        });
+        raw.stream.write_all(&burst).unwrap();
+    });
+    let took = began.elapsed();
+    println!("{:.0} pipelined creates/s", COUNT as f64 / took.as_secs_f64());
+    assert_eq!(server.node_count(), 4 + 1 + COUNT);
+    assert!(took < Duration::from_secs(2) * SLACK, "{COUNT} creates took {took:?}");
+}
+
+#[test]
+fn a_thousand_sessions_watch_and_stay_small() {
+    let server = Alone::start();
+    let mut first = Raw::connect(&server.address);
+    first.create("/w", 0).unwrap();
+    let before = server.resident();
+    let mut sessions: Vec<Raw> = (0..1000).map(|_| Raw::connect(&server.address)).collect();
+    for raw in &mut sessions {
+        raw.exists("/w", true).unwrap();
+    }
+    let each = server.resident().saturating_sub(before) / sessions.len();
+    println!("{each} bytes for each session");
+    assert!(
+        word(&server.address, "wchs").starts_with("1000 connections watching 1 paths\nTotal watches:1000\n")
+    );
+    assert!(each < 16 << 10, "{each} bytes for each session");
+    first.set("/w", b"x").unwrap();
+    assert!(sessions.iter_mut().all(|raw| raw.event().1 == "/w"));
+}
+
+#[test]
+fn it_starts_at_once() {
+    let took = (0..5).map(|_| {
+        let began = Instant::now();
+        let server = Server::start().unwrap();
+        TcpStream::connect(server.connect_string()).unwrap();
+        began.elapsed()
+    });
+    let best = took.min().unwrap();
+    println!("started in {best:?}");
+    assert!(best < Duration::from_millis(20), "{best:?}");
+}
+
+#[test]
+fn a_client_that_never_reads_does_not_take_all_memory() {
+    let server = Alone::start();
+    let mut raw = Raw::connect(&server.address);
+    raw.create("/big", 0).unwrap();
+    raw.set("/big", &vec![1; 1_000_000]).unwrap();
+    let before = server.resident();
+    raw.stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+    for _ in 0..2000 {
+        raw.send(Op::GET_DATA, |w| _ = w.string("/big").bool(false));
+    }
+    let mut other = Raw::connect(&server.address);
+    assert_eq!(other.exists("/big", false).unwrap().data_length, 1_000_000, "others are served");
+    let grown = server.resident().saturating_sub(before);
+    assert!(grown < 100 << 20, "grew by {grown} bytes");
+}
+
+#[test]
+fn the_log_keeps_to_its_limit() {
+    let server = Server::builder().log_limit(10).start().unwrap();
+    let mut raw = Raw::connect(&server.connect_string());
+    (0..50).for_each(|_| _ = raw.ping());
+    assert_eq!(server.log().len(), 10);
+    assert!(server.wait_for(|e: &LogEntry| e.op == "ping", Duration::ZERO));
+}
