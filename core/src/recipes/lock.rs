@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::nodes::Transaction;
 use crate::options::LockOptions;
 use crate::path;
@@ -165,9 +165,10 @@ impl Lock {
         lock(&self.handle.grips).last().and_then(|kept| kept.held.clone())
     }
 
-    /// Releases the innermost acquisition.
-    pub async fn release(&self) -> Result<()> {
-        self.innermost()?.release().await
+    /// Releases the innermost acquisition: at once, and the future confirms it. See [`Held::release`].
+    pub fn release(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let releasing = self.innermost().map(|grip| grip.release());
+        async move { releasing?.await }
     }
 
     /// Releases the innermost acquisition; the deletion is confirmed in the background.
@@ -308,10 +309,13 @@ impl Grip {
         }
     }
 
-    async fn release(self: &Arc<Self>) -> Result<()> {
-        match self.let_go()? {
-            Some(hold) => hold.release().await,
-            None => Ok(()),
+    fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
+        let releasing = self.let_go().map(|last| last.map(Hold::release));
+        async move {
+            match releasing? {
+                Some(confirming) => confirming.await,
+                None => Ok(()),
+            }
         }
     }
 
@@ -403,13 +407,14 @@ impl Held {
         self.grip.shared.hold.lost().await
     }
 
-    /// Lets go. `is_held` is false at once; ConnectionLost means that the server has not confirmed, and the deletion
-    /// goes on in the background. A second release is NotHeld.
+    /// Lets go when it is called: `is_held` is false from then on. The future confirms the deletion of our node;
+    /// ConnectionLost from it means that the server has not confirmed, and the deletion goes on in the background. A
+    /// second release is NotHeld.
     ///
     /// # Cancel safety
     /// Dropping the future leaves the deletion to the background.
-    pub async fn release(&self) -> Result<()> {
-        self.grip.release().await
+    pub fn release(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        self.grip.release()
     }
 
     /// Lets go without waiting for the server.
@@ -418,23 +423,24 @@ impl Held {
     }
 
     /// Leaves a scope: silent when released already, Lost when it was lost although the body succeeded; otherwise
-    /// releases, and a release that could not be confirmed goes on in the background.
-    pub async fn leave(&self, body_failed: bool) -> Result<()> {
-        if self.is_released() {
-            return Ok(());
-        }
-        let hold = &self.grip.shared.hold;
-        let released = if hold.is_held() { self.release().await } else { self.release_in_background() };
-        match hold.tenure() {
-            _ if body_failed => Ok(()),
-            Tenure::Lost(reason) => Err(hold.lost_error(reason)),
-            _ => match released {
-                Err(error) if error.kind() == ErrorKind::NotHeld => {
-                    Err(hold.lost_error(error.reason().unwrap_or(crate::error::LostReason::Deleted)))
+    /// releases, at once like [`Held::release`], and a release that could not be confirmed goes on in the background.
+    pub fn leave(&self, body_failed: bool) -> impl Future<Output = Result<()>> + Send + use<> {
+        let hold = self.grip.shared.hold.clone();
+        let releasing = (!self.is_released()).then(|| self.release());
+        async move {
+            let Some(releasing) = releasing else { return Ok(()) };
+            let released = releasing.await;
+            if body_failed {
+                return Ok(());
+            }
+            match (hold.tenure(), released) {
+                (Tenure::Lost(reason), _) => Err(hold.lost_error(reason)),
+                (_, Err(error)) if error.kind() == ErrorKind::NotHeld => {
+                    Err(hold.lost_error(error.reason().unwrap_or(LostReason::Deleted)))
                 }
-                Err(error) if error.kind() == ErrorKind::Forked => Err(error),
+                (_, Err(error)) if error.kind() == ErrorKind::Forked => Err(error),
                 _ => Ok(()),
-            },
+            }
         }
     }
 }

@@ -190,9 +190,15 @@ impl Hold {
 
     // ---- letting go
 
-    /// Deletes our node. ConnectionLost means unconfirmed; the deletion then goes on in the background.
-    pub(crate) async fn release(self: &Arc<Self>) -> Result<()> {
-        let mut deletion = self.let_go()?;
+    /// Lets go now; the future deletes our node. ConnectionLost from it means unconfirmed, and the deletion then goes on in
+    /// the background, as it does when the future is dropped.
+    pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
+        let let_go = self.let_go();
+        let hold = self.clone();
+        async move { hold.confirm(let_go?).await }
+    }
+
+    async fn confirm(self: Arc<Self>, mut deletion: Deletion) -> Result<()> {
         let mut call = self.session.call(None);
         let mut is_ambiguous = false;
         loop {

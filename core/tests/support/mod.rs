@@ -1,0 +1,78 @@
+//! What the tests of the core share: a server of their own, clients, and waiting for conditions.
+
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use zkrecipes::{Client, ClientOptions, Lock, LockOptions, RetryOptions};
+use zkrecipes_embedded::Server;
+
+/// Long enough for a loaded machine; a test that needs it has failed.
+pub const SOON: Duration = Duration::from_secs(20);
+
+pub fn server() -> Server {
+    Server::builder()
+        .tick(Duration::from_millis(100))
+        .min_session_timeout(Duration::from_millis(200))
+        .max_session_timeout(Duration::from_secs(60))
+        .start()
+        .expect("a free port")
+}
+
+pub fn options(session_timeout: Duration) -> ClientOptions {
+    ClientOptions {
+        session_timeout,
+        retry: RetryOptions { base: Duration::from_millis(10), ..Default::default() },
+        ..Default::default()
+    }
+}
+
+pub async fn client(server: &Server) -> Client {
+    client_with(server, Duration::from_secs(10)).await
+}
+
+pub async fn client_with(server: &Server, session_timeout: Duration) -> Client {
+    Client::connect(&server.connect_string(), options(session_timeout)).await.expect("the server answers")
+}
+
+pub fn lock_of(client: &Client, path: &str) -> Lock {
+    client.lock(path, LockOptions::default()).expect("a valid path")
+}
+
+/// Waits until `condition` holds.
+pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let until = Instant::now() + SOON;
+    while !condition() {
+        assert!(Instant::now() < until, "{what} did not come true");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// The result of `future`, which must not take long.
+pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(SOON, future).await.unwrap_or_else(|_| panic!("{what} hangs"))
+}
+
+/// The contender nodes under `path`.
+pub fn nodes_under(server: &Server, path: &str) -> Vec<String> {
+    let prefix = format!("{path}/");
+    server.dump_paths().into_iter().filter(|node| node.starts_with(&prefix)).collect()
+}
+
+/// Nothing of anybody is left: no contender, no watch.
+pub async fn assert_nothing_left(server: &Server, path: &str) {
+    eventually("the path is empty again", || nodes_under(server, path).is_empty()).await;
+    eventually("no watch is left", || server.watch_count() == 0).await;
+}
+
+/// The requests since the log was cleared, without pings and without the touch that an idle session sends.
+pub fn requests(server: &Server) -> Vec<String> {
+    let of_interest = |op: &str, path: &str| op != "ping" && !(op == "exists" && path == "/");
+    server
+        .log()
+        .iter()
+        .filter(|entry| of_interest(&entry.op.to_string(), &entry.path))
+        .map(|entry| entry.op.to_string())
+        .collect()
+}
