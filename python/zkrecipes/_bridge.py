@@ -7,16 +7,12 @@ delivered (the task was cancelled, the loop has closed) is undone, so that no lo
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._native import Call, Outcome
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 logger = logging.getLogger("zkrecipes")
 
@@ -45,19 +41,6 @@ def _arrive(arrival: asyncio.Future[Outcome], outcome: Outcome) -> None:
         outcome.discard()
     else:
         arrival.set_result(outcome)
-
-
-def awaited(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """The coroutine method of a native verb, with the verb's parameters and documentation.
-
-    `verb` is named on the blocking class, for its types; it is the method of the base that both faces share.
-    """
-
-    @functools.wraps(verb)
-    async def awaiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return cast(T, await settle(cast("Call", verb(self, *args, **kwargs))))
-
-    return awaiting
 
 
 def run_callback(callback: Callable[[Any], object], argument: Any) -> None:

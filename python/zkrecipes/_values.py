@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-import enum
+import sys
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Literal, NamedTuple, TypedDict
+
+if sys.version_info >= (3, 11):
+    from enum import StrEnum
+else:
+    from enum import Enum
+
+    class StrEnum(str, Enum):
+        def __str__(self) -> str:
+            return str.__str__(self)
+
+        def __format__(self, format_spec: str) -> str:
+            return str.__format__(self, format_spec)
 
 
-class State(str, enum.Enum):
+class State(StrEnum):
     """What a client's session is doing.
 
     >>> State("connected") is State.CONNECTED, State.CONNECTED == "connected", str(State.LOST)
@@ -23,13 +35,6 @@ class State(str, enum.Enum):
     """The session ended, and what it held is gone; a new one follows by itself."""
     CLOSED = "closed"
     """The client was closed."""
-
-    # As enum.StrEnum does, from 3.11.
-    def __str__(self) -> str:
-        return self.value
-
-    def __format__(self, format_spec: str) -> str:
-        return format(self.value, format_spec)
 
 
 class Contender(NamedTuple):
@@ -126,6 +131,3 @@ class ClientOptions(TypedDict, total=False):
     lease: Literal["strict", "relaxed"] | None
     """How certain `is_held` is; "strict" by default."""
     read_only: bool | None
-
-
-CreateMode: TypeAlias = Literal["persistent", "ephemeral", "persistent_sequential", "ephemeral_sequential", "container"]

@@ -10,6 +10,8 @@
 >>> asyncio.run(report())
 True
 
+What a method does is said once, by the method of the same name in `zkrecipes`.
+
 Cancelling a task that waits leaves nothing behind in ZooKeeper, and what was already acquired when the cancel arrives
 is released. Callbacks run on the loop that registered them.
 """
@@ -22,7 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from . import _native
-from ._bridge import awaited, settle
+from ._bridge import settle
 from ._native import (
     BadVersion,
     Cancelled,
@@ -49,6 +51,8 @@ from ._values import ClientOptions, Contender, Stat, State
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+    from ._native import _CreateMode as CreateMode
 
 __all__ = [
     "BadVersion",
@@ -112,7 +116,8 @@ class Client(_native.ClientBase):
             if kind is None:
                 raise
 
-    close = awaited(_native.Client.close)
+    async def close(self, timeout: float | None = None) -> None:
+        await settle(super().close(timeout))
 
     def lock(
         self,
@@ -142,8 +147,11 @@ class Client(_native.ClientBase):
 class Held(_native.HeldBase):
     """One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost."""
 
-    release = awaited(_native.Held.release)
-    verify = awaited(_native.Held.verify)
+    async def release(self, wait: bool = True) -> None:
+        await settle(super().release(wait))
+
+    async def verify(self) -> None:
+        await settle(super().verify())
 
     def guarded(self) -> Transaction:
         """Node writes that the server applies only while this acquisition stands."""
@@ -177,9 +185,14 @@ class Lock(_native.LockBase):
         """
         return cast("Held | None", await settle(super().acquire(blocking, timeout=timeout)))
 
-    release = awaited(_native.Lock.release)
-    verify = awaited(_native.Lock.verify)
-    contenders = awaited(_native.Lock.contenders)
+    async def release(self, wait: bool = True) -> None:
+        await settle(super().release(wait))
+
+    async def verify(self) -> None:
+        await settle(super().verify())
+
+    async def contenders(self) -> list[Contender]:
+        return cast("list[Contender]", await settle(super().contenders()))
 
     def guarded(self) -> Transaction:
         """Node writes that the server applies only while the lock is held."""
@@ -284,14 +297,29 @@ else:
 class Nodes(_native.NodesBase):
     """Plain node operations. The `nodes` of a client."""
 
-    create = awaited(_native.Nodes.create)
-    get = awaited(_native.Nodes.get)
-    set = awaited(_native.Nodes.set)
-    delete = awaited(_native.Nodes.delete)
-    exists = awaited(_native.Nodes.exists)
-    children = awaited(_native.Nodes.children)
-    ensure = awaited(_native.Nodes.ensure)
-    delete_all = awaited(_native.Nodes.delete_all)
+    async def create(self, path: str, data: bytes | str = b"", mode: CreateMode = "persistent") -> str:
+        return cast(str, await settle(super().create(path, data, mode)))
+
+    async def get(self, path: str) -> tuple[bytes, Stat]:
+        return cast("tuple[bytes, Stat]", await settle(super().get(path)))
+
+    async def set(self, path: str, data: bytes | str, version: int | None = None) -> Stat:
+        return cast(Stat, await settle(super().set(path, data, version)))
+
+    async def delete(self, path: str, version: int | None = None) -> None:
+        await settle(super().delete(path, version))
+
+    async def exists(self, path: str) -> Stat | None:
+        return cast("Stat | None", await settle(super().exists(path)))
+
+    async def children(self, path: str) -> list[str]:
+        return cast("list[str]", await settle(super().children(path)))
+
+    async def ensure(self, path: str) -> None:
+        await settle(super().ensure(path))
+
+    async def delete_all(self, path: str) -> None:
+        await settle(super().delete_all(path))
 
     def transaction(self) -> Transaction:
         """Writes that happen together or not at all."""
@@ -301,4 +329,5 @@ class Nodes(_native.NodesBase):
 class Transaction(_native.TransactionBase):
     """Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`."""
 
-    commit = awaited(_native.Transaction.commit)
+    async def commit(self) -> None:
+        await settle(super().commit())

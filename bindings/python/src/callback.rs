@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use zkrecipes::Subscription;
 
 use crate::convert;
@@ -48,19 +49,8 @@ impl Callback {
     }
 }
 
-/// What `on_…` returns: call it to unsubscribe.
-#[pyclass(frozen, module = "zkrecipes._native")]
-pub struct Unsubscribe(Subscription);
-
-#[pymethods]
-impl Unsubscribe {
-    fn __call__(&self) {
-        self.0.unsubscribe();
-    }
-}
-
-impl From<Subscription> for Unsubscribe {
-    fn from(subscription: Subscription) -> Unsubscribe {
-        Unsubscribe(subscription)
-    }
+/// What `on_…` returns: a function that unsubscribes.
+pub fn unsubscriber(py: Python<'_>, subscription: Subscription) -> PyResult<Bound<'_, PyCFunction>> {
+    let unsubscribe = move |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| subscription.unsubscribe();
+    PyCFunction::new_closure(py, Some(c"unsubscribe"), None, unsubscribe)
 }

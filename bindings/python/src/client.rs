@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyResourceWarning;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use zkrecipes::{ClientOptions, Error, ErrorKind, State, drive};
 
-use crate::callback::{Callback, Unsubscribe};
+use crate::callback::{Callback, unsubscriber};
 use crate::errors::{OrRaise, exception, guard};
 use crate::face::{Face, wait};
 use crate::lock::LockBase;
@@ -196,11 +196,15 @@ impl ClientBase {
     }
 
     /// Calls `callback(state)` at each change of state; returns a function that unsubscribes.
-    fn on_state(&self, py: Python<'_>, callback: &Bound<'_, PyAny>) -> PyResult<Unsubscribe> {
+    fn on_state<'py>(
+        &self,
+        py: Python<'py>,
+        callback: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyCFunction>> {
         let session = self.session(py)?;
         let callback = Callback::new(self.face, callback)?;
         let tell = move |state| callback.call(|py| convert::state(py, state));
-        guard(|| Ok(session.client.on_state(tell))).or_raise(py).map(Unsubscribe::from)
+        unsubscriber(py, guard(|| Ok(session.client.on_state(tell))).or_raise(py)?)
     }
 
     /// A mutual exclusion on `path`, first come, first served.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 use zkrecipes::Error;
 
-use crate::callback::{Callback, Unsubscribe};
+use crate::callback::{Callback, unsubscriber};
 use crate::errors::{OrRaise, exception, guard, is_ours};
 use crate::face::{Face, Seed, two_faces, wait};
 use crate::lock::Handle;
@@ -83,11 +84,15 @@ impl HeldBase {
 
     /// Calls `callback(error)` once if this is lost, at once if it is lost already, never for an own release; returns a
     /// function that unsubscribes.
-    fn on_lost(&self, py: Python<'_>, callback: &Bound<'_, PyAny>) -> PyResult<Unsubscribe> {
+    fn on_lost<'py>(
+        &self,
+        py: Python<'py>,
+        callback: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyCFunction>> {
         let callback = Callback::new(self.face, callback)?;
         let tell =
             move |error: Error| callback.call(|py| Ok(exception(py, &error).into_value(py).into_any()));
-        guard(|| Ok(self.held.on_lost(tell))).or_raise(py).map(Unsubscribe::from)
+        unsubscriber(py, guard(|| Ok(self.held.on_lost(tell))).or_raise(py)?)
     }
 
     /// The path of the lock.

@@ -23,8 +23,6 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::callback::Unsubscribe;
-    #[pymodule_export]
     use crate::client::{Client, ClientBase, close_all};
     #[pymodule_export]
     use crate::face::{Call, Outcome, Seed};
@@ -42,7 +40,9 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::log::install();
-        crate::errors::add_to(module)
+        crate::errors::add_to(module)?;
+        // The package says what is public.
+        module.delattr("__all__")
     }
 }
 

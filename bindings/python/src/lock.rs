@@ -6,9 +6,10 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 use zkrecipes::{Error, ErrorKind, drive};
 
-use crate::callback::{Callback, Unsubscribe};
+use crate::callback::{Callback, unsubscriber};
 use crate::client::{Session, warn_unless_exiting};
 use crate::convert;
 use crate::errors::{OrRaise, exception, guard, invalid};
@@ -186,11 +187,15 @@ impl LockBase {
     }
 
     /// Calls `callback(error)` once if what is held now gets lost; returns a function that unsubscribes.
-    fn on_lost(&self, py: Python<'_>, callback: &Bound<'_, PyAny>) -> PyResult<Unsubscribe> {
+    fn on_lost<'py>(
+        &self,
+        py: Python<'py>,
+        callback: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyCFunction>> {
         let callback = Callback::new(self.face, callback)?;
         let tell =
             move |error: Error| callback.call(|py| Ok(exception(py, &error).into_value(py).into_any()));
-        guard(|| self.handle.lock.on_lost(tell)).or_raise(py).map(Unsubscribe::from)
+        unsubscriber(py, guard(|| self.handle.lock.on_lost(tell)).or_raise(py)?)
     }
 
     /// Where the lock is.
