@@ -122,7 +122,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             let _ = client.on_state(move |state| print(&format!("event {name} state {}", state.name())));
             Ok(vec![])
         }
-        ("lock", [handle, path, rest @ ..]) => {
+        ("lock", [_, path, rest @ ..]) => {
             let options = LockOptions { reentrant: rest.contains(&"reentrant"), ..Default::default() };
             let lock = client.lock(path, options)?;
             stage.handles.lock().unwrap().insert(key, (lock, vec![]));

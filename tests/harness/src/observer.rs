@@ -15,6 +15,7 @@ const GET_DATA: i32 = 4;
 const SET_DATA: i32 = 5;
 const SYNC: i32 = 9;
 const GET_CHILDREN2: i32 = 12;
+const MULTI: i32 = 14;
 const CLOSE_SESSION: i32 = -11;
 
 pub const NO_NODE: i32 = -101;
@@ -133,6 +134,21 @@ impl Observer {
         }
     }
 
+    /// Deletes a node and its children in one transaction: nobody sees a part of it.
+    pub fn delete_at_once(&mut self, path: &str) -> Outcome<()> {
+        let mut body = Vec::new();
+        let children = self.children(path)?.into_iter().map(|child| format!("{path}/{child}"));
+        for path in children.chain([path.to_owned()]) {
+            body.extend(multi_header(DELETE, false));
+            body.extend(text(&path));
+            body.extend((-1_i32).to_be_bytes());
+        }
+        body.extend(multi_header(-1, true));
+        let mut reply = self.request(MULTI, &body)?;
+        let (kind, _done, error) = (reply.int()?, reply.skip(1)?, reply.int()?);
+        if kind == -1 { Err(Failure::Server(error)) } else { Ok(()) }
+    }
+
     pub fn set(&mut self, path: &str, data: &[u8]) -> Outcome<()> {
         let mut body = text(path);
         body.extend(buffer(data));
@@ -190,8 +206,12 @@ impl Observer {
 
     /// Ends the session: the observer's ephemeral nodes go. The next request opens a new one.
     pub fn end_session(&mut self) {
-        if self.session != 0 {
-            let _ = self.request(CLOSE_SESSION, &[]);
+        for _ in 0..3 {
+            // A broken connection leaves the session alive, so it is attached to once more in order to end it.
+            if self.session == 0 || self.attempt(CLOSE_SESSION, &[]).is_ok() {
+                break;
+            }
+            self.wire = None;
         }
         (self.wire, self.session, self.password) = (None, 0, vec![0; 16]);
     }
@@ -207,7 +227,7 @@ impl Observer {
             match self.attempt(op, body) {
                 Err(Failure::Io(error)) => {
                     self.wire = None;
-                    if Instant::now() > end || op == CLOSE_SESSION {
+                    if Instant::now() > end {
                         return Err(error.into());
                     }
                     std::thread::sleep(Duration::from_millis(20));
@@ -277,6 +297,13 @@ fn buffer(bytes: &[u8]) -> Vec<u8> {
     framed
 }
 
+fn multi_header(op: i32, last: bool) -> Vec<u8> {
+    let mut header = op.to_be_bytes().to_vec();
+    header.push(last.into());
+    header.extend((-1_i32).to_be_bytes());
+    header
+}
+
 fn unwatched(path: &str) -> Vec<u8> {
     let mut body = text(path);
     body.push(0);
@@ -344,6 +371,8 @@ mod tests {
         assert_eq!(names(observer.walk("/a").expect("walk")), ["/a/b", "/a/b/x-0000000000"]);
         observer.end_session();
         assert_eq!(names(observer.walk("/a").expect("walk")), ["/a/b"]);
+        observer.create("/a/b/c", b"", PERSISTENT).expect("create");
+        observer.delete_at_once("/a/b").expect("a transaction");
         observer.delete_all("/a").expect("delete");
         assert!(!observer.exists("/a").expect("exists"));
         assert!(matches!(observer.children("/a"), Err(Failure::Server(NO_NODE))));

@@ -31,7 +31,7 @@ struct Play<'a> {
     drivers: Vec<Driver>,
     clients: HashMap<String, Client>,
     labels: HashMap<String, (String, u64)>,
-    faults: HashMap<String, FaultId>,
+    faults: HashMap<String, Vec<FaultId>>,
     variables: HashMap<String, String>,
     /// Nodes that may be left at the end: what the scenario itself made, and the locks' parents.
     known: BTreeSet<String>,
@@ -225,7 +225,7 @@ impl Play<'_> {
                 self.world.expire(session).map(done)
             }
             ["server", "fired", fault] => {
-                let fault = *self.faults.get(fault).ok_or("no fault has this label")?;
+                let fault = self.faults.get(fault).ok_or("no fault has this label")?;
                 Ok(one(self.world.fired(fault).to_string()))
             }
             ["server", "clear-faults"] => {
@@ -266,6 +266,7 @@ impl Play<'_> {
             }
             "delete" => self.observer.delete(path).map(|()| vec![]),
             "delete-all" => self.observer.delete_all(path).map(|()| vec![]),
+            "delete-at-once" => self.observer.delete_at_once(path).map(|()| vec![]),
             "set" => self.observer.set(path, data).map(|()| vec![]),
             "exists" => self.observer.exists(path).map(|there| vec![there.to_string()]),
             "data" => self.observer.node(path).map(|node| vec![String::from_utf8_lossy(&node.data).into_owned()]),

@@ -44,7 +44,8 @@ impl Kind {
 /// What a scenario may ask of the server's side.
 pub enum World {
     Embedded(Server),
-    Real { proxy: Proxy, zookeeper: Arc<ZooKeeper>, home: Option<Arc<Hall>> },
+    /// One proxy for each server.
+    Real { proxies: Vec<Proxy>, zookeeper: Arc<ZooKeeper>, home: Option<Arc<Hall>> },
 }
 
 pub type Told<T> = Result<T, String>;
@@ -64,7 +65,9 @@ impl World {
     pub fn hosts(&self) -> String {
         match self {
             World::Embedded(server) => server.connect_string(),
-            World::Real { proxy, .. } => proxy.connect_string(),
+            World::Real { proxies, .. } => {
+                proxies.iter().map(Proxy::connect_string).collect::<Vec<_>>().join(",")
+            }
         }
     }
 
@@ -109,38 +112,41 @@ impl World {
     }
 
     pub fn expire(&self, session: u64) -> Told<()> {
-        let known = match self {
-            World::Embedded(server) => server.expire(session),
-            World::Real { proxy, .. } => proxy.expire(session),
-        };
-        known.then_some(()).ok_or_else(|| format!("the server knows no session {session}"))
+        match self {
+            World::Embedded(server) if server.expire(session) => Ok(()),
+            World::Real { proxies, .. } if proxies.iter().any(|proxy| expire_behind(proxy, session)) => Ok(()),
+            _ => Err(format!("the server knows no session {session}")),
+        }
     }
 
     pub fn drop_connections(&self) {
         match self {
             World::Embedded(server) => server.drop_connections(),
-            World::Real { proxy, .. } => proxy.drop_connections(),
+            World::Real { proxies, .. } => proxies.iter().for_each(Proxy::drop_connections),
         }
     }
 
-    pub fn inject(&self, rule: &str) -> Told<FaultId> {
+    /// In front of an ensemble each member's proxy gets the rule, so it may strike once on each way.
+    pub fn inject(&self, rule: &str) -> Told<Vec<FaultId>> {
         match self {
-            World::Embedded(server) => server.inject_text(rule),
-            World::Real { proxy, .. } => proxy.inject_text(rule),
+            World::Embedded(server) => Ok(vec![server.inject_text(rule)?]),
+            World::Real { proxies, .. } => proxies.iter().map(|proxy| proxy.inject_text(rule)).collect(),
         }
     }
 
-    pub fn fired(&self, fault: FaultId) -> bool {
+    pub fn fired(&self, faults: &[FaultId]) -> bool {
         match self {
-            World::Embedded(server) => server.fault_fired(fault),
-            World::Real { proxy, .. } => proxy.fault_fired(fault),
+            World::Embedded(server) => faults.iter().any(|fault| server.fault_fired(*fault)),
+            World::Real { proxies, .. } => {
+                proxies.iter().zip(faults).any(|(proxy, fault)| proxy.fault_fired(*fault))
+            }
         }
     }
 
     pub fn clear_faults(&self) {
         match self {
             World::Embedded(server) => server.clear_faults(),
-            World::Real { proxy, .. } => proxy.clear_faults(),
+            World::Real { proxies, .. } => proxies.iter().for_each(Proxy::clear_faults),
         }
     }
 
@@ -157,14 +163,26 @@ impl Drop for World {
     fn drop(&mut self) {
         match self {
             World::Embedded(server) => server.shutdown(),
-            World::Real { proxy, zookeeper, home } => {
-                proxy.shutdown();
+            World::Real { proxies, zookeeper, home } => {
+                proxies.iter().for_each(Proxy::shutdown);
                 if let Some(home) = home {
                     home.give_back(zookeeper.clone());
                 }
             }
         }
     }
+}
+
+/// The client whose session is ended may reconnect while the proxy is at it, and then one of the two is cut off.
+fn expire_behind(proxy: &Proxy, session: u64) -> bool {
+    let mut interrupted = false;
+    for _ in 0..20 {
+        match proxy.expire(session) {
+            Ok(ended) => return ended || interrupted,
+            Err(_) => interrupted = true,
+        }
+    }
+    false
 }
 
 /// The real servers of one kind: one that all peaceful scenarios share, and some that are taken by those that
@@ -183,8 +201,9 @@ impl Hall {
 
     pub fn world(self: &Arc<Self>, exclusive: bool) -> Told<World> {
         let zookeeper = if exclusive { self.take()? } else { self.share()? };
-        let proxy = Proxy::start(&zookeeper.hosts).map_err(|error| error.to_string())?;
-        Ok(World::Real { proxy, zookeeper, home: exclusive.then(|| self.clone()) })
+        let proxies = zookeeper.hosts.split(',').map(Proxy::start).collect::<Result<_, _>>();
+        let proxies = proxies.map_err(|error| format!("no proxy: {error}"))?;
+        Ok(World::Real { proxies, zookeeper, home: exclusive.then(|| self.clone()) })
     }
 
     fn share(&self) -> Told<Arc<ZooKeeper>> {
