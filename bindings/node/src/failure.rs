@@ -1,0 +1,52 @@
+//! An error on its way to JavaScript: a plain object, of which `node/lib` makes the `ZkRecipesError`, so that the stack trace
+//! is that of the caller's `await` and not that of the event loop.
+
+use napi::{Env, Status};
+use napi_derive::napi;
+use zkrecipes::{Error, ErrorKind};
+
+/// The fields of an error, under the names of the error table.
+#[napi(object)]
+pub struct Failure {
+    pub code: String,
+    pub message: String,
+    pub retryable: bool,
+    pub path: Option<String>,
+    pub reason: Option<String>,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let message = error.message();
+        Failure {
+            code: error.kind().name().to_string(),
+            message: if error.kind() == ErrorKind::Invalid { in_camel_case(&message) } else { message },
+            retryable: error.is_retryable(),
+            path: error.path().map(str::to_string),
+            reason: error.reason().map(|reason| reason.name().to_string()),
+        }
+    }
+}
+
+/// The core names an argument as Rust writes it; here `invalid session_timeout: …` is `invalid sessionTimeout: …`.
+fn in_camel_case(message: &str) -> String {
+    let Some((argument, problem)) = message.strip_prefix("invalid ").and_then(|rest| rest.split_once(": "))
+    else {
+        return message.to_string();
+    };
+    let mut words = argument.split('_');
+    let mut name = words.next().unwrap_or_default().to_string();
+    for word in words {
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+    }
+    format!("invalid {name}: {problem}")
+}
+
+/// For verbs that do not wait: throws the failure as it is, and says so to napi, which would make an error of its own.
+pub fn throw(env: &Env, error: Error) -> napi::Error {
+    env.throw(Failure::from(error))
+        .err()
+        .unwrap_or_else(|| napi::Error::from_status(Status::PendingException))
+}
