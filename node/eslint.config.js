@@ -1,0 +1,17 @@
+import js from '@eslint/js'
+import globals from 'globals'
+
+const rules = {
+  'no-unused-vars': ['error', { args: 'none' }],
+  'no-var': 'error',
+  'object-shorthand': 'error',
+  'prefer-const': 'error',
+  eqeqeq: 'error',
+}
+
+export default [
+  { ignores: ['node_modules/'] },
+  js.configs.recommended,
+  { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node }, rules },
+  { files: ['**/*.js', '**/*.mjs'], languageOptions: { sourceType: 'module', globals: globals.node }, rules },
+]

@@ -1,0 +1,55 @@
+'use strict'
+
+/** Every error of the library; `code` is the name in the error table. */
+class ZkRecipesError extends Error {
+  constructor({ code, message, retryable = false, path, reason }, options) {
+    super(message, options)
+    this.code = code
+    this.retryable = retryable
+    // Only where there is one, so that a printed error shows what is known and nothing else.
+    if (path !== undefined) this.path = path
+    if (reason !== undefined) this.reason = reason
+  }
+}
+
+/** A wait that `cancel()` ended, under the name and code that Node's own aborted calls have. */
+class AbortError extends ZkRecipesError {
+  constructor(path) {
+    super({ code: 'ABORT_ERR', message: 'the wait was cancelled; nothing is held and nothing is left waiting', retryable: true, path })
+  }
+}
+
+// On the prototype, as the built-in classes have it.
+for (const type of [ZkRecipesError, AbortError]) {
+  Object.defineProperty(type.prototype, 'name', { value: type.name, configurable: true, writable: true })
+}
+
+/** The error for an argument that cannot be used. */
+function invalid(argument, problem) {
+  return new ZkRecipesError({ code: 'INVALID', message: `invalid ${argument}: ${problem}` })
+}
+
+/** What an argument is, for an error text: its kind, never its content, which may be a secret or huge. */
+function kindOf(value) {
+  if (value === null || value === undefined) return String(value)
+  if (Array.isArray(value)) return 'an array'
+  return /^[aeiou]/.test(typeof value) ? `an ${typeof value}` : `a ${typeof value}`
+}
+
+/** Reports what a callback of the user threw: it stops nothing, and it is not swallowed. */
+function report(callback, error) {
+  const what = error instanceof Error ? error.stack : String(error)
+  process.emitWarning(`the ${callback} callback threw: ${what}`, 'ZkRecipesWarning')
+}
+
+/** Calls a callback of the user. */
+function deliver(name, callback, value) {
+  try {
+    const result = callback(value)
+    if (typeof result?.then === 'function') result.then(undefined, (error) => report(name, error))
+  } catch (error) {
+    report(name, error)
+  }
+}
+
+module.exports = { AbortError, ZkRecipesError, deliver, invalid, kindOf }

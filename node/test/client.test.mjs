@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { Client, version } from 'zkrecipes'
+import { EmbeddedServer } from 'zkrecipes/testing'
+import { collectGarbage, promise, rejection, rejects, until, untilContenders } from './world.mjs'
+
+const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')
+
+promise('a client tells its session, its state and the version', async (world) => {
+  const client = await world.connect()
+  assert.equal(client.state, 'connected')
+  assert.equal(typeof client.sessionId, 'bigint')
+  assert.ok(client.sessionId > 0n)
+  assert.ok(client.sessionTimeout > 0)
+  assert.equal(client.leaseRemaining, 0)
+  assert.match(client.version(), /^\d+\.\d+\.\d+/)
+  assert.equal(version(), client.version())
+})
+
+promise('the lease is running while something is held', async (world) => {
+  const client = await world.connect()
+  const held = await client.lock(world.path()).acquire()
+  assert.ok(client.leaseRemaining > 0)
+  assert.ok(client.leaseRemaining <= client.sessionTimeout)
+  await held.release()
+  assert.equal(client.leaseRemaining, 0)
+})
+
+promise('without hosts and without ZKRECIPES_HOSTS the error names both ways out', async (world) => {
+  const before = process.env.ZKRECIPES_HOSTS
+  try {
+    delete process.env.ZKRECIPES_HOSTS
+    for (const hosts of [undefined, null, '']) {
+      const error = await rejects(Client.connect(hosts), 'INVALID')
+      assert.match(error.message, /hosts/)
+      assert.match(error.message, /ZKRECIPES_HOSTS/)
+    }
+    process.env.ZKRECIPES_HOSTS = world.hosts
+    const client = await Client.connect()
+    assert.equal(client.state, 'connected')
+    await client.close()
+  } finally {
+    if (before === undefined) delete process.env.ZKRECIPES_HOSTS
+    else process.env.ZKRECIPES_HOSTS = before
+  }
+})
+
+promise('running out of connect time is CONNECTION_LOST', async (world) => {
+  world.server.stop()
+  const error = await rejects(Client.connect(world.hosts, { connectTimeout: 200 }), 'CONNECTION_LOST')
+  assert.equal(error.retryable, true)
+}, { embeddedOnly: true })
+
+promise('embedded: is a server inside this process, which one warning says', async () => {
+  const warnings = []
+  const hear = (warning) => warnings.push(warning)
+  process.on('warning', hear)
+  try {
+    for (let round = 0; round < 2; round++) {
+      const client = await Client.connect('embedded:')
+      await (await client.lock('/lock').acquire()).release()
+      await client.close()
+    }
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0].message, /in-memory server .* for development and tests/)
+  } finally {
+    process.off('warning', hear)
+  }
+}, { embeddedOnly: true })
+
+promise('a chroot is where all paths begin', async (world) => {
+  const outside = await world.connect()
+  const inside = await Client.connect(world.hosts + world.path('app'))
+  try {
+    const held = await inside.lock('/lock').acquire()
+    assert.equal((await outside.lock(world.path('app/lock')).contenders()).length, 1)
+    await held.release()
+  } finally {
+    await inside.close()
+  }
+})
+
+promise('close gives CLOSED to waiters and lets go of what is held', async (world) => {
+  const closing = await world.connect()
+  const other = await world.connect()
+  const held = await closing.lock(world.path('held')).acquire()
+  const blocker = await other.lock(world.path('wanted')).acquire()
+  const waiting = closing.lock(world.path('wanted')).acquire()
+  await untilContenders(other.lock(world.path('wanted')), 2)
+  const { signal } = held
+  const closed = closing.close()
+  await rejects(waiting, 'CLOSED')
+  await closed
+  assert.equal(held.isHeld, false)
+  await until(() => signal.aborted, 'the holder is told')
+  assert.equal(signal.reason.reason, 'closed')
+  await (await other.lock(world.path('held')).acquire({ timeout: 10_000 })).release()
+  await untilContenders(other.lock(world.path('wanted')), 1)
+  await blocker.release()
+})
+
+promise('close twice is fine, and leaving a scope closes', async (world) => {
+  const client = await world.connect()
+  await client[asyncDispose]()
+  assert.equal(client.state, 'closed')
+  await client.close()
+})
+
+promise('every change of state is told in order, until one unsubscribes', async (world) => {
+  const client = await world.connect()
+  const [states, few] = [[], []]
+  client.onState((state) => states.push(state))
+  const unsubscribe = client.onState((state) => few.push(state))
+  world.server.stop()
+  await until(() => states.includes('suspended'), 'the client is suspended')
+  assert.equal(client.state, 'suspended')
+  unsubscribe()
+  unsubscribe()
+  world.server.restart()
+  await until(() => states.includes('connected'), 'the client is connected again')
+  await client.close()
+  await until(() => states.includes('closed'), 'the client is closed')
+  assert.deepEqual(states, ['suspended', 'connected', 'closed'])
+  assert.deepEqual(few, ['suspended'])
+}, { embeddedOnly: true })
+
+promise('an expiry is told, and a new session follows by itself', async (world) => {
+  const client = await world.connect()
+  const states = []
+  client.onState((state) => states.push(state))
+  const before = client.sessionId
+  world.server.expire(before)
+  await until(() => states.includes('lost') && states.at(-1) === 'connected', 'a new session')
+  assert.notEqual(client.sessionId, before)
+  await (await client.lock(world.path()).acquire()).release()
+}, { embeddedOnly: true })
+
+promise('one who listens hears, whether or not the client is kept in a variable', async (world) => {
+  const heard = new Promise((resolve) => {
+    void Client.connect(world.hosts).then((client) => client.onState(resolve))
+  })
+  await until(() => world.server.sessions().length === 1, 'it is connected')
+  collectGarbage()
+  await new Promise(setImmediate)
+  world.server.dropConnections()
+  assert.equal(await heard, 'suspended')
+}, { embeddedOnly: true })
+
+promise('an onState callback that throws is reported and stops nothing', async (world) => {
+  const warnings = []
+  const hear = (warning) => warnings.push(warning)
+  process.on('warning', hear)
+  try {
+    const client = await world.connect()
+    client.onState(() => { throw new Error('on purpose') })
+    const told = new Promise((resolve) => client.onState(resolve))
+    await client.close()
+    assert.equal(await told, 'closed')
+    await until(() => warnings.length === 1, 'it is reported')
+    assert.match(warnings[0].message, /onState callback threw: Error: on purpose/)
+  } finally {
+    process.off('warning', hear)
+  }
+})
+
+promise('credentials guard what we create', async (world) => {
+  const auth = { scheme: 'digest', credential: 'me:secret' }
+  const mine = await world.connect({ auth })
+  const also = await world.connect({ auth: [{ ...auth, credential: Buffer.from('me:secret') }] })
+  const stranger = await world.connect()
+  await mine.nodes.ensure(world.path('mine'))
+  await mine.nodes.set(world.path('mine'), 'x')
+  assert.equal(String((await also.nodes.get(world.path('mine'))).data), 'x')
+  assert.equal((await rejection(stranger.nodes.get(world.path('mine')))).code, 'DENIED')
+  await mine.nodes.deleteAll(world.path('mine'))
+})
+
+promise('a client whose server went away says CONNECTION_LOST in time', async (world) => {
+  const client = await world.connect({ retry: { giveUpAfter: 300 } })
+  world.server.stop()
+  await rejects(client.nodes.get('/'), 'CONNECTION_LOST')
+  world.server.restart()
+}, { embeddedOnly: true })
+
+promise('a waiter goes on after its server was restarted', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.acquire()
+  const waiting = yours.acquire()
+  await untilContenders(mine, 2)
+  world.server.stop()
+  world.server.restart()
+  await until(() => world.server.connections() === 2, 'both are back')
+  await held.release()
+  await (await waiting).release()
+}, { embeddedOnly: true })
+
+promise('a fault that hides the answer to the create leaves one contender', async (world) => {
+  const lock = await world.lock()
+  const fault = world.server.inject('drop_after create2')
+  const held = await lock.acquire()
+  assert.equal(world.server.faultFired(fault), true)
+  assert.equal((await lock.contenders()).length, 1)
+  await held.release()
+  await untilContenders(lock, 0)
+}, { embeddedOnly: true })
+
+promise('two servers in one process are two', async () => {
+  const servers = [EmbeddedServer.start(), EmbeddedServer.start()]
+  try {
+    for (const server of servers) {
+      const client = await Client.connect(server.connectString)
+      await client.lock('/lock').acquire({ timeout: 5000 })
+      await client.close()
+    }
+  } finally {
+    for (const server of servers) server.shutdown()
+  }
+}, { embeddedOnly: true })

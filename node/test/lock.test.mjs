@@ -1,0 +1,405 @@
+import assert from 'node:assert/strict'
+import { AbortError, Held, ZkRecipesError } from 'zkrecipes'
+import { promise, rejection, rejects, throws, until, untilContenders } from './world.mjs'
+
+const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')
+
+promise('an acquisition carries its token, its node and its path, and a release ends it', async (world) => {
+  const lock = await world.lock()
+  const held = await lock.acquire()
+  assert.ok(held instanceof Held)
+  assert.equal(typeof held.fencingToken, 'bigint')
+  assert.ok(held.fencingToken > 0n)
+  assert.equal(held.path, lock.path)
+  assert.ok(held.node.startsWith(`${lock.path}/`), held.node)
+  assert.ok(held.sequencer.length > 0)
+  assert.equal(held.isHeld, true)
+  await held.verify()
+  await held.release()
+  assert.equal(held.isHeld, false)
+  assert.deepEqual(await lock.contenders(), [])
+})
+
+promise('isHeld is false at once when a release begins', async (world) => {
+  const lock = await world.lock()
+  const held = await lock.acquire()
+  const released = held.release()
+  assert.equal(held.isHeld, false)
+  assert.equal(lock.isHeld, false)
+  await released
+})
+
+promise('tryAcquire answers null while somebody else holds, and leaves no contender', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.tryAcquire()
+  assert.ok(held instanceof Held)
+  assert.equal(await yours.tryAcquire(), null)
+  assert.equal((await mine.contenders()).length, 1)
+  await held.release()
+  await (await yours.tryAcquire()).release()
+})
+
+promise('running out of time rejects with TIMEOUT and leaves nothing', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  await mine.acquire()
+  for (const timeout of [0, 50]) {
+    const error = await rejects(yours.acquire({ timeout }), 'TIMEOUT')
+    assert.ok(error instanceof ZkRecipesError)
+    assert.equal(error.name, 'ZkRecipesError')
+    assert.equal(error.retryable, true)
+    assert.equal(error.path, yours.path)
+    assert.match(error.stack, /lock\.test\.mjs/, 'the stack leads to the caller')
+  }
+  await untilContenders(mine, 1)
+})
+
+promise('tokens rise from one acquisition to the next, also when the path was deleted between them', async (world) => {
+  const client = await world.connect()
+  let last = 0n
+  for (let round = 0; round < 3; round++) {
+    const lock = client.lock(world.path())
+    const held = await lock.acquire()
+    assert.ok(held.fencingToken > last)
+    last = held.fencingToken
+    await held.release()
+    await client.nodes.deleteAll(lock.path)
+  }
+})
+
+promise('five waiters get the lock in the order in which they came', async (world) => {
+  const holder = await world.lock()
+  await holder.acquire()
+  const order = []
+  const waiters = []
+  for (let index = 0; index < 5; index++) {
+    const waiter = await world.lock()
+    waiters.push(
+      waiter.acquire().then(async (held) => {
+        order.push(index)
+        await held.release()
+      }),
+    )
+    await untilContenders(holder, index + 2)
+  }
+  await holder.release()
+  await Promise.all(waiters)
+  assert.deepEqual(order, [0, 1, 2, 3, 4])
+})
+
+promise('a second acquire on a held handle waits', async (world) => {
+  const lock = await world.lock()
+  const first = await lock.acquire()
+  const second = lock.acquire()
+  await rejects(lock.acquire({ timeout: 50 }), 'TIMEOUT')
+  await first.release()
+  await (await second).release()
+})
+
+promise('a reentrant handle counts its acquisitions, which share the token', async (world) => {
+  const lock = await world.lock('lock', { reentrant: true })
+  const other = await world.lock()
+  const outer = await lock.acquire()
+  const inner = await lock.acquire()
+  assert.equal(inner.fencingToken, outer.fencingToken)
+  await inner.release()
+  assert.equal(inner.isHeld, false)
+  assert.equal(lock.isHeld, true)
+  assert.equal(await other.tryAcquire(), null)
+  await outer.release()
+  assert.equal(lock.isHeld, false)
+  await (await other.acquire()).release()
+})
+
+promise('a handle speaks for what it holds, and throws NOT_HELD when that is nothing', async (world) => {
+  const lock = await world.lock()
+  assert.equal(lock.isHeld, false)
+  throws(() => lock.fencingToken, 'NOT_HELD')
+  throws(() => lock.guarded(), 'NOT_HELD')
+  throws(() => lock.onLost(() => {}), 'NOT_HELD')
+  await rejects(lock.verify(), 'NOT_HELD')
+  await rejects(lock.release(), 'NOT_HELD')
+  await rejects(lock.release({ wait: false }), 'NOT_HELD')
+  const held = await lock.acquire()
+  assert.equal(lock.isHeld, true)
+  assert.equal(lock.fencingToken, held.fencingToken)
+  await lock.verify()
+  await lock.release()
+  assert.equal(held.isHeld, false)
+  await rejects(lock.release(), 'NOT_HELD')
+})
+
+promise('a second release is NOT_HELD, and leaving a scope after a release is silent', async (world) => {
+  const lock = await world.lock()
+  const held = await lock.acquire()
+  await held.release()
+  await rejects(held.release(), 'NOT_HELD')
+  await rejects(held.verify(), 'NOT_HELD')
+  await held[asyncDispose]()
+})
+
+promise('release without waiting lets go at once and confirms in the background', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.acquire()
+  await held.release({ wait: false })
+  assert.equal(held.isHeld, false)
+  await (await yours.acquire({ timeout: 5000 })).release()
+  await mine.acquire()
+  await mine.release({ wait: false })
+  assert.equal(mine.isHeld, false)
+  await untilContenders(mine, 0)
+})
+
+promise('leaving a scope releases', async (world) => {
+  const lock = await world.lock()
+  const held = await lock.acquire()
+  await held[asyncDispose]()
+  assert.equal(held.isHeld, false)
+  assert.deepEqual(await lock.contenders(), [])
+})
+
+promise('run holds during its body, gives back its result, and releases', async (world) => {
+  const lock = await world.lock()
+  const result = await lock.run(async (held) => {
+    assert.equal(held.isHeld, true)
+    return held.fencingToken
+  })
+  assert.equal(typeof result, 'bigint')
+  assert.equal(await lock.run(() => 'at once'), 'at once')
+  assert.deepEqual(await lock.contenders(), [])
+})
+
+promise('run releases when the body throws, and throws the same', async (world) => {
+  const lock = await world.lock()
+  const mine = new Error('mine')
+  const thrown = await rejection(lock.run(() => Promise.reject(mine)))
+  assert.equal(thrown, mine)
+  assert.equal(await rejection(lock.run(() => { throw mine })), mine)
+  assert.deepEqual(await lock.contenders(), [])
+})
+
+promise('run is silent when the body has released', async (world) => {
+  const lock = await world.lock()
+  assert.equal(await lock.run(async (held) => (await held.release(), 7)), 7)
+})
+
+promise('run hands timeout and signal to the waiting', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  await mine.acquire()
+  await rejects(yours.run(() => assert.fail('it ran'), { timeout: 0 }), 'TIMEOUT')
+  const reason = new Error('withdrawn')
+  assert.equal(await rejection(yours.run(() => {}, { signal: AbortSignal.abort(reason) })), reason)
+  assert.equal((await mine.contenders()).length, 1)
+})
+
+promise('run rejects with LOST when the body succeeded but the lock was lost', async (world) => {
+  const lock = await world.lock()
+  const other = await world.connect()
+  const error = await rejects(
+    lock.run(async (held) => {
+      await other.nodes.delete(held.node)
+      await until(() => !held.isHeld, 'the loss is noticed')
+      return 'result'
+    }),
+    'LOST',
+  )
+  assert.equal(error.reason, 'deleted')
+})
+
+promise('run never masks the error of its body, not even with a loss', async (world) => {
+  const lock = await world.lock()
+  const other = await world.connect()
+  const mine = new Error('mine')
+  const thrown = await rejection(
+    lock.run(async (held) => {
+      await other.nodes.delete(held.node)
+      await until(() => !held.isHeld, 'the loss is noticed')
+      throw mine
+    }),
+  )
+  assert.equal(thrown, mine)
+})
+
+promise('a loss is told once, to the callbacks and to the signal, with its reason', async (world) => {
+  const lock = await world.lock()
+  const other = await world.connect()
+  const held = await lock.acquire()
+  const told = []
+  held.onLost((error) => told.push(error))
+  lock.onLost((error) => told.push(error))
+  held.onLost(() => assert.fail('it had unsubscribed'))()
+  const { signal } = held
+  assert.equal(held.signal, signal, 'there is one signal')
+  assert.equal(signal.aborted, false)
+  await other.nodes.delete(held.node)
+  await until(() => signal.aborted, 'the signal aborts')
+  assert.ok(signal.reason instanceof ZkRecipesError)
+  assert.equal(signal.reason.code, 'LOST')
+  assert.equal(signal.reason.reason, 'deleted')
+  await until(() => told.length === 2, 'both callbacks are told')
+  assert.deepEqual(told, [signal.reason, signal.reason])
+  assert.equal(held.isHeld, false)
+  const again = await new Promise((resolve) => held.onLost(resolve))
+  assert.equal(again, signal.reason, 'who asks later is told at once')
+  held.onLost(() => assert.fail('it had unsubscribed'))()
+  await rejects(held[asyncDispose](), 'LOST')
+  assert.equal(told.length, 2)
+})
+
+promise('a signal that is first asked for after the loss is aborted', async (world) => {
+  const lock = await world.lock()
+  const other = await world.connect()
+  const held = await lock.acquire()
+  await other.nodes.delete(held.node)
+  await new Promise((resolve) => held.onLost(resolve))
+  assert.equal(held.signal.aborted, true)
+  assert.equal(held.signal.reason.code, 'LOST')
+})
+
+promise('an expired session loses what was held, and the next acquisition is on a new session', async (world) => {
+  const client = await world.connect()
+  const lock = client.lock(world.path())
+  const held = await lock.acquire()
+  const before = client.sessionId
+  assert.equal(world.server.expire(before), true)
+  await until(() => held.signal.aborted, 'the signal aborts')
+  assert.equal(held.signal.reason.reason, 'session')
+  const next = await lock.acquire()
+  assert.notEqual(client.sessionId, before)
+  assert.ok(next.fencingToken > held.fencingToken)
+  assert.equal(held.isHeld, false, 'a loss is final')
+  await next.release()
+}, { embeddedOnly: true })
+
+promise('a waiter gets the lock when the session of the holder expires', async (world) => {
+  const holder = await world.connect()
+  await holder.lock(world.path()).acquire()
+  const waiter = await world.lock()
+  const waiting = waiter.acquire()
+  await untilContenders(waiter, 2)
+  world.server.expire(holder.sessionId)
+  await (await waiting).release()
+}, { embeddedOnly: true })
+
+promise('a release aborts no signal and tells no callback', async (world) => {
+  const lock = await world.lock()
+  const held = await lock.acquire()
+  const { signal } = held
+  held.onLost(() => assert.fail('a release is no loss'))
+  await held.release()
+  await lock.acquire()
+  await lock.release()
+  assert.equal(signal.aborted, false)
+})
+
+promise('a callback that throws is reported and stops nothing', async (world) => {
+  const warnings = []
+  const hear = (warning) => warnings.push(warning)
+  process.on('warning', hear)
+  try {
+    const lock = await world.lock()
+    const other = await world.connect()
+    const held = await lock.acquire()
+    held.onLost(() => { throw new Error('thrown on purpose') })
+    held.onLost(() => Promise.reject(new Error('rejected on purpose')))
+    const told = new Promise((resolve) => held.onLost(resolve))
+    await other.nodes.delete(held.node)
+    await told
+    await until(() => warnings.length === 2, 'both are reported')
+    assert.ok(warnings.every((warning) => warning.name === 'ZkRecipesWarning'))
+    assert.match(warnings[0].message, /onLost callback threw: Error: thrown on purpose/)
+    assert.match(warnings[1].message, /onLost callback threw: Error: rejected on purpose/)
+  } finally {
+    process.off('warning', hear)
+  }
+})
+
+promise('guarded writes are applied together while the acquisition stands', async (world) => {
+  const client = await world.connect()
+  const lock = client.lock(world.path())
+  const held = await lock.acquire()
+  await held.guarded().create(world.path('data'), 'one').commit()
+  const writes = lock.guarded().set(world.path('data'), Buffer.from('two')).create(world.path('more'))
+  await writes.commit()
+  assert.equal(String((await client.nodes.get(world.path('data'))).data), 'two')
+  assert.ok(await client.nodes.exists(world.path('more')))
+  await rejects(writes.commit(), 'INVALID')
+})
+
+promise('guarded writes are refused once the node of the acquisition is gone', async (world) => {
+  const client = await world.connect()
+  const held = await client.lock(world.path()).acquire()
+  await client.nodes.create(world.path('data'), 'before')
+  const late = held.guarded().set(world.path('data'), 'after')
+  await (await world.connect()).nodes.delete(held.node)
+  await rejects(late.commit(), 'NOT_HELD')
+  assert.equal(String((await client.nodes.get(world.path('data'))).data), 'before')
+})
+
+promise('cancel wakes the waits in progress with an AbortError, and no later one', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.acquire()
+  yours.cancel()
+  const waits = [rejection(yours.acquire()), rejection(yours.acquire({ timeout: 60_000 }))]
+  await untilContenders(mine, 2)
+  yours.cancel()
+  for (const error of await Promise.all(waits)) {
+    assert.ok(error instanceof AbortError)
+    assert.equal(error.name, 'AbortError')
+    assert.equal(error.code, 'ABORT_ERR')
+    assert.equal(error.path, yours.path)
+  }
+  await untilContenders(mine, 1)
+  const later = yours.acquire()
+  await untilContenders(mine, 2)
+  await held.release()
+  await (await later).release()
+})
+
+promise('cancel right after acquire reaches it', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  await mine.acquire()
+  const wait = yours.acquire()
+  yours.cancel()
+  await rejects(wait, 'ABORT_ERR')
+  await untilContenders(mine, 1)
+})
+
+promise('contenders tell who holds and who waits, in order', async (world) => {
+  const first = await world.connect({ identity: 'first' })
+  const second = await world.connect({ identity: 'second' })
+  const lock = first.lock(world.path())
+  const held = await lock.acquire()
+  const waiting = second.lock(world.path()).acquire()
+  await untilContenders(lock, 2)
+  const [holder, waiter] = await lock.contenders()
+  assert.equal(holder.identity, 'first')
+  assert.equal(holder.holds, true)
+  assert.equal(holder.kind, 'lock')
+  assert.equal(holder.sessionId, first.sessionId)
+  assert.ok(holder.since instanceof Date && Math.abs(holder.since - Date.now()) < 60_000)
+  assert.ok(held.node.endsWith(holder.node))
+  assert.equal(waiter.identity, 'second')
+  assert.equal(waiter.holds, false)
+  await held.release()
+  await (await waiting).release()
+})
+
+promise('many who contend never overlap', async (world) => {
+  const clients = [await world.connect(), await world.connect(), await world.connect()]
+  let inside = 0
+  let last = 0n
+  await Promise.all(
+    Array.from({ length: 12 }, async (_, index) => {
+      const lock = clients[index % clients.length].lock(world.path())
+      for (let round = 0; round < 5; round++) {
+        await lock.run(async (held) => {
+          assert.equal(++inside, 1)
+          assert.ok(held.fencingToken > last)
+          last = held.fencingToken
+          await new Promise(setImmediate)
+          inside--
+        })
+      }
+    }),
+  )
+})

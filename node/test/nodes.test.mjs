@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { promise, rejects } from './world.mjs'
+
+promise('a node is created, read, changed and deleted', async (world) => {
+  const { nodes } = await world.connect()
+  await nodes.ensure(world.path('a'))
+  const path = await nodes.create(world.path('a/node'), 'grüße')
+  assert.equal(path, world.path('a/node'))
+  const { data, stat } = await nodes.get(path)
+  assert.ok(Buffer.isBuffer(data))
+  assert.equal(data.toString(), 'grüße')
+  assert.equal(stat.version, 0)
+  assert.equal(stat.dataLength, Buffer.byteLength('grüße'))
+  assert.equal(stat.ephemeralOwner, 0n)
+  assert.equal(typeof stat.czxid, 'bigint')
+  assert.ok(stat.ctime instanceof Date && Math.abs(stat.ctime - Date.now()) < 60_000)
+  const changed = await nodes.set(path, new Uint8Array([0, 1, 255]), 0)
+  assert.equal(changed.version, 1)
+  const [bytes, after] = await nodes.get(path)
+  assert.deepEqual([...bytes], [0, 1, 255])
+  assert.deepEqual(after, changed)
+  assert.deepEqual(await nodes.exists(path), changed)
+  assert.deepEqual(await nodes.children(world.path('a')), ['node'])
+  await nodes.delete(path, 1)
+  assert.equal(await nodes.exists(path), null)
+})
+
+promise('each mode of creation does what it says', async (world) => {
+  const client = await world.connect()
+  const { nodes } = client
+  await nodes.ensure(world.path('modes'))
+  const ephemeral = await nodes.create(world.path('modes/e'), '', 'ephemeral')
+  assert.equal((await nodes.exists(ephemeral)).ephemeralOwner, client.sessionId)
+  const first = await nodes.create(world.path('modes/s-'), '', 'persistent_sequential')
+  const second = await nodes.create(world.path('modes/s-'), '', 'ephemeral_sequential')
+  assert.match(first, /s-\d{10}$/)
+  assert.ok(second > first)
+  await nodes.create(world.path('modes/c'), undefined, 'container')
+  assert.equal((await nodes.children(world.path('modes'))).length, 4)
+  await nodes.deleteAll(world.path('modes'))
+  assert.equal(await nodes.exists(world.path('modes')), null)
+})
+
+promise('what the server refuses has its code and its path', async (world) => {
+  const { nodes } = await world.connect()
+  const path = world.path('node')
+  await nodes.ensure(world.path('node/child'))
+  assert.equal((await rejects(nodes.create(path), 'EXISTS')).path, path)
+  assert.equal((await rejects(nodes.get(world.path('none')), 'NO_NODE')).path, world.path('none'))
+  await rejects(nodes.set(path, '', 7), 'BAD_VERSION')
+  await rejects(nodes.delete(path), 'NOT_EMPTY')
+  await rejects(nodes.delete(world.path('none')), 'NO_NODE')
+})
+
+promise('a transaction is applied as a whole or not at all', async (world) => {
+  const { nodes } = await world.connect()
+  await nodes.ensure(world.path('t'))
+  await nodes.transaction().create(world.path('t/a'), 'one').set(world.path('t/a'), 'two').check(world.path('t/a'), 1).commit()
+  assert.equal(String((await nodes.get(world.path('t/a'))).data), 'two')
+  const failing = nodes.transaction().create(world.path('t/b')).delete(world.path('t/a'), 7)
+  await rejects(failing.commit(), 'BAD_VERSION')
+  assert.deepEqual(await nodes.children(world.path('t')), ['a'])
+})
+
+promise('a payload is taken when the verb is called', async (world) => {
+  const { nodes } = await world.connect()
+  await nodes.ensure(world.path('p'))
+  const payload = Buffer.from('before')
+  const created = nodes.create(world.path('p/node'), payload)
+  payload.fill('x')
+  await created
+  assert.equal(String((await nodes.get(world.path('p/node'))).data), 'before')
+})

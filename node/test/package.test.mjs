@@ -1,0 +1,62 @@
+// The package as a user gets it: packed, and installed into an empty folder without a compiler.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import * as esm from 'zkrecipes'
+import * as testingEsm from 'zkrecipes/testing'
+
+const run = promisify(execFile)
+const here = fileURLToPath(new URL('..', import.meta.url))
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+
+test('import and require give the same', () => {
+  const require = createRequire(import.meta.url)
+  assert.deepEqual({ ...esm }, require('zkrecipes'))
+  assert.deepEqual({ ...testingEsm }, require('zkrecipes/testing'))
+})
+
+test('the packed package installs into an empty folder and takes a lock', { timeout: 120_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'zkrecipes-package-'))
+  try {
+    // The addon stands next to lib already; packing for a release builds it anew.
+    const { stdout } = await run(npm, ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], { cwd: here })
+    const [{ filename, files }] = JSON.parse(stdout)
+    const packed = files.map(({ path }) => path)
+    for (const file of ['lib/index.cjs', 'lib/index.js', 'lib/index.d.ts', 'lib/index.d.cts', 'lib/testing.d.ts', 'README.md']) {
+      assert.ok(packed.includes(file), file)
+    }
+    assert.ok(packed.some((file) => file.endsWith('.node')))
+    assert.ok(packed.every((file) => !/test|scripts|node_modules|tsconfig/.test(file.replace(/^lib\/testing\..*$/, ''))), packed.join())
+
+    await writeFile(join(folder, 'package.json'), '{}')
+    await run(npm, ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)], { cwd: folder })
+    assert.deepEqual((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.')), ['zkrecipes'])
+
+    const take = "const held = await client.lock('/lock').acquire(); console.log(held.isHeld); await client.close()"
+    await writeFile(
+      join(folder, 'use.mjs'),
+      `import { Client } from 'zkrecipes'\nconst client = await Client.connect('embedded:'); ${take}`,
+    )
+    await writeFile(
+      join(folder, 'use.cjs'),
+      `(async () => { const client = await require('zkrecipes').Client.connect('embedded:'); ${take} })()`,
+    )
+    for (const script of ['use.mjs', 'use.cjs']) {
+      assert.equal((await run(process.execPath, [script], { cwd: folder })).stdout, 'true\n')
+    }
+    for (const example of ['lock.mjs', 'lock.cjs']) {
+      await copyFile(join(here, '..', 'examples', 'node', example), join(folder, example))
+      const { stdout } = await run(process.execPath, [example], { cwd: folder })
+      assert.match(stdout, /^working, with fencing token \d+\n/)
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})

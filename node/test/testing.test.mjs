@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { EmbeddedServer } from 'zkrecipes/testing'
+import { promise, rejects, throws, until } from './world.mjs'
+
+const embeddedOnly = { embeddedOnly: true }
+
+promise('a server tells where it is, and what was asked of it', async (world) => {
+  const { server } = world
+  assert.equal(server.connectString, `127.0.0.1:${server.port}`)
+  const client = await world.connect()
+  await client.nodes.ensure('/a/b')
+  server.clearLog()
+  await client.nodes.set('/a/b', 'data')
+  assert.equal(server.count('setData'), 1)
+  assert.equal(server.count('setData', '/a/*'), 1)
+  assert.equal(server.count('setData', '/x/**'), 0)
+  const entry = server.log().find(({ op }) => op === 'setData')
+  assert.equal(entry.path, '/a/b')
+  assert.equal(entry.sessionId, client.sessionId)
+  assert.equal(entry.error, 0)
+  assert.equal(entry.outcome, 'answered')
+  assert.ok(entry.zxid > 0n)
+  await client.nodes.transaction().check('/a').set('/a/b', '').commit()
+  assert.deepEqual(server.log().at(-1).parts, [{ op: 'check', path: '/a' }, { op: 'setData', path: '/a/b' }])
+  assert.deepEqual(server.paths(), ['/', '/a', '/a/b'].slice(server.paths().includes('/') ? 0 : 1))
+  assert.deepEqual(server.sessions(), [client.sessionId])
+  assert.equal(server.connections(), 1)
+  assert.equal(server.watchCount(), 0)
+}, embeddedOnly)
+
+promise('a free acquire is one create and one list in one flight, and a release one delete', async (world) => {
+  const lock = await world.lock()
+  await lock.run(() => {})
+  world.server.clearLog()
+  await lock.run(() => {})
+  const asked = world.server.log().map(({ op }) => op).filter((op) => op !== 'ping' && op !== 'multi')
+  assert.equal(asked.length, 3, asked.join())
+  assert.match(asked[0], /^create/)
+  assert.match(asked[1], /^getChildren/)
+  assert.equal(asked[2], 'delete')
+}, embeddedOnly)
+
+promise('faults are ordered by text, and a bad one is INVALID', async (world) => {
+  const { server } = world
+  const client = await world.connect()
+  await client.nodes.ensure('/a')
+  const fault = server.inject('drop_after setData path=/a')
+  assert.equal(server.faultFired(fault), false)
+  await client.nodes.set('/a', 'x').catch((error) => assert.equal(error.code, 'CONNECTION_LOST'))
+  assert.equal(server.faultFired(fault), true)
+  const error = throws(() => server.inject('drop_everything'), 'INVALID')
+  assert.match(error.message, /drop_everything/)
+  server.inject('drop_before delete')
+  server.clearFaults()
+  await client.nodes.delete('/a')
+}, embeddedOnly)
+
+promise('sessions expire on demand and by the clock', async (world) => {
+  const { server } = world
+  const client = await world.connect()
+  assert.equal(server.expire(1n), false)
+  for (const id of [undefined, 1, '1', -1n, 2n ** 64n]) throws(() => server.expire(id), 'INVALID')
+  const states = []
+  client.onState((state) => states.push(state))
+  server.freezeClock()
+  const before = client.sessionId
+  server.advanceClock(client.sessionTimeout + 2000)
+  await until(() => client.sessionId !== before, 'a new session')
+  server.thawClock()
+  throws(() => server.advanceClock(), 'INVALID')
+  throws(() => server.advanceClock(-1), 'INVALID')
+}, embeddedOnly)
+
+promise('the next sequence number can be set', async (world) => {
+  const { nodes } = await world.connect()
+  await nodes.ensure('/s')
+  assert.equal(world.server.setNextSequence('/s', 41), true)
+  assert.equal(world.server.setNextSequence('/none', 41), false)
+  assert.equal(await nodes.create('/s/x-', '', 'persistent_sequential'), '/s/x-0000000041')
+  throws(() => world.server.setNextSequence('/s', 2 ** 31), 'INVALID')
+  throws(() => world.server.setNextSequence('/s'), 'INVALID')
+}, embeddedOnly)
+
+promise('a paused server answers nothing until it resumes', async (world) => {
+  const client = await world.connect()
+  world.server.pause()
+  let answered = false
+  const answer = client.nodes.exists('/').then(() => (answered = true))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(answered, false)
+  world.server.resume()
+  await answer
+}, embeddedOnly)
+
+promise('options reach the server', async () => {
+  const server = EmbeddedServer.start({ tick: 100, minSessionTimeout: 300, maxSessionTimeout: 700, dataLimit: 5000, emulate: '3.8' })
+  try {
+    const { Client } = await import('zkrecipes')
+    const client = await Client.connect(server.connectString, { sessionTimeout: 60_000 })
+    assert.equal(client.sessionTimeout, 700)
+    await client.close()
+    throws(() => EmbeddedServer.start({ port: server.port }), 'CONNECTION_LOST')
+    for (const port of [-1, 65_536, 0.5, '1', null]) throws(() => EmbeddedServer.start({ port }), 'INVALID')
+    for (const tick of [-1, NaN, Infinity, '1']) throws(() => EmbeddedServer.start({ tick }), 'INVALID')
+  } finally {
+    server.shutdown()
+  }
+}, embeddedOnly)
+
+promise('a server that was shut down refuses clients, and can be let go of again', async () => {
+  const server = EmbeddedServer.start()
+  const { connectString } = server
+  server[Symbol.dispose ?? Symbol.for('Symbol.dispose')]()
+  server.shutdown()
+  const { Client } = await import('zkrecipes')
+  await rejects(Client.connect(connectString, { connectTimeout: 200 }), 'CONNECTION_LOST')
+}, embeddedOnly)

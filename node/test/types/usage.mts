@@ -1,0 +1,81 @@
+// What a user writes, and what the types must refuse. Only compiled, never run.
+
+import { AbortError, Client, Held, Lock, ZkRecipesError, version } from 'zkrecipes'
+import type { ConnectOptions, Contender, ErrorCode, LostReason, State, Stat, Transaction } from 'zkrecipes'
+import { EmbeddedServer } from 'zkrecipes/testing'
+import type { LogEntry } from 'zkrecipes/testing'
+
+const options: ConnectOptions = {
+  sessionTimeout: 5000,
+  identity: 'worker-7',
+  auth: [{ scheme: 'digest', credential: Buffer.from('user:password') }],
+  acl: [{ scheme: 'world', id: 'anyone', permissions: 'rwcda' }],
+  retry: { base: 50, max: 5000 },
+  lease: 'strict',
+}
+
+await using client = await Client.connect('zk1:2181', options)
+const state: State = client.state
+const id: bigint = client.sessionId
+const unsubscribe: () => void = client.onState((next: State) => console.log(next))
+unsubscribe()
+
+const lock: Lock = client.lock('/locks/report', { reentrant: true, localHandoff: 0 })
+const controller = new AbortController()
+const held: Held = await lock.acquire({ timeout: 5000, signal: controller.signal })
+const token: bigint = held.fencingToken
+const signal: AbortSignal = held.signal
+held.onLost((error) => {
+  const reason: LostReason | undefined = error.reason
+  console.log(reason)
+})
+const writes: Transaction = held.guarded().create('/data', 'text').set('/data', new Uint8Array(2), 0).delete('/old').check('/x', 3)
+await writes.commit()
+await held.release({ wait: false })
+
+const maybe: Held | null = await lock.tryAcquire()
+await maybe?.verify()
+const result: number = await lock.run(async (inside: Held) => Number(inside.fencingToken), { timeout: Infinity })
+const plain: string = await lock.run(() => 'at once')
+lock.cancel()
+const contenders: Contender[] = await lock.contenders()
+const since: Date | undefined = contenders[0]?.since
+
+const { data, stat } = await client.nodes.get('/data')
+const text: string = data.toString('utf8')
+const changed: Stat = await client.nodes.set('/data', text, stat.version)
+const missing: Stat | null = await client.nodes.exists('/none')
+const path: string = await client.nodes.create('/queue/item-', '', 'persistent_sequential')
+
+try {
+  await lock.acquire()
+} catch (error) {
+  if (error instanceof AbortError) console.log(error.code satisfies 'ABORT_ERR')
+  else if (error instanceof ZkRecipesError) console.log(error.code satisfies ErrorCode, error.retryable, error.path)
+}
+await client.close({ timeout: 1000 })
+
+{
+  using server = EmbeddedServer.start({ port: 0, tick: 100 })
+  const fault: number = server.inject('drop_after create2')
+  const expired: boolean = server.expire(client.sessionId) && server.faultFired(fault)
+  const entries: LogEntry[] = server.log()
+  console.log(server.connectString satisfies string, expired, entries)
+}
+
+// @ts-expect-error an option that does not exist
+await Client.connect('zk1', { sesionTimeout: 1 })
+// @ts-expect-error only connect makes clients
+new Client()
+// @ts-expect-error a timeout is a number
+await lock.acquire({ timeout: '5s' })
+// @ts-expect-error tokens are bigints
+const wrong: number = held.fencingToken
+// @ts-expect-error tryAcquire may answer null
+const certain: Held = await lock.tryAcquire()
+// @ts-expect-error a mode that does not exist
+await client.nodes.create('/x', '', 'eternal')
+// @ts-expect-error properties are read only
+held.isHeld = false
+
+console.log(state, id, token, signal, result, plain, since, changed, missing, path, wrong, certain, version() satisfies string)
