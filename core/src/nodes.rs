@@ -47,7 +47,18 @@ impl Nodes {
     pub async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<String> {
         path::validate(path)?;
         path::fits(path.len() + data.len(), path)?;
-        self.write("create", path, |epoch| epoch.create(path, data, mode)).await.map(|created| created.path)
+        let session = self.client.session()?;
+        let mut call = session.call(None);
+        let epoch = call.epoch("create").await?;
+        let mut answer = call.briefly("create", epoch.create(path, data, mode)).await?;
+        if answer == Err(WireError::NoNode) && path::parent(path) == "/" {
+            // The root is missing: a chroot that nobody has created yet.
+            answer = match call.briefly("create", epoch.create_chroot()).await? {
+                Ok(()) => call.briefly("create", epoch.create(path, data, mode)).await?,
+                Err(error) => Err(error),
+            };
+        }
+        answer.map(|created| created.path).map_err(|error| refusal(error, "create", path))
     }
 
     /// The data and metadata of a node.

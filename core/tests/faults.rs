@@ -7,11 +7,13 @@ mod support;
 
 use std::time::Duration;
 
-use support::*;
+use support::ground::{Ground, grounds};
+use support::{SOON, eventually, lock_of, options, soon};
 use zkrecipes::{Client, ErrorKind, Held, Lock};
-use zkrecipes_embedded::{Fault, Server};
+use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/faults";
+const TEN: Duration = Duration::from_secs(10);
 
 /// What happens to the k-th request of the client under test.
 #[derive(Copy, Clone, Debug)]
@@ -52,11 +54,11 @@ impl Mishap {
 }
 
 /// Meets the mishap at request `k` of an acquire and release by `client`; false when there was no such request.
-async fn meet(server: &Server, client: &Client, mishap: Mishap, k: u64, rival: Option<Held>) -> bool {
+async fn meet(ground: &Ground, client: &Client, mishap: Mishap, k: u64, rival: Option<Held>) -> bool {
     let what = format!("{mishap:?} at request {k}");
     let session = client.session_id();
     let lock = lock_of(client, PATH);
-    let fault = server.inject(mishap.fault().session(session).nth(k));
+    let fault = ground.inject(mishap.fault().session(session).nth(k));
     let work = tokio::spawn({
         let lock = lock.clone();
         async move {
@@ -67,12 +69,12 @@ async fn meet(server: &Server, client: &Client, mishap: Mishap, k: u64, rival: O
         }
     });
     let rival = tokio::spawn({
-        let server = server.clone();
+        let ground = ground.clone();
         async move {
             let Some(held) = rival else { return };
             // Hold until the other waits, or met its mishap.
             eventually("the rival is waited for", || {
-                server.fault_fired(fault) || server.count("getData", &format!("{PATH}/**")) >= 2
+                ground.fault_fired(fault) || ground.count("getData", PATH) >= 2
             })
             .await;
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -80,23 +82,23 @@ async fn meet(server: &Server, client: &Client, mishap: Mishap, k: u64, rival: O
             held.leave(false).await.expect("the rival held all the while");
         }
     });
-    eventually(&what, || server.fault_fired(fault) || work.is_finished()).await;
-    let fired = server.fault_fired(fault);
+    eventually(&what, || ground.fault_fired(fault) || work.is_finished()).await;
+    let fired = ground.fault_fired(fault);
     if fired {
         match mishap {
             Mishap::ReplyLostAndSessionExpired => {
-                server.expire(session);
+                ground.expire(session).await;
             }
             Mishap::CallDropped => work.abort(),
             Mishap::CallCancelled => lock.cancel(),
             Mishap::ServerRestarted => {
-                server.stop();
-                server.restart().expect("the port is ours");
+                ground.go_away();
+                ground.come_back();
             }
             _ => {}
         }
     }
-    server.clear_faults();
+    ground.clear_faults();
     let outcome = soon(&what, work).await;
     match outcome {
         Ok(Ok(_)) => {}
@@ -109,7 +111,7 @@ async fn meet(server: &Server, client: &Client, mishap: Mishap, k: u64, rival: O
     soon("the rival", rival).await.expect("the rival");
     // The lock works, for the one that met the mishap and for everybody else.
     soon(&what, again(&lock)).await;
-    eventually(&format!("nothing is left after {what}"), || nodes_under(server, PATH).is_empty()).await;
+    eventually(&format!("nothing is left after {what}"), || ground.nodes_under(PATH).is_empty()).await;
     fired
 }
 
@@ -124,18 +126,17 @@ async fn again(lock: &Lock) {
     }
 }
 
-async fn sweep(mishap: Mishap, with_rival: bool) {
-    let server = server();
-    let rival = client_with(&server, Duration::from_secs(10)).await;
+async fn sweep(ground: &Ground, mishap: Mishap, with_rival: bool) {
+    let rival = ground.client(TEN).await;
     let mut met = 0;
     for k in 1..40 {
-        let client = client_with(&server, Duration::from_secs(4)).await;
+        let client = ground.client(Duration::from_secs(4)).await;
         let held = match with_rival {
             true => Some(lock_of(&rival, PATH).acquire().await.expect("the rival's lock")),
             false => None,
         };
-        server.clear_log();
-        let fired = meet(&server, &client, mishap, k, held).await;
+        ground.clear_log();
+        let fired = meet(ground, &client, mishap, k, held).await;
         client.close(Some(SOON)).await.expect("closed");
         if !fired {
             break;
@@ -144,170 +145,184 @@ async fn sweep(mishap: Mishap, with_rival: bool) {
     }
     // At the least: create, list, delete; a waiter also reads.
     assert!(met >= if with_rival { 4 } else { 3 }, "{mishap:?} met only {met} requests");
-    eventually("no watch is left", || server.watch_count() == 0).await;
+    eventually("no watch is left", || ground.watch_count() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_free_acquire_survives_a_mishap_at_any_request() {
-    for mishap in MISHAPS {
-        sweep(mishap, false).await;
+    for ground in grounds() {
+        for mishap in MISHAPS {
+            sweep(&ground, mishap, false).await;
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiter_survives_a_mishap_at_any_request() {
-    for mishap in MISHAPS {
-        sweep(mishap, true).await;
+    for ground in grounds() {
+        for mishap in MISHAPS {
+            sweep(&ground, mishap, true).await;
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_create_whose_answer_was_lost_is_found_again_and_used() {
-    let server = server();
-    let client = client(&server).await;
-    let lock = lock_of(&client, PATH);
-    lock.acquire().await.expect("free").release().await.expect("released");
-    server.inject(Fault::drop_after("create2"));
-    let held = soon("the acquire", lock.acquire()).await.expect("the lock");
-    assert_eq!(nodes_under(&server, PATH), [held.node()], "one node, and it is the one that holds");
-    held.release().await.expect("released");
-    assert_nothing_left(&server, PATH).await;
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let lock = lock_of(&client, PATH);
+        lock.acquire().await.expect("free").release().await.expect("released");
+        ground.inject(Fault::drop_after("create2"));
+        let held = soon("the acquire", lock.acquire()).await.expect("the lock");
+        assert_eq!(ground.nodes_under(PATH), [held.node()], "one node, and it is the one that holds");
+        held.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_node_of_an_expired_session_is_never_adopted() {
-    let server = server();
-    let client = client_with(&server, Duration::from_secs(4)).await;
-    let lock = lock_of(&client, PATH);
-    lock.acquire().await.expect("free").release().await.expect("released");
-    let old = client.session_id();
-    // The answer is lost, and so is the session, before the client is back.
-    let fault = server.inject(Fault::drop_after("create2"));
-    server.inject(Fault::refuse_connections(3));
-    let acquiring = tokio::spawn(async move { lock.acquire().await });
-    eventually("the answer is lost", || server.fault_fired(fault)).await;
-    server.expire(old);
-    let held = soon("the acquire", acquiring).await.expect("joined").expect("the lock");
-    assert_ne!(client.session_id(), old);
-    assert!(held.is_held());
-    held.verify().await.expect("it is a node of the living session");
+    for ground in grounds() {
+        let client = ground.client(Duration::from_secs(4)).await;
+        let lock = lock_of(&client, PATH);
+        lock.acquire().await.expect("free").release().await.expect("released");
+        let old = client.session_id();
+        // The answer is lost, and so is the session, before the client is back.
+        let fault = ground.inject(Fault::drop_after("create2"));
+        ground.inject(Fault::refuse_connections(3));
+        let acquiring = tokio::spawn(async move { lock.acquire().await });
+        eventually("the answer is lost", || ground.fault_fired(fault)).await;
+        ground.expire(old).await;
+        let held = soon("the acquire", acquiring).await.expect("joined").expect("the lock");
+        assert_ne!(client.session_id(), old);
+        assert!(held.is_held());
+        held.verify().await.expect("it is a node of the living session");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_whose_answer_was_lost_is_a_release() {
-    let server = server();
-    let client = client(&server).await;
-    let lock = lock_of(&client, PATH);
-    let held = lock.acquire().await.expect("free");
-    server.inject(Fault::drop_after("delete"));
-    soon("the release", held.release()).await.expect("NoNode after our own lost answer is success");
-    assert_nothing_left(&server, PATH).await;
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let lock = lock_of(&client, PATH);
+        let held = lock.acquire().await.expect("free");
+        ground.inject(Fault::drop_after("delete"));
+        soon("the release", held.release()).await.expect("NoNode after our own lost answer is success");
+        ground.assert_nothing_left(PATH).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn releasing_what_somebody_deleted_is_not_held() {
-    let server = server();
-    let client = client(&server).await;
-    let held = lock_of(&client, PATH).acquire().await.expect("free");
-    client.nodes().delete(held.node(), None).await.expect("deleted");
-    assert_eq!(held.release().await.expect_err("gone").kind(), ErrorKind::NotHeld);
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        client.nodes().delete(held.node(), None).await.expect("deleted");
+        assert_eq!(held.release().await.expect_err("gone").kind(), ErrorKind::NotHeld);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guarded_write_whose_answer_was_lost_is_not_repeated() {
-    let server = server();
-    let client = client(&server).await;
-    client.nodes().create("/counter", b"0", zkrecipes::CreateMode::Persistent).await.expect("created");
-    let held = lock_of(&client, PATH).acquire().await.expect("free");
-    let guarded = held.guarded();
-    guarded.set("/counter", b"1", None).expect("valid");
-    server.inject(Fault::drop_after("multi"));
-    let error = soon("the write", guarded.commit()).await.expect_err("nobody knows");
-    assert_eq!(error.kind(), ErrorKind::ConnectionLost);
-    let stat = client.nodes().get("/counter").await.expect("read").1;
-    assert_eq!(stat.version, 1, "applied once");
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        client.nodes().create("/counter", b"0", zkrecipes::CreateMode::Persistent).await.expect("created");
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        let guarded = held.guarded();
+        guarded.set("/counter", b"1", None).expect("valid");
+        ground.inject(Fault::drop_after("multi"));
+        let error = soon("the write", guarded.commit()).await.expect_err("nobody knows");
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+        let stat = client.nodes().get("/counter").await.expect("read").1;
+        assert_eq!(stat.version, 1, "applied once");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiter_whose_node_is_deleted_queues_again() {
-    let server = server();
-    let (a, b) = (client(&server).await, client(&server).await);
-    let held = lock_of(&a, PATH).acquire().await.expect("free");
-    let lock = lock_of(&b, PATH);
-    let waiter = tokio::spawn(async move { lock.acquire().await });
-    eventually("it waits", || server.watch_count() == 2).await;
-    let waiting =
-        nodes_under(&server, PATH).into_iter().find(|node| node != held.node()).expect("the waiter's node");
-    a.nodes().delete(&waiting, None).await.expect("deleted");
-    eventually("it queues again", || {
-        nodes_under(&server, PATH).iter().any(|node| node != held.node() && *node != waiting)
-    })
-    .await;
-    held.release().await.expect("released");
-    assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let lock = lock_of(&b, PATH);
+        let waiter = tokio::spawn(async move { lock.acquire().await });
+        eventually("it waits", || ground.watch_count() == 2).await;
+        let waiting =
+            ground.nodes_under(PATH).into_iter().find(|node| node != held.node()).expect("the waiter's node");
+        a.nodes().delete(&waiting, None).await.expect("deleted");
+        eventually("it queues again", || {
+            ground.nodes_under(PATH).iter().any(|node| node != held.node() && *node != waiting)
+        })
+        .await;
+        held.release().await.expect("released");
+        assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_waiter_does_not_own_by_stale_news() {
-    // Our node is broken while we wait, a later contender gets behind the holder, the holder goes: the later one owns.
-    let server = server();
-    let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
-    let held = lock_of(&a, PATH).acquire().await.expect("free");
-    let (first, later) = (lock_of(&b, PATH), lock_of(&c, PATH));
-    let first = tokio::spawn(async move { first.acquire().await });
-    eventually("the first waits", || server.watch_count() == 2).await;
-    let broken =
-        nodes_under(&server, PATH).into_iter().find(|node| node != held.node()).expect("the waiter's node");
-    let later = tokio::spawn(async move { later.acquire().await });
-    eventually("the later one waits", || nodes_under(&server, PATH).len() == 3).await;
-    // Both deletions are one transaction: the two events arrive together.
-    let both = a.nodes().transaction();
-    both.delete(&broken, None).expect("valid");
-    both.delete(held.node(), None).expect("valid");
-    both.commit().await.expect("deleted");
-    let owner = soon("the later one's turn", later).await.expect("joined").expect("the lock");
-    assert!(!first.is_finished(), "the broken waiter must not own");
-    owner.release().await.expect("released");
-    assert!(soon("the first's turn", first).await.expect("joined").expect("the lock").is_held());
+    for ground in grounds() {
+        // Our node is broken while we wait, a later contender gets behind the holder, the holder goes: the later one owns.
+        let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let (first, later) = (lock_of(&b, PATH), lock_of(&c, PATH));
+        let first = tokio::spawn(async move { first.acquire().await });
+        eventually("the first waits", || ground.watch_count() == 2).await;
+        let broken =
+            ground.nodes_under(PATH).into_iter().find(|node| node != held.node()).expect("the waiter's node");
+        let later = tokio::spawn(async move { later.acquire().await });
+        eventually("the later one waits", || ground.nodes_under(PATH).len() == 3).await;
+        // Both deletions are one transaction: the two events arrive together.
+        let both = a.nodes().transaction();
+        both.delete(&broken, None).expect("valid");
+        both.delete(held.node(), None).expect("valid");
+        both.commit().await.expect("deleted");
+        let owner = soon("the later one's turn", later).await.expect("joined").expect("the lock");
+        assert!(!first.is_finished(), "the broken waiter must not own");
+        owner.release().await.expect("released");
+        assert!(soon("the first's turn", first).await.expect("joined").expect("the lock").is_held());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_away_delays_a_waiter_and_ends_a_newcomer() {
-    let server = server();
-    let holder = client_with(&server, Duration::from_secs(10)).await;
-    let mut options = options(Duration::from_secs(10));
-    options.retry.give_up_after = Some(Duration::from_millis(300));
-    let other = Client::connect(&server.connect_string(), options).await.expect("connected");
-    let held = lock_of(&holder, PATH).acquire().await.expect("free");
-    let waiting = lock_of(&other, PATH);
-    let waiter = tokio::spawn(async move { waiting.acquire().await });
-    eventually("it waits", || server.watch_count() == 2).await;
-    server.stop();
-    let error = soon("the newcomer", lock_of(&other, PATH).acquire()).await.map(drop).expect_err("no server");
-    assert_eq!(error.kind(), ErrorKind::ConnectionLost);
-    assert!(!waiter.is_finished());
-    server.restart().expect("the port is ours");
-    held.leave(true).await.expect("left");
-    assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
+    for ground in grounds() {
+        let holder = ground.client(Duration::from_secs(10)).await;
+        let mut options = options(Duration::from_secs(10));
+        options.retry.give_up_after = Some(Duration::from_millis(300));
+        let other = ground.client_with(options).await;
+        let held = lock_of(&holder, PATH).acquire().await.expect("free");
+        let waiting = lock_of(&other, PATH);
+        let waiter = tokio::spawn(async move { waiting.acquire().await });
+        eventually("it waits", || ground.watch_count() == 2).await;
+        ground.go_away();
+        let error =
+            soon("the newcomer", lock_of(&other, PATH).acquire()).await.map(drop).expect_err("no server");
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+        assert!(!waiter.is_finished());
+        ground.come_back();
+        held.leave(true).await.expect("left");
+        assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn close_ends_waits_lets_go_and_leaves_nothing() {
-    let server = server();
-    let (a, b) = (client(&server).await, client(&server).await);
-    let held = lock_of(&a, PATH).acquire().await.expect("free");
-    let waiting = lock_of(&b, PATH);
-    let waiter = tokio::spawn(async move { waiting.acquire().await });
-    eventually("it waits", || server.watch_count() == 2).await;
-    b.close(Some(SOON)).await.expect("closed");
-    let error = soon("the wait", waiter).await.expect("joined").map(drop).expect_err("closed");
-    assert_eq!(error.kind(), ErrorKind::Closed);
-    a.close(Some(SOON)).await.expect("closed");
-    assert!(!held.is_held());
-    assert_eq!(server.sessions().len(), 0);
-    assert_nothing_left(&server, PATH).await;
-    assert_eq!(a.lock(PATH, Default::default()).expect_err("closed").kind(), ErrorKind::Closed);
-    let error = a.nodes().get("/x").await.expect_err("closed");
-    assert_eq!(error.kind(), ErrorKind::Closed);
-    a.close(None).await.expect("closing twice is fine");
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let waiting = lock_of(&b, PATH);
+        let waiter = tokio::spawn(async move { waiting.acquire().await });
+        eventually("it waits", || ground.watch_count() == 2).await;
+        b.close(Some(SOON)).await.expect("closed");
+        let error = soon("the wait", waiter).await.expect("joined").map(drop).expect_err("closed");
+        assert_eq!(error.kind(), ErrorKind::Closed);
+        a.close(Some(SOON)).await.expect("closed");
+        assert!(!held.is_held());
+        assert_eq!(ground.sessions(), 0);
+        ground.assert_nothing_left(PATH).await;
+        assert_eq!(a.lock(PATH, Default::default()).expect_err("closed").kind(), ErrorKind::Closed);
+        let error = a.nodes().get("/x").await.expect_err("closed");
+        assert_eq!(error.kind(), ErrorKind::Closed);
+        a.close(None).await.expect("closing twice is fine");
+    }
 }

@@ -40,7 +40,7 @@ impl Delivery {
 
 /// Stands for one registered callback. Dropping it leaves the callback in place.
 #[derive(Clone)]
-pub struct Subscription(Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>);
+pub struct Subscription(Arc<Mutex<Option<Job>>>);
 
 impl Subscription {
     pub(crate) fn new(unsubscribe: impl FnOnce() + Send + 'static) -> Subscription {

@@ -112,7 +112,7 @@ impl Place {
     }
 
     fn is_among(&self, names: &[String]) -> bool {
-        self.node.as_ref().is_some_and(|node| names.iter().any(|name| *name == node.entry.name))
+        self.node.as_ref().is_some_and(|node| names.contains(&node.entry.name))
     }
 
     /// After a lost answer: is there a node with our GUID, made by this session?

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use zkrecipes::{Client, ClientOptions, Lock, LockOptions, RetryOptions};
 use zkrecipes_embedded::Server;
 
+pub mod ground;
+
 /// Long enough for a loaded machine; a test that needs it has failed.
 pub const SOON: Duration = Duration::from_secs(20);
 
@@ -72,7 +74,7 @@ pub fn requests(server: &Server) -> Vec<String> {
     server
         .log()
         .iter()
-        .filter(|entry| of_interest(&entry.op.to_string(), &entry.path))
+        .filter(|entry| of_interest(entry.op, &entry.path))
         .map(|entry| entry.op.to_string())
         .collect()
 }
