@@ -3,14 +3,22 @@
 use super::request::Caller;
 use super::write::Done;
 use super::{Machine, Now};
-use crate::wire::{Code, Op, SubRead, SubWrite, Writer};
+use crate::wire::{Code, CreateArgs, Op, SubRead, SubWrite, Writer};
 
 const ERROR: i32 = -1;
 
 impl Machine {
     /// One zxid for all; the reply's header is a success even if the multi failed.
-    pub(super) fn multi(&mut self, caller: &Caller, ops: Vec<SubWrite>, now: Now) {
+    pub(super) fn multi(&mut self, caller: &Caller, mut ops: Vec<SubWrite>, now: Now) {
         let mut txn = self.begin(caller, now);
+        let stated = self.config.profile.multi_answers_create2;
+        let readable = ops.iter_mut().all(|op| match op {
+            SubWrite::Create(args) => settle_kind(args, stated),
+            SubWrite::Delete { .. } | SubWrite::SetData { .. } | SubWrite::Check { .. } => true,
+        });
+        if !readable {
+            return self.reply_error(caller.conn, caller.xid, Code::MarshallingError);
+        }
         let mut done = Vec::with_capacity(ops.len());
         let mut failed = None;
         for (at, op) in ops.iter().enumerate() {
@@ -59,18 +67,18 @@ impl Machine {
         }
     }
 
-    /// Each read succeeds or fails by itself.
+    /// Each read succeeds or fails by itself. A server ignores that they ask for watches.
     pub(super) fn multi_read(&mut self, caller: &Caller, ops: Vec<SubRead>) {
         let mut w = self.begin_reply(caller);
         for op in ops {
             match op {
-                SubRead::GetData { path, watch } => match self.data_of(caller, &path, watch) {
+                SubRead::GetData { path, .. } => match self.data_of(caller, &path, false) {
                     Err(code) => error_result(&mut w, code as i32),
                     Ok(node) => {
                         _ = header(&mut w, Op::GET_DATA).buffer(node.data.as_deref()).stat(&node.stat())
                     }
                 },
-                SubRead::GetChildren { path, watch } => match self.children_of(caller, &path, watch) {
+                SubRead::GetChildren { path, .. } => match self.children_of(caller, &path, false) {
                     Err(code) => error_result(&mut w, code as i32),
                     Ok(node) => super::read::names(header(&mut w, Op::GET_CHILDREN), &node.children),
                 },
@@ -79,6 +87,24 @@ impl Machine {
         trailer(&mut w);
         self.end_reply(caller, w);
     }
+}
+
+/// Inside a multi, what a create makes follows from its flags rather than from its opcode. False if a server cannot
+/// make sense of the two together; then the whole multi fails. `stated` is for servers that answer with a stat.
+fn settle_kind(args: &mut CreateArgs, stated: bool) -> bool {
+    let with_ttl = matches!(args.flags, 5 | 6);
+    let known = (0..=6).contains(&args.flags);
+    match args.op {
+        Op::CREATE_TTL if with_ttl => return true,
+        Op::CREATE_TTL => (args.op, args.ttl) = (Op::CREATE, -1),
+        _ if with_ttl || (stated && !known) => return false,
+        _ if !stated => args.op = Op::CREATE,
+        _ => {}
+    }
+    if args.flags == 4 {
+        args.op = Op::CREATE_CONTAINER;
+    }
+    true
 }
 
 fn header(w: &mut Writer, op: Op) -> &mut Writer {

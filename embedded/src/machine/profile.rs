@@ -14,22 +14,21 @@ pub struct Profile {
 
 impl Default for Profile {
     fn default() -> Self {
-        Profile::of((3, 9, 3))
+        Profile::of((3, 9, 5))
     }
 }
 
 impl Profile {
     /// `"3.9"`, `"3.8"`, or a patch release such as `"3.8.4"`.
     ///
-    /// Without a patch number, 3.9 means 3.9.3; 3.8 means 3.8.0, which is what distributions ship and where the
-    /// differences are greatest.
+    /// Without a patch number, the last release of the line: 3.8.6 and 3.9.5.
     pub fn parse(version: &str) -> Option<Profile> {
         let mut parts = version.trim().split('.').map(str::parse::<u32>);
         let (major, minor) = (parts.next()?.ok()?, parts.next()?.ok()?);
         let patch = match (parts.next(), minor) {
             (Some(patch), _) => patch.ok()?,
-            (None, 8) => 0,
-            (None, _) => 3,
+            (None, 8) => 6,
+            (None, _) => 5,
         };
         let known = major == 3 && matches!(minor, 8 | 9) && parts.next().is_none();
         known.then(|| Profile::of((major, minor, patch)))

@@ -104,7 +104,10 @@ impl Tree {
         let mut tree = Tree { nodes: HashMap::new(), ephemerals: HashMap::new(), reapable: BTreeMap::new() };
         for path in ["/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"] {
             let acl = if path.ends_with("config") { &read_only } else { &open };
-            tree.nodes.insert(path.to_owned(), Node::new(Some(&[]), acl.clone(), Owner::Nobody, 0, 0));
+            let mut node = Node::new(Some(&[]), acl.clone(), Owner::Nobody, 0, 0);
+            // Real servers set this list with version −1, and keep that.
+            node.aversion = if path.ends_with("config") { -1 } else { 0 };
+            tree.nodes.insert(path.to_owned(), node);
         }
         // System nodes were put in place, not created: they do not count as creates.
         for (parent, child) in [("/", "zookeeper"), ("/zookeeper", "quota"), ("/zookeeper", "config")] {

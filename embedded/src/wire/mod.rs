@@ -160,8 +160,26 @@ impl Writer {
         }
     }
 
+    /// Beyond the basic plane, Java writes each half of a surrogate pair on its own, and clients expect that.
     pub fn string(&mut self, v: &str) -> &mut Self {
-        self.buffer(Some(v.as_bytes()))
+        if v.bytes().all(|b| b < 0xf0) {
+            return self.buffer(Some(v.as_bytes()));
+        }
+        let at = self.bytes.len();
+        self.int(0);
+        for unit in v.encode_utf16() {
+            match unit {
+                0..0x80 => self.bytes.push(unit as u8),
+                0x80..0x800 => self.bytes.extend([0xc0 | (unit >> 6) as u8, 0x80 | (unit & 0x3f) as u8]),
+                _ => {
+                    let (high, middle, low) = (unit >> 12, (unit >> 6) & 0x3f, unit & 0x3f);
+                    self.bytes.extend([0xe0 | high as u8, 0x80 | middle as u8, 0x80 | low as u8]);
+                }
+            }
+        }
+        let length = (self.bytes.len() - at - 4) as i32;
+        self.bytes[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        self
     }
 
     pub fn stat(&mut self, s: &Stat) -> &mut Self {

@@ -277,8 +277,44 @@ fn an_empty_multi_is_fine_and_reads_fail_one_by_one() {
 }
 
 #[test]
+fn inside_a_multi_flags_decide_what_a_create_makes() {
+    let (server, mut raw) = start();
+    let mut create_as = |op, flags, ttl: Option<i64>| {
+        raw.call(Op::MULTI, |w| {
+            create(w, op, "/a", flags);
+            ttl.into_iter().for_each(|ttl| _ = w.long(ttl));
+            part(w, Op::DELETE).string("/a").int(-1);
+            end(w);
+        })
+    };
+    assert_eq!(
+        results(&create_as(Op::CREATE, 4, None)),
+        ["create2 /a v0", "op 2"],
+        "a container answers with a stat"
+    );
+    let zxid = server.zxid();
+    for (op, flags) in [(Op::CREATE, 9), (Op::CREATE2, 5), (Op::CREATE_CONTAINER, -1)] {
+        assert_eq!(create_as(op, flags, None).err, -5, "the whole multi makes no sense");
+    }
+    assert_eq!(server.zxid(), zxid + 3);
+    assert_eq!(results(&create_as(Op::CREATE_TTL, 0, Some(7))), ["create /a", "op 2"]);
+    assert_eq!(results(&create_as(Op::CREATE_TTL, 9, Some(7))), ["error -8 -8", "error -2 -2"]);
+}
+
+#[test]
+fn a_multi_read_sets_no_watches() {
+    let (server, mut raw) = start();
+    raw.call(Op::MULTI_READ, |w| {
+        part(w, Op::GET_DATA).string("/").bool(true);
+        part(w, Op::GET_CHILDREN).string("/").bool(true);
+        end(w);
+    });
+    assert_eq!(server.watch_count(), 0);
+}
+
+#[test]
 fn older_servers_answer_create2_in_a_multi_without_a_stat() {
-    let server = Server::builder().emulate("3.8").start().unwrap();
+    let server = Server::builder().emulate("3.8.0").start().unwrap();
     let mut raw = Raw::connect(&server.connect_string());
     let reply = raw.call(Op::MULTI, |w| {
         create(w, Op::CREATE2, "/a", 0);

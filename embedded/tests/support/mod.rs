@@ -12,6 +12,7 @@ pub struct Raw {
     pub password: Vec<u8>,
     pub timeout: i32,
     next_xid: i32,
+    unnumbered: usize,
 }
 
 /// A reply or an event: its header and what follows.
@@ -44,7 +45,8 @@ impl Raw {
         let mut w = Writer::frame();
         w.int(0).long(seen).int(timeout).long(session).buffer(Some(password)).bool(false);
         stream.write_all(&w.finish()).ok()?;
-        let mut raw = Raw { stream, session: 0, password: Vec::new(), timeout: 0, next_xid: 1 };
+        let mut raw =
+            Raw { stream, session: 0, password: Vec::new(), timeout: 0, next_xid: 1, unnumbered: 0 };
         let frame = raw.frame()?;
         let mut r = Reader::new(&frame);
         r.int().ok()?;
@@ -90,6 +92,23 @@ impl Raw {
         // The server may have closed on us; reading will tell.
         let _ = self.stream.write_all(&w.finish());
         xid
+    }
+
+    /// Sends a ping whose answer somebody reads later, after asking with [`Raw::take_unnumbered`] how many there are.
+    pub fn send_unnumbered(&mut self, op: Op) {
+        self.send(op, |_| {});
+        self.unnumbered += 1;
+    }
+
+    pub fn take_unnumbered(&mut self) -> usize {
+        std::mem::take(&mut self.unnumbered)
+    }
+
+    /// The server's last transaction, asked by a four letter word: no session, no zxid.
+    pub fn probe(address: &str) -> i64 {
+        let answer = word(address, "srvr");
+        let hex = answer.lines().find_map(|l| l.strip_prefix("Zxid: 0x")).expect("a zxid");
+        i64::from_str_radix(hex.trim(), 16).expect("a hexadecimal zxid")
     }
 
     /// Sends, and returns the next reply; panics on an event in between.
