@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bad input of every kind: a typed error that names the argument, no crash, nothing sent.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+static void ignore_done(zkr_status status, const zkr_error *error, void *user_data) {
+  (void)status, (void)error, (void)user_data;
+}
+
+static void ignore_held(zkr_status status, zkr_held *held, const zkr_error *error, void *user_data) {
+  (void)status, (void)error, (void)user_data;
+  zkr_held_free(held);
+}
+
+static void ignore_lost(const zkr_error *error, void *user_data) { (void)error, (void)user_data; }
+static void ignore_state(zkr_state state, void *user_data) { (void)state, (void)user_data; }
+
+void bad_paths_are_refused_before_anything_is_sent(void) {
+  zkr_error *error = NULL;
+  zkr_test_server *server = own_server();
+  zkr_client *client = connected(zkr_test_server_connect_string(server), "a");
+  zkr_lock *lock = NULL;
+  zkr_buffer *data = NULL;
+  zkr_transaction *writes = NULL;
+  static const char *bad[] = {
+      NULL,      "",      "a",       "a/b",   "//",    "/a//b", "/a/",           "/.",       "/..", "/a/.",
+      "/a/../b", "/\xff", "/a\xc3(", "/\x01", "/\x7f", "/a\nb", "/\xed\xa0\x80", "relative/"};
+  size_t size = 2 << 20;
+  char *huge = malloc(size + 1);
+
+  CHECK(huge != NULL);
+  memset(huge, 'x', size);
+  huge[0] = '/';
+  huge[size] = '\0';
+  OK(zkr_nodes_transaction(client, &writes, &error));
+  OK(zkr_test_server_clear_log(server, &error));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    REFUSED(zkr_lock_new(client, bad[i], NULL, &lock, &error), ZKR_INVALID, "path");
+    REFUSED(zkr_nodes_create(client, bad[i], "", 0, ZKR_PERSISTENT, NULL, &error), ZKR_INVALID, "path");
+    REFUSED(zkr_nodes_get(client, bad[i], &data, NULL, &error), ZKR_INVALID, "path");
+    REFUSED(zkr_nodes_set(client, bad[i], "", 0, -1, NULL, &error), ZKR_INVALID, "path");
+    REFUSED(zkr_nodes_delete(client, bad[i], -1, &error), ZKR_INVALID, "path");
+    REFUSED(zkr_nodes_ensure(client, bad[i], &error), ZKR_INVALID, "path");
+    REFUSED(zkr_nodes_delete_all(client, bad[i], &error), ZKR_INVALID, "path");
+    REFUSED(zkr_transaction_create(writes, bad[i], "", 0, ZKR_PERSISTENT, &error), ZKR_INVALID, "path");
+    REFUSED(zkr_transaction_check(writes, bad[i], -1, &error), ZKR_INVALID, "path");
+  }
+  REFUSED(zkr_lock_new(client, "/", NULL, &lock, &error), ZKR_INVALID, "path");
+  REFUSED(zkr_lock_new(client, huge, NULL, &lock, &error), ZKR_TOO_LARGE, "");
+  REFUSED(zkr_nodes_create(client, huge, "", 0, ZKR_PERSISTENT, NULL, &error), ZKR_TOO_LARGE, "");
+  REFUSED(zkr_nodes_create(client, "/a", huge, size, ZKR_PERSISTENT, NULL, &error), ZKR_TOO_LARGE, "");
+  CHECK(lock == NULL && data == NULL);
+  CHECK(zkr_test_server_count(server, "create*", NULL) == 0);
+  CHECK(zkr_test_server_count(server, "getData", NULL) == 0);
+
+  free(huge);
+  zkr_transaction_free(writes);
+  zkr_client_free(client);
+  zkr_test_server_free(server);
+}
+
+/* Calls every verb on the handles of this set; what is no handle at all stays of the wrong kind for every
+ * verb. */
+typedef struct handles {
+  zkr_client *client;
+  zkr_lock *lock;
+  zkr_held *held;
+  zkr_transaction *transaction;
+  zkr_cancel_token *token;
+  zkr_test_server *server;
+} handles;
+
+static void every_verb_refuses(handles with) {
+  zkr_error *error = NULL;
+  zkr_client *client = NULL;
+  zkr_lock *lock = NULL;
+  zkr_held *held = NULL;
+  zkr_transaction *transaction = NULL;
+  zkr_subscription *subscription = NULL;
+  zkr_contenders *contenders = NULL;
+  zkr_buffer *buffer = NULL;
+  zkr_strings *strings = NULL;
+  zkr_stat stat;
+  bool flag;
+  uint64_t number;
+
+  REFUSED(zkr_client_close(with.client, 0, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_client_on_state(with.client, ignore_state, NULL, &subscription, &error), ZKR_INVALID, "client");
+  CHECK(zkr_client_close_async(with.client, 0, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(zkr_client_event_fd(with.client) == -ZKR_INVALID);
+  CHECK(zkr_client_dispatch(with.client, 0, 0) == -ZKR_INVALID);
+  CHECK(zkr_client_state(with.client) == ZKR_STATE_CLOSED);
+  CHECK(zkr_client_session_id(with.client) == 0);
+  CHECK(zkr_client_session_timeout(with.client) == 0);
+  CHECK(zkr_client_lease_remaining(with.client) == 0);
+
+  REFUSED(zkr_lock_new(with.client, "/a", NULL, &lock, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_lock_acquire(with.lock, 0, &held, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_acquire_cancellable(with.lock, 0, NULL, &held, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_release(with.lock, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_release_in_background(with.lock, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_verify(with.lock, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_guarded(with.lock, &transaction, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_on_lost(with.lock, ignore_lost, NULL, &subscription, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_cancel(with.lock, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_contenders(with.lock, &contenders, &error), ZKR_INVALID, "lock");
+  CHECK(zkr_lock_acquire_async(with.lock, 0, ignore_held, NULL) == ZKR_INVALID);
+  CHECK(zkr_lock_release_async(with.lock, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(zkr_lock_verify_async(with.lock, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(!zkr_lock_is_held(with.lock));
+  CHECK(zkr_lock_fencing_token(with.lock) == 0);
+  CHECK(zkr_lock_path(with.lock) == NULL);
+
+  REFUSED(zkr_held_verify(with.held, &error), ZKR_INVALID, "held");
+  REFUSED(zkr_held_release(with.held, &error), ZKR_INVALID, "held");
+  REFUSED(zkr_held_release_in_background(with.held, &error), ZKR_INVALID, "held");
+  REFUSED(zkr_held_guarded(with.held, &transaction, &error), ZKR_INVALID, "held");
+  REFUSED(zkr_held_on_lost(with.held, ignore_lost, NULL, &subscription, &error), ZKR_INVALID, "held");
+  CHECK(zkr_held_verify_async(with.held, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(zkr_held_release_async(with.held, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(!zkr_held_is_held(with.held));
+  CHECK(zkr_held_fencing_token(with.held) == 0);
+  CHECK(zkr_held_path(with.held) == NULL && zkr_held_node(with.held) == NULL);
+  CHECK(zkr_held_sequencer(with.held) == NULL);
+
+  REFUSED(zkr_nodes_create(with.client, "/a", "", 0, ZKR_PERSISTENT, &buffer, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_nodes_get(with.client, "/a", &buffer, &stat, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_nodes_set(with.client, "/a", "", 0, -1, &stat, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_nodes_delete(with.client, "/a", -1, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_nodes_exists(with.client, "/a", &flag, &stat, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_nodes_children(with.client, "/a", &strings, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_nodes_ensure(with.client, "/a", &error), ZKR_INVALID, "client");
+  REFUSED(zkr_nodes_delete_all(with.client, "/a", &error), ZKR_INVALID, "client");
+  REFUSED(zkr_nodes_transaction(with.client, &transaction, &error), ZKR_INVALID, "client");
+  CHECK(zkr_nodes_ensure_async(with.client, "/a", ignore_done, NULL) == ZKR_INVALID);
+
+  REFUSED(zkr_transaction_create(with.transaction, "/a", "", 0, ZKR_PERSISTENT, &error), ZKR_INVALID,
+          "transaction");
+  REFUSED(zkr_transaction_set(with.transaction, "/a", "", 0, -1, &error), ZKR_INVALID, "transaction");
+  REFUSED(zkr_transaction_delete(with.transaction, "/a", -1, &error), ZKR_INVALID, "transaction");
+  REFUSED(zkr_transaction_check(with.transaction, "/a", -1, &error), ZKR_INVALID, "transaction");
+  REFUSED(zkr_transaction_commit(with.transaction, &error), ZKR_INVALID, "transaction");
+  CHECK(zkr_transaction_commit_async(with.transaction, ignore_done, NULL) == ZKR_INVALID);
+
+  CHECK(zkr_cancel_token_cancel(with.token) == ZKR_INVALID);
+  if (with.token)
+    REFUSED(zkr_client_connect_cancellable("embedded:", NULL, with.token, &client, &error), ZKR_INVALID,
+            "token");
+
+  REFUSED(zkr_test_server_stop(with.server, &error), ZKR_INVALID, "server");
+  REFUSED(zkr_test_server_restart(with.server, &error), ZKR_INVALID, "server");
+  REFUSED(zkr_test_server_expire(with.server, 1, &error), ZKR_INVALID, "server");
+  REFUSED(zkr_test_server_inject(with.server, "drop_before *", &number, &error), ZKR_INVALID, "server");
+  REFUSED(zkr_test_server_paths(with.server, &strings, &error), ZKR_INVALID, "server");
+  CHECK(zkr_test_server_connect_string(with.server) == NULL);
+  CHECK(zkr_test_server_port(with.server) == 0);
+  CHECK(zkr_test_server_count(with.server, "*", NULL) == 0);
+
+  CHECK(!client && !lock && !held && !transaction && !subscription && !contenders && !buffer && !strings);
+}
+
+void null_is_refused_by_every_verb(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_lock *lock = lock_on(client, path("null"));
+
+  every_verb_refuses((handles){0});
+  REFUSED(zkr_client_connect(hosts(), NULL, NULL, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_lock_new(client, "/a", NULL, NULL, &error), ZKR_INVALID, "lock");
+  REFUSED(zkr_lock_contenders(lock, NULL, &error), ZKR_INVALID, "contenders");
+  REFUSED(zkr_lock_guarded(lock, NULL, &error), ZKR_INVALID, "transaction");
+  REFUSED(zkr_nodes_get(client, "/", NULL, NULL, &error), ZKR_INVALID, "data");
+  REFUSED(zkr_nodes_exists(client, "/", NULL, NULL, &error), ZKR_INVALID, "exists");
+  REFUSED(zkr_nodes_children(client, "/", NULL, &error), ZKR_INVALID, "children");
+  REFUSED(zkr_nodes_create(client, "/a", NULL, 1, ZKR_PERSISTENT, NULL, &error), ZKR_INVALID, "data");
+  REFUSED(zkr_nodes_create(client, "/a", "", (size_t)-1, ZKR_PERSISTENT, NULL, &error), ZKR_INVALID, "data");
+  REFUSED(zkr_nodes_create(client, "/a", "", 0, (zkr_create_mode)77, NULL, &error), ZKR_INVALID, "mode");
+  REFUSED(zkr_nodes_set(client, "/a", "", 0, -2, NULL, &error), ZKR_INVALID, "version");
+  REFUSED(zkr_nodes_delete(client, "/a", -2, &error), ZKR_INVALID, "version");
+  REFUSED(zkr_client_on_state(client, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
+  REFUSED(zkr_lock_on_lost(lock, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
+  CHECK(zkr_lock_acquire_async(lock, 0, NULL, NULL) == ZKR_INVALID);
+  CHECK(zkr_lock_release_async(lock, NULL, NULL) == ZKR_INVALID);
+  CHECK(zkr_client_connect_async(hosts(), NULL, NULL, NULL) == ZKR_INVALID);
+  CHECK(zkr_lock_acquire(NULL, 0, NULL, NULL) == ZKR_INVALID); /* without a place for the error either */
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+static handles fresh(void) {
+  zkr_error *error = NULL;
+  handles made = {0};
+  made.server = own_server();
+  made.client = connected(zkr_test_server_connect_string(made.server), "a");
+  made.lock = lock_on(made.client, "/handles");
+  made.token = zkr_cancel_token_new();
+  zkr_lock_acquire(made.lock, 5000, &made.held, &error);
+  zkr_held_guarded(made.held, &made.transaction, &error);
+  return made;
+}
+
+static void free_all(handles all) {
+  zkr_transaction_free(all.transaction);
+  zkr_held_free(all.held);
+  zkr_lock_free(all.lock);
+  zkr_client_free(all.client);
+  zkr_cancel_token_free(all.token);
+  zkr_test_server_free(all.server);
+}
+
+void freed_handles_are_refused_by_every_verb(void) {
+  handles used = fresh();
+  CHECK(used.held != NULL && used.transaction != NULL);
+  free_all(used);
+  every_verb_refuses(used);
+  handles successors = fresh(); /* in the same places, but not the same handles */
+  every_verb_refuses(used);
+  free_all(successors);
+}
+
+void a_handle_of_another_kind_is_refused_by_every_verb(void) {
+  handles right = fresh();
+  handles wrong = {.client = (zkr_client *)right.lock,
+                   .lock = (zkr_lock *)right.held,
+                   .held = (zkr_held *)right.transaction,
+                   .transaction = (zkr_transaction *)right.token,
+                   .token = (zkr_cancel_token *)right.server,
+                   .server = (zkr_test_server *)right.client};
+  every_verb_refuses(wrong);
+
+  int local = 0;
+  void *foreign[] = {&local, (void *)1, (void *)-1, (void *)0x7fffffffffff, "text"};
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+    void *one = foreign[i];
+    every_verb_refuses((handles){one, one, one, one, one, one});
+  }
+  CHECK(zkr_held_is_held(right.held));
+  free_all(right);
+}
+
+void every_free_takes_null_and_a_second_time(void) {
+  zkr_error *error = NULL;
+  handles all = fresh();
+  zkr_subscription *subscription = NULL;
+  zkr_buffer *buffer = NULL;
+  zkr_strings *strings = NULL;
+  zkr_contenders *contenders = NULL;
+
+  OK(zkr_client_on_state(all.client, ignore_state, NULL, &subscription, &error));
+  OK(zkr_nodes_get(all.client, "/", &buffer, NULL, &error));
+  OK(zkr_nodes_children(all.client, "/", &strings, &error));
+  OK(zkr_lock_contenders(all.lock, &contenders, &error));
+  zkr_status status = zkr_nodes_delete(all.client, "/none", -1, &error);
+  CHECK(status == ZKR_NO_NODE);
+  for (int i = 0; i < 2; i++) {
+    zkr_subscription_free(subscription);
+    zkr_buffer_free(buffer);
+    zkr_strings_free(strings);
+    zkr_contenders_free(contenders);
+    zkr_error_free(error);
+    free_all(all);
+  }
+  free_all((handles){0});
+  zkr_subscription_free(NULL);
+  zkr_buffer_free(NULL);
+  zkr_strings_free(NULL);
+  zkr_contenders_free(NULL);
+  zkr_error_free(NULL);
+  zkr_lock_free((zkr_lock *)&all);
+  CHECK(zkr_buffer_size(buffer) == 0 && zkr_strings_count(strings) == 0 &&
+        zkr_contenders_count(contenders) == 0);
+  CHECK(zkr_buffer_size(NULL) == 0 && strcmp(zkr_buffer_text(NULL), "") == 0);
+  CHECK(zkr_error_code(error) == ZKR_OK && zkr_error_path(error) == NULL);
+}
+
+void closed_clients_answer_closed(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_lock *lock = lock_on(client, path("closed")), *never = NULL;
+  zkr_transaction *writes = NULL;
+
+  OK(zkr_nodes_transaction(client, &writes, &error));
+  OK(zkr_transaction_check(writes, "/", -1, &error));
+  OK(zkr_client_close(client, 5000, &error));
+  OK(zkr_client_close(client, 0, &error));
+  CHECK(zkr_client_state(client) == ZKR_STATE_CLOSED);
+  REFUSED(zkr_lock_acquire(lock, -1, NULL, &error), ZKR_CLOSED, "closed");
+  REFUSED(zkr_lock_contenders(lock, &(zkr_contenders *){NULL}, &error), ZKR_CLOSED, "");
+  REFUSED(zkr_lock_new(client, path("closed"), NULL, &never, &error), ZKR_CLOSED, "");
+  REFUSED(zkr_nodes_ensure(client, path("closed"), &error), ZKR_CLOSED, "");
+  REFUSED(zkr_transaction_commit(writes, &error), ZKR_CLOSED, "");
+  CHECK(zkr_lock_verify_async(lock, ignore_done, NULL) == ZKR_CLOSED);
+  CHECK(!zkr_lock_is_held(lock));
+  zkr_transaction_free(writes);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+/* Options ------------------------------------------------------------------------------------------------ */
+
+#define REFUSED_OPTION(change, word)                                                    \
+  do {                                                                                  \
+    zkr_options options = ZKR_OPTIONS_INIT;                                             \
+    change;                                                                             \
+    REFUSED(zkr_client_connect(hosts(), &options, &client, &error), ZKR_INVALID, word); \
+  } while (0)
+
+void bad_options_are_refused_and_named(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = NULL;
+  zkr_lock *lock = NULL;
+  zkr_auth auth = {"digest", "a:b", 3}, no_scheme = {NULL, "a:b", 3};
+  zkr_acl_entry entry = {"world", "anyone", "rx"}, no_id = {"world", NULL, "r"};
+  unsigned char three = 3;
+
+  REFUSED_OPTION(options.size = 0, "ZKR_OPTIONS_INIT");
+  REFUSED_OPTION(options.size = 7, "size");
+  REFUSED_OPTION(options.size = (size_t)-1, "size");
+  REFUSED_OPTION(options.session_timeout_ms = -1, "session_timeout");
+  REFUSED_OPTION(options.session_timeout_ms = 0, "session_timeout");
+  REFUSED_OPTION(options.session_timeout_ms = INT64_MAX, "session_timeout");
+  REFUSED_OPTION(options.connect_timeout_ms = 0, "connect_timeout");
+  REFUSED_OPTION(options.retry_base_ms = -1, "retry");
+  REFUSED_OPTION(options.retry_max_ms = 1, "retry");
+  REFUSED_OPTION(options.identity = "", "identity");
+  REFUSED_OPTION(options.identity = "\xff", "identity");
+  REFUSED_OPTION(options.acl = (zkr_acl)9, "acl");
+  REFUSED_OPTION(options.acl = ZKR_ACL_CREATOR, "acl");
+  REFUSED_OPTION(options.acl = ZKR_ACL_LIST, "acl");
+  REFUSED_OPTION((options.acl = ZKR_ACL_LIST, options.acl_list = &entry, options.acl_count = 1), "acl");
+  REFUSED_OPTION((options.acl = ZKR_ACL_LIST, options.acl_list = &no_id, options.acl_count = 1),
+                 "acl_list.id");
+  REFUSED_OPTION((options.acl = ZKR_ACL_LIST, options.acl_count = 1), "acl_list");
+  REFUSED_OPTION(options.auth_count = 1, "auth");
+  REFUSED_OPTION((options.auth = &auth, options.auth_count = (size_t)-1), "auth");
+  REFUSED_OPTION((options.auth = &no_scheme, options.auth_count = 1), "auth.scheme");
+  REFUSED_OPTION(options.naming = (zkr_naming)9, "naming");
+  REFUSED_OPTION(options.lease = (zkr_lease)-1, "lease");
+  REFUSED_OPTION(memcpy(&options.read_only, &three, 1), "read_only");
+  REFUSED_OPTION(options.tls_ca = "/ca.pem", "tls");
+  REFUSED_OPTION(options.sasl_user = "user", "sasl_password");
+  REFUSED_OPTION(options.sasl_password = "secret", "sasl_user");
+  CHECK(client == NULL);
+
+  client = connected(hosts(), "a");
+  zkr_lock_options options = ZKR_LOCK_OPTIONS_INIT;
+  options.size = 0;
+  REFUSED(zkr_lock_new(client, path("options"), &options, &lock, &error), ZKR_INVALID,
+          "ZKR_LOCK_OPTIONS_INIT");
+  options.size = sizeof options;
+  memcpy(&options.reentrant, &three, 1);
+  REFUSED(zkr_lock_new(client, path("options"), &options, &lock, &error), ZKR_INVALID, "reentrant");
+  zkr_client_free(client);
+}
+
+void options_of_other_versions_are_understood(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_lock *lock = NULL;
+  struct {
+    zkr_lock_options known;
+    uint64_t added;
+  } newer = {ZKR_LOCK_OPTIONS_INIT, 0};
+
+  newer.known.size = sizeof newer;
+  OK(zkr_lock_new(client, path("newer"), &newer.known, &lock, &error));
+  zkr_lock_free(lock);
+  newer.added = 1;
+  REFUSED(zkr_lock_new(client, path("newer"), &newer.known, &lock, &error), ZKR_INVALID, "options");
+  CHECK(lock == NULL);
+  zkr_client_free(client);
+}
+
+void bad_hosts_are_refused_and_named(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = NULL;
+  const char *bad[] = {"h:port", "h:99999", ":2181", "h:1/relative//", "h:1,,h:2", "\xff:1"};
+
+  unsetenv("ZKRECIPES_HOSTS");
+  REFUSED(zkr_client_connect(NULL, NULL, &client, &error), ZKR_INVALID, "ZKRECIPES_HOSTS");
+  REFUSED(zkr_client_connect("", NULL, &client, &error), ZKR_INVALID, "embedded:");
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    REFUSED(zkr_client_connect(bad[i], NULL, &client, &error), ZKR_INVALID, "hosts");
+  CHECK(client == NULL);
+
+  setenv("ZKRECIPES_HOSTS", hosts(), 1);
+  OK(zkr_client_connect(NULL, NULL, &client, &error));
+  unsetenv("ZKRECIPES_HOSTS");
+  zkr_client_free(client);
+}
+
+void no_server_is_connection_lost_in_time(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = NULL;
+  zkr_options options = ZKR_OPTIONS_INIT;
+  options.connect_timeout_ms = 300;
+
+  int64_t begun = now_ms();
+  REFUSED(zkr_client_connect("127.0.0.1:1", &options, &client, &error), ZKR_CONNECTION_LOST, "");
+  CHECK(now_ms() - begun < 5000);
+  CHECK(client == NULL);
+}
+
+/* Errors ------------------------------------------------------------------------------------------------- */
+
+void errors_have_a_code_a_message_and_a_path(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  const char *at = path("missing");
+
+  CHECK(zkr_nodes_delete(client, at, -1, &error) == ZKR_NO_NODE);
+  CHECK(zkr_error_code(error) == ZKR_NO_NODE);
+  CHECK(strcmp(zkr_error_path(error), at) == 0);
+  CHECK(strlen(zkr_error_message(error)) > 10);
+  CHECK(!zkr_error_retryable(error));
+  CHECK(zkr_error_reason(error) == ZKR_REASON_NONE);
+  zkr_error_free(error);
+
+  CHECK(zkr_error_code(NULL) == ZKR_OK);
+  CHECK(zkr_error_message(NULL) != NULL && zkr_error_path(NULL) == NULL);
+  CHECK(strcmp(zkr_status_name(ZKR_OK), "OK") == 0);
+  CHECK(strcmp(zkr_status_name(ZKR_CONNECTION_LOST), "CONNECTION_LOST") == 0);
+  CHECK(strcmp(zkr_status_name((zkr_status)99), "UNKNOWN") == 0);
+  CHECK(strcmp(zkr_reason_name(ZKR_REASON_REVOKED), "revoked") == 0);
+  CHECK(strcmp(zkr_state_name(ZKR_STATE_SUSPENDED), "suspended") == 0);
+  CHECK(strlen(zkr_version()) >= 5);
+  zkr_client_free(client);
+}
+
+void an_error_that_stands_is_left_alone(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+
+  CHECK(zkr_nodes_delete(client, path("missing"), -1, &error) == ZKR_NO_NODE);
+  zkr_error *first = error;
+  CHECK(zkr_nodes_delete(client, "relative", -1, &error) == ZKR_INVALID);
+  CHECK(error == first && zkr_error_code(error) == ZKR_NO_NODE);
+  zkr_error_free(error);
+  zkr_client_free(client);
+}

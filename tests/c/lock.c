@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of a lock.
+ */
+
+#include <pthread.h>
+#include <string.h>
+
+#include "harness.h"
+
+void a_lock_is_acquired_and_released(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  const char *at = path("lifecycle");
+  zkr_lock *lock = lock_on(client, at);
+  zkr_held *held = NULL;
+
+  CHECK(strcmp(zkr_lock_path(lock), at) == 0);
+  CHECK(!zkr_lock_is_held(lock));
+  CHECK(zkr_lock_fencing_token(lock) == 0);
+  OK(zkr_lock_acquire(lock, -1, &held, &error));
+  CHECK(zkr_lock_is_held(lock));
+  CHECK(zkr_held_is_held(held));
+  CHECK(zkr_lock_fencing_token(lock) > 0);
+  CHECK(zkr_held_fencing_token(held) == zkr_lock_fencing_token(lock));
+  CHECK(zkr_client_lease_remaining(client) > 0);
+  CHECK(strcmp(zkr_held_path(held), at) == 0);
+  CHECK(strncmp(zkr_held_node(held), at, strlen(at)) == 0);
+  CHECK(strstr(zkr_held_sequencer(held), at) != NULL);
+  OK(zkr_lock_verify(lock, &error));
+  OK(zkr_held_verify(held, &error));
+  CHECK(children_of(client, at) == 1);
+
+  OK(zkr_lock_release(lock, &error));
+  CHECK(!zkr_lock_is_held(lock));
+  CHECK(!zkr_held_is_held(held));
+  CHECK(zkr_held_fencing_token(held) > 0);
+  CHECK(children_of(client, at) == 0);
+  REFUSED(zkr_held_verify(held, &error), ZKR_NOT_HELD, "");
+
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+void fencing_tokens_rise_from_one_acquisition_to_the_next(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_lock *lock = lock_on(client, path("tokens"));
+  uint64_t last = 0;
+  for (int i = 0; i < 10; i++) {
+    OK(zkr_lock_acquire(lock, 5000, NULL, &error));
+    CHECK(zkr_lock_fencing_token(lock) > last);
+    last = zkr_lock_fencing_token(lock);
+    OK(zkr_lock_release(lock, &error));
+  }
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+typedef struct waiter {
+  zkr_lock *lock;
+  int64_t timeout_ms;
+  zkr_cancel_token *token;
+  zkr_status status;
+  pthread_t thread;
+} waiter;
+
+static void *wait_for_lock(void *argument) {
+  waiter *self = argument;
+  self->status = zkr_lock_acquire_cancellable(self->lock, self->timeout_ms, self->token, NULL, NULL);
+  return NULL;
+}
+
+static void start_waiting(waiter *self, zkr_lock *lock, int64_t timeout_ms, zkr_cancel_token *token) {
+  *self = (waiter){.lock = lock, .timeout_ms = timeout_ms, .token = token};
+  pthread_create(&self->thread, NULL, wait_for_lock, self);
+}
+
+static zkr_status end_of(waiter *self) {
+  pthread_join(self->thread, NULL);
+  return self->status;
+}
+
+void a_second_handle_waits_for_its_turn(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("turns");
+  zkr_lock *holder = lock_on(first, at), *next = lock_on(second, at);
+  waiter waiter;
+
+  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
+  uint64_t token = zkr_lock_fencing_token(holder);
+  start_waiting(&waiter, next, 20000, NULL);
+  EVENTUALLY(children_of(first, at) == 2);
+  CHECK(!zkr_lock_is_held(next));
+  OK(zkr_lock_release(holder, &error));
+  CHECK(end_of(&waiter) == ZKR_OK);
+  CHECK(zkr_lock_is_held(next));
+  CHECK(zkr_lock_fencing_token(next) > token);
+  OK(zkr_lock_release(next, &error));
+
+  zkr_lock_free(holder);
+  zkr_lock_free(next);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void a_timeout_of_zero_is_one_attempt(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("attempt");
+  zkr_lock *holder = lock_on(first, at), *other = lock_on(second, at);
+
+  OK(zkr_lock_acquire(holder, 0, NULL, &error));
+  REFUSED(zkr_lock_acquire(other, 0, NULL, &error), ZKR_TIMEOUT, "");
+  REFUSED(zkr_lock_acquire(holder, 0, NULL, &error), ZKR_TIMEOUT, ""); /* not reentrant */
+  OK(zkr_lock_release(holder, &error));
+  OK(zkr_lock_acquire(other, 0, NULL, &error));
+  OK(zkr_lock_release(other, &error));
+
+  zkr_lock_free(holder);
+  zkr_lock_free(other);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void a_timeout_leaves_nothing_behind(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("timeout");
+  zkr_lock *holder = lock_on(first, at), *other = lock_on(second, at);
+  zkr_held *held = (zkr_held *)&error; /* a failed call empties the place for its result */
+
+  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
+  int64_t begun = now_ms();
+  REFUSED(zkr_lock_acquire(other, 200, &held, &error), ZKR_TIMEOUT, at);
+  CHECK(now_ms() - begun >= 200);
+  CHECK(held == NULL);
+  EVENTUALLY(children_of(first, at) == 1);
+  CHECK(zkr_lock_is_held(holder));
+  OK(zkr_lock_release(holder, &error));
+
+  zkr_lock_free(holder);
+  zkr_lock_free(other);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void a_reentrant_handle_counts(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_lock_options options = ZKR_LOCK_OPTIONS_INIT;
+  options.reentrant = true;
+  const char *at = path("reentrant");
+  zkr_lock *lock = NULL;
+
+  OK(zkr_lock_new(client, at, &options, &lock, &error));
+  OK(zkr_lock_acquire(lock, 5000, NULL, &error));
+  uint64_t token = zkr_lock_fencing_token(lock);
+  OK(zkr_lock_acquire(lock, 0, NULL, &error));
+  CHECK(zkr_lock_fencing_token(lock) == token);
+  OK(zkr_lock_release(lock, &error));
+  CHECK(zkr_lock_is_held(lock));
+  CHECK(children_of(client, at) == 1);
+  OK(zkr_lock_release(lock, &error));
+  CHECK(!zkr_lock_is_held(lock));
+  REFUSED(zkr_lock_release(lock, &error), ZKR_NOT_HELD, "");
+
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+void a_held_lock_that_is_freed_is_released(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  const char *at = path("freed");
+  zkr_lock *lock = lock_on(client, at);
+  zkr_held *held = NULL;
+
+  OK(zkr_lock_acquire(lock, 5000, NULL, &error));
+  zkr_lock_free(lock);
+  EVENTUALLY(children_of(client, at) == 0);
+
+  lock = lock_on(client, at);
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  zkr_held_free(held); /* the lock keeps it */
+  CHECK(zkr_lock_is_held(lock));
+  zkr_lock_free(lock);
+  EVENTUALLY(children_of(client, at) == 0);
+  zkr_client_free(client);
+}
+
+void an_acquisition_outlives_its_lock_handle(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  const char *at = path("outlives");
+  zkr_lock *lock = lock_on(client, at);
+  zkr_held *held = NULL;
+
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  zkr_lock_free(lock);
+  CHECK(zkr_held_is_held(held));
+  OK(zkr_held_verify(held, &error));
+  zkr_held_free(held);
+  EVENTUALLY(children_of(client, at) == 0);
+  zkr_client_free(client);
+}
+
+void freeing_the_client_releases_what_it_held(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a"), *observer = connected(hosts(), "observer");
+  const char *at = path("client-freed");
+  zkr_lock *lock = lock_on(client, at);
+
+  OK(zkr_lock_acquire(lock, 5000, NULL, &error));
+  zkr_client_free(client);
+  EVENTUALLY(children_of(observer, at) == 0);
+  CHECK(!zkr_lock_is_held(lock));
+  REFUSED(zkr_lock_acquire(lock, 0, NULL, &error), ZKR_CLOSED, "");
+  zkr_lock_free(lock);
+  zkr_client_free(observer);
+}
+
+void a_second_release_is_not_held(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_lock *lock = lock_on(client, path("released"));
+  zkr_held *held = NULL;
+  zkr_transaction *writes = NULL;
+
+  REFUSED(zkr_lock_release(lock, &error), ZKR_NOT_HELD, "");
+  REFUSED(zkr_lock_verify(lock, &error), ZKR_NOT_HELD, "");
+  REFUSED(zkr_lock_guarded(lock, &writes, &error), ZKR_NOT_HELD, "");
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  OK(zkr_held_release(held, &error));
+  REFUSED(zkr_held_release(held, &error), ZKR_NOT_HELD, "");
+  REFUSED(zkr_held_release_in_background(held, &error), ZKR_NOT_HELD, "");
+  REFUSED(zkr_lock_release(lock, &error), ZKR_NOT_HELD, "");
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+void release_in_background_confirms_by_itself(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  const char *at = path("background");
+  zkr_lock *lock = lock_on(client, at);
+  zkr_held *held = NULL;
+
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  OK(zkr_held_release_in_background(held, &error));
+  CHECK(!zkr_held_is_held(held));
+  EVENTUALLY(children_of(client, at) == 0);
+  zkr_held_free(held);
+
+  OK(zkr_lock_acquire(lock, 5000, NULL, &error));
+  OK(zkr_lock_release_in_background(lock, &error));
+  CHECK(!zkr_lock_is_held(lock));
+  EVENTUALLY(children_of(client, at) == 0);
+  REFUSED(zkr_lock_release_in_background(lock, &error), ZKR_NOT_HELD, "");
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+void contenders_are_listed_in_order(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("contenders");
+  zkr_lock *holder = lock_on(first, at), *next = lock_on(second, at);
+  zkr_contenders *list = NULL;
+  waiter waiter;
+
+  OK(zkr_lock_contenders(holder, &list, &error));
+  CHECK(zkr_contenders_count(list) == 0);
+  zkr_contenders_free(list);
+
+  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
+  start_waiting(&waiter, next, 20000, NULL);
+  EVENTUALLY(children_of(first, at) == 2);
+  OK(zkr_lock_contenders(next, &list, &error));
+  CHECK(zkr_contenders_count(list) == 2);
+  const zkr_contender *one = zkr_contenders_get(list, 0), *two = zkr_contenders_get(list, 1);
+  CHECK(strcmp(one->identity, "first") == 0 && one->holds);
+  CHECK(strcmp(two->identity, "second") == 0 && !two->holds);
+  CHECK(one->session_id == zkr_client_session_id(first));
+  CHECK(two->session_id == zkr_client_session_id(second));
+  CHECK(strcmp(one->kind, "lock") == 0 && strlen(one->node) > 0);
+  CHECK(one->since_ms > 1600000000000 && one->since_ms <= two->since_ms);
+  CHECK(zkr_contenders_get(list, 2) == NULL);
+  zkr_contenders_free(list);
+  CHECK(zkr_contenders_count(list) == 0);
+
+  OK(zkr_lock_release(holder, &error));
+  CHECK(end_of(&waiter) == ZKR_OK);
+  OK(zkr_lock_release(next, &error));
+  zkr_lock_free(holder);
+  zkr_lock_free(next);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+/* Losing ------------------------------------------------------------------------------------------------- */
+
+void guarded_writes_apply_only_while_held(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a"), *other = connected(hosts(), "other");
+  zkr_lock *lock = lock_on(client, path("guarded"));
+  char data[256], node[512];
+  zkr_held *held = NULL;
+  zkr_transaction *writes = NULL;
+  zkr_buffer *found = NULL;
+
+  strcpy(data, path("guarded-data"));
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  OK(zkr_lock_guarded(lock, &writes, &error));
+  OK(zkr_transaction_create(writes, data, "1", 1, ZKR_PERSISTENT, &error));
+  OK(zkr_transaction_set(writes, data, "2", 1, -1, &error));
+  OK(zkr_transaction_commit(writes, &error));
+  REFUSED(zkr_transaction_commit(writes, &error), ZKR_INVALID, "");
+  zkr_transaction_free(writes);
+
+  strcpy(node, zkr_held_node(held));
+  OK(zkr_nodes_delete(other, node, -1, &error));
+  OK(zkr_held_guarded(held, &writes, &error));
+  OK(zkr_transaction_set(writes, data, "3", 1, -1, &error));
+  REFUSED(zkr_transaction_commit(writes, &error), ZKR_NOT_HELD, "");
+  zkr_transaction_free(writes);
+  OK(zkr_nodes_get(other, data, &found, NULL, &error));
+  CHECK(strcmp(zkr_buffer_text(found), "2") == 0);
+
+  zkr_buffer_free(found);
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+  zkr_client_free(other);
+}
+
+typedef struct losses {
+  int count;
+  zkr_reason reason;
+  zkr_status status;
+} losses;
+
+static void note_loss(const zkr_error *error, void *user_data) {
+  losses *seen = user_data;
+  seen->status = zkr_error_code(error);
+  seen->reason = zkr_error_reason(error);
+  __atomic_fetch_add(&seen->count, 1, __ATOMIC_SEQ_CST);
+}
+
+static int count(const losses *seen) { return __atomic_load_n(&seen->count, __ATOMIC_SEQ_CST); }
+
+void an_expired_session_is_lost_with_its_reason(void) {
+  zkr_error *error = NULL;
+  zkr_test_server *server = own_server();
+  zkr_client *client = connected(zkr_test_server_connect_string(server), "a");
+  zkr_lock *lock = lock_on(client, "/expired");
+  zkr_held *held = NULL;
+  losses early = {0}, late = {0}, unheard = {0};
+  zkr_subscription *subscription = NULL, *ended = NULL;
+
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  uint64_t token = zkr_held_fencing_token(held);
+  OK(zkr_held_on_lost(held, note_loss, &early, &subscription, &error));
+  OK(zkr_lock_on_lost(lock, note_loss, &unheard, &ended, &error));
+  zkr_subscription_free(ended);
+  OK(zkr_test_server_expire(server, zkr_client_session_id(client), &error));
+  EVENTUALLY(count(&early) == 1);
+  CHECK(early.status == ZKR_LOST && early.reason == ZKR_REASON_SESSION);
+  CHECK(!zkr_held_is_held(held) && !zkr_lock_is_held(lock));
+  CHECK(zkr_held_fencing_token(held) == token && zkr_lock_fencing_token(lock) == 0);
+  OK(zkr_held_on_lost(held, note_loss, &late, NULL, &error));
+  EVENTUALLY(count(&late) == 1);
+  CHECK(count(&unheard) == 0);
+  REFUSED(zkr_held_verify(held, &error), ZKR_NOT_HELD, "");
+
+  OK(zkr_lock_acquire(lock, 10000, NULL, &error)); /* the client has a new session by itself */
+  CHECK(zkr_lock_fencing_token(lock) > token);
+  OK(zkr_lock_release(lock, &error));
+  CHECK(count(&early) == 1);
+  zkr_subscription_free(subscription);
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+  zkr_test_server_free(server);
+}
+
+void a_deleted_node_is_lost_with_its_reason(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a"), *other = connected(hosts(), "other");
+  zkr_lock *lock = lock_on(client, path("deleted"));
+  zkr_held *held = NULL;
+  losses seen = {0};
+
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  OK(zkr_held_on_lost(held, note_loss, &seen, NULL, &error));
+  OK(zkr_nodes_delete(other, zkr_held_node(held), -1, &error));
+  EVENTUALLY(count(&seen) == 1);
+  CHECK(seen.reason == ZKR_REASON_DELETED);
+  CHECK(!zkr_held_is_held(held));
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+  zkr_client_free(other);
+}
+
+/* Withdrawing -------------------------------------------------------------------------------------------- */
+
+void a_cancel_token_withdraws_one_call(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("withdrawn");
+  zkr_lock *holder = lock_on(first, at), *one = lock_on(second, at), *two = lock_on(second, at);
+  zkr_cancel_token *token = zkr_cancel_token_new(), *other = zkr_cancel_token_new();
+  waiter withdrawn, staying;
+
+  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
+  start_waiting(&withdrawn, one, -1, token);
+  start_waiting(&staying, two, -1, other);
+  EVENTUALLY(children_of(first, at) == 3);
+  CHECK(zkr_cancel_token_cancel(token) == ZKR_OK);
+  CHECK(end_of(&withdrawn) == ZKR_CANCELLED);
+  EVENTUALLY(children_of(first, at) == 2);
+  zkr_cancel_token_free(token);
+  zkr_cancel_token_free(other); /* the call goes on without it */
+  OK(zkr_lock_release(holder, &error));
+  CHECK(end_of(&staying) == ZKR_OK);
+  OK(zkr_lock_release(two, &error));
+  CHECK(children_of(first, at) == 0);
+
+  zkr_lock_free(holder);
+  zkr_lock_free(one);
+  zkr_lock_free(two);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void a_cancelled_token_ends_a_call_at_once(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a"), *never = NULL;
+  const char *at = path("cancelled-before");
+  zkr_lock *lock = lock_on(client, at);
+  zkr_cancel_token *token = zkr_cancel_token_new();
+
+  zkr_cancel_token_cancel(token);
+  REFUSED(zkr_lock_acquire_cancellable(lock, -1, token, NULL, &error), ZKR_CANCELLED, "");
+  REFUSED(zkr_client_connect_cancellable(hosts(), NULL, token, &never, &error), ZKR_CANCELLED, "");
+  CHECK(never == NULL);
+  EVENTUALLY(children_of(client, at) == 0);
+  zkr_cancel_token_free(token);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+void cancelling_a_lock_ends_its_waits(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("cancelled");
+  zkr_lock *holder = lock_on(first, at), *other = lock_on(second, at);
+  waiter waiter;
+
+  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
+  start_waiting(&waiter, other, -1, NULL);
+  EVENTUALLY(children_of(first, at) == 2);
+  OK(zkr_lock_cancel(other, &error));
+  CHECK(end_of(&waiter) == ZKR_CANCELLED);
+  EVENTUALLY(children_of(first, at) == 1);
+  OK(zkr_lock_release(holder, &error));
+  OK(zkr_lock_acquire(other, 5000, NULL, &error)); /* later waits are not affected */
+  OK(zkr_lock_release(other, &error));
+
+  zkr_lock_free(holder);
+  zkr_lock_free(other);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void freeing_a_lock_ends_its_waits(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("freed-while-waiting");
+  zkr_lock *holder = lock_on(first, at), *other = lock_on(second, at);
+  waiter waiter;
+
+  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
+  start_waiting(&waiter, other, -1, NULL);
+  EVENTUALLY(children_of(first, at) == 2);
+  zkr_lock_free(other);
+  CHECK(end_of(&waiter) == ZKR_CANCELLED);
+  EVENTUALLY(children_of(first, at) == 1);
+  OK(zkr_lock_release(holder, &error));
+
+  zkr_lock_free(holder);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fork().
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+static zkr_client *client;
+static zkr_lock *lock;
+static zkr_held *held;
+
+static bool is_forked(zkr_status status, zkr_error **error) {
+  bool as_expected = status == ZKR_FORKED && zkr_error_code(*error) == ZKR_FORKED;
+  zkr_error_free(*error);
+  *error = NULL;
+  return as_expected;
+}
+
+/* What the child finds; the number of the first thing that is not as promised, or 0. */
+static int in_child(void) {
+  zkr_error *error = NULL;
+  zkr_client *fresh = NULL;
+  zkr_lock *other = NULL;
+  zkr_strings *names = NULL;
+
+  alarm(20);
+  if (!is_forked(zkr_lock_acquire(lock, -1, NULL, &error), &error)) return 1;
+  if (!is_forked(zkr_lock_release(lock, &error), &error)) return 2;
+  if (!is_forked(zkr_held_verify(held, &error), &error)) return 3;
+  if (!is_forked(zkr_nodes_children(client, "/", &names, &error), &error)) return 4;
+  if (!is_forked(zkr_lock_new(client, "/a", NULL, &other, &error), &error)) return 5;
+  if (!is_forked(zkr_client_connect(hosts(), NULL, &fresh, &error), &error)) return 6;
+  if (!is_forked(zkr_client_close(client, -1, &error), &error)) return 7;
+  if (zkr_client_dispatch(client, 0, -1) != -ZKR_FORKED) return 8;
+  if (zkr_lock_is_held(lock) || zkr_held_is_held(held) || zkr_lock_fencing_token(lock) != 0) return 9;
+  if (zkr_client_state(client) != ZKR_STATE_CLOSED) return 10;
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+  return 0;
+}
+
+void a_forked_child_is_told_at_once(void) {
+  zkr_error *error = NULL;
+  client = connected(hosts(), "parent");
+  lock = lock_on(client, path("forked"));
+
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  for (int i = 0; i < 5; i++) {
+    int64_t begun = now_ms();
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) _exit(in_child());
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(now_ms() - begun < 10000);
+    CHECK(zkr_lock_is_held(lock));
+    OK(zkr_lock_verify(lock, &error));
+  }
+  OK(zkr_lock_release(lock, &error));
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}

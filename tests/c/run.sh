@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The tests of the C and the C++ interface, against the library as it is installed.
+#
+#   tests/c/run.sh                    both
+#   tests/c/run.sh --valgrind         the C tests under valgrind as well
+#   tests/c/run.sh --filter cancel    only the tests whose name has this in it
+#
+# ZKR_HOSTS is a server to test on (the default is the embedded one); ZKR_PROFILE is the cargo profile.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+valgrind='' filter=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --valgrind) valgrind=yes ;;
+    --filter) filter=("$2") && shift ;;
+    *) echo "unknown: $1" >&2 && exit 2 ;;
+    esac
+    shift
+done
+
+place=$PWD/target/tests-c
+mkdir -p "$place"
+ffi/install.sh PREFIX="$place/prefix" PROFILE="${ZKR_PROFILE:-dev}" >/dev/null
+export PKG_CONFIG_PATH=$place/prefix/lib/pkgconfig LD_LIBRARY_PATH=$place/prefix/lib
+read -ra cflags < <(pkg-config --cflags zkrecipes)
+read -ra libs < <(pkg-config --libs zkrecipes)
+warnings=(-g -O1 -Wall -Wextra -Wpedantic -Werror)
+
+cc -std=c11 -D_GNU_SOURCE "${warnings[@]}" "${cflags[@]}" -o "$place/c-tests" tests/c/*.c "${libs[@]}" -pthread
+c++ -std=c++17 "${warnings[@]}" "${cflags[@]}" -o "$place/cpp-tests" tests/c/*.cpp "${libs[@]}" -pthread
+# Each header stands alone, in every language that may include it.
+for language in c++ c; do
+    echo '#include <zkrecipes.h>' | cc -x "$language" -fsyntax-only "${warnings[@]}" "${cflags[@]}" -
+done
+
+passed=0 failed=0
+run() {
+    local name=$1 log=$place/$1.log status=0
+    shift
+    printf '== %s\n' "$name"
+    "$@" "${filter[@]}" 2>&1 | tee "$log" || status=$?
+    local last
+    last=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+    if [ -z "$last" ]; then # it ended early
+        failed=$((failed + 1))
+        return
+    fi
+    passed=$((passed + ${last%% passed*})) last=${last#*, }
+    failed=$((failed + ${last%% failed*}))
+    if [ "$status" -ne 0 ] && [ "${last%% failed*}" -eq 0 ]; then failed=$((failed + 1)); fi
+}
+
+run c "$place/c-tests"
+run c++ "$place/cpp-tests"
+if [ -n "$valgrind" ]; then
+    run valgrind valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
+        --suppressions=tests/c/valgrind.supp --fair-sched=yes "$place/c-tests"
+fi
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]
