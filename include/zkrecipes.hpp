@@ -486,7 +486,7 @@ class Lock {
   void wait(std::int64_t timeout_ms, zkr_cancel_token *token) {
     detail::Outcome outcome;
     outcome.check(zkr_lock_acquire_cancellable(get(), timeout_ms, token, nullptr, outcome.place()));
-    shared_->owed++;
+    enter();
   }
 
   bool attempt(std::int64_t timeout_ms) {
@@ -494,7 +494,7 @@ class Lock {
     const zkr_status status = zkr_lock_acquire(get(), timeout_ms, nullptr, outcome.place());
     if (status == ZKR_TIMEOUT) return false;
     outcome.check(status);
-    shared_->owed++;
+    enter();
     return true;
   }
 
@@ -503,6 +503,10 @@ class Lock {
     zkr_held *held = nullptr;
     outcome.check(zkr_lock_acquire_cancellable(get(), timeout_ms, token, &held, outcome.place()));
     return Held(held);
+  }
+
+  void enter() noexcept {
+    if (shared_) shared_->owed++;
   }
 
   void leave() noexcept {

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// zkrecipes.hpp: the same promises with destructors, exceptions and std::chrono.
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <mutex>
+#include <sstream>
+#include <thread>
+#include <zkrecipes.hpp>
+
+using namespace std::chrono_literals;
+
+#define TESTS(X)                                      \
+  X(a_lock_guard_holds_for_its_scope)                 \
+  X(a_unique_lock_can_time_out)                       \
+  X(try_lock_is_false_only_when_somebody_else_has_it) \
+  X(scoped_lock_takes_several)                        \
+  X(an_acquisition_is_a_value)                        \
+  X(owns_lock_cannot_see_loss_but_is_held_can)        \
+  X(release_throws_where_unlock_does_not)             \
+  X(errors_say_what_and_where)                        \
+  X(a_cancel_token_withdraws_a_wait)                  \
+  X(contenders_are_listed_in_order)                   \
+  X(guarded_writes_go_through_a_transaction)          \
+  X(a_subscription_ends_with_its_scope)               \
+  X(an_exception_in_a_callback_stops_nothing)         \
+  X(dispatch_runs_callbacks_on_this_thread)           \
+  X(nodes_are_plain_values)                           \
+  X(options_reach_the_library)                        \
+  X(moved_from_objects_are_empty_not_dangerous)       \
+  X(the_testing_server_misbehaves_on_demand)
+
+namespace {
+
+struct Failure {
+  std::string text;
+};
+
+#define CHECK(condition)                                                        \
+  do {                                                                          \
+    if (!(condition)) {                                                         \
+      std::ostringstream text;                                                  \
+      text << __FILE__ << ":" << __LINE__ << ": does not hold: " << #condition; \
+      throw Failure{text.str()};                                                \
+    }                                                                           \
+  } while (0)
+
+#define THROWS(statement, kind)                                                                  \
+  do {                                                                                           \
+    zkr_status got = ZKR_OK;                                                                     \
+    try {                                                                                        \
+      statement;                                                                                 \
+    } catch (const zkr::Error &error) {                                                          \
+      got = error.code();                                                                        \
+    }                                                                                            \
+    if (got != (kind)) {                                                                         \
+      std::ostringstream text;                                                                   \
+      text << __FILE__ << ":" << __LINE__ << ": " << #statement << ": " << zkr_status_name(got); \
+      throw Failure{text.str()};                                                                 \
+    }                                                                                            \
+  } while (0)
+
+template <typename Condition>
+bool eventually(Condition condition) {
+  for (int tries = 0; tries < 2000; tries++) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(5ms);
+  }
+  return condition();
+}
+
+zkr::testing::Server &shared_server() {
+  static zkr::testing::Server server;
+  return server;
+}
+
+std::string hosts() {
+  const char *given = std::getenv("ZKR_HOSTS");
+  return given && *given ? given : shared_server().connect_string();
+}
+
+zkr::Options named(const std::string &identity) {
+  zkr::Options options;
+  options.identity = identity;
+  return options;
+}
+
+std::string root() { return "/cpp-tests-" + std::to_string(getpid()); }
+std::string path(const std::string &name) { return root() + "/" + name; }
+
+std::size_t children_of(zkr::Client &client, const std::string &path) {
+  try {
+    return client.nodes().children(path).size();
+  } catch (const zkr::Error &error) {
+    if (error.code() == zkr::ErrorKind::NoNode) return 0;
+    throw;
+  }
+}
+
+void a_lock_guard_holds_for_its_scope() {
+  zkr::Client client(hosts());
+  auto lock = client.lock(path("guard"));
+  {
+    std::lock_guard<zkr::Lock> guard(lock);
+    CHECK(lock.is_held() && lock.owns_lock());
+    CHECK(lock.fencing_token() > 0);
+    lock.verify();
+  }
+  CHECK(!lock.is_held() && !lock.owns_lock());
+  THROWS(lock.fencing_token(), zkr::ErrorKind::NotHeld);
+  CHECK(eventually([&] { return children_of(client, path("guard")) == 0; }));
+}
+
+void a_unique_lock_can_time_out() {
+  zkr::Client one(hosts()), two(hosts());
+  auto holder = one.lock(path("unique")), other = two.lock(path("unique"));
+  holder.lock();
+  std::unique_lock<zkr::Lock> late(other, 100ms);
+  CHECK(!late.owns_lock() && !other.owns_lock());
+  CHECK(!late.try_lock());
+  CHECK(!late.try_lock_until(std::chrono::steady_clock::now() + 50ms));
+  CHECK(!late.try_lock_until(std::chrono::system_clock::now() - 1h));
+  holder.release();
+  CHECK(late.try_lock_for(5s));
+  CHECK(late.owns_lock() && other.is_held());
+  late.unlock();
+  CHECK(!other.is_held());
+}
+
+void try_lock_is_false_only_when_somebody_else_has_it() {
+  zkr::Client one(hosts()), two(hosts());
+  auto holder = one.lock(path("try")), other = two.lock(path("try"));
+  CHECK(holder.try_lock());
+  CHECK(!other.try_lock());
+  CHECK(!other.try_acquire());
+  holder.unlock();
+  CHECK(eventually([&] { return other.try_lock(); }));
+  other.unlock();
+  two.close();
+  THROWS(other.try_lock(), zkr::ErrorKind::Closed);
+  THROWS(other.try_lock_for(1s), zkr::ErrorKind::Closed);
+}
+
+void scoped_lock_takes_several() {
+  zkr::Client client(hosts());
+  auto a = client.lock(path("scoped-a")), b = client.lock(path("scoped-b"));
+  {
+    std::scoped_lock both(a, b);
+    CHECK(a.is_held() && b.is_held());
+  }
+  CHECK(!a.is_held() && !b.is_held());
+}
+
+void an_acquisition_is_a_value() {
+  zkr::Client client(hosts());
+  auto lock = client.lock(path("value"));
+  std::uint64_t first = 0;
+  {
+    zkr::Held held = lock.acquire();
+    CHECK(held.is_held() && held.path() == path("value"));
+    CHECK(held.node().find(path("value")) == 0 && !held.sequencer().empty());
+    first = held.fencing_token();
+    zkr::Held moved = std::move(held);
+    CHECK(moved.is_held() && moved.fencing_token() == first);
+    THROWS(lock.acquire(50ms), zkr::ErrorKind::Timeout);
+  }
+  auto again = lock.acquire(5s);
+  CHECK(again.fencing_token() > first);
+  again.release();
+  THROWS(again.release(), zkr::ErrorKind::NotHeld);
+  CHECK(children_of(client, path("value")) == 0);
+  again = lock.acquire(zkr::forever);
+  CHECK(again.is_held());
+}
+
+void owns_lock_cannot_see_loss_but_is_held_can() {
+  zkr::testing::Server server;
+  zkr::Client client(server.connect_string());
+  auto lock = client.lock("/lost");
+  lock.lock();
+  std::atomic<int> told{0};
+  std::atomic<zkr_reason> reason{ZKR_REASON_NONE};
+  const auto subscription = lock.on_lost([&](const zkr::Error &error) {
+    reason = error.reason();
+    CHECK(error.code() == zkr::ErrorKind::Lost);
+    told++;
+  });
+  server.expire(client.session_id());
+  CHECK(eventually([&] { return told == 1; }));
+  CHECK(reason == ZKR_REASON_SESSION);
+  CHECK(lock.owns_lock() && !lock.is_held());
+  lock.unlock();  // silent but for a line on stderr
+  CHECK(!lock.owns_lock());
+}
+
+void release_throws_where_unlock_does_not() {
+  zkr::Client client(hosts());
+  auto lock = client.lock(path("unlock"));
+  static_assert(noexcept(lock.unlock()), "unlock runs in destructors");
+  lock.unlock();
+  THROWS(lock.release(), zkr::ErrorKind::NotHeld);
+}
+
+void errors_say_what_and_where() {
+  zkr::Client client(hosts());
+  THROWS(client.lock("relative"), zkr::ErrorKind::Invalid);
+  THROWS(client.lock("/\xff"), zkr::ErrorKind::Invalid);
+  THROWS(client.lock("/" + std::string(2 << 20, 'x')), zkr::ErrorKind::TooLarge);
+  THROWS(zkr::Client("h:port"), ZKR_INVALID);
+  try {
+    client.nodes().remove(path("none"));
+    CHECK(false);
+  } catch (const zkr::Error &error) {
+    CHECK(error.code() == zkr::ErrorKind::NoNode);
+    CHECK(error.path() == path("none"));
+    CHECK(std::strlen(error.what()) > 10);
+    CHECK(!error.retryable() && error.reason() == ZKR_REASON_NONE);
+  }
+}
+
+void a_cancel_token_withdraws_a_wait() {
+  zkr::Client one(hosts()), two(hosts());
+  auto holder = one.lock(path("cancel")), other = two.lock(path("cancel"));
+  const auto held = holder.acquire();
+  zkr::CancelToken token;
+  zkr_status status = ZKR_OK;
+  std::thread waiter([&] {
+    try {
+      other.lock(token);
+    } catch (const zkr::Error &error) {
+      status = error.code();
+    }
+  });
+  CHECK(eventually([&] { return children_of(one, path("cancel")) == 2; }));
+  token.cancel();
+  waiter.join();
+  CHECK(status == zkr::ErrorKind::Cancelled && !other.owns_lock());
+  CHECK(eventually([&] { return children_of(one, path("cancel")) == 1; }));
+  THROWS(other.acquire(1h, token), zkr::ErrorKind::Cancelled);
+  THROWS(zkr::Client(hosts(), {}, token), zkr::ErrorKind::Cancelled);
+}
+
+void contenders_are_listed_in_order() {
+  zkr::Client client(hosts(), named("me"));
+  auto lock = client.lock(path("contenders"));
+  CHECK(lock.contenders().empty());
+  std::lock_guard<zkr::Lock> guard(lock);
+  const auto contenders = lock.contenders();
+  CHECK(contenders.size() == 1 && contenders[0].identity == "me" && contenders[0].holds);
+  CHECK(contenders[0].session_id == client.session_id() && contenders[0].kind == "lock");
+}
+
+void guarded_writes_go_through_a_transaction() {
+  zkr::Client client(hosts());
+  auto lock = client.lock(path("guarded"));
+  auto held = lock.acquire();
+  held.guarded().create(path("guarded-data"), "1").set(path("guarded-data"), "2").commit();
+  CHECK(client.nodes().get(path("guarded-data")).first == "2");
+  auto writes = lock.guarded();
+  writes.remove(path("guarded-data"));
+  held.release();
+  THROWS(writes.commit(), zkr::ErrorKind::NotHeld);
+  CHECK(client.nodes().exists(path("guarded-data")));
+}
+
+void a_subscription_ends_with_its_scope() {
+  zkr::testing::Server server;
+  zkr::Client client(server.connect_string());
+  std::atomic<int> kept{0}, dropped{0}, own{0};
+  auto keeping = client.on_state([&](zkr::State) { kept++; });
+  {
+    auto dropping = client.on_state([&](zkr::State) { dropped++; });
+  }
+  zkr::Subscription self;
+  self = client.on_state([&](zkr::State) {
+    own++;
+    self.unsubscribe();  // from inside the callback
+  });
+  server.stop();
+  CHECK(eventually([&] { return kept >= 1 && own == 1; }));
+  server.restart();
+  CHECK(eventually([&] { return kept >= 2; }));
+  CHECK(dropped == 0 && own == 1);
+  keeping.unsubscribe();
+  const int before = kept;
+  client.close();
+  CHECK(kept == before);
+}
+
+void an_exception_in_a_callback_stops_nothing() {
+  zkr::testing::Server server;
+  zkr::Client client(server.connect_string());
+  std::atomic<int> after{0};
+  const auto throwing = client.on_state([](zkr::State) { throw std::runtime_error("on purpose"); });
+  const auto counting = client.on_state([&](zkr::State) { after++; });
+  server.drop_connections();
+  CHECK(eventually([&] { return after >= 2; }));
+}
+
+void dispatch_runs_callbacks_on_this_thread() {
+  zkr::testing::Server server;
+  zkr::Client client(server.connect_string());
+  CHECK(client.event_fd() >= 0);
+  CHECK(client.dispatch() == 0);
+  auto lock = client.lock("/dispatched");
+  auto held = lock.acquire();
+  std::thread::id thread;
+  const auto subscription = held.on_lost([&](const zkr::Error &) {
+    thread = std::this_thread::get_id();
+    THROWS(client.dispatch(), zkr::ErrorKind::Deadlock);
+    THROWS(held.verify(), zkr::ErrorKind::Deadlock);
+  });
+  server.expire(client.session_id());
+  CHECK(client.dispatch(1, 10s) == 1);
+  CHECK(thread == std::this_thread::get_id());
+}
+
+void nodes_are_plain_values() {
+  zkr::Client client(hosts());
+  auto nodes = client.nodes();
+  const auto at = path("nodes");
+  nodes.ensure(at);
+  CHECK(nodes.create(at + "/a", std::string("x\0y", 3)) == at + "/a");
+  const auto [data, stat] = nodes.get(at + "/a");
+  CHECK(data.size() == 3 && stat.version == 0);
+  CHECK(nodes.set(at + "/a", "", 0).version == 1);
+  THROWS(nodes.set(at + "/a", "", 0), zkr::ErrorKind::BadVersion);
+  CHECK(nodes.create(at + "/s-", "", ZKR_EPHEMERAL_SEQUENTIAL).size() == at.size() + 13);
+  CHECK(nodes.children(at).size() == 2);
+  CHECK(!nodes.exists(at + "/none") && nodes.exists(at)->num_children == 2);
+  nodes.transaction().check(at).remove(at + "/a").commit();
+  nodes.remove_all(at);
+  CHECK(!nodes.exists(at));
+}
+
+void options_reach_the_library() {
+  zkr::Options options;
+  options.session_timeout = 6s;
+  options.auth = {{"digest", "user:password"}};
+  options.acl = ZKR_ACL_LIST;
+  options.acl_list = {{"world", "anyone", "rwcda"}};
+  options.retry.base = 10ms;
+  options.retry.give_up_after = 3s;
+  zkr::Client client(hosts(), options);
+  CHECK(client.session_timeout() == 6s && client.state() == ZKR_STATE_CONNECTED);
+  client.nodes().ensure(path("options"));
+
+  zkr::LockOptions reentrant;
+  reentrant.reentrant = true;
+  auto lock = client.lock(path("options/lock"), reentrant);
+  std::lock_guard<zkr::Lock> outer(lock);
+  { std::lock_guard<zkr::Lock> inner(lock); }
+  CHECK(lock.is_held() && client.lease_remaining() > 0ms);
+
+  options.session_timeout = -1s;
+  THROWS(zkr::Client(hosts(), options), zkr::ErrorKind::Invalid);
+}
+
+void moved_from_objects_are_empty_not_dangerous() {
+  zkr::Client client(hosts());
+  auto lock = client.lock(path("moved"));
+  zkr::Lock other = std::move(lock);
+  THROWS(lock.lock(), zkr::ErrorKind::Invalid);
+  CHECK(!lock.is_held() && !lock.owns_lock());
+  std::lock_guard<zkr::Lock> guard(other);
+  zkr::Client moved = std::move(client);
+  THROWS(client.lock("/a"), zkr::ErrorKind::Invalid);
+  CHECK(moved.state() == ZKR_STATE_CONNECTED);
+}
+
+void the_testing_server_misbehaves_on_demand() {
+  zkr::testing::ServerOptions options;
+  options.min_session_timeout = 200ms;
+  zkr::testing::Server server(options);
+  zkr::Client client(server.connect_string());
+  auto lock = client.lock("/faulty");
+  client.nodes().ensure("/faulty");
+  server.set_next_sequence("/faulty", 41);
+  server.clear_log();
+  const auto fault = server.inject("drop_after create2");
+  const auto held = lock.acquire(20s);
+  CHECK(server.fault_fired(fault) && server.count("create2", "/faulty/**") >= 1);
+  CHECK(held.node().find("0000000041") != std::string::npos);
+  CHECK(server.port() > 0 && server.paths().size() >= 2);
+  THROWS(server.inject("no such fault"), zkr::ErrorKind::Invalid);
+}
+
+struct Test {
+  const char *name;
+  void (*run)();
+};
+
+const Test tests[] = {
+#define ENTRY(name) {#name, name},
+    TESTS(ENTRY)};
+
+}  // namespace
+
+int main(int count, char **arguments) {
+  int passed = 0, failed = 0;
+  for (const Test &test : tests) {
+    if (count > 1 && !std::strstr(test.name, arguments[1])) continue;
+    alarm(120);  // a test that hangs ends the program
+    std::string problem;
+    try {
+      test.run();
+    } catch (const Failure &failure) {
+      problem = failure.text;
+    } catch (const std::exception &thrown) {
+      problem = thrown.what();
+    }
+    if (!problem.empty()) std::cout << "  " << problem << "\n";
+    std::cout << (problem.empty() ? "ok     " : "FAILED ") << test.name << std::endl;
+    ++(problem.empty() ? passed : failed);
+  }
+  zkr::Client cleaner(hosts());
+  cleaner.nodes().remove_all(root());
+  cleaner.close();
+  std::cout << passed << " passed, " << failed << " failed" << std::endl;
+  return failed > 0;
+}
