@@ -7,19 +7,20 @@ MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr/local
 HOSTS ?=
-# One cargo profile for everything in development, so that nothing is built twice.
-PROFILE ?= dev
-TARGET := target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+# One cargo profile for everything in development, so that nothing is built twice; what is shipped is a release build.
+DEV := $(or $(PROFILE),dev)
+SHIP := $(or $(PROFILE),release)
+TARGET := target/$(if $(filter dev,$(DEV)),debug,$(DEV))
 
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-export ZKR_PROFILE := $(PROFILE)
+export ZKR_PROFILE := $(DEV)
 
 .PHONY: help
 help: ## This list
 	@printf 'zkrecipes\n\n'
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
-	@printf '\nVariables: HOSTS=h:p (demo), PREFIX=/usr/local (install), ARGS="…" (scenarios)\n'
+	@printf '\nVariables: HOSTS=h:p (demo), PREFIX=/usr/local DESTDIR=/stage (install), ARGS="…" (scenarios), PROFILE=dev or release\n'
 
 # --- what people come for
 
@@ -27,7 +28,11 @@ help: ## This list
 demo: ## Workers in Python, Node and C share one lock, one of them is killed; HOSTS=h:p for a server of yours
 	@scripts/setup demo
 	@$(MAKE) demo-build
-	@python demo/demo.py $(if $(HOSTS),--hosts "$(HOSTS)")
+	@$(MAKE) demo-run
+
+.PHONY: demo-run
+demo-run:
+	@PYTHONPATH=python python demo/demo.py $(if $(HOSTS),--hosts "$(HOSTS)") $(ARGS)
 
 .PHONY: test
 test: setup ## Everything that is tested, on the embedded server and on real ZooKeeper
@@ -48,11 +53,11 @@ build: setup build-rust build-python build-node build-drivers ## Every crate, pa
 
 .PHONY: build-rust
 build-rust:
-	cargo build --profile $(PROFILE) --workspace --exclude zkrecipes-python --exclude zkrecipes-node
+	cargo build --profile $(DEV) --workspace --exclude zkrecipes-python --exclude zkrecipes-node
 
 .PHONY: build-python
 build-python:
-	cd python && maturin develop --quiet --skip-install --profile $(PROFILE)
+	cd python && maturin develop --quiet --skip-install --profile $(DEV)
 
 .PHONY: build-node
 build-node:
@@ -64,9 +69,9 @@ build-drivers:
 
 .PHONY: demo-build
 demo-build: build-python build-node
-	@cargo build --profile $(PROFILE) -p zkrecipes-ffi -p zkrecipes-embedded
+	@cargo build --profile $(DEV) -p zkrecipes-ffi -p zkrecipes-embedded
 	@mkdir -p target/demo/node_modules
-	@ffi/install.sh "$(CURDIR)/target/demo/prefix" >/dev/null
+	@ffi/install.sh PREFIX=target/demo/prefix PROFILE=$(DEV) >/dev/null
 	@ln -sfn ../../../node target/demo/node_modules/zkrecipes
 	@cp demo/worker.mjs target/demo/worker.mjs
 	@PKG_CONFIG_PATH=target/demo/prefix/lib/pkgconfig; export PKG_CONFIG_PATH; \
@@ -98,16 +103,16 @@ fmt: ## Formats every language in place
 
 .PHONY: install
 install: ## The C and C++ library, headers, pkg-config and CMake files into PREFIX
-	@ffi/install.sh "$(PREFIX)"
+	@ffi/install.sh PREFIX="$(PREFIX)" PROFILE=$(SHIP) $(if $(DESTDIR),DESTDIR="$(DESTDIR)")
 
 .PHONY: wheel
 wheel: ## The Python wheel into target/wheels
-	cd python && maturin build --profile $(if $(filter command line environment,$(origin PROFILE)),$(PROFILE),release)
+	cd python && maturin build --profile $(SHIP)
 
 .PHONY: npm-pack
 npm-pack: ## The npm tarball into target/npm
 	mkdir -p target/npm
-	cd node && ZKR_PROFILE=$(if $(filter command line environment,$(origin PROFILE)),$(PROFILE),release) npm pack --pack-destination ../target/npm
+	cd node && ZKR_PROFILE=$(SHIP) npm pack --pack-destination ../target/npm
 
 .PHONY: clean
 clean: ## Everything that was built

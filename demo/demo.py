@@ -10,16 +10,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import queue
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import zkrecipes
 from journal import Journal, Verdict
@@ -30,17 +28,8 @@ ROOT = HERE.parent
 LANGUAGES = ["python", "node", "c"]
 
 
-@dataclass
-class Heard:
-    """A line from a worker; None when its output ended."""
-
-    worker: str
-    words: list[str] | None
-
-
 class Worker:
-    def __init__(self, name: str, arguments: list[str], heard: queue.Queue[Heard]) -> None:
-        self.name = name
+    def __init__(self, name: str, arguments: list[str]) -> None:
         program = {
             "python": [sys.executable, str(HERE / "worker.py")],
             "node": ["node", str(ROOT / "target/demo/worker.mjs")],
@@ -48,15 +37,8 @@ class Worker:
         }[language(name)]
         self.complaint = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            [*program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.complaint, text=True
+            [*program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.complaint
         )
-        threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
-
-    def _listen(self, heard: queue.Queue[Heard]) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            heard.put(Heard(self.name, line.split()))
-        heard.put(Heard(self.name, None))
 
     def last_words(self) -> str:
         self.complaint.seek(0)
@@ -69,13 +51,15 @@ class Demo:
         self.client = zkrecipes.Client(hosts, session_timeout=session_ms / 1000, identity="demo")
         self.session_ms = round(self.client.session_timeout * 1000)  # what the server granted
         self.path = f"/zkrecipes-demo/{os.getpid()}-{time.time_ns() // 1_000_000}"
-        self.heard: queue.Queue[Heard] = queue.Queue()
+        self.lock = self.client.lock(self.path)
         self.names = [f"{lang}-{number}" for number in (1, 2) for lang in LANGUAGES]
         self.workers: dict[str, Worker] = {}
+        self.ended: set[str] = set()
         self.holder: str | None = None
         self.token = 0
         self.before: str | None = None
         self.left_at: int | None = None
+        self.gaps: list[int] = []
         self.victim: str | None = None
         self.killed_at: int | None = None
         self.waited_for_dead: float | None = None
@@ -86,11 +70,7 @@ class Demo:
         with tempfile.TemporaryDirectory(prefix="zkrecipes-demo-") as home:
             self.journal = Journal(Path(home))
             try:
-                arguments = [self.hosts, self.path, "", home, str(self.session_ms)]
-                for name in self.names:
-                    arguments[2] = name
-                    self.workers[name] = Worker(name, list(arguments), self.heard)
-                self._watch()
+                self._watch(home)
             finally:
                 for worker in self.workers.values():
                     worker.process.kill()
@@ -99,13 +79,16 @@ class Demo:
         self._clean_up()
         return self._close(verdict)
 
-    def _watch(self) -> None:
-        stop_polling = threading.Event()
-        poller = threading.Thread(target=self._poll_queue, args=(stop_polling,), daemon=True)
+    def _watch(self, home: str) -> None:
         view = open_view(self.title, self.names, time.monotonic_ns())
-        view.note(time.monotonic_ns(), f"{len(self.names)} workers, one lock: {self.path}")
-        poller.start()
         try:
+            with self.lock:
+                view.note(time.monotonic_ns(), f"{len(self.names)} workers start and queue for {self.path}")
+                for name in self.names:
+                    arguments = [self.hosts, self.path, name, home, str(self.session_ms)]
+                    self.workers[name] = Worker(name, arguments)
+                self._contend(view, until=self._grace(), enough=lambda: len(self.waiting) == len(self.names))
+                view.note(time.monotonic_ns(), "all are in line; the lock is free")
             self._contend(view, until=self._after(self.seconds * 0.5))
             self._kill_the_holder(view)
             self._contend(view, until=self._grace(), enough=lambda: self.waited_for_dead is not None)
@@ -114,8 +97,6 @@ class Demo:
             view.note(time.monotonic_ns(), "enough: everyone is asked to stop")
             self._contend(view, until=self._grace(), enough=lambda: not self._alive())
         finally:
-            stop_polling.set()
-            poller.join(timeout=5)
             view.close(time.monotonic_ns())
 
     @staticmethod
@@ -124,44 +105,55 @@ class Demo:
 
     def _grace(self) -> float:
         """Long enough for a dead session to end and for everyone to have a turn, even on a slow machine."""
-        return self._after(self.session_ms / 1000 + 15)
+        return self._after(self.session_ms / 1000 + 20)
 
     def _alive(self) -> list[str]:
         return [name for name, worker in self.workers.items() if worker.process.poll() is None]
 
     def _contend(self, view: View, until: float, enough: Callable[[], bool] = lambda: False) -> None:
         """Lets things happen, and shows them, for some time or until it is enough."""
+        asked = 0.0
         while time.monotonic() < until and not enough():
-            with contextlib.suppress(queue.Empty):
-                event = self.heard.get(timeout=0.05)
-                while True:
-                    self._happened(view, event)
-                    event = self.heard.get_nowait()
-            view.queue(self.holder, self.waiting)
+            for what, worker, token, at in self.journal.news():
+                self._happened(view, what, worker, int(token), int(at))
+            self._look_for_failures(view)
+            if time.monotonic() - asked > 0.1:
+                self._ask_who_waits()
+                asked = time.monotonic()
+            view.queue(self.waiting)
             view.paint(time.monotonic_ns())
+            time.sleep(0.03)
 
-    def _happened(self, view: View, event: Heard) -> None:
-        name, words = event.worker, event.words
-        if words is None:
-            worker = self.workers[name]
-            status = worker.process.wait()
+    def _happened(self, view: View, what: str, worker: str, token: int, at: int) -> None:
+        if what == "enter":
+            gap = at - self.left_at if self.left_at is not None else None
+            self.gaps += [gap] if gap is not None else []
+            self._ask_who_waits()
+            view.entered(worker, token, at, self.before, gap, [name for name in self.waiting if name != worker])
+            self.holder, self.token, self.before = worker, token, worker
+            if self.killed_at is not None and self.waited_for_dead is None:
+                self.waited_for_dead = (at - self.killed_at) / 1e9
+                view.note(at, f"{worker} took over {self.waited_for_dead:.1f} s after the kill")
+        elif what == "leave":
+            self.left_at, self.holder = at, None
+            view.left(worker, at)
+        elif what == "collision":
+            view.note(at, f"{worker} found somebody else inside!")
+
+    def _look_for_failures(self, view: View) -> None:
+        for name, worker in self.workers.items():
+            status = worker.process.poll()
+            if status is None or name in self.ended:
+                continue
+            self.ended.add(name)
             if name != self.victim and status != 0:
                 self.failed.append(f"{name} ended with status {status}: {worker.last_words()}")
                 view.note(time.monotonic_ns(), f"{name} failed")
-        elif words[0] == "enter":
-            token, at = int(words[1]), int(words[2])
-            gap = at - self.left_at if self.left_at is not None else None
-            waiting = [other for other in self.waiting if other != name]
-            view.entered(name, token, at, self.before, gap, waiting)
-            self.holder, self.token, self.before = name, token, name
-            if self.killed_at is not None and self.waited_for_dead is None:
-                self.waited_for_dead = (at - self.killed_at) / 1e9
-                view.note(at, f"{name} took over {self.waited_for_dead:.1f} s after the kill")
-        elif words[0] == "leave":
-            self.left_at, self.holder = int(words[2]), None
-            view.left(name, self.left_at)
-        elif words[0] == "collision":
-            view.note(time.monotonic_ns(), f"{name} found somebody else inside!")
+
+    def _ask_who_waits(self) -> None:
+        """Asks the lock itself who stands in line."""
+        with contextlib.suppress(zkrecipes.Error):
+            self.waiting = [contender.identity for contender in self.lock.contenders()][1:]
 
     def _kill_the_holder(self, view: View) -> None:
         """Kills whoever enters next, while it is inside."""
@@ -179,13 +171,6 @@ class Demo:
         view.killed(self.victim, self.token, self.killed_at, self.session_ms)
         self.holder, self.before, self.left_at = None, self.victim, None
 
-    def _poll_queue(self, stop: threading.Event) -> None:
-        """Asks the lock itself, every now and then, who stands in line."""
-        lock = self.client.lock(self.path)
-        while not stop.wait(0.1):
-            with contextlib.suppress(zkrecipes.Error):
-                self.waiting = [contender.identity for contender in lock.contenders()][1:]
-
     def _clean_up(self) -> None:
         with contextlib.suppress(zkrecipes.Error):
             self.client.nodes.delete_all(self.path)
@@ -202,6 +187,8 @@ class Demo:
             self.failed.append(f"{name} did not stop")
         rows = [("acquisitions", "  ".join(f"{NAMES[lang]} {count[lang]}" for lang in LANGUAGES))]
         rows += [("  in all", str(len(verdict.stays)))]
+        if self.gaps:
+            rows += [("hand-off, median", f"{median(self.gaps) / 1e6:.1f} ms from leaving to entering")]
         rows += [("tokens strictly rising", "NO" if verdict.tokens_fell else f"yes, all {len(verdict.stays)}")]
         if self.victim and self.waited_for_dead is not None:
             rows += [(f"after the SIGKILL of {self.victim}", f"next holder in {self.waited_for_dead:.1f} s")]
@@ -224,7 +211,8 @@ class Demo:
 def own_server() -> Iterator[str]:
     """The stand-alone in-memory server, on a free port, for as long as the demo lasts."""
     program = ROOT / "target/debug/zkrecipes-server"
-    server = subprocess.Popen([str(program), "--port", "0"], stdout=subprocess.PIPE, text=True)
+    command = [str(program), "--port", "0", "--tick", "200"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert server.stdout is not None
         line = server.stdout.readline().strip()

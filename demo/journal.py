@@ -52,6 +52,11 @@ class Journal:
         self.home = home
         (home / "counter").write_text("0")
         (home / "journal").touch()
+        self._news = open(home / "journal")
+
+    def news(self) -> list[list[str]]:
+        """What has been written since the last time: [what, worker, token, time]."""
+        return [line.split() for line in self._news]
 
     def stop(self) -> None:
         (self.home / "stop").touch()

@@ -24,6 +24,7 @@ class Lane:
 
     stays: list[tuple[int, int | None, bool]] = field(default_factory=list)
     dead: int | None = None
+    buried: int | None = None
 
 
 class View:
@@ -53,7 +54,7 @@ class View:
     def note(self, at: int, sentence: str) -> None:
         self.say(at, sentence)
 
-    def queue(self, holder: str | None, waiting: list[str]) -> None:
+    def queue(self, waiting: list[str]) -> None:
         pass
 
     def paint(self, now: int) -> None:
@@ -79,6 +80,8 @@ class LiveView(View):
 
     def entered(self, worker: str, token: int, at: int, before: str | None, gap: int | None, queue: list[str]) -> None:
         self.lanes[worker].stays.append((at, None, False))
+        if self.corpse is not None:
+            self.lanes[self.corpse[0]].buried = at
         self.holder, self.corpse = (worker, token, at), None
         came = f"{self.ink(before)} → {self.ink(worker)}" if before else f"{self.ink(worker)} is first"
         handed = f"  \x1b[2min {gap / 1e6:.1f} ms\x1b[0m" if gap is not None else ""
@@ -98,7 +101,7 @@ class LiveView(View):
     def say(self, at: int, sentence: str) -> None:
         self.lines.append(f"\x1b[2m{(at - self.start) / 1e9:6.2f} s\x1b[0m  {sentence}")
 
-    def queue(self, holder: str | None, waiting: list[str]) -> None:
+    def queue(self, waiting: list[str]) -> None:
         self.waiting = waiting
 
     def paint(self, now: int) -> None:
@@ -163,10 +166,12 @@ class LiveView(View):
                 cells[column] = "█"
         if lane.dead is not None:
             grave = max(lane.dead // COLUMN_NS - first, -1)
-            cells[grave + 1 :] = [" "] * (columns - grave - 1)
+            # Dead, and still in everybody's way until its session ends.
+            freed = (now if lane.buried is None else lane.buried) // COLUMN_NS - first
+            cells[grave + 1 :] = ["░" if column < freed else " " for column in range(grave + 1, columns)]
             if grave >= 0:
                 cells[grave] = "✗"
-        ink = {"·": "2", "█": COLOURS[language(worker)], "✗": "1;31", " ": "0"}
+        ink = {"·": "2", "█": COLOURS[language(worker)], "✗": "1;31", "░": "31", " ": "0"}
         return "".join(f"\x1b[{ink[kind]}m{''.join(run)}\x1b[0m" for kind, run in groupby(cells))
 
 

@@ -29,8 +29,6 @@ static void note(const char *what, uint64_t token)
     if (journal < 0 || write(journal, line, (size_t)length) != length)
         abort();
     close(journal);
-    printf("%s %" PRIu64 " %" PRId64 "\n", what, token, now);
-    fflush(stdout);
 }
 
 static int read_counter(void)
@@ -88,8 +86,6 @@ int main(int argc, char **argv)
     if (zkr_lock_new(client, argv[2], NULL, &lock, &error) != ZKR_OK)
         goto fail;
     while (access("stop", F_OK) != 0) {
-        puts("wait");
-        fflush(stdout);
         if (zkr_lock_acquire(lock, -1, NULL, &error) != ZKR_OK)
             goto fail;
         if (access("stop", F_OK) != 0)

@@ -9,15 +9,12 @@ const [hosts, path, identity, home, sessionMs] = process.argv.slice(2)
 const file = (name) => join(home, name)
 
 function note(what, token) {
-  const now = process.hrtime.bigint()
-  appendFileSync(file('journal'), `${what} ${identity} ${token} ${now}\n`)
-  console.log(`${what} ${token} ${now}`)
+  appendFileSync(file('journal'), `${what} ${identity} ${token} ${process.hrtime.bigint()}\n`)
 }
 
 const client = await Client.connect(hosts, { identity, sessionTimeout: Number(sessionMs) })
 const lock = client.lock(path)
 while (!existsSync(file('stop'))) {
-  console.log('wait')
   await lock.run(async (held) => {
     if (existsSync(file('stop'))) return
     try {

@@ -48,7 +48,7 @@ JS
 
 build_c() {
     say 'C and C++ with pkg-config after make install'
-    make install PREFIX="$place/prefix" >/dev/null
+    make install PREFIX="$place/prefix" PROFILE="${ZKR_PROFILE:-dev}" >/dev/null
     cat >"$place/lock.c" <<'C'
 #include <stdio.h>
 #include <zkrecipes.h>

@@ -21,7 +21,7 @@ part_node() { (cd node && npm test --silent); }
 part_surface() { python tests/surface.py; }
 part_scenarios() { "$target/scenarios"; }
 part_packages() { tests/packages.sh; }
-part_demo() { python demo/demo.py --seconds 4; }
+part_demo() { make demo-build && make demo-run ARGS="--seconds 4"; }
 all=(build rust c python node surface scenarios packages demo)
 
 run_part() {
@@ -36,8 +36,8 @@ run_part() {
 
 for part in "${@:-${all[@]}}"; do
     run_part "$part"
-    if [ "$part" = build ] && [ ${#failed[@]} -gt 0 ]; then break; fi
-    [ "$part" = build ] && make demo-build
+    # Nothing else makes sense on top of a build that failed.
+    [ "$part" = build ] && [ ${#failed[@]} -gt 0 ] && break
 done
 
 printf '\n=== in all: %d s ===\n' "$SECONDS"
