@@ -131,7 +131,8 @@ pub extern "C" fn zkr_client_connect_cancellable(
     guard::verb(error, || {
         let place = HandlePlace::required("client", client)?;
         let token = cancel::token(token)?;
-        let core = events::wait(token.as_ref(), connect(hosts, options)?)?;
+        let connecting = connect(hosts, options)?;
+        let core = events::wait(token.as_ref(), || connecting)?;
         place.put(|| handle::publish(ClientHandle::new(core)))
     })
 }
@@ -185,7 +186,10 @@ pub extern "C" fn zkr_client_close(
     timeout_ms: i64,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || events::wait(None, close(&get(client)?.core, timeout_ms)))
+    guard::verb(error, || {
+        let client = get(client)?;
+        events::wait(None, || close(&client.core, timeout_ms))
+    })
 }
 
 /// zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once.

@@ -64,13 +64,16 @@ thread_local! {
     static INSIDE_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the future and blocks this thread until it is done.
-pub(crate) fn wait<T: Send + 'static>(
-    token: Option<&CancelToken>,
-    future: impl Future<Output = Result<T>> + Send + 'static,
-) -> Result<T> {
+/// Begins the call and blocks this thread until it is done. Where blocking is refused it is not even begun: some calls,
+/// such as a release, take effect as they begin.
+pub(crate) fn wait<T, F>(token: Option<&CancelToken>, begin: impl FnOnce() -> F) -> Result<T>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+{
     refuse_inside_callback()?;
-    drive::wait(future, token, None)
+    drive::check_may_wait()?;
+    drive::wait(begin(), token, None)
 }
 
 /// Runs the future in the background; `done` comes where the callbacks of this client run.

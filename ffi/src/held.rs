@@ -111,7 +111,7 @@ pub extern "C" fn zkr_held_is_held(held: *const zkr_held) -> bool {
 pub extern "C" fn zkr_held_verify(held: *mut zkr_held, error: *mut *mut zkr_error) -> zkr_status {
     guard::verb(error, || {
         let core = Arc::clone(&get(held)?.core);
-        events::wait(None, async move { core.verify().await })
+        events::wait(None, || async move { core.verify().await })
     })
 }
 
@@ -172,7 +172,7 @@ pub extern "C" fn zkr_held_on_lost(
 pub extern "C" fn zkr_held_release(held: *mut zkr_held, error: *mut *mut zkr_error) -> zkr_status {
     guard::verb(error, || {
         let core = Arc::clone(&get(held)?.core);
-        events::wait(None, async move { core.release().await })
+        events::wait(None, || core.release())
     })
 }
 
@@ -187,9 +187,7 @@ pub extern "C" fn zkr_held_release_async(
         let held = get(held)?;
         let listener = Listener::new(callback, user_data)?;
         let core = Arc::clone(&held.core);
-        events::start(&held.client, None, async move { core.release().await }, move |outcome| {
-            listener.done(outcome)
-        })
+        events::start(&held.client, None, core.release(), move |outcome| listener.done(outcome))
     })
 }
 

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use zkrecipes::{Client, Contender, Error, Held, Lock, Result, time};
+use zkrecipes::{Client, Contender, Error, Granted, Held, Lock, Result, time};
 
 use crate::cancel::{self, zkr_cancel_token};
 use crate::client::{self, zkr_client};
@@ -108,7 +108,7 @@ pub extern "C" fn zkr_lock_acquire_cancellable(
         let place = HandlePlace::optional(held);
         let lock = get(lock)?;
         let token = cancel::token(token)?;
-        let held = events::wait(token.as_ref(), lock.acquire(timeout_ms))?;
+        let held = events::wait(token.as_ref(), || lock.acquire(timeout_ms))?.keep();
         place.put(|| lock.hand_over(held))
     })
 }
@@ -141,7 +141,7 @@ pub extern "C" fn zkr_lock_acquire_cancellable_async(
         events::start(&lock.client.clone(), token, lock.acquire(timeout_ms), move |outcome| {
             listener.report(
                 outcome,
-                |held| lock.hand_over(held),
+                |granted| lock.hand_over(granted.keep()),
                 // SAFETY: a function of this type, as the caller gave it.
                 |function, status, held, error, data| unsafe {
                     function(status, held.unwrap_or(std::ptr::null_mut()), error, data);
@@ -159,7 +159,7 @@ pub extern "C" fn zkr_lock_acquire_cancellable_async(
 pub extern "C" fn zkr_lock_release(lock: *mut zkr_lock, error: *mut *mut zkr_error) -> zkr_status {
     guard::verb(error, || {
         let core = get(lock)?.core.clone();
-        events::wait(None, async move { core.release().await })
+        events::wait(None, || core.release())
     })
 }
 
@@ -174,9 +174,7 @@ pub extern "C" fn zkr_lock_release_async(
         let lock = get(lock)?;
         let listener = Listener::new(callback, user_data)?;
         let core = lock.core.clone();
-        events::start(&lock.client, None, async move { core.release().await }, move |outcome| {
-            listener.done(outcome)
-        })
+        events::start(&lock.client, None, core.release(), move |outcome| listener.done(outcome))
     })
 }
 
@@ -209,7 +207,7 @@ pub extern "C" fn zkr_lock_fencing_token(lock: *const zkr_lock) -> u64 {
 pub extern "C" fn zkr_lock_verify(lock: *mut zkr_lock, error: *mut *mut zkr_error) -> zkr_status {
     guard::verb(error, || {
         let core = get(lock)?.core.clone();
-        events::wait(None, async move { core.verify().await })
+        events::wait(None, || async move { core.verify().await })
     })
 }
 
@@ -298,7 +296,7 @@ pub extern "C" fn zkr_lock_contenders(
     guard::verb(error, || {
         let place = HandlePlace::required("contenders", contenders)?;
         let core = get(lock)?.core.clone();
-        let found = events::wait(None, async move { core.contenders().await })?;
+        let found = events::wait(None, || async move { core.contenders().await })?;
         place.put(|| handle::publish(Contenders::new(&found)))
     })
 }
@@ -328,9 +326,9 @@ pub extern "C" fn zkr_lock_contenders_async(
 }
 
 impl LockHandle {
-    fn acquire(&self, timeout_ms: i64) -> impl Future<Output = Result<Arc<Held>>> + Send + 'static {
-        let core = self.core.clone();
-        async move { core.acquire_kept(time::from_millis("timeout_ms", timeout_ms)).await }
+    // Made here and not at its first poll, so that a zkr_lock_cancel right after the call means this call.
+    fn acquire(&self, timeout_ms: i64) -> impl Future<Output = Result<Granted>> + Send + 'static {
+        self.core.acquire_kept(time::from_millis("timeout_ms", timeout_ms))
     }
 
     fn hand_over(&self, held: Arc<Held>) -> Result<*mut zkr_held> {

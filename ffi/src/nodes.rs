@@ -130,7 +130,7 @@ struct Call<T> {
 
 impl<T: Send + 'static> Call<T> {
     fn wait(self) -> Result<T> {
-        events::wait(None, self.future)
+        events::wait(None, || self.future)
     }
 
     fn start(self, done: impl FnOnce(Result<T>) + Send + 'static) -> Result<()> {

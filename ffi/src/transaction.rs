@@ -120,7 +120,7 @@ pub extern "C" fn zkr_transaction_commit(
 ) -> zkr_status {
     guard::verb(error, || {
         let core = get(transaction)?.core.clone();
-        events::wait(None, async move { core.commit().await })
+        events::wait(None, || async move { core.commit().await })
     })
 }
 
