@@ -40,6 +40,7 @@ test: setup ## Everything that is tested, on the embedded server and on real Zoo
 
 .PHONY: lint
 lint: setup ## Formatters and linters of every language
+	@$(MAKE) build-python
 	@scripts/lint
 
 .PHONY: setup

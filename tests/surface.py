@@ -75,75 +75,63 @@ def strip_comments(text: str) -> str:
 
 # --- C++: the classes of the header, brace by brace
 
+CPP_OPENING = re.compile(r"(?:(enum class|class|struct|namespace)\s+([\w:]+)(?:\s+final)?(?:\s*:\s*[^;{}()]*)?\s*)?\{")
+
 
 def cpp() -> set[str]:
     text = strip_comments((ROOT / "include/zkrecipes.hpp").read_text())
+    text = re.sub(r"^\s*#.*$", "", text, flags=re.M)
     names: set[str] = set()
-    for match in re.finditer(r"\b(class|struct|enum class)\s+(\w+)(?:\s+final)?(?:\s*:[^;{]*)?\s*\{", text):
-        kind, owner = match.group(1), match.group(2)
-        scope = cpp_scope(text, match.start())
-        if "detail" in scope:
-            continue
-        qualified = "::".join([*scope, owner])
-        names.add(qualified)
-        if kind == "enum class":
-            continue
-        for member in cpp_public_members(text, match.end(), default_public=kind == "struct"):
-            if member != owner:
-                names.add(f"{qualified}::{member}")
-    return {name for name in names if name.startswith("zkr::") and private_cpp(name, text)}
+    cpp_block(text, 0, [], None, names)
+    return {name for name in names if name.startswith("zkr::") and "(" not in name}
 
 
-def private_cpp(name: str, text: str) -> bool:
-    """Whether nothing in the qualified name ends in an underscore, the header's mark for its own innards."""
-    return not any(part.endswith("_") for part in name.split("::"))
-
-
-def cpp_scope(text: str, at: int) -> list[str]:
-    scope: list[str | None] = []
-    for token in re.finditer(r"(?:namespace|class|struct)\s+([\w:]+)[^;{}()]*\{|[{}]", text[:at]):
-        if token.group(0) == "}":
-            if scope:
-                scope.pop()
+def cpp_block(text: str, at: int, scope: list[str], kind: str | None, names: set[str]) -> int:
+    """Reads the block that begins at `at`, collects its public names, and returns where it ends."""
+    public = kind != "class"
+    statement = ""
+    while at < len(text):
+        label = re.match(r"(public|private|protected)\s*:(?!:)", text[at:]) if kind in {"class", "struct"} else None
+        if label and not statement.strip():
+            public, at = label.group(1) == "public", at + label.end()
+        elif text[at] == "}":
+            return at + 1
+        elif text[at] == "{":
+            opening = CPP_OPENING.search(statement + "{")
+            inner, name = (opening.group(1), opening.group(2)) if opening else (None, None)
+            seen = names if public else set()
+            if inner == "namespace" and name and name != "detail":
+                at = cpp_block(text, at + 1, [*scope, *name.split("::")], None, seen)
+            elif inner and name and inner != "namespace":
+                seen.add("::".join([*scope, name]))
+                at = cpp_block(text, at + 1, [*scope, name], inner, seen)
+            else:
+                if kind in {"class", "struct", None} and public and not inner:
+                    cpp_declared(statement, scope, names)
+                at = cpp_block(text, at + 1, scope, "body", set())
+                # A body ends its statement; a brace initialiser goes on to the semicolon.
+            statement = ""
+        elif text[at] == ";":
+            if kind in {"class", "struct"} and public:
+                cpp_declared(statement, scope, names)
+            statement, at = "", at + 1
         else:
-            scope.append(token.group(1))
-    return [name for name in scope if name]
+            statement, at = statement + text[at], at + 1
+    return at
 
 
-def cpp_public_members(text: str, at: int, default_public: bool) -> Iterator[str]:
-    depth, public, statement = 1, default_public, ""
-    while depth and at < len(text):
-        char = text[at]
-        if depth == 1 and (label := re.match(r"\s*(public|private|protected)\s*:", text[at:])):
-            public = label.group(1) == "public"
-            at += label.end()
-            statement = ""
-            continue
-        if char == "{":
-            if depth == 1 and public:
-                yield from cpp_declared(statement)
-            depth += 1
-            statement = ""
-        elif char == "}":
-            depth -= 1
-            statement = ""
-        elif char == ";":
-            if depth == 1 and public:
-                yield from cpp_declared(statement)
-            statement = ""
-        elif depth == 1:
-            statement += char
-        at += 1
-
-
-def cpp_declared(statement: str) -> Iterator[str]:
-    if re.search(r"\b(friend|using|static_assert|class|struct|enum|operator)\b|= delete", statement):
+def cpp_declared(statement: str, scope: list[str], names: set[str]) -> None:
+    statement = statement.strip()
+    if not statement or re.search(r"\b(friend|using|static_assert|operator)\b|=\s*delete", statement):
         return
-    if (function := re.search(r"(~?\w+)\s*\(", statement)) and not function.group(1).startswith("~"):
-        yield function.group(1)
-    elif field := re.search(r"(\w+)\s*(?:=[^=].*)?$", statement.strip()):
-        if " " in statement.strip():
-            yield field.group(1)
+    found: list[str] = []
+    if "(" in statement:
+        function = re.search(r"([~\w]+)\s*\(", statement)
+        found = [function.group(1)] if function else []
+    elif " " in statement:
+        declarators = re.sub(r"<[^<>]*(<[^<>]*>)*[^<>]*>", "", statement).split(",")
+        found = [match.group(1) for part in declarators if (match := re.search(r"(\w+)\s*(?:=.*)?$", part.strip()))]
+    names |= {"::".join([*scope, name]) for name in found if name not in scope[-1:] and not name.startswith("~")}
 
 
 # --- Python: what can be imported, and what the stubs say
@@ -153,13 +141,18 @@ def python_module(module: str) -> set[str]:
     sys.path.insert(0, str(ROOT / "python"))
     loaded = importlib.import_module(module)
     names: set[str] = set()
-    for name in getattr(loaded, "__all__", [name for name in dir(loaded) if not name.startswith("_")]):
+    public = getattr(loaded, "__all__", [name for name in dir(loaded) if not name.startswith("_")])
+    for name in public:
         value = getattr(loaded, name)
         if inspect.ismodule(value):
             continue
         names.add(name)
         if inspect.isclass(value):
-            members = {member for owner in value.__mro__ if is_ours(owner) for member in vars(owner)}
+            # What a public base brings is listed there.
+            owners = [
+                owner for owner in value.__mro__ if is_ours(owner) and (owner is value or owner.__name__ not in public)
+            ]
+            members = {member for owner in owners for member in vars(owner)}
             names |= {f"{name}.{member}" for member in members if not member.startswith("_")}
     typed = python_typed(module)
     if untyped := {name for name in names if name not in typed and name.split(".")[0] in typed} | (
@@ -201,8 +194,10 @@ def python_typed(module: str, seen: frozenset[str] = frozenset()) -> set[str]:
     for _ in range(4):  # inheritance, a few levels deep
         for name, parents in bases.items():
             for parent in parents:
-                prefix = f"{parent.rpartition('.')[2]}."
-                names |= {f"{name}.{n.removeprefix(prefix)}" for n in set(names) if n.startswith(prefix)}
+                holder, _, bare = parent.rpartition(".")
+                theirs = python_typed(f"{package}.{holder}", seen | {module}) if holder else names
+                inherited = [n.removeprefix(f"{bare}.") for n in theirs if n.startswith(f"{bare}.")]
+                names |= {f"{name}.{member}" for member in inherited}
     return names
 
 
@@ -266,7 +261,7 @@ def node_module(stem: str) -> set[str]:
             names.add(f"{name}.{member}")
         for member in (parts or {}).get("members", []):
             names.add(f"{name}#{member}")
-    names = {name for name in names if not re.search(r"[.#]_|\[nodejs|\[Symbol.toStringTag", name)}
+    names = {name for name in names if not re.search(r"[.#]_|#name$|\[nodejs|\[Symbol.toStringTag", name)}
     undeclared = []
     for name in names:
         last = re.split(r"[.#]", name, maxsplit=1)[-1].strip("[]")

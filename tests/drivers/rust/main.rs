@@ -102,7 +102,10 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
     let key = (name.clone(), arguments.first().copied().unwrap_or_default().to_owned());
     let lock = || -> Result<Lock, Error> {
         let handles = stage.handles.lock().unwrap();
-        handles.get(&key).map(|(lock, _)| lock.clone()).ok_or_else(|| Error::invalid("lock", "has not been made"))
+        handles
+            .get(&key)
+            .map(|(lock, _)| lock.clone())
+            .ok_or_else(|| Error::invalid("lock", "has not been made"))
     };
     let current = || stage.handles.lock().unwrap().get(&key).and_then(|(_, held)| held.last().cloned());
     let keep = |held: Held| {

@@ -41,8 +41,12 @@ impl Language {
         match self {
             Language::Rust => vec![bin.join("rust-driver")],
             Language::C => vec![root.join("target/drivers/c-driver")],
-            Language::Python => vec![root.join(".venv/bin/python"), root.join("tests/drivers/python/driver.py")],
-            Language::Aio => vec![root.join(".venv/bin/python"), root.join("tests/drivers/python/aio_driver.py")],
+            Language::Python => {
+                vec![root.join(".venv/bin/python"), root.join("tests/drivers/python/driver.py")]
+            }
+            Language::Aio => {
+                vec![root.join(".venv/bin/python"), root.join("tests/drivers/python/aio_driver.py")]
+            }
             Language::Node => vec!["node".into(), root.join("tests/drivers/node/driver.mjs")],
         }
     }
@@ -101,7 +105,9 @@ impl Driver {
             .stdout(Stdio::piped())
             .stderr(stderr)
             .spawn()
-            .map_err(|error| format!("the {} driver {:?} does not start: {error}", language.name(), command[0]))?;
+            .map_err(|error| {
+                format!("the {} driver {:?} does not start: {error}", language.name(), command[0])
+            })?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().expect("piped");
         let heard = Arc::new((Mutex::new(Heard::default()), Condvar::new()));

@@ -87,14 +87,19 @@ fn options() -> Result<Options, String> {
         }
         let value = words.next().ok_or_else(|| format!("{flag} needs a value"))?;
         let list = || value.split(',').map(str::to_owned).collect::<Vec<_>>();
-        let number = || value.parse::<usize>().map_err(|_| format!("{flag} takes a number")).map(|n| n.max(1));
+        let number =
+            || value.parse::<usize>().map_err(|_| format!("{flag} takes a number")).map(|n| n.max(1));
         match flag.as_str() {
             "--filter" => options.filter = list(),
             "--lang" => options.casts = list(),
             "--server" => options.kinds = list(),
             "--jobs" => options.jobs = number()?,
             "--repeat" => options.repeat = number()?,
-            _ => return Err(format!("unknown flag {flag}; the flags stand at the top of tests/harness/src/main.rs")),
+            _ => {
+                return Err(format!(
+                    "unknown flag {flag}; the flags stand at the top of tests/harness/src/main.rs"
+                ));
+            }
         }
     }
     for name in &options.casts {
@@ -111,7 +116,8 @@ fn options() -> Result<Options, String> {
 }
 
 fn read_all(directory: &Path) -> Result<Vec<Scenario>, String> {
-    let listing = std::fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let listing =
+        std::fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut files: Vec<PathBuf> = listing.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "scn"));
     files.sort();
@@ -137,9 +143,10 @@ fn plan<'a>(scenarios: &'a [Scenario], options: &Options) -> Vec<Job<'a>> {
                 continue;
             }
             for cast in casts(index).into_iter().filter(|cast| wanted(&options.casts, cast.name)) {
-                let excluded = cast.languages.iter().any(|language| {
-                    scenario.except.iter().any(|except| except == language.name())
-                });
+                let excluded = cast
+                    .languages
+                    .iter()
+                    .any(|language| scenario.except.iter().any(|except| except == language.name()));
                 if !excluded {
                     for _ in 0..options.repeat {
                         jobs.push(Job { scenario, cast: cast.clone(), kind });
@@ -181,7 +188,8 @@ fn play_all(jobs: &[Job<'_>], threads: usize, root: &Path, diaries: &Path) -> us
                     let begun = Instant::now();
                     let outcome = play_one(job, &halls[&job.kind], root, &diaries.join(index.to_string()));
                     let seconds = begun.elapsed().as_secs_f64();
-                    let title = format!("{} {:<6} {}", pad(job.kind.name(), 13), job.cast.name, job.scenario.name);
+                    let title =
+                        format!("{} {:<6} {}", pad(job.kind.name(), 13), job.cast.name, job.scenario.name);
                     match outcome {
                         Ok(()) => println!("ok    {title}  {seconds:.1} s"),
                         Err(story) => {

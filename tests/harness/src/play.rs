@@ -116,8 +116,7 @@ impl Play<'_> {
     }
 
     fn step(&mut self, step: &Step) -> Told<()> {
-        let words: Vec<String> =
-            step.words.iter().map(|word| self.fill(word)).collect::<Told<_>>()?;
+        let words: Vec<String> = step.words.iter().map(|word| self.fill(word)).collect::<Told<_>>()?;
         self.note(&step.text);
         if let Some(clients) = clients_of(&words[0]) {
             for client in clients {
@@ -246,9 +245,9 @@ impl Play<'_> {
             ["server", "requests", client, operation] => {
                 let session = self.session(client)?;
                 let log = self.inside()?.log();
-                let matching = log.iter().filter(|entry| {
-                    entry.session_id == session && matches_pattern(operation, entry.op)
-                });
+                let matching = log
+                    .iter()
+                    .filter(|entry| entry.session_id == session && matches_pattern(operation, entry.op));
                 Ok(one(matching.count().to_string()))
             }
             ["zk", verb, path, ref rest @ ..] => Ok(self.look(verb, path, rest)),
@@ -269,10 +268,14 @@ impl Play<'_> {
             "delete-at-once" => self.observer.delete_at_once(path).map(|()| vec![]),
             "set" => self.observer.set(path, data).map(|()| vec![]),
             "exists" => self.observer.exists(path).map(|there| vec![there.to_string()]),
-            "data" => self.observer.node(path).map(|node| vec![String::from_utf8_lossy(&node.data).into_owned()]),
+            "data" => {
+                self.observer.node(path).map(|node| vec![String::from_utf8_lossy(&node.data).into_owned()])
+            }
             "count" => self.count(path).map(|count| vec![count.to_string()]),
             // The node of the contender whose data is this identity.
-            "node-of" => self.contender(path, rest.first().copied().unwrap_or_default()).map(|path| vec![path]),
+            "node-of" => {
+                self.contender(path, rest.first().copied().unwrap_or_default()).map(|path| vec![path])
+            }
             "czxid" => self.observer.node(path).map(|node| vec![node.czxid.to_string()]),
             "suffix" => return Answer::ok([path[path.len().saturating_sub(10)..].to_owned()]),
             _ => return Answer::error("not understood"),
@@ -349,9 +352,9 @@ impl Play<'_> {
                     captured.push((name.to_owned(), value.clone()));
                     true
                 }
-                _ => self.fill(expect).is_ok_and(|expect| {
-                    expect.split('|').any(|pattern| matches_pattern(pattern, value))
-                }),
+                _ => self
+                    .fill(expect)
+                    .is_ok_and(|expect| expect.split('|').any(|pattern| matches_pattern(pattern, value))),
             })
     }
 
@@ -359,7 +362,8 @@ impl Play<'_> {
         let Some(at) = word.find('$') else { return Ok(word.to_owned()) };
         let rest = &word[at + 1..];
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-        let value = self.variables.get(&rest[..end]).ok_or_else(|| format!("${} has no value yet", &rest[..end]))?;
+        let value =
+            self.variables.get(&rest[..end]).ok_or_else(|| format!("${} has no value yet", &rest[..end]))?;
         self.fill(&format!("{}{value}{}", &word[..at], &rest[end..]))
     }
 
@@ -387,7 +391,8 @@ impl Play<'_> {
                 _ => given.push(option.clone()),
             }
         }
-        for (name, value) in [("session_timeout", "8000"), ("connect_timeout", "15000"), ("identity", client)] {
+        for (name, value) in [("session_timeout", "8000"), ("connect_timeout", "15000"), ("identity", client)]
+        {
             if !given.iter().any(|option| option.starts_with(&format!("{name}="))) {
                 given.push(format!("{name}={value}"));
             }
@@ -458,7 +463,8 @@ impl Play<'_> {
                 count => Ok(vec![count.to_string()]),
             })?;
         }
-        let mut names: Vec<_> = self.clients.iter().filter(|(_, c)| c.connected).map(|(n, _)| n.clone()).collect();
+        let mut names: Vec<_> =
+            self.clients.iter().filter(|(_, c)| c.connected).map(|(n, _)| n.clone()).collect();
         names.sort();
         for name in names {
             let answer = self.ask(&name, &["close".into(), "10000".into()])?;
@@ -470,14 +476,22 @@ impl Play<'_> {
             let server = server.clone();
             self.until("sessions are left", |play| {
                 let ours = play.observer.session() as u64;
-                Ok(server.sessions().into_iter().filter(|id| *id != ours).map(|id| format!("{id:#x}")).collect())
+                Ok(server
+                    .sessions()
+                    .into_iter()
+                    .filter(|id| *id != ours)
+                    .map(|id| format!("{id:#x}"))
+                    .collect())
             })?;
         }
         let dead: Vec<bool> = (0..self.drivers.len()).map(|i| self.drivers[i].is_dead()).collect();
         for (driver, dead) in self.drivers.iter_mut().zip(dead) {
             let noise = driver.noise();
             if !noise.is_empty() {
-                return Err(format!("the {} driver wrote what is no answer: {noise:?}", driver.language.name()));
+                return Err(format!(
+                    "the {} driver wrote what is no answer: {noise:?}",
+                    driver.language.name()
+                ));
             }
             if !dead {
                 driver.quit(PATIENCE)?;
@@ -552,9 +566,11 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut rest = text.chars();
     match pattern.chars().next() {
         None => text.is_empty(),
-        Some('*') => text.char_indices().map(|(at, _)| at).chain([text.len()]).any(|at| {
-            matches_pattern(&pattern[1..], &text[at..])
-        }),
+        Some('*') => text
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([text.len()])
+            .any(|at| matches_pattern(&pattern[1..], &text[at..])),
         Some(first) => {
             rest.next().is_some_and(|c| first == '?' || first == c)
                 && matches_pattern(&pattern[first.len_utf8()..], rest.as_str())

@@ -88,7 +88,11 @@ pub fn read(path: &Path) -> Result<Vec<Scenario>, String> {
     }
     for scenario in &scenarios {
         if scenario.promise.is_empty() {
-            return Err(format!("{}: {} does not say which promise it guards", path.display(), scenario.name));
+            return Err(format!(
+                "{}: {} does not say which promise it guards",
+                path.display(),
+                scenario.name
+            ));
         }
     }
     Ok(scenarios)

@@ -46,7 +46,11 @@ impl Kind {
 pub enum World {
     Embedded(Server),
     /// One proxy for each server.
-    Real { proxies: Vec<Proxy>, zookeeper: Arc<ZooKeeper>, home: Option<Arc<Hall>> },
+    Real {
+        proxies: Vec<Proxy>,
+        zookeeper: Arc<ZooKeeper>,
+        home: Option<Arc<Hall>>,
+    },
 }
 
 pub type Told<T> = Result<T, String>;
@@ -127,7 +131,9 @@ impl World {
     pub fn expire(&self, session: u64) -> Told<()> {
         match self {
             World::Embedded(server) if server.expire(session) => Ok(()),
-            World::Real { proxies, .. } if proxies.iter().any(|proxy| expire_behind(proxy, session)) => Ok(()),
+            World::Real { proxies, .. } if proxies.iter().any(|proxy| expire_behind(proxy, session)) => {
+                Ok(())
+            }
             _ => Err(format!("the server knows no session {session}")),
         }
     }
