@@ -21,6 +21,7 @@
   X(freed_handles_are_refused_by_every_verb)              \
   X(a_handle_of_another_kind_is_refused_by_every_verb)    \
   X(every_free_takes_null_and_a_second_time)              \
+  X(handles_may_be_freed_while_others_use_them)           \
   X(closed_clients_answer_closed)                         \
   X(bad_options_are_refused_and_named)                    \
   X(options_of_other_versions_are_understood)             \
