@@ -8,6 +8,8 @@ pub struct Profile {
     pub(super) events_carry_zxid: bool,
     /// `exists` needs READ, and events go only to those who may read the node, from 3.8.4 and 3.9.2.
     pub(super) guards_reads: bool,
+    /// Persistent watches can be removed by their kind, from 3.9.0.
+    pub(super) removes_persistent: bool,
     /// A create2 inside a multi answers as create2, with a stat, from 3.8.2 and 3.9.0.
     pub(super) multi_answers_create2: bool,
 }
@@ -39,6 +41,7 @@ impl Profile {
             version,
             events_carry_zxid: version >= (3, 9, 0),
             guards_reads: version >= (3, 9, 2) || ((3, 8, 4)..(3, 9, 0)).contains(&version),
+            removes_persistent: version >= (3, 9, 0),
             multi_answers_create2: version >= (3, 8, 2),
         }
     }

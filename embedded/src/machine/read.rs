@@ -84,13 +84,13 @@ impl Machine {
                 w.int(0);
             }
             Request::CheckWatches { path, kind } => {
-                known_kind(kind)?;
+                self.known_kind(kind)?;
                 if !self.watches.contains(&path, caller.conn, kind) {
                     return Err(Code::NoWatcher);
                 }
             }
             Request::RemoveWatches { path, kind } => {
-                known_kind(kind)?;
+                self.known_kind(kind)?;
                 if !self.watches.remove(&path, caller.conn, kind) {
                     return Err(Code::NoWatcher);
                 }
@@ -108,6 +108,11 @@ impl Machine {
             | Request::Unknown => return Err(Code::Unimplemented),
         }
         Ok(())
+    }
+
+    fn known_kind(&self, kind: i32) -> Result<(), Code> {
+        let last = if self.config.profile.removes_persistent { 5 } else { 3 };
+        if (1..=last).contains(&kind) { Ok(()) } else { Err(Code::MarshallingError) }
     }
 
     fn exists(&mut self, caller: &Caller, path: &str, watch: bool) -> Result<Stat, Code> {
@@ -172,10 +177,6 @@ impl Machine {
             self.watches.add_recursive(path, conn);
         }
     }
-}
-
-fn known_kind(kind: i32) -> Result<(), Code> {
-    if (1..=5).contains(&kind) { Ok(()) } else { Err(Code::MarshallingError) }
 }
 
 pub(super) fn names(w: &mut Writer, children: &BTreeSet<Box<str>>) {

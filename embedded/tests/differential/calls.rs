@@ -4,13 +4,18 @@ use crate::support::{Raw, open_acl};
 use std::fmt;
 use zkrecipes_embedded::wire::{Acl, Op, Writer};
 
-/// splitmix64.
-pub struct Random(pub u64);
+/// splitmix64, and what the servers to compare can bear.
+pub struct Random {
+    pub state: u64,
+    /// Before 3.9, a server keeps one mode for each path and connection, the last one set: the others are lost. The
+    /// embedded server does not copy that, so modes are kept apart, each to its own part of the tree.
+    pub one_mode_a_path: bool,
+}
 
 impl Random {
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
@@ -80,6 +85,34 @@ fn path(random: &mut Random) -> String {
         _ => {
             let depth = 1 + random.below(3);
             (0..depth).map(|_| format!("/{}", random.pick(&NAMES))).collect()
+        }
+    }
+}
+
+/// Which watches a path may carry where they must not mix: one-time, persistent or recursive ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Once,
+    Persistent,
+    Recursive,
+}
+
+impl Random {
+    fn may_carry(&self, path: &str, mode: Mode) -> bool {
+        let only = match path.get(..2) {
+            Some("/b") => Mode::Persistent,
+            Some("/c") => Mode::Recursive,
+            _ => Mode::Once,
+        };
+        !self.one_mode_a_path || mode == only
+    }
+
+    fn path_for(&mut self, mode: Mode) -> String {
+        loop {
+            let path = path(self);
+            if self.may_carry(&path, mode) {
+                return path;
+            }
         }
     }
 }
@@ -168,7 +201,8 @@ fn check(random: &mut Random) -> Call {
 }
 
 fn read(random: &mut Random) -> Call {
-    let (path, watch) = (path(random), random.below(3) == 0);
+    let path = path(random);
+    let watch = random.below(3) == 0 && random.may_carry(&path, Mode::Once);
     let op = random.pick(&[
         Op::EXISTS,
         Op::EXISTS,
@@ -188,20 +222,26 @@ fn of_path(random: &mut Random) -> Call {
 }
 
 fn watch(random: &mut Random) -> Call {
-    let path = path(random);
-    let (op, number) = match random.below(4) {
-        0 | 1 => (Op::ADD_WATCH, random.pick(&[0, 0, 1, 1, 2])),
-        2 => (Op::REMOVE_WATCHES, 1 + random.below(5) as i32),
-        _ => (Op::CHECK_WATCHES, 1 + random.below(5) as i32),
+    let (op, path, number) = match random.below(6) {
+        0 | 1 => (Op::ADD_WATCH, random.path_for(Mode::Persistent), 0),
+        2 => (Op::ADD_WATCH, random.path_for(Mode::Recursive), 1),
+        3 => (Op::ADD_WATCH, path(random), 2),
+        // Older servers look for any watch of anybody's, and take away more than they were asked to.
+        _ if random.one_mode_a_path => (Op::REMOVE_WATCHES, path(random), 3 + random.below(3) as i32),
+        4 => (Op::REMOVE_WATCHES, path(random), 1 + random.below(5) as i32),
+        _ => (Op::CHECK_WATCHES, path(random), 1 + random.below(5) as i32),
     };
     Call::new(op, format!("{path} {number}"), move |w, _| _ = w.string(&path).int(number))
 }
 
 fn set_watches(random: &mut Random) -> Call {
     let op = random.pick(&[Op::SET_WATCHES, Op::SET_WATCHES2]);
-    let count = if op == Op::SET_WATCHES { 3 } else { 5 };
-    let lists: Vec<Vec<String>> =
-        (0..count).map(|_| (0..random.below(3)).map(|_| path(random)).collect()).collect();
+    let modes = [Mode::Once, Mode::Once, Mode::Once, Mode::Persistent, Mode::Recursive];
+    let sent = if op == Op::SET_WATCHES { 3 } else { 5 };
+    let lists: Vec<Vec<String>> = modes[..sent]
+        .iter()
+        .map(|mode| (0..random.below(3)).map(|_| random.path_for(*mode)).collect())
+        .collect();
     let seen = random.below(20_000) as i64;
     Call::new(op, format!("seen base+{seen} {lists:?}"), move |w, base| {
         w.long(base + seen);
