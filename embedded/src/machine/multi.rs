@@ -22,6 +22,12 @@ impl Machine {
         let mut done = Vec::with_capacity(ops.len());
         let mut failed = None;
         for (at, op) in ops.iter().enumerate() {
+            if matches!(op, SubWrite::Create(args) if args.op != Op::CREATE_TTL && matches!(args.flags, 5 | 6))
+            {
+                // Older servers stumble over this only when they get there.
+                self.roll_back(txn);
+                return self.reply_error(caller.conn, caller.xid, Code::MarshallingError);
+            }
             match self.write(&mut txn, op) {
                 Ok(result) => done.push(result),
                 Err(code) => {
@@ -44,27 +50,11 @@ impl Machine {
         } else {
             self.commit(txn);
             for result in done {
-                self.write_result(&mut w, result);
+                write_result(&mut w, result);
             }
         }
         trailer(&mut w);
         self.end_reply(caller, w);
-    }
-
-    fn write_result(&self, w: &mut Writer, done: Done) {
-        match done {
-            Done::Created { op: Op::CREATE, path, .. } => _ = header(w, Op::CREATE).string(&path),
-            Done::Created { path, stat, .. } => {
-                if self.config.profile.multi_answers_create2 {
-                    header(w, Op::CREATE2).string(&path).stat(&stat);
-                } else {
-                    header(w, Op::CREATE).string(&path);
-                }
-            }
-            Done::Deleted => _ = header(w, Op::DELETE),
-            Done::DataSet(stat) => _ = header(w, Op::SET_DATA).stat(&stat),
-            Done::Checked => _ = header(w, Op::CHECK),
-        }
     }
 
     /// Each read succeeds or fails by itself. A server ignores that they ask for watches.
@@ -97,7 +87,7 @@ fn settle_kind(args: &mut CreateArgs, stated: bool) -> bool {
     match args.op {
         Op::CREATE_TTL if with_ttl => return true,
         Op::CREATE_TTL => (args.op, args.ttl) = (Op::CREATE, -1),
-        _ if with_ttl || (stated && !known) => return false,
+        _ if stated && (with_ttl || !known) => return false,
         _ if !stated => args.op = Op::CREATE,
         _ => {}
     }
@@ -105,6 +95,16 @@ fn settle_kind(args: &mut CreateArgs, stated: bool) -> bool {
         args.op = Op::CREATE_CONTAINER;
     }
     true
+}
+
+fn write_result(w: &mut Writer, done: Done) {
+    match done {
+        Done::Created { op: Op::CREATE, path, .. } => _ = header(w, Op::CREATE).string(&path),
+        Done::Created { path, stat, .. } => _ = header(w, Op::CREATE2).string(&path).stat(&stat),
+        Done::Deleted => _ = header(w, Op::DELETE),
+        Done::DataSet(stat) => _ = header(w, Op::SET_DATA).stat(&stat),
+        Done::Checked => _ = header(w, Op::CHECK),
+    }
 }
 
 fn header(w: &mut Writer, op: Op) -> &mut Writer {
