@@ -18,7 +18,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::drive::wait;
+use crate::drive::{check_may_wait, wait};
 use crate::error::{Error, Result};
 use crate::options::{ClientOptions, LockOptions};
 use crate::recipes::lock::Contender;
@@ -101,21 +101,20 @@ impl Lock {
 
     /// See [`crate::Lock::acquire_within`].
     pub fn acquire_within(&self, limit: Option<Duration>) -> Result<Held> {
-        let lock = self.0.clone();
-        wait(async move { lock.acquire_within(limit).await }, None, None).map(|held| Held(Arc::new(held)))
+        wait(self.0.acquire_within(limit), None, None).map(|held| Held(Arc::new(held)))
     }
 
     /// See [`crate::Lock::try_acquire`].
     pub fn try_acquire(&self) -> Result<Option<Held>> {
-        let lock = self.0.clone();
-        let held = wait(async move { lock.try_acquire().await }, None, None)?;
+        let held = wait(self.0.try_acquire(), None, None)?;
         Ok(held.map(|held| Held(Arc::new(held))))
     }
 
     /// See [`crate::Lock::release`].
     pub fn release(&self) -> Result<()> {
-        let lock = self.0.clone();
-        wait(async move { lock.release().await }, None, None)
+        // The check comes first: a release that cannot be waited for should not happen either.
+        check_may_wait()?;
+        wait(self.0.release(), None, None)
     }
 
     /// See [`crate::Lock::is_held`].
@@ -205,8 +204,8 @@ impl Held {
 
     /// See [`crate::Held::release`].
     pub fn release(&self) -> Result<()> {
-        let held = self.0.clone();
-        wait(async move { held.release().await }, None, None)
+        check_may_wait()?;
+        wait(self.0.release(), None, None)
     }
 
     /// See [`crate::Held::release_in_background`].

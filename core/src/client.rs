@@ -10,8 +10,10 @@ use crate::nodes::Nodes;
 use crate::options::{ClientOptions, LockOptions};
 use crate::recipes::lock::Lock;
 use crate::runtime;
+use crate::session::clock::Clock;
 use crate::session::delivery::Subscription;
 use crate::session::system_clock::SystemClock;
+use crate::session::wire::Dial;
 use crate::session::wire::zookeeper::ZooKeeper;
 use crate::session::{Session, State};
 
@@ -44,7 +46,7 @@ impl Drop for Inner {
         // SAFETY: taken once, in drop.
         let session = unsafe { ManuallyDrop::take(&mut self.session) };
         if !session.is_closing() {
-            runtime::spawn(Box::pin(async move {
+            session.clock().clone().spawn(Box::pin(async move {
                 if let Err(error) = session.close(None).await {
                     tracing::debug!(%error, "closing a dropped client");
                 }
@@ -62,13 +64,20 @@ impl Client {
     /// Dropping the future leaves no session behind.
     pub async fn connect(hosts: &str, options: ClientOptions) -> Result<Client> {
         runtime::check_process()?;
-        options.validate()?;
         let hosts = hosts::resolve(hosts)?;
-        // On our own runtime, so that any executor can await it and every timer and socket finds its driver.
-        let opening =
-            runtime::spawn_task(Session::open(hosts, options, Arc::new(SystemClock), Box::new(ZooKeeper)));
-        let opening = AbortOnDrop(opening);
-        let session = opening.await?;
+        Client::connect_over(Box::new(ZooKeeper), Arc::new(SystemClock), &hosts, options).await
+    }
+
+    /// The same over another transport and clock: simulations run the recipes under virtual time.
+    #[doc(hidden)]
+    pub async fn connect_over(
+        dial: Box<dyn Dial>,
+        clock: Arc<dyn Clock>,
+        hosts: &str,
+        options: ClientOptions,
+    ) -> Result<Client> {
+        options.validate()?;
+        let session = Session::open(hosts.to_owned(), options, clock, dial).await?;
         Ok(Client { inner: Arc::new(Inner { session: ManuallyDrop::new(session) }) })
     }
 
@@ -90,7 +99,7 @@ impl Client {
     pub fn close_in_background(&self) {
         if runtime::check_process().is_ok() {
             let session = Arc::clone(&self.inner.session);
-            runtime::spawn(Box::pin(async move {
+            session.clock().clone().spawn(Box::pin(async move {
                 let _ = session.close(None).await;
             }));
         }
@@ -123,7 +132,7 @@ impl Client {
     pub fn on_state(&self, callback: impl Fn(State) + Send + Sync + 'static) -> Subscription {
         match runtime::check_process() {
             Ok(()) => self.inner.session.on_state(callback),
-            Err(_) => Subscription::new(|| {}),
+            Err(_) => Subscription::nothing(),
         }
     }
 
@@ -149,32 +158,5 @@ impl Client {
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").field("state", &self.state()).finish_non_exhaustive()
-    }
-}
-
-/// A task that ends when nobody waits for it any more.
-struct AbortOnDrop<T>(tokio::task::JoinHandle<Result<T>>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl<T> Future for AbortOnDrop<T> {
-    type Output = Result<T>;
-
-    fn poll(
-        mut self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Self::Output> {
-        std::pin::Pin::new(&mut self.0).poll(cx).map(|joined| {
-            joined.unwrap_or_else(|_| {
-                Err(Error::new(
-                    crate::error::ErrorKind::Internal,
-                    "connecting ended without a result, which is a bug of zkrecipes; please report it",
-                ))
-            })
-        })
     }
 }

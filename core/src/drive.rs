@@ -62,6 +62,12 @@ pub fn check_process() -> Result<()> {
     runtime::check_process()
 }
 
+/// `Err(Deadlock)` or `Err(Forked)` where [`wait`] would refuse: for calls that do something before they wait.
+pub fn check_may_wait() -> Result<()> {
+    runtime::check_process()?;
+    runtime::check_may_block()
+}
+
 /// Runs `future` on the library's runtime and blocks this thread until it is done.
 ///
 /// Inside a callback or on a thread of the runtime the answer is Deadlock, in a forked child Forked. A withdrawn future
@@ -71,8 +77,7 @@ pub fn wait<T: Send + 'static>(
     cancel: Option<&CancelToken>,
     mut tick: Option<Tick<'_>>,
 ) -> Result<T> {
-    runtime::check_process()?;
-    runtime::check_may_block()?;
+    check_may_wait()?;
     let own = CancelToken::new();
     let cancel = cancel.cloned().unwrap_or_else(CancelToken::new);
     let (sender, receiver) = channel();

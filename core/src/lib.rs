@@ -38,7 +38,7 @@ pub use options::{
     AclChoice, AclEntry, Auth, ClientOptions, LeaseMode, LockOptions, Naming, RetryOptions, SaslOptions,
     TlsOptions,
 };
-pub use recipes::lock::{Contender, Held, Lock};
+pub use recipes::lock::{Contender, Granted, Held, Lock};
 pub use session::State;
 pub use session::delivery::Subscription;
 pub use session::wire::{CreateMode, Stat};

@@ -431,7 +431,7 @@ async fn nagles_algorithm_is_off_on_our_connections() -> TestResult {
     let client = client(&server).await;
     let hosts = server.connect_string();
     let all_set = || {
-        let read = zkrecipes::session::nodelay::read_back(&hosts);
+        let read = zkrecipes::session::wire::nodelay::read_back(&hosts);
         !read.is_empty() && read.iter().all(|on| *on)
     };
     eventually("the option is set", all_set).await;

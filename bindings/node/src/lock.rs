@@ -69,22 +69,23 @@ impl Lock {
     #[napi(catch_unwind)]
     pub fn acquire(&self, env: &Env, timeout: f64) -> napi::Result<f64> {
         let limit = time::from_js_millis("timeout", timeout).map_err(|error| throw(env, error))?;
-        let (lock, inbox) = (self.lock.clone(), self.inbox.clone());
-        Ok(self.inbox.run(async move { lock.acquire_kept(limit).await }, |held| Held { held, inbox }))
+        let inbox = self.inbox.clone();
+        Ok(self.inbox.run(self.lock.acquire_kept(limit), |granted| Held { held: granted.keep(), inbox }))
     }
 
     /// The call's value is a `Held`, or null when somebody else holds the lock.
     #[napi(catch_unwind)]
     pub fn try_acquire(&self) -> f64 {
-        let (lock, inbox) = (self.lock.clone(), self.inbox.clone());
+        let inbox = self.inbox.clone();
+        let attempt = self.lock.acquire_kept(Some(Duration::ZERO));
         let future = async move {
-            match lock.acquire_kept(Some(Duration::ZERO)).await {
+            match attempt.await {
                 Ok(held) => Ok(Some(held)),
                 Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
                 Err(error) => Err(error),
             }
         };
-        self.inbox.run(future, |held| held.map(|held| Held { held, inbox }))
+        self.inbox.run(future, |granted| granted.map(|granted| Held { held: granted.keep(), inbox }))
     }
 
     #[napi(catch_unwind)]
@@ -152,8 +153,7 @@ impl Held {
 
     #[napi(catch_unwind)]
     pub fn release(&self) -> f64 {
-        let held = self.held.clone();
-        self.inbox.run(async move { held.release().await }, |()| ())
+        self.inbox.run(self.held.release(), |()| ())
     }
 
     /// Confirms the release in the background.
@@ -165,7 +165,6 @@ impl Held {
     /// Leaves a scope that held it.
     #[napi(catch_unwind)]
     pub fn leave(&self, body_failed: bool) -> f64 {
-        let held = self.held.clone();
-        self.inbox.run(async move { held.leave(body_failed).await }, |()| ())
+        self.inbox.run(self.held.leave(body_failed), |()| ())
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
-use zkrecipes::{Error, ErrorKind, drive};
+use zkrecipes::{Error, ErrorKind, Granted, drive};
 
 use crate::callback::{Callback, unsubscriber};
 use crate::client::{Session, warn_unless_exiting};
@@ -41,8 +41,8 @@ struct Scopes(Mutex<Vec<(ThreadId, Arc<zkrecipes::Held>)>>);
 
 impl Scopes {
     fn enter(&self, py: Python<'_>, handle: &Arc<Handle>, limit: Option<Duration>) -> PyResult<Py<PyAny>> {
-        let lock = handle.lock.clone();
-        let held = wait_or_undo(py, async move { lock.acquire_kept(limit).await }, take_back)?;
+        let acquiring = handle.lock.acquire_kept(limit);
+        let held = wait_or_undo(py, async move { acquiring.await.map(Granted::keep) }, take_back)?;
         let handed = HeldBase::new(Face::Blocking, held.clone(), handle.clone()).hand_out(py)?;
         self.all().push((thread::current().id(), held));
         Ok(handed)
@@ -112,12 +112,13 @@ impl LockBase {
             }
             limit = Some(Duration::ZERO);
         }
-        let (face, lock, handle) = (self.face, self.lock(), self.handle.clone());
+        let (face, acquiring, handle) =
+            (self.face, self.handle.lock.acquire_kept(limit), self.handle.clone());
         self.face.run_or_undo(
             py,
             async move {
-                match lock.acquire_kept(limit).await {
-                    Ok(held) => Ok(Some(held)),
+                match acquiring.await {
+                    Ok(granted) => Ok(Some(granted.keep())),
                     Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
                     Err(error) => Err(error),
                 }
@@ -134,10 +135,11 @@ impl LockBase {
     #[pyo3(name = "_take")]
     fn take(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let limit = convert::lock_limit("timeout", timeout)?;
-        let (face, lock, handle) = (self.face, self.lock(), self.handle.clone());
+        let (face, acquiring, handle) =
+            (self.face, self.handle.lock.acquire_kept(limit), self.handle.clone());
         self.face.run_or_undo(
             py,
-            async move { lock.acquire_kept(limit).await },
+            async move { acquiring.await.map(Granted::keep) },
             take_back,
             move |py, held| HeldBase::new(face, held, handle).hand_out(py),
         )

@@ -10,15 +10,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, SystemTime};
 
+use futures_util::FutureExt;
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use crate::client::Client;
+use crate::drive;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::nodes::Transaction;
 use crate::options::LockOptions;
 use crate::path;
-use crate::session::call::Call;
 use crate::session::delivery::Subscription;
+use crate::session::epoch::Tenant;
 use crate::session::wire::WireError;
 use crate::turn::hold::{Hold, Tenure};
 use crate::turn::name::Entry;
@@ -93,75 +95,92 @@ impl Lock {
     ///
     /// # Cancel safety
     /// Dropping the future leaves nothing behind: our node is deleted in the background.
-    pub async fn acquire(&self) -> Result<Held> {
-        self.acquire_within(None).await
+    pub fn acquire(&self) -> impl Future<Output = Result<Held>> + Send + use<> {
+        self.acquire_within(None)
     }
 
     /// Waits for the lock for as long as `limit`, then Timeout. Zero is one attempt without waiting.
     ///
     /// # Cancel safety
     /// As for [`Lock::acquire`].
-    pub async fn acquire_timeout(&self, limit: Duration) -> Result<Held> {
-        self.acquire_within(Some(limit)).await
+    pub fn acquire_timeout(&self, limit: Duration) -> impl Future<Output = Result<Held>> + Send + use<> {
+        self.acquire_within(Some(limit))
     }
 
     /// Takes the lock if it is free, or answers `None`.
     ///
     /// # Cancel safety
     /// As for [`Lock::acquire`].
-    pub async fn try_acquire(&self) -> Result<Option<Held>> {
-        match self.acquire_within(Some(Duration::ZERO)).await {
-            Ok(held) => Ok(Some(held)),
-            Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
-            Err(error) => Err(error),
+    pub fn try_acquire(&self) -> impl Future<Output = Result<Option<Held>>> + Send + use<> {
+        let attempt = self.acquire_within(Some(Duration::ZERO));
+        async move {
+            match attempt.await {
+                Ok(held) => Ok(Some(held)),
+                Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+                Err(error) => Err(error),
+            }
         }
     }
 
-    /// Waits for the lock for at most `limit`, `None` for ever.
-    pub async fn acquire_within(&self, limit: Option<Duration>) -> Result<Held> {
-        let grip = self.grip(limit).await?;
-        self.handle.push(Kept { grip: grip.clone(), held: None });
-        Ok(Held { grip })
-    }
-
-    /// The same for a language in which the handle keeps the acquisition: it ends when it is released, or when the
-    /// handle and every `Arc` are gone.
-    pub async fn acquire_kept(&self, limit: Option<Duration>) -> Result<Arc<Held>> {
-        let grip = self.grip(limit).await?;
-        let held = Arc::new(Held { grip: grip.clone() });
-        self.handle.push(Kept { grip, held: Some(held.clone()) });
-        Ok(held)
-    }
-
-    async fn grip(&self, limit: Option<Duration>) -> Result<Arc<Grip>> {
-        let handle = &self.handle;
-        let session = handle.client.session()?;
-        let mut call = session.call(limit).withdrawable(handle.cancels.subscribe());
-        let gate = self.pass_gate(&mut call).await.map_err(|error| error.with_path(&handle.path))?;
-        if handle.options.reentrant
-            && let Some(hold) =
-                handle.innermost().map(|grip| grip.shared.clone()).filter(|shared| shared.hold.is_held())
-        {
-            return Ok(Grip::nested(hold, handle));
+    /// Waits for the lock for at most `limit`, `None` for ever. The wait begins, and takes its place in the order of this
+    /// handle's waits, when this is called; the requests leave when the future is first polled.
+    pub fn acquire_within(
+        &self,
+        limit: Option<Duration>,
+    ) -> impl Future<Output = Result<Held>> + Send + use<> {
+        let handle = self.handle.clone();
+        let gripping = self.grip(limit);
+        async move {
+            let grip = gripping.await?;
+            handle.push(Kept { grip: grip.clone(), held: None });
+            Ok(Held { grip })
         }
-        let queue = Queue { session: &session, path: &handle.path, verb: "acquire" };
-        let turn = turn::take(&queue, &mut call).await?;
-        let keeps = (!handle.options.reentrant).then(|| Box::new(gate) as Box<dyn Send>);
-        let hold = Hold::begin(session.clone(), &handle.path, turn, keeps);
-        Ok(Grip::first(hold, handle))
     }
 
-    /// Acquisitions of one handle come one after the other, in the order of their calls.
-    async fn pass_gate(&self, call: &mut Call) -> Result<OwnedMutexGuard<()>> {
-        let gate = self.handle.gate.clone();
-        if call.is_single_attempt() {
-            return gate.try_lock_owned().map_err(|_| Error::timeout("the turn"));
+    /// The same for a language in which the handle keeps the acquisition; see [`Granted`].
+    pub fn acquire_kept(
+        &self,
+        limit: Option<Duration>,
+    ) -> impl Future<Output = Result<Granted>> + Send + use<> {
+        let handle = Arc::downgrade(&self.handle);
+        let acquiring = self.acquire_within(limit);
+        async move { Ok(Granted { handle, held: acquiring.await? }) }
+    }
+
+    fn grip(&self, limit: Option<Duration>) -> impl Future<Output = Result<Arc<Grip>>> + Send + use<> {
+        let handle = self.handle.clone();
+        // Now, not at the first poll: a cancel that comes right after this call means this call.
+        let call = handle.client.session().map(|session| {
+            let call = session.call(limit).withdrawable(handle.cancels.subscribe());
+            (session, call)
+        });
+        let gate = queue_at(&handle.gate, limit);
+        async move {
+            let (session, mut call) = call?;
+            let gate = call.patiently(gate).await.and_then(|passed| passed);
+            let gate = gate.map_err(|error| error.with_path(&handle.path))?;
+            call.renew_budget();
+            if handle.options.reentrant
+                && let Some(grip) = handle.innermost().and_then(|grip| grip.nest(&handle))
+            {
+                return Ok(grip);
+            }
+            let queue = Queue { session: &session, path: &handle.path, verb: "acquire" };
+            let turn = turn::take(&queue, &mut call).await?;
+            let keeps = (!handle.options.reentrant).then(|| Box::new(gate) as Box<dyn Send>);
+            let hold = Hold::begin(session.clone(), &handle.path, turn, keeps);
+            if session.is_closing() {
+                // Whoever closed has told the losses already.
+                hold.lose(LostReason::Closed);
+                return Err(Error::closed("client").with_path(&handle.path));
+            }
+            Ok(Grip::first(hold, &handle))
         }
-        call.patiently(gate.lock_owned()).await
     }
 
     /// The innermost acquisition that this handle keeps.
     pub fn current(&self) -> Option<Arc<Held>> {
+        drive::check_process().ok()?;
         lock(&self.handle.grips).last().and_then(|kept| kept.held.clone())
     }
 
@@ -178,7 +197,7 @@ impl Lock {
 
     /// Whether the lock is certainly held through this handle.
     pub fn is_held(&self) -> bool {
-        self.handle.innermost().is_some_and(|grip| grip.is_held())
+        drive::check_process().is_ok() && self.handle.innermost().is_some_and(|grip| grip.is_held())
     }
 
     /// The fencing token of the acquisition that this handle holds.
@@ -210,7 +229,9 @@ impl Lock {
 
     /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
     pub fn cancel(&self) {
-        self.handle.cancels.send_modify(|count| *count += 1);
+        if drive::check_process().is_ok() {
+            self.handle.cancels.send_modify(|count| *count += 1);
+        }
     }
 
     /// Who holds the lock and who waits for it, in order.
@@ -222,6 +243,16 @@ impl Lock {
 impl std::fmt::Debug for Lock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lock").field("path", &self.handle.path).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if drive::check_process().is_err() {
+            // As for a Held: nothing below may be dropped in a forked child.
+            let grips = std::mem::take(self.grips.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()));
+            std::mem::forget(grips);
+        }
     }
 }
 
@@ -242,12 +273,58 @@ impl Handle {
         drop(ended);
     }
 
+    fn keep(&self, held: &Arc<Held>) {
+        let mut grips = lock(&self.grips);
+        if let Some(kept) = grips.iter_mut().find(|kept| Arc::ptr_eq(&kept.grip, &held.grip)) {
+            kept.held = Some(held.clone());
+        }
+    }
+
     fn forget(&self, grip: &Arc<Grip>) {
         let mut grips = lock(&self.grips);
         let at = grips.iter().position(|kept| Arc::ptr_eq(&kept.grip, grip));
         let kept = at.map(|at| grips.remove(at));
         drop(grips);
         drop(kept);
+    }
+}
+
+/// Acquisitions of one handle come one after the other, in the order of their calls. Without time to wait, a gate that is
+/// not open is a timeout.
+fn queue_at(
+    gate: &Arc<tokio::sync::Mutex<()>>,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<OwnedMutexGuard<()>>> + Send + use<> {
+    let mut turn = Box::pin(gate.clone().lock_owned());
+    // The first poll takes the place in the queue.
+    let mut now = (&mut turn).now_or_never();
+    async move {
+        match now.take() {
+            Some(guard) => Ok(guard),
+            None if limit == Some(Duration::ZERO) => Err(Error::timeout("the turn")),
+            None => Ok(turn.await),
+        }
+    }
+}
+
+/// An acquisition on its way to its owner. Dropped before it gets there, because the owner withdrew meanwhile, it is
+/// released; with [`Granted::keep`] the lock handle keeps it until it is released, or until the handle and every `Arc`
+/// are gone.
+#[must_use = "dropping it releases the lock"]
+#[derive(Debug)]
+pub struct Granted {
+    handle: Weak<Handle>,
+    held: Held,
+}
+
+impl Granted {
+    /// The owner has it.
+    pub fn keep(self) -> Arc<Held> {
+        let held = Arc::new(self.held);
+        if let Some(handle) = self.handle.upgrade() {
+            handle.keep(&held);
+        }
+        held
     }
 }
 
@@ -267,11 +344,24 @@ struct Grip {
 
 impl Grip {
     fn first(hold: Arc<Hold>, handle: &Arc<Handle>) -> Arc<Grip> {
-        Grip::nested(Arc::new(Shared { hold, grips: AtomicUsize::new(0) }), handle)
+        Grip::on(Arc::new(Shared { hold, grips: AtomicUsize::new(1) }), handle)
     }
 
-    fn nested(shared: Arc<Shared>, handle: &Arc<Handle>) -> Arc<Grip> {
-        shared.grips.fetch_add(1, Ordering::AcqRel);
+    /// One more acquisition of the same hold, unless it is being let go just now.
+    fn nest(&self, handle: &Arc<Handle>) -> Option<Arc<Grip>> {
+        let one_more = |grips: usize| (grips > 0).then_some(grips + 1);
+        let is_open = self.shared.grips.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).is_ok();
+        if !is_open {
+            return None;
+        }
+        if !self.shared.hold.is_held() {
+            self.shared.grips.fetch_sub(1, Ordering::AcqRel);
+            return None;
+        }
+        Some(Grip::on(self.shared.clone(), handle))
+    }
+
+    fn on(shared: Arc<Shared>, handle: &Arc<Handle>) -> Arc<Grip> {
         Arc::new(Grip {
             shared,
             handle: Arc::downgrade(handle),
@@ -396,7 +486,10 @@ impl Held {
 
     /// Calls back once when this is lost, at once if it is already, never on our own release.
     pub fn on_lost(&self, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
-        self.grip.shared.hold.on_lost(callback)
+        match drive::check_process() {
+            Ok(()) => self.grip.shared.hold.on_lost(callback),
+            Err(_) => Subscription::nothing(),
+        }
     }
 
     /// Resolves with the reason when this is lost; never after our own release.
@@ -404,7 +497,10 @@ impl Held {
     /// # Cancel safety
     /// Dropping the future does nothing else.
     pub async fn lost(&self) -> Error {
-        self.grip.shared.hold.lost().await
+        match drive::check_process() {
+            Ok(()) => self.grip.shared.hold.lost().await,
+            Err(forked) => forked,
+        }
     }
 
     /// Lets go when it is called: `is_held` is false from then on. The future confirms the deletion of our node;
@@ -447,6 +543,11 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        if drive::check_process().is_err() {
+            // A forked child: the locks below may be held by threads that stayed with the parent. Touch nothing.
+            std::mem::forget(self.grip.clone());
+            return;
+        }
         // Released, lost or forked already: nothing to do.
         let _ = self.grip.release_in_background();
     }

@@ -53,8 +53,17 @@ impl Call {
         self.single_attempt
     }
 
-    /// From here on only the caller's own deadline ends the call: who has queued waits through an outage.
+    /// Asking starts only now: what was waited for before does not count against the retry budget.
+    pub(crate) fn renew_budget(&mut self) {
+        self.give_up = self.session.now() + self.session.options().give_up_after();
+    }
+
+    /// From here on only the caller's own deadline ends the call: who has queued waits through an outage. A single
+    /// attempt has no deadline of its own and keeps its budget.
     pub(crate) fn insist(&mut self) {
+        if self.single_attempt {
+            return;
+        }
         self.give_up = Moment(u64::MAX);
         self.pause = self.session.options().retry.base;
     }
@@ -63,12 +72,6 @@ impl Call {
     pub(crate) async fn patiently<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
         let session = self.session.clone();
         let deadline = self.deadline;
-        let over = async {
-            match deadline.at() {
-                Some(at) => session.clock().sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
         let withdrawn = self.withdrawn.as_mut();
         let cancelled = async {
             if let Some(signal) = withdrawn
@@ -83,7 +86,7 @@ impl Call {
             value = event => Ok(value),
             () = session.until_closing() => Err(Error::closed("client")),
             () = cancelled => Err(Error::cancelled()),
-            () = over => Err(Error::timeout("the turn")),
+            () = session.until_over(deadline) => Err(Error::timeout("the turn")),
         }
     }
 
@@ -99,6 +102,11 @@ impl Call {
             }
         };
         self.patiently(limited).await?
+    }
+
+    /// Waits for something that others do; a single attempt waits for it no longer than its budget.
+    pub(crate) async fn until(&mut self, what: &str, event: impl Future<Output = ()>) -> Result<()> {
+        if self.single_attempt { self.briefly(what, event).await } else { self.patiently(event).await }
     }
 
     /// An epoch that has not ended, within the budget.

@@ -1,5 +1,6 @@
 //! Where users' callbacks run: on the library's delivery threads, or wherever a face asked for.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::runtime::{self, Job, Lane};
@@ -38,18 +39,60 @@ impl Delivery {
     }
 }
 
+/// Whether a callback may still be called. One that is queued already looks here when its turn comes.
+#[derive(Clone)]
+pub(crate) struct Live(Arc<AtomicBool>);
+
+impl Default for Live {
+    fn default() -> Self {
+        Live(Arc::new(AtomicBool::new(true)))
+    }
+}
+
+impl Live {
+    pub(crate) fn is_live(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// `callback`, as long as it is wanted.
+    pub(crate) fn guard<T>(
+        &self,
+        callback: impl FnOnce(T) + Send + 'static,
+    ) -> impl FnOnce(T) + Send + 'static {
+        let live = self.clone();
+        move |value| {
+            if live.is_live() {
+                callback(value);
+            }
+        }
+    }
+}
+
 /// Stands for one registered callback. Dropping it leaves the callback in place.
 #[derive(Clone)]
-pub struct Subscription(Arc<Mutex<Option<Job>>>);
+pub struct Subscription {
+    live: Live,
+    unsubscribe: Arc<Mutex<Option<Job>>>,
+}
 
 impl Subscription {
-    pub(crate) fn new(unsubscribe: impl FnOnce() + Send + 'static) -> Subscription {
-        Subscription(Arc::new(Mutex::new(Some(Box::new(unsubscribe)))))
+    pub(crate) fn new(live: Live, unsubscribe: impl FnOnce() + Send + 'static) -> Subscription {
+        Subscription { live, unsubscribe: Arc::new(Mutex::new(Some(Box::new(unsubscribe)))) }
+    }
+
+    /// Stands for a callback that will never be called.
+    pub(crate) fn nothing() -> Subscription {
+        Subscription::new(Live::default(), || {})
     }
 
     /// The callback will not be called any more, unless it is running already. Doing it twice does nothing.
     pub fn unsubscribe(&self) {
-        let unsubscribe = self.0.lock().unwrap_or_else(|e| e.into_inner()).take();
+        self.live.0.store(false, Ordering::Release);
+        if runtime::check_process().is_err() {
+            // The locks behind it stayed with the parent's threads.
+            return;
+        }
+        let unsubscribe = self.unsubscribe.lock().unwrap_or_else(|e| e.into_inner()).take();
         if let Some(unsubscribe) = unsubscribe {
             unsubscribe();
         }

@@ -1,7 +1,7 @@
 //! One session with the server, from its creation to its end: requests that feed the lease, the heartbeat, what is
 //! held under it, and the chores that leave nothing behind.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
@@ -29,8 +29,8 @@ pub(crate) struct Epoch {
     mode: LeaseMode,
     lease: Mutex<Lease>,
     /// The nodes of ours that something depends on: while there is one, the heart beats.
-    interests: Mutex<HashMap<u64, String>>,
-    tenants: Mutex<HashMap<u64, Weak<dyn Tenant>>>,
+    interests: Mutex<BTreeMap<u64, String>>,
+    tenants: Mutex<BTreeMap<u64, Weak<dyn Tenant>>>,
     next_id: AtomicU64,
     alarm_is_set: AtomicBool,
     beats_in_flight: AtomicUsize,
@@ -117,36 +117,41 @@ impl Epoch {
     }
 
     pub(crate) fn multi(self: &Arc<Self>, writes: &[Write]) -> Flight<()> {
+        if writes.is_empty() {
+            // Nothing to ask: an answer that no server gave must not feed the lease.
+            return Box::pin(std::future::ready(Ok(())));
+        }
         self.send(Proof::Quorum, |wire| wire.multi(writes, &self.acl))
     }
 
     pub(crate) fn exists(self: &Arc<Self>, path: &str) -> Flight<Option<Stat>> {
-        self.send(Proof::Touch, |wire| wire.exists(path))
+        self.send(Proof::None, |wire| wire.exists(path))
     }
 
     pub(crate) fn get_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat)> {
-        self.send(Proof::Touch, |wire| wire.get_data(path))
+        self.send(Proof::None, |wire| wire.get_data(path))
     }
 
     pub(crate) fn children(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
-        self.send(Proof::Touch, |wire| wire.children(path))
+        self.send(Proof::None, |wire| wire.children(path))
     }
 
     pub(crate) fn watch_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
-        self.send(Proof::Touch, |wire| wire.watch_data(path))
+        self.send(Proof::None, |wire| wire.watch_data(path))
     }
 
     pub(crate) fn watch_children(self: &Arc<Self>, path: &str) -> Flight<(Vec<String>, Watch)> {
-        self.send(Proof::Touch, |wire| wire.watch_children(path))
+        self.send(Proof::None, |wire| wire.watch_children(path))
     }
 
     pub(crate) fn sync(self: &Arc<Self>, path: &str) -> Flight<()> {
-        let proof = if self.mode == LeaseMode::Relaxed { Proof::Quorum } else { Proof::Touch };
+        let proof = if self.mode == LeaseMode::Relaxed { Proof::Quorum } else { Proof::Leader };
         self.send(proof, |wire| wire.sync(path))
     }
 
     pub(crate) fn create_chroot(self: &Arc<Self>) -> Flight<()> {
-        self.send(Proof::Touch, |wire| wire.create_chroot())
+        // Not one request but as many as it takes, or none: it proves nothing.
+        self.wire.create_chroot()
     }
 
     fn send<T: Send + 'static>(
@@ -154,6 +159,9 @@ impl Epoch {
         proof: Proof,
         request: impl FnOnce(&dyn Wire) -> Flight<T>,
     ) -> Flight<T> {
+        if proof == Proof::None {
+            return request(&*self.wire);
+        }
         let is_beat = proof == Proof::Quorum;
         let sent = self.clock.now();
         lock(&self.lease).sent(sent, is_beat);
@@ -218,14 +226,15 @@ impl Epoch {
                 return;
             }
             tokio::select! {
+                biased;
                 () = moved => {}
                 () = self.link_changed(link) => {}
             }
         }
     }
 
-    /// Keeps the lease while something depends on it; otherwise keeps just enough contact that the next acquisition
-    /// finds a request of ours old enough to vouch for. Ends with the session.
+    /// Keeps the lease while something depends on it; otherwise keeps just enough contact with the leader that the beat of
+    /// the next acquisition has something to vouch for. Ends with the session.
     pub(crate) async fn keep(self: Arc<Self>) {
         loop {
             let link = self.link();
@@ -234,6 +243,7 @@ impl Epoch {
             }
             let due = lock(&self.lease).due(self.is_needed());
             tokio::select! {
+                biased;
                 () = self.clock.sleep_until(due) => {}
                 () = self.interest_came.notified() => continue,
                 () = self.link_changed(link) => continue,
@@ -246,6 +256,7 @@ impl Epoch {
                 // Nothing can be proved now; look again when the next beat would be due.
                 let retry = self.clock.now() + lock(&self.lease).interval();
                 tokio::select! {
+                    biased;
                     () = self.clock.sleep_until(retry) => {}
                     () = self.link_changed(link) => {}
                 }
@@ -268,9 +279,9 @@ impl Epoch {
         let epoch = self.clone();
         let task: Later<()> = match interest {
             None => {
-                let touch = self.exists("/");
+                let contact = self.sync("/");
                 Box::pin(async move {
-                    let _ = touch.await;
+                    let _ = contact.await;
                     epoch.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
                 })
             }
@@ -340,9 +351,13 @@ impl Epoch {
 
     /// Everything held under this session is gone.
     pub(crate) fn lose_all(&self, reason: LostReason) {
-        let tenants: Vec<_> = lock(&self.tenants).drain().map(|(_, tenant)| tenant).collect();
+        let tenants: Vec<_> = std::mem::take(&mut *lock(&self.tenants)).into_values().collect();
         for tenant in tenants.iter().filter_map(Weak::upgrade) {
-            tenant.lose(reason);
+            // One that panics must not keep the news from the others.
+            let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tenant.lose(reason)));
+            if told.is_err() {
+                tracing::error!("telling a loss panicked; the library goes on");
+            }
         }
     }
 
@@ -351,15 +366,26 @@ impl Epoch {
     /// Deletes `node` until that is confirmed or the session has ended; the answer resolves then, and need not be
     /// waited for.
     pub(crate) fn delete_in_background(self: &Arc<Self>, node: String) -> Later<()> {
-        let epoch = self.clone();
         let first = self.delete(&node, None);
+        self.delete_until_confirmed(node, first)
+    }
+
+    /// The same for a node whose deletion was sent already.
+    pub(crate) fn delete_until_confirmed(self: &Arc<Self>, node: String, first: Flight<()>) -> Later<()> {
+        let epoch = self.clone();
         self.chore(async move {
             let mut attempt = first;
-            while let Err(WireError::ConnectionLoss) = attempt.await {
-                if epoch.has_ended() {
-                    return;
+            let mut pause = PAUSE;
+            loop {
+                match attempt.await {
+                    Ok(()) | Err(WireError::NoNode) => return,
+                    // Nobody will let us; the node goes with the session.
+                    Err(WireError::NoAuth) => return,
+                    Err(_) if epoch.has_ended() => return,
+                    Err(_) => {}
                 }
-                epoch.clock.sleep_until(epoch.clock.now() + PAUSE).await;
+                epoch.clock.sleep_until(epoch.clock.now() + pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
                 attempt = epoch.delete(&node, None);
             }
         })
@@ -371,23 +397,22 @@ impl Epoch {
         let epoch = self.clone();
         let mut flights = (self.sync(&parent), self.children(&parent));
         self.chore(async move {
+            let mut pause = PAUSE;
             loop {
-                let (synced, listed) = (flights.0.await, flights.1.await);
-                match (synced, listed) {
+                match (flights.0.await, flights.1.await) {
                     (Ok(()), Ok(names)) => {
                         for name in names.iter().filter(|name| name.contains(&guid)) {
                             epoch.delete_in_background(path::join(&parent, name)).await;
                         }
                         return;
                     }
-                    (Err(WireError::ConnectionLoss), _) | (_, Err(WireError::ConnectionLoss))
-                        if !epoch.has_ended() =>
-                    {
-                        epoch.clock.sleep_until(epoch.clock.now() + PAUSE).await;
-                        flights = (epoch.sync(&parent), epoch.children(&parent));
-                    }
-                    _ => return,
+                    (_, Err(WireError::NoNode | WireError::NoAuth)) => return,
+                    _ if epoch.has_ended() => return,
+                    _ => {}
                 }
+                epoch.clock.sleep_until(epoch.clock.now() + pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                flights = (epoch.sync(&parent), epoch.children(&parent));
             }
         })
     }
@@ -418,6 +443,7 @@ impl Epoch {
             }
             let link = self.link();
             tokio::select! {
+                biased;
                 () = done => {}
                 () = self.link_changed(link) => {}
             }
@@ -427,11 +453,14 @@ impl Epoch {
 
 /// Between two attempts of a chore. A request made while there is no connection waits for one by itself.
 const PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Proof {
-    /// Any server answers: it shows that we were heard.
-    Touch,
+    /// Any server answers by itself: it proves nothing.
+    None,
+    /// Answered through the leader, or one that was deposed.
+    Leader,
     /// Only the quorum answers.
     Quorum,
 }

@@ -1,10 +1,12 @@
 //! The lease clock: until when the server certainly still honours our session.
 //!
-//! An answered ping or read proves little: a follower cut off from its leader answers both by itself. A **quorum
-//! write** (a beat) is answered only through the leader, over the same FIFO channel on which the follower, every half
-//! tick, reports which sessions it heard from. So when a beat is answered, every request of ours that was answered at
-//! least T/3 before that beat left has reached the leader's session clock, and the session lives until T after that
-//! request left. A session's creation is done by the leader itself and needs no second beat.
+//! An answered ping or read proves little: a follower cut off from its leader answers both by itself, so neither counts
+//! here. A **quorum write** (a beat) is answered only through the leader, over the same FIFO channel on which the
+//! follower, every half tick, reports which sessions it heard from; so is a `sync` (a contact), but a deposed leader
+//! answers that, too. So when a beat is answered, every contact that was answered at least T/3 before that beat left has
+//! reached the leader's session clock, and the session lives until T after that contact left. Contacts have to be kept
+//! up while nothing is held, or the first beat of an acquisition would have nothing to vouch for. A session's creation
+//! is done by the leader itself and needs no second beat.
 //!
 //! The rule is safe across reconnections: re-attaching makes the new server ask the leader, which touches the session
 //! after every request that had been answered before. It assumes T ≥ 2 ticks, which servers enforce by default.
@@ -18,15 +20,15 @@ use super::clock::Moment;
 #[derive(Debug)]
 pub(crate) struct Lease {
     timeout: Duration,
-    /// Requests that were answered, oldest first, thinned out.
-    touches: VecDeque<Touch>,
+    /// Requests that were answered through the leader, oldest first, thinned out.
+    contacts: VecDeque<Contact>,
     certain_until: Moment,
-    last_touch: Moment,
+    last_contact: Moment,
     last_beat: Moment,
 }
 
 #[derive(Copy, Clone, Debug)]
-struct Touch {
+struct Contact {
     sent: Moment,
     answered: Moment,
 }
@@ -36,9 +38,9 @@ impl Lease {
     pub(crate) fn new(timeout: Duration, asked: Moment, granted: Moment) -> Lease {
         let mut lease = Lease {
             timeout,
-            touches: VecDeque::from([Touch { sent: asked, answered: granted }]),
+            contacts: VecDeque::from([Contact { sent: asked, answered: granted }]),
             certain_until: Moment::START,
-            last_touch: asked,
+            last_contact: asked,
             last_beat: asked,
         };
         lease.extend(asked);
@@ -60,9 +62,9 @@ impl Lease {
         self.certain_until
     }
 
-    /// A request leaves.
+    /// A contact, perhaps a beat, leaves.
     pub(crate) fn sent(&mut self, at: Moment, is_beat: bool) {
-        self.last_touch = self.last_touch.max(at);
+        self.last_contact = self.last_contact.max(at);
         if is_beat {
             self.last_beat = self.last_beat.max(at);
         }
@@ -70,33 +72,37 @@ impl Lease {
 
     /// When the next request should leave to keep the lease, with or without somebody who depends on it.
     pub(crate) fn due(&self, needed: bool) -> Moment {
-        let last = if needed { self.last_beat } else { self.last_touch };
-        last + self.interval()
+        if !needed {
+            return self.last_contact + self.interval();
+        }
+        // Sooner if what is certain would end before the answer can be expected.
+        let in_time = (self.certain_until - self.timeout / 6).max(self.last_beat + self.timeout / 12);
+        (self.last_beat + self.interval()).min(in_time)
     }
 
-    /// A request that left at `sent` was answered; `is_beat` if only the quorum can have answered it.
+    /// A contact that left at `sent` was answered; `is_beat` if only the quorum can have answered it.
     pub(crate) fn answered(&mut self, sent: Moment, now: Moment, is_beat: bool) {
         if is_beat {
             let settled = self.timeout / 3;
             let heard = self
-                .touches
+                .contacts
                 .iter()
-                .filter(|touch| touch.answered + settled <= sent)
-                .map(|touch| touch.sent)
+                .filter(|contact| contact.answered + settled <= sent)
+                .map(|contact| contact.sent)
                 .max();
             if let Some(heard) = heard {
                 self.extend(heard);
-                self.touches.retain(|touch| touch.sent >= heard);
+                self.contacts.retain(|contact| contact.sent >= heard);
             }
         }
         // A busy session would keep thousands; one per T/64 loses that much of the lease at most.
-        let is_news = self.touches.back().is_none_or(|last| sent >= last.sent + self.timeout / 64);
+        let is_news = self.contacts.back().is_none_or(|last| sent >= last.sent + self.timeout / 64);
         if is_news {
-            self.touches.push_back(Touch { sent, answered: now });
+            self.contacts.push_back(Contact { sent, answered: now });
         }
-        // Only reads for long: what is older than T cannot extend anything any more, but keep one to compare with.
-        while self.touches.len() > 1 && self.touches[0].sent + self.timeout < now {
-            self.touches.pop_front();
+        // Only syncs for long: what is older than T cannot extend anything any more, but keep one to compare with.
+        while self.contacts.len() > 1 && self.contacts[0].sent + self.timeout < now {
+            self.contacts.pop_front();
         }
     }
 
@@ -142,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn reads_touch_but_never_vouch() {
+    fn contacts_are_vouched_for_but_never_vouch() {
         let mut lease = lease();
         for ms in (2000..60_000).step_by(1000) {
             lease.answered(at(ms), at(ms + 10), false);
         }
         assert_eq!(lease.certain_until(), at(12_000));
         lease.answered(at(61_000), at(61_010), true);
-        // The newest read answered at least 4000 before 61_000 left at 56_000.
+        // The newest contact answered at least 4000 before 61_000 left at 56_000.
         assert_eq!(lease.certain_until(), at(56_000 + 11_000));
     }
 
@@ -173,12 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_session_keeps_few_touches() {
+    fn a_busy_session_keeps_few_contacts() {
         let mut lease = lease();
         for ms in 0..100_000 {
             lease.answered(at(2000 + ms), at(2001 + ms), true);
         }
-        assert!(lease.touches.len() < 70, "{}", lease.touches.len());
+        assert!(lease.contacts.len() < 70, "{}", lease.contacts.len());
         assert!(lease.certain_until() > at(100_000));
     }
 }

@@ -20,14 +20,12 @@ pub mod clock;
 pub(crate) mod delivery;
 pub(crate) mod epoch;
 mod lease;
-#[doc(hidden)]
-pub mod nodelay;
 pub(crate) mod system_clock;
 pub mod wire;
 
 use call::Call;
 use clock::{Clock, Moment};
-use delivery::{Delivery, Subscription};
+use delivery::{Delivery, Live, Subscription};
 use epoch::Epoch;
 use wire::{CreateMode, Dial, LinkState, WireError};
 
@@ -58,6 +56,12 @@ impl State {
 
 type StateCallback = Arc<dyn Fn(State) + Send + Sync>;
 
+struct Subscriber {
+    id: u64,
+    live: Live,
+    callback: StateCallback,
+}
+
 /// What all handles of one client share.
 pub(crate) struct Session {
     hosts: String,
@@ -68,7 +72,10 @@ pub(crate) struct Session {
     current: watch::Sender<Arc<Epoch>>,
     /// Set once, by `close`.
     closing: watch::Sender<bool>,
+    /// Set once, when the server has confirmed the end of the session or never will.
+    closed: watch::Sender<bool>,
     status: Mutex<Status>,
+    order: Mutex<()>,
     next_subscription: AtomicU64,
     pub(crate) delivery: Delivery,
     /// Servers before 3.5 know no containers; learned from the first refusal.
@@ -79,7 +86,7 @@ pub(crate) struct Session {
 
 struct Status {
     state: State,
-    subscribers: Vec<(u64, StateCallback)>,
+    subscribers: Vec<Subscriber>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -98,6 +105,7 @@ impl Session {
         let epoch = loop {
             let attempt = dial_once(&hosts, &options, &clock, &*dial);
             let failure = tokio::select! {
+                biased;
                 dialled = attempt => match dialled {
                     Ok(epoch) => break epoch,
                     Err(error) => error,
@@ -131,7 +139,9 @@ impl Session {
             dial,
             current: watch::Sender::new(epoch.clone()),
             closing: watch::Sender::new(false),
+            closed: watch::Sender::new(false),
             status: Mutex::new(Status { state: State::Connected, subscribers: Vec::new() }),
+            order: Mutex::new(()),
             next_subscription: AtomicU64::new(1),
             delivery: Delivery::default(),
             has_containers: AtomicBool::new(true),
@@ -173,25 +183,39 @@ impl Session {
         callback: impl Fn(State) + Send + Sync + 'static,
     ) -> Subscription {
         let id = self.next_subscription.fetch_add(1, Ordering::Relaxed);
-        lock(&self.status).subscribers.push((id, Arc::new(callback)));
+        let live = Live::default();
+        let subscriber = Subscriber { id, live: live.clone(), callback: Arc::new(callback) };
+        lock(&self.status).subscribers.push(subscriber);
         let session = Arc::downgrade(self);
-        Subscription::new(move || {
+        Subscription::new(live, move || {
             if let Some(session) = session.upgrade() {
-                lock(&session.status).subscribers.retain(|(other, _)| *other != id);
+                let mut status = lock(&session.status);
+                let at = status.subscribers.iter().position(|subscriber| subscriber.id == id);
+                let subscriber = at.map(|at| status.subscribers.remove(at));
+                drop(status);
+                // A callback that owns something of ours may take locks when it goes.
+                drop(subscriber);
             }
         })
     }
 
     fn enter(&self, state: State) {
-        // The lock is held until the notices are queued, so that they keep the order of the changes.
+        // Held until the notices are queued, so that they keep the order of the changes; the status itself is free.
+        let _order = lock(&self.order);
         let mut status = lock(&self.status);
         if status.state == state || status.state == State::Closed {
             return;
         }
         status.state = state;
-        for (_, callback) in &status.subscribers {
-            let callback = callback.clone();
-            self.delivery.notice(Box::new(move || callback(state)));
+        let subscribers: Vec<_> =
+            status.subscribers.iter().map(|s| (s.live.clone(), s.callback.clone())).collect();
+        drop(status);
+        for (live, callback) in subscribers {
+            self.delivery.notice(Box::new(move || {
+                if live.is_live() {
+                    callback(state);
+                }
+            }));
         }
     }
 
@@ -223,9 +247,8 @@ impl Session {
 
     /// Follows the connection, tells subscribers, opens new epochs. Ends when the client is closed.
     async fn tend(self: Arc<Self>, mut epoch: Arc<Epoch>) {
-        let peers = self.peers().await;
         loop {
-            if !self.follow(&epoch, &peers).await {
+            if !self.follow(&epoch).await {
                 return;
             }
             epoch.lose_all(LostReason::Session);
@@ -234,20 +257,23 @@ impl Session {
                 Some(next) => epoch = next,
                 None => return,
             }
+            if self.is_closing() {
+                // Too late for anybody to use it, so nobody else will close it.
+                return epoch.close().await;
+            }
             self.clock.spawn(Box::pin(epoch.clone().keep()));
             self.current.send_replace(epoch.clone());
         }
     }
 
     /// Until the epoch has ended; false when the client is being closed.
-    async fn follow(&self, epoch: &Arc<Epoch>, peers: &[std::net::SocketAddr]) -> bool {
+    async fn follow(&self, epoch: &Arc<Epoch>) -> bool {
         let mut down_since = None;
         loop {
             let link = epoch.link();
             match link.state {
                 LinkState::Up => {
                     down_since = None;
-                    nodelay::set(peers);
                     self.enter(State::Connected);
                 }
                 LinkState::Down => {
@@ -266,10 +292,12 @@ impl Session {
                 }
             };
             tokio::select! {
+                biased;
                 () = epoch.link_changed(link) => {}
                 () = presumed_lost => {
                     self.enter(State::Lost);
                     tokio::select! {
+                        biased;
                         () = epoch.link_changed(link) => {}
                         () = self.until_closing() => return false,
                     }
@@ -283,6 +311,7 @@ impl Session {
         let mut pause = self.options.retry.base;
         loop {
             let dialled = tokio::select! {
+                biased;
                 dialled = dial_once(&self.hosts, &self.options, &self.clock, &*self.dial) => dialled,
                 () = self.until_closing() => return None,
             };
@@ -291,10 +320,15 @@ impl Session {
                     *lock(&self.refusal) = None;
                     return Some(epoch);
                 }
-                Err(WireError::AuthFailed) => *lock(&self.refusal) = Some(denied_session()),
+                Err(WireError::AuthFailed) => {
+                    *lock(&self.refusal) = Some(denied_session());
+                    // Whoever waits for a session is to hear of it.
+                    self.current.send_modify(|_| {});
+                }
                 Err(error) => tracing::debug!(?error, "no new session yet"),
             }
             tokio::select! {
+                biased;
                 () = self.clock.sleep_until(self.clock.now() + pause) => {}
                 () = self.until_closing() => return None,
             }
@@ -302,42 +336,42 @@ impl Session {
         }
     }
 
-    async fn peers(&self) -> Vec<std::net::SocketAddr> {
-        let hosts = self.hosts.clone();
-        crate::runtime::spawn_blocking(move || nodelay::addresses(&hosts)).await.unwrap_or_default()
-    }
-
-    /// Waiters get Closed, what is held is let go with the session, background deletions are awaited.
-    pub(crate) async fn close(&self, limit: Option<Duration>) -> Result<()> {
-        let first = !self.closing.send_replace(true);
-        let epoch = self.epoch();
-        if first {
-            epoch.lose_all(LostReason::Closed);
+    /// Waiters get Closed, what is held is released with the session, background deletions are awaited. The work goes on
+    /// whether or not the caller waits for it.
+    pub(crate) async fn close(self: &Arc<Self>, limit: Option<Duration>) -> Result<()> {
+        if !self.closing.send_replace(true) {
+            self.epoch().lose_all(LostReason::Closed);
+            self.clock.spawn(Box::pin(self.clone().shut(Deadline::after(self.clock.now(), limit))));
         }
         let deadline = Deadline::after(self.clock.now(), limit);
-        let done = async {
-            epoch.until_tidy().await;
-            epoch.close().await;
-        };
-        let over = async {
-            match deadline.at() {
-                Some(at) => self.clock.sleep_until(at).await,
-                None => std::future::pending().await,
+        let mut closed = self.closed.subscribe();
+        tokio::select! {
+            biased;
+            _ = closed.wait_for(|closed| *closed) => Ok(()),
+            () = self.until_over(deadline) => {
+                self.enter(State::Closed);
+                Err(Error::timeout("the server's confirmation that the session is closed"))
             }
-        };
-        let confirmed = tokio::select! {
-            () = done => true,
-            () = over => false,
-        };
-        if !confirmed {
-            // Not waited for any longer, but still wanted.
-            self.clock.spawn(epoch.close());
         }
+    }
+
+    async fn shut(self: Arc<Self>, deadline: Deadline) {
+        let epoch = self.epoch();
+        tokio::select! {
+            biased;
+            () = epoch.until_tidy() => {}
+            () = self.until_over(deadline) => {}
+        }
+        epoch.close().await;
         self.enter(State::Closed);
-        if confirmed {
-            return Ok(());
+        self.closed.send_replace(true);
+    }
+
+    pub(crate) async fn until_over(&self, deadline: Deadline) {
+        match deadline.at() {
+            Some(at) => self.clock.sleep_until(at).await,
+            None => std::future::pending().await,
         }
-        Err(Error::timeout("the server's confirmation that the session is closed"))
     }
 
     /// Creates `path` and whatever is missing above it. Recipes ask for containers, so that nothing stays when the last
@@ -386,9 +420,7 @@ async fn dial_once(
     dial: &dyn Dial,
 ) -> Result<Arc<Epoch>, WireError> {
     let asked = clock.now();
-    // The crate must be called where its background task can be spawned.
-    let flight = crate::runtime::enter(|| dial.dial(hosts, options));
-    let wire = flight.await?;
+    let wire = dial.dial(hosts, options).await?;
     Ok(Epoch::new(wire, clock.clone(), options.access(), options.lease, asked))
 }
 
@@ -408,6 +440,7 @@ fn default_identity() -> String {
 /// Runs `future` until it is done or `other` is; `None` when `other` came first.
 pub(crate) async fn unless<T>(future: impl Future<Output = T>, other: impl Future<Output = ()>) -> Option<T> {
     tokio::select! {
+        biased;
         value = future => Some(value),
         () = other => None,
     }

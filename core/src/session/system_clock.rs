@@ -99,7 +99,8 @@ impl Alarms {
             if left.is_zero() {
                 if let Some((_, alarm)) = due.alarms.pop_first() {
                     drop(due);
-                    alarm();
+                    // One that panics must not silence the others.
+                    runtime::run_callback(alarm);
                     due = self.due.lock().unwrap_or_else(|e| e.into_inner());
                 }
                 continue;

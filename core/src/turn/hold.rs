@@ -11,11 +11,12 @@ use tokio::sync::watch;
 use super::Turn;
 use super::place::Node;
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::runtime;
 use crate::session::Session;
 use crate::session::call::refusal;
-use crate::session::delivery::Subscription;
+use crate::session::delivery::{Live, Subscription};
 use crate::session::epoch::{Epoch, Interest, Tenant};
-use crate::session::wire::{Event, Watch, WireError, Write};
+use crate::session::wire::{Event, Flight, Watch, WireError, Write};
 
 /// How a hold stands. Once it is not `Held` any more it never is again.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -76,8 +77,8 @@ impl Hold {
             }),
         });
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&hold) as Weak<dyn Tenant>;
-        interest.admit(tenant);
-        lock(&hold.inner).interest = Some(interest);
+        // Kept first: whoever is told of a loss as soon as it is admitted must find it to drop.
+        lock(&hold.inner).interest.insert(interest).admit(tenant);
         if let Some(watch) = own {
             hold.clone().follow_own_node(Some(watch));
         }
@@ -119,24 +120,25 @@ impl Hold {
         Error::lost(reason).with_path(&self.path)
     }
 
-    /// Changes `Held` to `end` once; answers whether this call did, and drops what was kept.
-    fn end(&self, end: Tenure) -> Option<Vec<LossCallback>> {
-        let first = self.tenure.send_if_modified(|tenure| {
+    /// Changes `Held` to `end` once; answers whether this call did.
+    fn change(&self, end: Tenure) -> bool {
+        self.tenure.send_if_modified(|tenure| {
             let first = *tenure == Tenure::Held;
             if first {
                 *tenure = end;
             }
             first
-        });
-        if !first {
-            return None;
-        }
+        })
+    }
+
+    /// Drops what was kept while it lasted; answers who wanted to hear of a loss.
+    fn wind_up(&self) -> Vec<(u64, LossCallback)> {
         let mut inner = lock(&self.inner);
         let (interest, keeps) = (inner.interest.take(), inner.keeps.take());
         let callbacks = std::mem::take(&mut inner.callbacks);
         drop(inner);
         drop((interest, keeps));
-        Some(callbacks.into_iter().map(|(_, callback)| callback).collect())
+        callbacks
     }
 
     // ---- asking and writing
@@ -202,7 +204,8 @@ impl Hold {
         let mut call = self.session.call(None);
         let mut is_ambiguous = false;
         loop {
-            let answer = match call.briefly("release", self.epoch.delete(&self.node.path, None)).await {
+            let flight = deletion.flight.take().unwrap_or_else(|| self.epoch.delete(&self.node.path, None));
+            let answer = match call.briefly("release", flight).await {
                 Ok(answer) => answer,
                 // The client is closing, and the session takes the node with it.
                 Err(error) if error.kind() == ErrorKind::Closed => Ok(()),
@@ -238,42 +241,50 @@ impl Hold {
 
     fn let_go(self: &Arc<Self>) -> Result<Deletion> {
         // What can no longer be certain was lost, not released.
-        if !self.is_held() || self.end(Tenure::Released).is_none() {
+        if !self.is_held() || !self.change(Tenure::Released) {
             return Err(self.not_held());
         }
-        Ok(Deletion { epoch: self.epoch.clone(), node: self.node.path.clone(), is_confirmed: false })
+        // The deletion leaves before anybody who waits for this handle can queue behind the node.
+        let flight = self.epoch.delete(&self.node.path, None);
+        drop(self.wind_up());
+        let node = self.node.path.clone();
+        Ok(Deletion { epoch: self.epoch.clone(), node, flight: Some(flight), is_confirmed: false })
     }
 
     // ---- losing
 
     /// Calls back once when this is lost, at once if it is already, never on our own release.
     pub(crate) fn on_lost(self: &Arc<Self>, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
+        let live = Live::default();
+        let callback: LossCallback = Box::new(live.guard(callback));
         let mut inner = lock(&self.inner);
-        // Under the lock: `end` changes the tenure first and then takes the callbacks, so none falls between.
+        // Under the lock: a loss changes the tenure first and takes the callbacks then, so none falls between.
         let id = match self.tenure() {
             Tenure::Held => {
                 let id = inner.next_callback;
                 inner.next_callback += 1;
-                inner.callbacks.push((id, Box::new(callback)));
+                inner.callbacks.push((id, callback));
                 id
             }
-            Tenure::Released => return Subscription::new(|| {}),
-            Tenure::Lost(reason) => {
-                let error = self.lost_error(reason);
-                self.session.delivery.loss(Box::new(move || callback(error)));
-                return Subscription::new(|| {});
+            tenure => {
+                drop(inner);
+                if let Tenure::Lost(reason) = tenure {
+                    let error = self.lost_error(reason);
+                    self.session.delivery.loss(Box::new(move || callback(error)));
+                }
+                return Subscription::nothing();
             }
         };
         drop(inner);
         self.watch_own_node();
         let hold = Arc::downgrade(self);
-        Subscription::new(move || {
+        Subscription::new(live, move || {
             if let Some(hold) = hold.upgrade() {
                 let mut inner = lock(&hold.inner);
-                let taken = inner.callbacks.iter().position(|(other, _)| *other == id);
-                let taken = taken.map(|at| inner.callbacks.swap_remove(at));
+                let at = inner.callbacks.iter().position(|(other, _)| *other == id);
+                let callback = at.map(|at| inner.callbacks.swap_remove(at));
                 drop(inner);
-                drop(taken);
+                drop(callback);
             }
         })
     }
@@ -334,13 +345,18 @@ impl Hold {
 
 impl Tenant for Hold {
     fn lose(&self, reason: LostReason) {
-        let Some(callbacks) = self.end(Tenure::Lost(reason)) else { return };
-        tracing::warn!(path = %self.path, node = %self.node.path, reason = reason.name(), "lost");
+        if !self.change(Tenure::Lost(reason)) {
+            return;
+        }
+        let callbacks = self.wind_up();
+        let (path, node) = (self.path.clone(), self.node.path.clone());
+        // Not logged here: this may be the alarm thread, which no subscriber of logs may hold up.
+        runtime::LOSSES.run(Box::new(move || tracing::warn!(path, node, reason = reason.name(), "lost")));
         if reason == LostReason::Session && !self.epoch.has_ended() {
             // The session may have survived. Loss is sticky, so the node must not keep others waiting.
             drop(self.epoch.delete_in_background(self.node.path.clone()));
         }
-        for callback in callbacks {
+        for (_, callback) in callbacks {
             let error = self.lost_error(reason);
             self.session.delivery.loss(Box::new(move || callback(error)));
         }
@@ -351,13 +367,20 @@ impl Tenant for Hold {
 struct Deletion {
     epoch: Arc<Epoch>,
     node: String,
+    /// The request, until its answer is waited for.
+    flight: Option<Flight<()>>,
     is_confirmed: bool,
 }
 
 impl Drop for Deletion {
     fn drop(&mut self) {
-        if !self.is_confirmed {
-            drop(self.epoch.delete_in_background(std::mem::take(&mut self.node)));
+        if self.is_confirmed {
+            return;
         }
+        let node = std::mem::take(&mut self.node);
+        drop(match self.flight.take() {
+            Some(flight) => self.epoch.delete_until_confirmed(node, flight),
+            None => self.epoch.delete_in_background(node),
+        });
     }
 }

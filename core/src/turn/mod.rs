@@ -109,11 +109,17 @@ impl<'a> Wait<'a> {
                 interest = Some(epoch.interest(&node.path));
             }
             if ahead.is_empty() {
-                call.patiently(epoch.until_certain()).await?;
-                return Ok(match interest {
-                    Some(interest) if epoch.is_certain() => Outcome::Ours { interest },
-                    _ => Outcome::Gone,
-                });
+                if let Some(interest) = interest.take_if(|_| epoch.is_certain() && self.own_stands()) {
+                    return Ok(Outcome::Ours { interest });
+                }
+                // First in line, but the session is in doubt, or our node is: once it is certain again, look again,
+                // for somebody may have deleted our node meanwhile.
+                call.until(queue.verb, epoch.until_certain()).await?;
+                match self.place.list(call, queue.verb).await? {
+                    Listing::Names(listed) => names = listed,
+                    Listing::Gone => return Ok(Outcome::Gone),
+                }
+                continue;
             }
             if call.is_single_attempt() {
                 return Err(Error::timeout("the turn"));
@@ -157,11 +163,17 @@ impl<'a> Wait<'a> {
         let now = self.place.epoch.link().generation;
         let closest =
             self.closest.take().is_some_and(|armed| armed.generation == now && !armed.name.contains("__"));
-        let own_stands = self
-            .own
-            .as_mut()
-            .is_some_and(|own| own.generation == now && (&mut own.watch).now_or_never().is_none());
-        closest && own_stands && self.place.epoch.is_certain()
+        let own = self.own.as_ref().is_some_and(|own| own.generation == now);
+        closest && own && self.own_stands() && self.place.epoch.is_certain()
+    }
+
+    /// Whether nothing has been heard of our own node. What was heard is not heard a second time.
+    fn own_stands(&mut self) -> bool {
+        let heard = self.own.as_mut().is_some_and(|own| (&mut own.watch).now_or_never().is_some());
+        if heard {
+            self.own = None;
+        }
+        !heard
     }
 
     /// Watches the closest, the second closest and our own node, in one flight, as far as that is not done yet. False
@@ -210,10 +222,14 @@ impl<'a> Wait<'a> {
                 Err(error) => return Err(refusal(error, verb, &self.place.parent)),
             }
         }
-        if let Some((name, flight)) = second_flight
-            && let Ok((_, _, watch)) = call.briefly(verb, flight).await?
-        {
-            self.second = Some(Armed { name: name.clone(), watch, generation });
+        if let Some((name, flight)) = second_flight {
+            match call.briefly(verb, flight).await? {
+                Ok((_, _, watch)) => self.second = Some(Armed { name: name.clone(), watch, generation }),
+                // Gone: we may be next in line already.
+                Err(WireError::NoNode) => return Ok(false),
+                // Without this watch the hand-off costs a list more.
+                Err(_) => {}
+            }
         }
         Ok(true)
     }

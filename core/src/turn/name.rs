@@ -71,7 +71,10 @@ impl Entry {
             // The recipes that ship with ZooKeeper: x-<session>-N, where N may be negative.
             None => {
                 let rest = name.strip_prefix("x-")?;
-                (&rest[rest.find('-')? + 1..], Kind::Lock)
+                let dash = rest.rfind('-')?;
+                // The session may be negative too, so look from the end; a second dash is the number's sign.
+                let sign = usize::from(rest[..dash].ends_with('-'));
+                (&rest[dash + 1 - sign..], Kind::Lock)
             }
         };
         let sequence = sequence(suffix)?;
@@ -127,6 +130,7 @@ mod tests {
             (format!("_c_{guid}-__WRIT__0000000004"), Kind::Write, 4),
             ("x-72057594037927936-0000000009".into(), Kind::Lock, 9),
             ("x-0100000000000000--000000003".into(), Kind::Lock, -3),
+            ("x--8646911284551352320-0000000001".into(), Kind::Lock, 1),
             (format!("_c_{guid}-lock--000000003"), Kind::Lock, -3),
             (format!("_c_{guid}-lock--2147483648"), Kind::Lock, i32::MIN),
         ] {

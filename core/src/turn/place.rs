@@ -202,7 +202,8 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.node.is_some() || !self.guid.is_empty() {
+        let is_ours = self.node.is_some() || !self.guid.is_empty();
+        if is_ours && crate::runtime::check_process().is_ok() {
             drop(self.delete());
         }
     }

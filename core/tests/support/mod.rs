@@ -68,9 +68,9 @@ pub async fn assert_nothing_left(server: &Server, path: &str) {
     eventually("no watch is left", || server.watch_count() == 0).await;
 }
 
-/// The requests since the log was cleared, without pings and without the touch that an idle session sends.
+/// The requests since the log was cleared, without pings and without the contact that an idle session keeps.
 pub fn requests(server: &Server) -> Vec<String> {
-    let of_interest = |op: &str, path: &str| op != "ping" && !(op == "exists" && path == "/");
+    let of_interest = |op: &str, path: &str| op != "ping" && !(op == "sync" && path == "/");
     server
         .log()
         .iter()

@@ -9,6 +9,8 @@ use std::time::Duration;
 use super::clock::Later;
 use crate::options::{AclChoice, ClientOptions};
 
+#[doc(hidden)]
+pub mod nodelay;
 pub(crate) mod zookeeper;
 
 /// The answer to a request that has left already.

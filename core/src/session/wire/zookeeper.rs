@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use zookeeper_client as zk;
 
 use super::*;
@@ -24,8 +24,16 @@ impl Dial for ZooKeeper {
         }
         let hosts = hosts.to_owned();
         Box::pin(async move {
-            let client = connector.connect(&hosts).await.map_err(wire_error)?;
-            Ok(Box::new(Session::over(client)) as Box<dyn Wire>)
+            // The crate spawns its background task where it is polled.
+            let connecting = runtime::spawn_task({
+                let hosts = hosts.clone();
+                async move { connector.connect(&hosts).await }
+            });
+            // Who stops waiting leaves the task to end by itself: the client it may yet yield is dropped, which closes
+            // its session, where an aborted handshake would leave one behind.
+            let client = connecting.await.map_err(|panicked| WireError::Other(panicked.to_string()))?;
+            let client = client.map_err(wire_error)?;
+            Ok(Box::new(Session::over(client, hosts)) as Box<dyn Wire>)
         })
     }
 }
@@ -66,7 +74,7 @@ fn link_state(state: zk::SessionState) -> LinkState {
 }
 
 impl Session {
-    fn over(client: zk::Client) -> Session {
+    fn over(client: zk::Client, hosts: String) -> Session {
         let watcher = client.state_watcher();
         let link = Link { generation: 1, state: link_state(watcher.peek_state()) };
         let session = Session {
@@ -76,6 +84,7 @@ impl Session {
             changed: Arc::new(Notify::new()),
             client: Mutex::new(Some(client)),
         };
+        runtime::spawn(Box::pin(keep_nodelay(hosts, watcher.clone())));
         let changed = session.changed.clone();
         let mut watcher = watcher;
         runtime::spawn(Box::pin(async move {
@@ -106,12 +115,34 @@ impl Session {
     }
 }
 
+/// Sets TCP_NODELAY now and after every reconnection, apart from the news of it: names may take long to resolve.
+async fn keep_nodelay(hosts: String, mut watcher: zk::StateWatcher) {
+    let Ok(peers) = runtime::spawn_blocking(move || nodelay::addresses(&hosts)).await else { return };
+    loop {
+        let peers = peers.clone();
+        let _ = runtime::spawn_blocking(move || nodelay::set(&peers)).await;
+        loop {
+            match link_state(watcher.changed().await) {
+                LinkState::Up => break,
+                LinkState::Down => {}
+                LinkState::Ended | LinkState::Denied => return,
+            }
+        }
+    }
+}
+
 fn sent<T: Send + 'static>(future: impl Future<Output = Result<T, WireError>> + Send + 'static) -> Flight<T> {
     let mut flight: Flight<T> = Box::pin(future);
-    match (&mut flight).now_or_never() {
-        Some(done) => Box::pin(std::future::ready(done)),
-        None => flight,
+    if let Some(done) = (&mut flight).now_or_never() {
+        return Box::pin(std::future::ready(done));
     }
+    // Answered in a task of its own: the flight carries a client, and one that nobody polls any more must not keep the
+    // session open.
+    let (answer, answered) = oneshot::channel();
+    runtime::spawn(Box::pin(async move {
+        let _ = answer.send(flight.await);
+    }));
+    Box::pin(async move { answered.await.unwrap_or(Err(WireError::SessionEnded)) })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -363,13 +394,16 @@ fn wire_error(error: zk::Error) -> WireError {
         zk::Error::InvalidAcl => WireError::InvalidAcl,
         zk::Error::NotReadOnly => WireError::ReadOnly,
         zk::Error::Unimplemented => WireError::Unimplemented,
-        // A moved session's request was refused by the server it left; where it went, nothing is known of it.
         zk::Error::ConnectionLoss | zk::Error::Timeout | zk::Error::NoHosts => WireError::ConnectionLoss,
-        zk::Error::SessionExpired | zk::Error::SessionMoved | zk::Error::ClientClosed => {
-            WireError::SessionEnded
+        // A moved session's request was refused by the server it left; where it went, nothing is known of it. A
+        // throttled one was not carried out. Both may be asked again on the session, which lives.
+        zk::Error::SessionMoved | zk::Error::Throttled => WireError::ConnectionLoss,
+        zk::Error::SessionExpired | zk::Error::ClientClosed => WireError::SessionEnded,
+        // Nobody knows what became of a request whose answer could not be read, or whose socket broke: the crate reports
+        // the latter by the text of the I/O error.
+        zk::Error::UnexpectedError(_) | zk::Error::UnmarshalError { .. } | zk::Error::Custom(_) => {
+            WireError::ConnectionLoss
         }
-        // The crate reports a broken socket by the text of its I/O error: unknown outcome, like any lost connection.
-        zk::Error::Custom(_) => WireError::ConnectionLoss,
         other => WireError::Other(other.to_string()),
     }
 }
