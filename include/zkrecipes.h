@@ -483,7 +483,10 @@ zkr_status zkr_client_close(zkr_client *client,
                             int64_t timeout_ms,
                             zkr_error **error);
 
-/** zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once. */
+/**
+ * zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once; ZKR_CLOSED that the
+ * client is closed already.
+ */
 zkr_status zkr_client_close_async(zkr_client *client,
                                   int64_t timeout_ms,
                                   zkr_done_callback callback,

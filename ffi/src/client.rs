@@ -192,7 +192,8 @@ pub extern "C" fn zkr_client_close(
     })
 }
 
-/// zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once.
+/// zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once; ZKR_CLOSED that the
+/// client is closed already.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_client_close_async(
     client: *mut zkr_client,

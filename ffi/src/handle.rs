@@ -179,3 +179,75 @@ unsafe extern "C" fn after_fork_in_child() {
     let guard = unsafe { (*HELD_ACROSS_FORK.0.get()).take() };
     drop(guard);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Apple(u32);
+    struct Pear;
+
+    impl Object for Apple {
+        type Opaque = u8;
+        const NAME: &'static str = "apple";
+    }
+
+    impl Object for Pear {
+        type Opaque = u8;
+        const NAME: &'static str = "pear";
+    }
+
+    fn problem<T: Object>(handle: *const T::Opaque) -> String {
+        get::<T>("fruit", handle).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_handle_finds_its_object_until_it_is_taken() {
+        let handle = publish(Apple(7)).unwrap();
+        assert_eq!(get::<Apple>("fruit", handle).unwrap().0, 7);
+        assert_eq!(take::<Apple>(handle).unwrap().0, 7);
+        assert!(take::<Apple>(handle).is_none());
+        assert!(problem::<Apple>(handle).contains("fruit"));
+    }
+
+    #[test]
+    fn a_successor_in_the_same_place_is_another_handle() {
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..1000 {
+            let handle = publish(Apple(0)).unwrap();
+            assert!(seen.insert(handle));
+            take::<Apple>(handle);
+        }
+        assert!(seen.iter().all(|handle| get::<Apple>("fruit", *handle).is_err()));
+    }
+
+    #[test]
+    fn null_foreign_and_wrong_handles_are_told_apart() {
+        let handle = publish(Pear).unwrap();
+        assert!(problem::<Apple>(std::ptr::null()).contains("NULL"));
+        assert!(problem::<Apple>(handle).contains("is a pear"));
+        for foreign in [1, 2, LAST, LAST + 1, usize::MAX, usize::MAX - 1, 1 << 40] {
+            assert!(get::<Apple>("fruit", std::ptr::without_provenance(foreign)).is_err());
+            assert!(take::<Apple>(std::ptr::without_provenance_mut(foreign)).is_none());
+        }
+        assert!(take::<Apple>(handle).is_none());
+        assert!(take::<Pear>(handle).is_some());
+    }
+
+    #[test]
+    fn a_handle_of_the_parent_process_is_forked() {
+        let handle = publish(Apple(1)).unwrap();
+        // SAFETY: the child only looks at its own copy of the table and ends without running anything else.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let is_forked =
+                get::<Apple>("fruit", handle).is_err_and(|error| error.kind() == ErrorKind::Forked);
+            let is_not_taken = take::<Apple>(handle).is_none();
+            unsafe { libc::_exit(i32::from(!(is_forked && is_not_taken))) };
+        }
+        let mut status = -1;
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_eq!(status, 0);
+        assert!(take::<Apple>(handle).is_some());
+    }
+}
