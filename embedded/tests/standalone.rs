@@ -50,3 +50,31 @@ fn it_explains_itself_and_its_users_mistakes() {
         assert!(message.contains(named), "{named} in {message}");
     }
 }
+
+#[test]
+fn what_it_keeps_survives_its_end() {
+    let file = std::env::temp_dir().join(format!("zkrecipes-server-{}", std::process::id()));
+    let name = file.to_str().unwrap();
+    let mut raw: Option<Raw> = None;
+    for round in 0..3 {
+        let mut child = program(&["--port", "0", "--quiet", "--keep", name]);
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
+        let mut back = match raw {
+            None => Raw::connect(&address),
+            Some(old) => {
+                Raw::attach(&address, old.session, &old.password, 10_000, 1 + round).expect("its session")
+            }
+        };
+        assert_eq!(back.create("/e", 1).is_ok(), round == 0);
+        assert_eq!(back.create("/n-", 2), Ok(format!("/n-000000000{}", round + 1)));
+        Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        assert!(child.wait().unwrap().success());
+        raw = Some(back);
+    }
+    std::fs::write(&file, b"something else").unwrap();
+    let failed = program(&["--port", "0", "--keep", name]).wait_with_output().unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(String::from_utf8(failed.stderr).unwrap().contains("not from a server of this version"));
+}

@@ -4,6 +4,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use zkrecipes_embedded::{Builder, Server};
@@ -25,6 +26,8 @@ Usage: zkrecipes-server [OPTIONS]
   --extended-types     allow nodes with a time to live
   --reap-every MS      how often containers and nodes with a time to live are looked through (default 60000)
   --read-only          serve reads only
+  --keep FILE          start from what FILE holds, and leave nodes and sessions there when ended by a signal;
+                       a crash still loses everything
   --quiet              no log on standard error
   --help               this text
   --version            the version
@@ -46,7 +49,7 @@ fn run() -> Result<(), String> {
     let mut arguments = std::env::args().skip(1);
     let mut builder = Server::builder().port(2181).log_limit(0);
     let (mut tick, mut min, mut max) = (2000, None, None);
-    let mut quiet = false;
+    let (mut quiet, mut keep) = (false, None);
     while let Some(argument) = arguments.next() {
         let (name, inline) = match argument.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
@@ -66,6 +69,7 @@ fn run() -> Result<(), String> {
             "--min-timeout" => min = Some(number(&name, &value()?)?),
             "--max-timeout" => max = Some(number(&name, &value()?)?),
             "--reap-every" => builder = builder.reap_every(Duration::from_millis(number(&name, &value()?)?)),
+            "--keep" => keep = Some(PathBuf::from(value()?)),
             "--emulate" => builder = builder.emulate(&value()?),
             "--super" => builder = builder.super_digest(&value()?),
             _ => return Err(format!("unknown option {name}; see --help")),
@@ -76,13 +80,17 @@ fn run() -> Result<(), String> {
         .tick(ms(tick))
         .min_session_timeout(ms(min.unwrap_or(tick * 2)))
         .max_session_timeout(ms(max.unwrap_or(tick * 20)));
-    serve(builder, quiet)
+    serve(builder, keep.as_deref(), quiet)
 }
 
-fn serve(builder: Builder, quiet: bool) -> Result<(), String> {
+fn serve(mut builder: Builder, keep: Option<&Path>, quiet: bool) -> Result<(), String> {
     // Before the server is up, so that no signal is missed.
     let mut signals =
         Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot watch for signals: {e}"))?;
+    if let Some(file) = keep.filter(|f| f.exists()) {
+        let saved = std::fs::read(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
+        builder = builder.saved(saved);
+    }
     let builder = if quiet { builder } else { builder.tell(|line| eprintln!("{line}")) };
     let server = builder.start().map_err(|e| format!("cannot start: {e}"))?;
     if !quiet {
@@ -90,6 +98,10 @@ fn serve(builder: Builder, quiet: bool) -> Result<(), String> {
     }
     print(&format!("listening on {}\n", server.connect_string()))?;
     let signal = signals.forever().next();
+    server.stop();
+    if let Some(file) = keep {
+        std::fs::write(file, server.save()).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    }
     server.shutdown();
     if !quiet {
         eprintln!("stopped by {}", if signal == Some(SIGINT) { "SIGINT" } else { "SIGTERM" });

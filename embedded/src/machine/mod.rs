@@ -26,6 +26,7 @@ mod profile;
 mod read;
 mod reap;
 mod request;
+mod saved;
 mod sessions;
 mod tree;
 mod watch;

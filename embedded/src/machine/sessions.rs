@@ -96,6 +96,21 @@ impl Sessions {
         self.buckets.keys().next().map(|ms| Duration::from_millis(*ms))
     }
 
+    /// The id the next session will get.
+    pub fn next_id(&self) -> i64 {
+        self.next_id
+    }
+
+    pub fn timeout(&self, id: i64) -> Duration {
+        self.live.get(&id).map(|s| s.timeout).unwrap_or_default()
+    }
+
+    /// Takes over a session of an earlier server.
+    pub fn adopt(&mut self, id: i64, now: Time, timeout: Duration) {
+        self.live.insert(id, Session { timeout, bucket: 0 });
+        self.file(id, now, timeout);
+    }
+
     pub fn contains(&self, id: i64) -> bool {
         self.live.contains_key(&id)
     }

@@ -127,6 +127,21 @@ impl Tree {
         self.nodes.get_mut(path)
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
+        self.nodes.iter().map(|(path, node)| (path.as_str(), node))
+    }
+
+    /// Puts a saved node in its place, or over a system node that is there from the start.
+    pub fn put_back(&mut self, path: &str, mut node: Node) {
+        match self.nodes.get_mut(path) {
+            Some(there) => {
+                node.children = std::mem::take(&mut there.children);
+                *there = node;
+            }
+            None => self.insert(path, node),
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

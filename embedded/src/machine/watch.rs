@@ -184,6 +184,13 @@ impl Watches {
         self.data.len() + self.child.len()
     }
 
+    /// Every watched path with every connection that watches it.
+    pub fn all(&self) -> Vec<(String, ConnId)> {
+        let tables = [&self.data, &self.child].into_iter();
+        let paths = tables.flat_map(|t| t.by_path.iter());
+        paths.flat_map(|(path, conns)| conns.keys().map(|conn| (path.clone(), *conn))).collect()
+    }
+
     /// Connections that watch and paths that are watched, for `wchs`.
     pub fn spread(&self) -> (usize, usize) {
         let mut conns: Vec<ConnId> =

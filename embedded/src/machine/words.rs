@@ -3,7 +3,10 @@
 use super::{ConnId, Kind, Machine};
 use std::fmt::Write as _;
 
-const WORDS: [&[u8; 4]; 8] = [b"ruok", b"srvr", b"stat", b"mntr", b"cons", b"dump", b"wchs", b"isro"];
+const WORDS: [&[u8; 4]; 14] = [
+    b"ruok", b"srvr", b"stat", b"mntr", b"cons", b"dump", b"wchs", b"isro", b"envi", b"conf", b"wchp",
+    b"wchc", b"srst", b"crst",
+];
 
 /// Whether the first four bytes of a connection are a word, not the length of a frame.
 pub fn is_word(bytes: [u8; 4]) -> bool {
@@ -21,6 +24,23 @@ impl Machine {
             b"mntr" => self.mntr(),
             b"cons" => self.clients() + "\n",
             b"dump" => self.dump(),
+            b"envi" => format!("Environment:\nzookeeper.version={}\n", self.version()),
+            b"conf" => format!(
+                "tickTime={}\nmaxClientCnxns=0\nminSessionTimeout={}\nmaxSessionTimeout={}\nserverId=0\n",
+                self.config.tick.as_millis(),
+                self.config.min_session_timeout.as_millis(),
+                self.config.max_session_timeout.as_millis()
+            ),
+            b"wchp" => self.watch_list(|(path, conn)| (path.clone(), self.session_name(*conn))),
+            b"wchc" => self.watch_list(|(path, conn)| (self.session_name(*conn), path.clone())),
+            b"srst" => {
+                (self.received, self.sent) = (0, 0);
+                "Server stats reset.\n".to_owned()
+            }
+            b"crst" => {
+                self.conns.values_mut().for_each(|c| (c.received, c.sent) = (0, 0));
+                "Connection stats reset.\n".to_owned()
+            }
             b"wchs" => {
                 let (conns, paths) = self.watches.spread();
                 format!("{conns} connections watching {paths} paths\nTotal watches:{}\n", self.watches.len())
@@ -34,6 +54,27 @@ impl Machine {
     fn version(&self) -> String {
         let (major, minor, patch) = self.config.profile.version;
         format!("{major}.{minor}.{patch}-zkrecipes-embedded, for development and tests")
+    }
+
+    fn session_name(&self, conn: ConnId) -> String {
+        format!("0x{:x}", self.session_of(conn).unwrap_or(0))
+    }
+
+    /// Watches by heading, with what belongs to each below it.
+    fn watch_list(&self, row: impl Fn(&(String, ConnId)) -> (String, String)) -> String {
+        let mut rows: Vec<(String, String)> = self.watches.all().iter().map(row).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut s = String::new();
+        let mut last = "";
+        for (heading, item) in &rows {
+            if heading != last {
+                let _ = writeln!(s, "{heading}");
+                last = heading;
+            }
+            let _ = writeln!(s, "\t{item}");
+        }
+        s + "\n"
     }
 
     fn mode(&self) -> &'static str {

@@ -2,7 +2,7 @@
 
 use super::Server;
 use super::world::World;
-use crate::machine::{Config, Machine, Profile};
+use crate::machine::{Config, Machine, Now, Profile};
 use crate::shell::{Desk, Handle, Tell};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,6 +17,7 @@ pub struct Builder {
     min_timeout: Option<Duration>,
     version: String,
     config: Config,
+    saved: Option<Vec<u8>>,
     tell: Option<Tell>,
 }
 
@@ -30,6 +31,7 @@ impl Builder {
             min_timeout: None,
             version: "3.9".to_owned(),
             config: Config::default(),
+            saved: None,
             tell: None,
         }
     }
@@ -106,6 +108,12 @@ impl Builder {
         self
     }
 
+    /// Goes on from where another server stopped, with its nodes, sessions and zxids. See [`Server::save`].
+    pub fn saved(mut self, saved: Vec<u8>) -> Self {
+        self.saved = Some(saved);
+        self
+    }
+
     /// Is told in one line what happens to connections and sessions. Called on the server's thread: be quick, and
     /// do not call the server from in there.
     pub fn tell(mut self, tell: impl Fn(&str) + Send + 'static) -> Self {
@@ -116,7 +124,7 @@ impl Builder {
     /// Starts the server.
     ///
     /// # Errors
-    /// If the address cannot be listened on, or the release to emulate is not known.
+    /// If the address cannot be listened on, the release to emulate is not known, or what was saved cannot be read.
     pub fn start(mut self) -> io::Result<Server> {
         self.config.profile = Profile::parse(&self.version).ok_or_else(|| {
             let message = format!(
@@ -131,10 +139,20 @@ impl Builder {
             self.config.max_session_timeout.max(self.config.min_session_timeout);
         self.config.first_session_id = fresh_session_id();
 
+        let machine = match &self.saved {
+            None => Machine::new(self.config),
+            // The clock of a new server stands at zero.
+            Some(saved) => Machine::load(self.config, saved, Now::default()).map_err(|_| {
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "what was saved is not from a server of this version",
+                )
+            })?,
+        };
         let address = SocketAddr::new(self.address, self.port);
         let handle = Handle::start("zk-embedded", address, |listener, registry| {
             let desk = Desk::new(listener, registry, self.log_limit, self.tell);
-            World::new(desk, Machine::new(self.config), self.data_limit)
+            World::new(desk, machine, self.data_limit)
         })?;
         Ok(Server { handle })
     }

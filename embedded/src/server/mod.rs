@@ -249,6 +249,11 @@ impl Server {
         self.world().machine.paths()
     }
 
+    /// Nodes, sessions and zxids as bytes, for [`Builder::saved`] of another server: what a restart would keep.
+    pub fn save(&self) -> Vec<u8> {
+        self.world().machine.save()
+    }
+
     /// The last transaction.
     pub fn zxid(&self) -> i64 {
         self.world().machine.zxid()

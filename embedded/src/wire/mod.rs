@@ -86,7 +86,10 @@ impl<'a> Reader<'a> {
     }
 
     pub fn acl(&mut self) -> Result<Acl, Malformed> {
-        Ok(Acl { perms: self.int()?, scheme: self.string()?.into_owned(), id: self.string()?.into_owned() })
+        let perms = self.int()?;
+        // Some clients write an empty id as a null one.
+        let mut part = || self.opt_string().map(|s| s.unwrap_or_default().into_owned());
+        Ok(Acl { perms, scheme: part()?, id: part()? })
     }
 }
 

@@ -28,6 +28,14 @@ fn every_word_is_answered() {
     let dump = word(&address, "dump");
     assert!(dump.contains(&format!("{id}:\n\t/e\n")), "{dump}");
     assert_eq!(word(&address, "wchs"), "1 connections watching 1 paths\nTotal watches:1\n");
+    assert_eq!(word(&address, "wchp"), format!("/e\n\t{id}\n\n"));
+    assert_eq!(word(&address, "wchc"), format!("{id}\n\t/e\n\n"));
+    assert!(word(&address, "envi").contains("zookeeper.version=3.9.5"));
+    assert!(word(&address, "conf").contains("tickTime=500\n"));
+    assert_eq!(
+        (word(&address, "srst"), word(&address, "crst").len()),
+        ("Server stats reset.\n".to_owned(), 24)
+    );
     server.set_read_only(true);
     assert_eq!(word(&address, "isro"), "ro");
 }
