@@ -123,7 +123,7 @@ impl Lock {
     }
 
     /// Waits for the lock for at most `limit`, `None` for ever. The wait begins, and takes its place in the order of this
-    /// handle's waits, when this is called; the requests leave when the future is first polled.
+    /// handle's waits, when this is called, and others wait behind it even if nobody polls it; the requests leave when the future is first polled.
     pub fn acquire_within(
         &self,
         limit: Option<Duration>,
@@ -295,14 +295,18 @@ fn queue_at(
     gate: &Arc<tokio::sync::Mutex<()>>,
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<OwnedMutexGuard<()>>> + Send + use<> {
+    let now = gate.clone().try_lock_owned();
     let mut turn = Box::pin(gate.clone().lock_owned());
-    // The first poll takes the place in the queue.
-    let mut now = (&mut turn).now_or_never();
+    let may_wait = limit != Some(Duration::ZERO);
+    if now.is_err() && may_wait {
+        // The first poll takes the place in the queue; it is too early for the turn, or the gate would have been open.
+        let _ = (&mut turn).now_or_never();
+    }
     async move {
-        match now.take() {
-            Some(guard) => Ok(guard),
-            None if limit == Some(Duration::ZERO) => Err(Error::timeout("the turn")),
-            None => Ok(turn.await),
+        match now {
+            Ok(guard) => Ok(guard),
+            Err(_) if may_wait => Ok(turn.await),
+            Err(_) => Err(Error::timeout("the turn")),
         }
     }
 }

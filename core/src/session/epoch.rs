@@ -248,6 +248,10 @@ impl Epoch {
                 () = self.interest_came.notified() => continue,
                 () = self.link_changed(link) => continue,
             }
+            if lock(&self.lease).due(self.is_needed()) > self.clock.now() {
+                // An answer that came meanwhile has moved it.
+                continue;
+            }
             if link.state == LinkState::Up
                 && self.beats_in_flight.load(Ordering::Acquire) < MOST_BEATS_IN_FLIGHT
             {

@@ -76,7 +76,7 @@ impl Lease {
             return self.last_contact + self.interval();
         }
         // Sooner if what is certain would end before the answer can be expected.
-        let in_time = (self.certain_until - self.timeout / 6).max(self.last_beat + self.timeout / 12);
+        let in_time = (self.certain_until - self.timeout / 8).max(self.last_beat + self.timeout / 12);
         (self.last_beat + self.interval()).min(in_time)
     }
 

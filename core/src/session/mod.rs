@@ -349,6 +349,8 @@ impl Session {
             biased;
             _ = closed.wait_for(|closed| *closed) => Ok(()),
             () = self.until_over(deadline) => {
+                // Whatever the first closer still waits for, the session is to end now.
+                self.clock.spawn(self.epoch().close());
                 self.enter(State::Closed);
                 Err(Error::timeout("the server's confirmation that the session is closed"))
             }
