@@ -1,5 +1,6 @@
 'use strict'
 
+const { AsyncResource } = require('node:async_hooks')
 const check = require('./check.cjs')
 const { addon, done, listen, loop, now, stopListening } = require('./calls.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
@@ -18,6 +19,7 @@ let changed
 /** One session with ZooKeeper, shared by any number of recipes. */
 class Client {
   #native
+  #nodes
   #listeners = new Set()
   #watched = false
 
@@ -74,7 +76,8 @@ class Client {
   /** Calls back with every new state. */
   onState(callback) {
     check.callable('callback', callback)
-    const listener = { callback }
+    // An object of its own, so that the same function given twice is called twice.
+    const listener = { callback: AsyncResource.bind(callback) }
     this.#watch()
     this.#listeners.add(listener)
     listenedTo.add(this)
@@ -93,7 +96,8 @@ class Client {
   }
 
   get nodes() {
-    return new Nodes(made, now(() => this.#native.nodes()))
+    this.#nodes ??= new Nodes(made, now(() => this.#native.nodes()))
+    return this.#nodes
   }
 
   #watch() {
@@ -106,7 +110,10 @@ class Client {
 
   #changed(state) {
     if (state === 'closed') listenedTo.delete(this)
-    for (const { callback } of [...this.#listeners]) deliver('onState', callback, state)
+    for (const listener of [...this.#listeners]) {
+      // One that an earlier one has unsubscribed is not called any more.
+      if (this.#listeners.has(listener)) deliver('onState', listener.callback, state)
+    }
   }
 }
 

@@ -29,6 +29,11 @@ function invalid(argument, problem) {
   return new ZkRecipesError({ code: 'INVALID', message: `invalid ${argument}: ${problem}` })
 }
 
+/** The error for using what is not held. */
+function notHeld(why, path) {
+  return new ZkRecipesError({ code: 'NOT_HELD', message: `not held: ${why}; acquire first (${path})`, path })
+}
+
 /** What an argument is, for an error text: its kind, never its content, which may be a secret or huge. */
 function kindOf(value) {
   if (value === null || value === undefined) return String(value)
@@ -52,4 +57,4 @@ function deliver(name, callback, value) {
   }
 }
 
-module.exports = { AbortError, ZkRecipesError, deliver, invalid, kindOf }
+module.exports = { AbortError, ZkRecipesError, deliver, invalid, kindOf, notHeld }

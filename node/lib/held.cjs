@@ -1,5 +1,6 @@
 'use strict'
 
+const { AsyncResource } = require('node:async_hooks')
 const check = require('./check.cjs')
 const { done, listen, now, stopListening } = require('./calls.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
@@ -15,7 +16,6 @@ let lose, leave, isReleased
 /** One acquisition. */
 class Held {
   #native
-  #letGo = false
   #watched = false
   #listeners = new Set()
   #loss
@@ -23,8 +23,8 @@ class Held {
 
   static {
     lose = (held, failure) => held.#lose(failure)
-    leave = (held, bodyFailed) => held.#leave(bodyFailed)
-    isReleased = (held) => held.#letGo || now(() => held.#native.isReleased())
+    leave = (held, bodyFailed) => done(() => held.#native.leave(bodyFailed))
+    isReleased = (held) => now(() => held.#native.isReleased())
   }
 
   constructor(key, native) {
@@ -46,7 +46,7 @@ class Held {
   }
 
   get isHeld() {
-    return !this.#letGo && now(() => this.#native.isHeld())
+    return now(() => this.#native.isHeld())
   }
 
   get sequencer() {
@@ -65,15 +65,10 @@ class Held {
   onLost(callback) {
     check.callable('callback', callback)
     // An object of its own, so that the same function given twice is called twice.
-    const listener = { callback }
-    if (this.#loss) {
-      const loss = this.#loss
-      let unsubscribed = false
-      queueMicrotask(() => unsubscribed || deliver('onLost', callback, loss))
-      return () => void (unsubscribed = true)
-    }
-    this.#watch()
+    const listener = { callback: AsyncResource.bind(callback) }
     this.#listeners.add(listener)
+    if (this.#loss) queueMicrotask(() => this.#tell())
+    else this.#watch()
     return () => void this.#listeners.delete(listener)
   }
 
@@ -89,19 +84,12 @@ class Held {
 
   async release(options) {
     const wait = releaseOptions(options)
-    // At once, while the addon's own word for it is a thread away.
-    this.#letGo = true
     if (wait) await done(() => this.#native.release())
     else now(() => this.#native.releaseInBackground())
   }
 
   async [asyncDispose]() {
-    await this.#leave(false)
-  }
-
-  async #leave(bodyFailed) {
-    this.#letGo = true
-    await done(() => this.#native.leave(bodyFailed))
+    await leave(this, false)
   }
 
   #watch() {
@@ -115,9 +103,14 @@ class Held {
   #lose(failure) {
     this.#loss = new ZkRecipesError(failure)
     this.#controller?.abort(this.#loss)
-    const listeners = [...this.#listeners]
-    this.#listeners.clear()
-    for (const { callback } of listeners) deliver('onLost', callback, this.#loss)
+    this.#tell()
+  }
+
+  #tell() {
+    for (const listener of [...this.#listeners]) {
+      // One that an earlier one has unsubscribed is not called any more, and none is called twice.
+      if (this.#listeners.delete(listener)) deliver('onLost', listener.callback, this.#loss)
+    }
   }
 }
 

@@ -3,7 +3,7 @@
 const check = require('./check.cjs')
 const { done, now, start } = require('./calls.cjs')
 const { made } = require('./dispose.cjs')
-const { AbortError, ZkRecipesError, invalid } = require('./errors.cjs')
+const { AbortError, ZkRecipesError, invalid, notHeld } = require('./errors.cjs')
 const { Held, isReleased, leave, releaseOptions } = require('./held.cjs')
 
 /** A mutual exclusion lock. */
@@ -66,7 +66,9 @@ class Lock {
   }
 
   get fencingToken() {
-    return this.#current().fencingToken
+    const held = this.#current()
+    if (!held.isHeld) throw notHeld('it was lost before', this.path)
+    return held.fencingToken
   }
 
   async verify() {
@@ -94,8 +96,8 @@ class Lock {
 
   #current() {
     const held = this.#innermost()
-    if (held) return held
-    throw new ZkRecipesError({ code: 'NOT_HELD', message: `not held: nothing was acquired; acquire first (${this.path})`, path: this.path })
+    if (!held) throw notHeld('nothing was acquired', this.path)
+    return held
   }
 
   async #wait(verb, signal) {

@@ -2,7 +2,7 @@
 //
 //   node scripts/build.mjs             for development: cargo's dev profile
 //   node scripts/build.mjs --hooks     for the tests as well: an addon with verbs that panic on purpose
-//   node scripts/build.mjs --package   for npm pack: the release profile, and the licence
+//   node scripts/build.mjs --package   for npm pack: the release profile
 //
 // ZKR_PROFILE=dev or release overrides the profile.
 
@@ -46,4 +46,5 @@ function put(from, to) {
 
 if (values.hooks) put(build('test-hooks'), join(here, 'test', 'hooks.node'))
 put(build(), join(here, 'lib', `zkrecipes-${process.platform}-${process.arch}.node`))
-if (values.package) copyFileSync(join(root, 'LICENSE'), join(here, 'LICENSE'))
+// npm packs it only from here.
+copyFileSync(join(root, 'LICENSE'), join(here, 'LICENSE'))

@@ -197,6 +197,7 @@ promise('everything on a closed client is CLOSED or says so, and nothing crashes
   assert.equal(lock.isHeld, false)
   assert.equal(held.isHeld, false)
   assert.equal(typeof held.fencingToken, 'bigint')
+  throws(() => client.lock(world.path()), 'CLOSED')
   await rejects(lock.acquire(), 'CLOSED')
   await rejects(lock.tryAcquire(), 'CLOSED')
   await rejects(lock.run(() => assert.fail('it ran')), 'CLOSED')

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import ts from 'typescript'
 import { AbortError, Held, ZkRecipesError } from 'zkrecipes'
 import { promise, rejection, rejects, throws, until, untilContenders } from './world.mjs'
 
@@ -27,6 +29,17 @@ promise('isHeld is false at once when a release begins', async (world) => {
   assert.equal(held.isHeld, false)
   assert.equal(lock.isHeld, false)
   await released
+})
+
+promise('of two releases in one tick the first lets go and the second is NOT_HELD', async (world) => {
+  const lock = await world.lock()
+  for (let round = 0; round < 20; round++) {
+    const held = await lock.acquire()
+    const [first, second, left] = [held.release(), held.release(), held[asyncDispose]()]
+    await rejects(second, 'NOT_HELD')
+    await first
+    await left
+  }
 })
 
 promise('tryAcquire answers null while somebody else holds, and leaves no contender', async (world) => {
@@ -157,6 +170,18 @@ promise('leaving a scope releases', async (world) => {
   assert.deepEqual(await lock.contenders(), [])
 })
 
+promise('await using releases at the end of its block', async (world) => {
+  // Node 20 cannot read the syntax yet; compilers write it with Symbol.asyncDispose.
+  const source = 'export default async (lock) => { await using held = await lock.acquire(); return held }'
+  const { outputText } = ts.transpileModule(source, { compilerOptions: { target: 'es2022', module: 'esnext' } })
+  const { default: block } = await import(`data:text/javascript,${encodeURIComponent(outputText)}`)
+  const lock = await world.lock()
+  const held = await block(lock)
+  assert.ok(held instanceof Held)
+  assert.equal(held.isHeld, false)
+  assert.deepEqual(await lock.contenders(), [])
+})
+
 promise('run holds during its body, gives back its result, and releases', async (world) => {
   const lock = await world.lock()
   const result = await lock.run(async (held) => {
@@ -243,6 +268,32 @@ promise('a loss is told once, to the callbacks and to the signal, with its reaso
   held.onLost(() => assert.fail('it had unsubscribed'))()
   await rejects(held[asyncDispose](), 'LOST')
   assert.equal(told.length, 2)
+})
+
+promise('after a loss the handle throws NOT_HELD', async (world) => {
+  const lock = await world.lock()
+  const other = await world.connect()
+  const held = await lock.acquire()
+  await other.nodes.delete(held.node)
+  await new Promise((resolve) => lock.onLost(resolve))
+  assert.equal(lock.isHeld, false)
+  throws(() => lock.fencingToken, 'NOT_HELD')
+  await rejects(lock.verify(), 'NOT_HELD')
+  await rejects(lock.guarded().check('/').commit(), 'NOT_HELD')
+  await rejects(lock.release(), 'NOT_HELD')
+  await (await lock.acquire()).release()
+})
+
+promise('a callback runs in the asynchronous context in which it was given', async (world) => {
+  const context = new AsyncLocalStorage()
+  const client = await world.connect()
+  const held = await client.lock(world.path()).acquire()
+  const told = context.run('request 7', () => [
+    new Promise((resolve) => held.onLost(() => resolve(context.getStore()))),
+    new Promise((resolve) => client.onState(() => resolve(context.getStore()))),
+  ])
+  await client.close()
+  assert.deepEqual(await Promise.all(told), ['request 7', 'request 7'])
 })
 
 promise('a signal that is first asked for after the loss is aborted', async (world) => {

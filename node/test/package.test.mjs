@@ -29,7 +29,7 @@ test('the packed package installs into an empty folder and takes a lock', { time
     const { stdout } = await run(npm, ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], { cwd: here })
     const [{ filename, files }] = JSON.parse(stdout)
     const packed = files.map(({ path }) => path)
-    for (const file of ['lib/index.cjs', 'lib/index.js', 'lib/index.d.ts', 'lib/index.d.cts', 'lib/testing.d.ts', 'README.md']) {
+    for (const file of ['lib/index.cjs', 'lib/index.js', 'lib/index.d.ts', 'lib/index.d.cts', 'lib/testing.d.ts', 'LICENSE', 'README.md']) {
       assert.ok(packed.includes(file), file)
     }
     assert.ok(packed.some((file) => file.endsWith('.node')))

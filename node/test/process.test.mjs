@@ -36,6 +36,12 @@ promise('process.exit with a held lock and calls under way neither crashes nor h
   }
 })
 
+promise('the library may be loaded by a worker only, which ends before the process', async (world) => {
+  const child = world.child('worker-only', world.path())
+  assert.equal(await child.exit, 0, child.errors)
+  assert.equal(child.output, 'acquired\nended\nacquired\nended\n')
+})
+
 promise('an error that nobody catches ends the process as usual', async (world) => {
   const child = world.child('uncaught', world.path())
   assert.equal(await child.exit, 1)
