@@ -259,7 +259,7 @@ impl Transaction {
                 let mut call = session.call(None);
                 let epoch = call.epoch(verb).await?;
                 match call.briefly(verb, epoch.multi(&writes)).await? {
-                    Ok(()) => Ok(()),
+                    Ok(_) => Ok(()),
                     Err(WireError::Part { index, error }) => {
                         Err(refusal(*error, verb, writes.get(index).map_or("", Write::path)))
                     }

@@ -116,10 +116,10 @@ impl Epoch {
         self.send(Proof::Quorum, |wire| wire.set_data(path, data, version))
     }
 
-    pub(crate) fn multi(self: &Arc<Self>, writes: &[Write]) -> Flight<()> {
+    pub(crate) fn multi(self: &Arc<Self>, writes: &[Write]) -> Flight<Vec<Created>> {
         if writes.is_empty() {
             // Nothing to ask: an answer that no server gave must not feed the lease.
-            return Box::pin(std::future::ready(Ok(())));
+            return Box::pin(std::future::ready(Ok(Vec::new())));
         }
         self.send(Proof::Quorum, |wire| wire.multi(writes, &self.acl))
     }
@@ -291,7 +291,10 @@ impl Epoch {
             }
             Some((id, node)) => {
                 let beat = match self.mode {
-                    LeaseMode::Strict => self.multi(&[Write::Check { path: node, version: None }]),
+                    LeaseMode::Strict => {
+                        let check = self.multi(&[Write::Check { path: node, version: None }]);
+                        Box::pin(async move { check.await.map(drop) }) as Flight<()>
+                    }
                     LeaseMode::Relaxed => self.sync(&node),
                 };
                 Box::pin(async move {

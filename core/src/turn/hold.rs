@@ -152,7 +152,7 @@ impl Hold {
             }
             let check = self.epoch.multi(&[Write::Check { path: self.node.path.clone(), version: None }]);
             match call.briefly("verify", check).await.map_err(|error| error.with_path(&self.path))? {
-                Ok(()) => {}
+                Ok(_) => {}
                 Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
                     self.lose(LostReason::Deleted)
                 }
@@ -177,7 +177,7 @@ impl Hold {
         guarded.extend_from_slice(writes);
         let mut call = self.session.call(None);
         match call.briefly("a guarded write", self.epoch.multi(&guarded)).await? {
-            Ok(()) => Ok(()),
+            Ok(_) => Ok(()),
             Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => {
                 self.lose(LostReason::Deleted);
                 Err(self.not_held())

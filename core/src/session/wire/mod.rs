@@ -43,7 +43,8 @@ pub trait Wire: Send + Sync {
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)>;
     fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Watch)>;
     fn sync(&self, path: &str) -> Flight<()>;
-    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<()>;
+    /// Answers the nodes that were created, in order. Servers before 3.8.2 tell no czxid here: it is then −1.
+    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Created>>;
     /// Creates the chroot of the connect string, if there is one.
     fn create_chroot(&self) -> Flight<()>;
 }

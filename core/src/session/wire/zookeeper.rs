@@ -255,7 +255,7 @@ impl Wire for Session {
         self.request(|client| async move { client.sync(&path).await.map_err(wire_error) })
     }
 
-    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<()> {
+    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Created>> {
         let (writes, acls) = (writes.to_owned(), Acls::from(acl));
         self.request(|client| async move {
             let mut multi = client.new_multi_writer();
@@ -271,7 +271,15 @@ impl Wire for Session {
                 .map_err(wire_error)?;
             }
             match multi.commit().await {
-                Ok(_) => Ok(()),
+                Ok(results) => Ok(results
+                    .into_iter()
+                    .filter_map(|result| match result {
+                        zk::MultiWriteResult::Create { path, stat } => {
+                            Some(Created { path, czxid: stat.czxid })
+                        }
+                        _ => None,
+                    })
+                    .collect()),
                 Err(zk::MultiWriteError::RequestFailed { source }) => Err(wire_error(source)),
                 Err(zk::MultiWriteError::OperationFailed { index, source }) => {
                     Err(WireError::Part { index, error: Box::new(wire_error(source)) })
