@@ -40,7 +40,7 @@ from ._native import (
     TooLarge,
     Transaction,
     WouldDeadlock,
-    close_all,
+    at_exit,
     version,
 )
 from ._values import ClientOptions, Contender, RetryOptions, SaslOptions, Stat, State, TlsOptions
@@ -84,5 +84,5 @@ __all__ = [
 __version__ = version()
 
 # What an exiting program still holds is free at once instead of after the session timeout.
-atexit.register(close_all, 1.0)
-del atexit, close_all
+atexit.register(at_exit, 1.0)
+del at_exit, atexit

@@ -5,6 +5,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use zkrecipes::Subscription;
 
+use crate::attach::from_library_thread;
 use crate::convert;
 use crate::face::Face;
 
@@ -31,7 +32,7 @@ impl Callback {
         static RUN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static POST: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         // Not attached means that the interpreter is shutting down: nobody is left to be told.
-        Python::try_attach(|py| {
+        from_library_thread(|py| {
             let called = argument(py).and_then(|argument| match &self.event_loop {
                 None => {
                     RUN.import(py, "zkrecipes._bridge", "run_callback")?.call1((&self.callable, argument))

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use zkrecipes::{ClientOptions, Error, ErrorKind, State, drive};
 
+use crate::attach::{await_the_others, begin_exit, parked_if_unwound};
 use crate::callback::{Callback, unsubscriber};
 use crate::errors::{OrRaise, exception, guard};
 use crate::face::{Face, wait};
@@ -56,20 +57,25 @@ pub fn warn_unless_exiting(message: &str) {
             return;
         }
         let message = std::ffi::CString::new(message.replace('\0', "")).unwrap_or_default();
-        if let Err(raised) = PyErr::warn(py, &py.get_type::<PyResourceWarning>(), &message, 1) {
-            raised.write_unraisable(py, None);
-        }
+        parked_if_unwound(|| {
+            if let Err(raised) = PyErr::warn(py, &py.get_type::<PyResourceWarning>(), &message, 1) {
+                raised.write_unraisable(py, None);
+            }
+        });
     });
 }
 
 /// At interpreter exit: ends the sessions still open, so that what they hold is free at once and not after the session
-/// timeout. Gives up after `limit`, since an exit must not hang.
+/// timeout, and sees to it that no thread of the library is caught inside Python. Takes at most `limit` seconds for
+/// each, since an exit must not hang.
 #[pyfunction]
-pub fn close_all(py: Python<'_>, limit: f64) {
+pub fn at_exit(py: Python<'_>, limit: f64) {
     if drive::check_process().is_err() {
         return;
     }
-    let deadline = Instant::now() + Duration::from_secs_f64(limit);
+    begin_exit();
+    let limit = Duration::from_secs_f64(limit);
+    let deadline = Instant::now() + limit;
     let open: Vec<_> = std::mem::take(&mut *OPEN.lock().unwrap_or_else(|e| e.into_inner()));
     for session in open.iter().filter_map(Weak::upgrade) {
         let client = session.client.clone();
@@ -77,6 +83,7 @@ pub fn close_all(py: Python<'_>, limit: f64) {
         let _ =
             py.detach(|| guard(|| drive::wait(async move { client.close(Some(left)).await }, None, None)));
     }
+    await_the_others(py, Instant::now() + limit);
 }
 
 /// What both clients share.

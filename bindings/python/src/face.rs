@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use zkrecipes::Result;
 use zkrecipes::drive::{self, CancelToken, Tick};
 
+use crate::attach::{from_library_thread, park_if_exiting, parked_if_unwound};
 use crate::errors::{OrRaise, exception, guard};
 
 /// How often a wait on the main thread looks for Ctrl-C.
@@ -73,7 +74,10 @@ impl Face {
         convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Py<PyAny>> {
         match self {
-            Face::Blocking => convert(py, wait_or_undo(py, future, undo)?),
+            Face::Blocking => {
+                let value = wait_or_undo(py, future, undo)?;
+                parked_if_unwound(|| convert(py, value))
+            }
             Face::Asyncio => Ok(Py::new(py, Call::new(parcel(future, undo), convert))?.into_any()),
         }
     }
@@ -108,7 +112,9 @@ pub fn wait<T: Send + 'static>(
             _ => true,
         };
         let tick = ticking.then_some(Tick { every: SIGNALS_EVERY, hook: &mut hook });
-        guard(|| drive::wait(future, None, tick))
+        let result = guard(|| drive::wait(future, None, tick));
+        park_if_exiting();
+        result
     });
     if let Some(raised) = interrupted {
         return Err(raised);
@@ -121,10 +127,13 @@ pub fn wait<T: Send + 'static>(
 
 /// Signal handlers run on the main thread only; other threads need not wake up for them.
 fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
-    static MAIN_THREAD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static MAIN: PyOnceLock<u64> = PyOnceLock::new();
     static GET_IDENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let main = MAIN_THREAD.import(py, "threading", "main_thread")?.call0()?.getattr("ident")?;
-    GET_IDENT.import(py, "threading", "get_ident")?.call0()?.eq(main)
+    let main = MAIN.get_or_try_init(py, || {
+        py.import("threading")?.call_method0("main_thread")?.getattr("ident")?.extract::<u64>()
+    })?;
+    let this = GET_IDENT.import(py, "_thread", "get_ident")?.call0()?.extract::<u64>()?;
+    Ok(this == *main)
 }
 
 type Converted = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
@@ -169,7 +178,7 @@ impl Call {
 }
 
 fn hand_over(deliver: &Py<PyAny>, outcome: Outcome) {
-    Python::try_attach(|py| {
+    from_library_thread(|py| {
         let delivered = Py::new(py, outcome).and_then(|outcome| deliver.call1(py, (outcome,)));
         match delivered {
             Ok(_) => {}

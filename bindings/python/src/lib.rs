@@ -4,6 +4,7 @@
 //! ones here, with a native `__enter__` so that no signal can fall between acquiring and entering; asyncio ones in
 //! zkrecipes/aio.py.
 
+mod attach;
 mod callback;
 mod client;
 mod convert;
@@ -23,7 +24,7 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::client::{Client, ClientBase, close_all};
+    use crate::client::{Client, ClientBase, at_exit};
     #[pymodule_export]
     use crate::face::{Call, Outcome, Seed};
     #[pymodule_export]

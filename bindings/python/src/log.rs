@@ -11,6 +11,8 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use crate::attach::from_library_thread;
+
 type Line = (Level, String);
 
 struct ToLogging;
@@ -53,7 +55,7 @@ fn lines() -> &'static Mutex<Sender<Line>> {
         let (sender, receiver) = channel::<Line>();
         let writer = move || {
             for (level, text) in receiver {
-                Python::try_attach(|py| {
+                from_library_thread(|py| {
                     if let Err(failure) = write(py, level, &text) {
                         failure.write_unraisable(py, None);
                     }

@@ -11,6 +11,7 @@ from protocol import (
     Command,
     answer,
     connect_options,
+    hush,
     names_of,
     parse,
     refuse,
@@ -148,6 +149,7 @@ def main() -> None:
             run(command)
         else:
             threading.Thread(target=run, args=(command,), daemon=True).start()
+    hush()
 
 
 if __name__ == "__main__":

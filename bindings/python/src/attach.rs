@@ -1,0 +1,76 @@
+//! Into Python from a thread of the library, and out of an interpreter that exits.
+//!
+//! Before 3.14, CPython ends a thread that wants the GIL while the interpreter finalizes by unwinding its stack. Rust's
+//! frames do not survive that: their destructors use a thread state that is gone, and the process aborts. So nobody from
+//! here is inside Python when finalization begins, and who was nevertheless (a callback that takes its time) is parked.
+//! Daemon threads that wait are not woken either: what they would do with the error, such as print it, aborts as well.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+/// The thread that exits, once it does.
+static EXITING: OnceLock<ThreadId> = OnceLock::new();
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs `work` with the GIL on a thread of the library; `None` when the interpreter is on its way out.
+pub fn from_library_thread<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    // Counted before the look at the flag, so that `await_the_others` sees whoever passed it.
+    INSIDE.fetch_add(1, Ordering::SeqCst);
+    let inside = Inside;
+    let done =
+        if EXITING.get().is_some() { None } else { Python::try_attach(|py| parked_if_unwound(|| work(py))) };
+    drop(inside);
+    done
+}
+
+struct Inside;
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// From now on only this thread goes on.
+pub fn begin_exit() {
+    let _ = EXITING.set(thread::current().id());
+}
+
+/// For threads that waited without the GIL: if another thread exits the interpreter, this one waits for the end.
+pub fn park_if_exiting() {
+    while EXITING.get().is_some_and(|exiting| *exiting != thread::current().id()) {
+        thread::park();
+    }
+}
+
+/// Waits until no thread of the library is inside Python.
+pub fn await_the_others(py: Python<'_>, deadline: Instant) {
+    py.detach(|| {
+        while INSIDE.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+}
+
+/// Runs Python code below a Rust frame. If CPython unwinds this thread, it stops here for what is left of the process.
+pub fn parked_if_unwound<T>(work: impl FnOnce() -> T) -> T {
+    let guard = Park;
+    let done = work();
+    std::mem::forget(guard);
+    done
+}
+
+struct Park;
+
+impl Drop for Park {
+    fn drop(&mut self) {
+        // A panic is ours and may pass; anything else that unwinds is the end of the thread.
+        while !thread::panicking() {
+            thread::park();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+"""What garbage collection does, and that nothing piles up."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import warnings
+import weakref
+
+import pytest
+import zkrecipes
+from conftest import contenders, eventually
+from zkrecipes.testing import EmbeddedServer
+
+
+def test_a_lock_collected_while_held_warns_and_is_released(client: zkrecipes.Client) -> None:
+    lock = client.lock("/lock")
+    assert lock.acquire()
+    with pytest.warns(ResourceWarning, match="/lock"):
+        del lock
+    eventually(lambda: contenders(client, "/lock") == 0)
+
+
+def test_an_acquisition_collected_while_held_warns_and_is_released(client: zkrecipes.Client) -> None:
+    held = client.lock("/lock").acquire()
+    assert held
+    gc.collect()
+    assert held.is_held
+    with pytest.warns(ResourceWarning, match="/lock"):
+        del held
+    eventually(lambda: contenders(client, "/lock") == 0)
+
+
+def test_the_handle_keeps_what_it_acquired(client: zkrecipes.Client) -> None:
+    lock = client.lock("/lock")
+    lock.acquire()
+    gc.collect()
+    assert lock.is_held
+    lock.release()
+
+
+def test_what_was_released_is_collected_silently(client: zkrecipes.Client) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lock = client.lock("/lock")
+        with lock as held:
+            pass
+        with client.lock("/lock", reentrant=True) as lock_held, lock_held:
+            pass
+        gone = weakref.ref(lock), weakref.ref(held)
+        del lock, held, lock_held
+        gc.collect()
+        assert [ref() for ref in gone] == [None, None]
+
+
+def test_an_unclosed_client_warns_and_ends_its_session(server: EmbeddedServer) -> None:
+    client = zkrecipes.Client(server.connect_string)
+    session = client.session_id
+    assert session in server.sessions()
+    with pytest.warns(ResourceWarning, match="unclosed"):
+        del client
+    eventually(lambda: session not in server.sessions())
+
+
+def test_a_handle_keeps_its_client_open(server: EmbeddedServer) -> None:
+    lock = zkrecipes.Client(server.connect_string).lock("/lock")
+    gc.collect()
+    with lock:
+        assert server.sessions()
+    with pytest.warns(ResourceWarning):
+        del lock
+
+
+def entries(directory: str) -> int:
+    """Threads or open files, where the system lists them."""
+    return len(os.listdir(directory)) if os.path.isdir(directory) else 0
+
+
+def threads() -> int:
+    return entries("/proc/self/task")
+
+
+def descriptors() -> int:
+    return entries("/proc/self/fd")
+
+
+def test_nothing_piles_up() -> None:
+    with EmbeddedServer() as server:
+
+        def once() -> None:
+            with zkrecipes.Client(server.connect_string) as client:
+                client.on_state(lambda state: None)
+                lock = client.lock("/lock")
+                for _ in range(5):
+                    with lock as held:
+                        held.on_lost(lambda error: None)
+                        assert client.lock("/lock").acquire(blocking=False) is None
+                with pytest.raises(zkrecipes.Invalid):
+                    client.lock("relative")
+
+        def counts() -> tuple[int, int, int, int]:
+            gc.collect()
+            return threads(), descriptors(), len(gc.get_objects()), server.watch_count()
+
+        for _ in range(10):
+            once()
+        eventually(lambda: not server.sessions())
+        before, started = counts(), threading.active_count()
+        for _ in range(50):
+            once()
+        eventually(lambda: not server.sessions())
+        eventually(lambda: threads() <= before[0] and descriptors() <= before[1])
+        after = counts()
+        assert after[2] - before[2] < 50
+        assert after[3] == 0
+        assert threading.active_count() == started

@@ -1,0 +1,190 @@
+"""Losing what was held, and callbacks."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+
+import pytest
+import zkrecipes
+from conftest import Connect, contenders, eventually
+from zkrecipes.testing import EmbeddedServer
+
+
+@pytest.fixture
+def client(server: EmbeddedServer) -> zkrecipes.Client:
+    with zkrecipes.Client(server.connect_string) as client:
+        yield client
+
+
+def test_leaving_a_scope_raises_lost_when_the_session_expired(server: EmbeddedServer, client: zkrecipes.Client) -> None:
+    lock = client.lock("/lock")
+    told: queue.Queue[zkrecipes.Lost] = queue.Queue()
+    with pytest.raises(zkrecipes.Lost) as caught, lock as held:
+        held.on_lost(told.put)
+        assert server.expire(client.session_id)
+        assert told.get(timeout=15).reason == "session"
+        assert not held.is_held
+        assert not lock.is_held
+    assert caught.value.reason == "session"
+    assert caught.value.path == "/lock"
+    assert caught.value.retryable
+    with lock as again:
+        assert again.fencing_token > held.fencing_token
+
+
+def test_a_node_deleted_by_force_is_a_loss(connect: Connect) -> None:
+    client, other = connect(), connect()
+    told: queue.Queue[zkrecipes.Lost] = queue.Queue()
+    with pytest.raises(zkrecipes.Lost) as caught, client.lock("/lock").hold(5) as held:
+        held.on_lost(told.put)
+        other.nodes.delete(held.node)
+        error = told.get(timeout=15)
+        assert isinstance(error, zkrecipes.Lost)
+        assert error.reason == "deleted"
+        with pytest.raises(zkrecipes.NotHeld):
+            held.verify()
+    assert caught.value.reason == "deleted"
+
+
+def test_on_lost_tells_once_at_once_and_never_of_an_own_release(
+    server: EmbeddedServer, client: zkrecipes.Client
+) -> None:
+    lock = client.lock("/lock")
+    told: queue.Queue[str] = queue.Queue()
+    held = lock.acquire()
+    assert held
+    held.on_lost(lambda error: told.put("released"))
+    held.release()
+
+    held = lock.acquire()
+    assert held
+    unsubscribe = held.on_lost(lambda error: told.put("unsubscribed"))
+    unsubscribe()
+    unsubscribe()
+    lock.on_lost(lambda error: told.put("first"))
+    server.expire(client.session_id)
+    assert told.get(timeout=15) == "first"
+    held.on_lost(lambda error: told.put("late"))
+    assert told.get(timeout=15) == "late"
+    assert told.empty()
+
+
+def test_state_changes_are_told_in_order(server: EmbeddedServer, client: zkrecipes.Client) -> None:
+    states: queue.Queue[zkrecipes.State] = queue.Queue()
+    ignored: queue.Queue[zkrecipes.State] = queue.Queue()
+    client.on_state(states.put)
+    client.on_state(ignored.put)()
+    server.stop()
+    assert states.get(timeout=15) is zkrecipes.State.SUSPENDED
+    server.restart()
+    assert states.get(timeout=15) is zkrecipes.State.CONNECTED
+    session = client.session_id
+    server.expire(session)
+    seen = []
+    while zkrecipes.State.LOST not in seen or seen[-1] is not zkrecipes.State.CONNECTED:
+        seen.append(states.get(timeout=15))
+    assert client.session_id not in (0, session)
+    client.close()
+    eventually(lambda: not states.empty() and states.get() is zkrecipes.State.CLOSED)
+    assert ignored.empty()
+
+
+def test_an_exception_in_a_callback_is_logged_and_stops_nothing(
+    server: EmbeddedServer, client: zkrecipes.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: queue.Queue[zkrecipes.State] = queue.Queue()
+
+    def explode(state: zkrecipes.State) -> None:
+        raise ZeroDivisionError("in the callback")
+
+    client.on_state(explode)
+    client.on_state(told.put)
+    with caplog.at_level(logging.ERROR, logger="zkrecipes"):
+        server.stop()
+        assert told.get(timeout=15)
+        server.restart()
+        assert told.get(timeout=15)
+        eventually(lambda: "in the callback" in caplog.text)
+    assert any(record.name == "zkrecipes" and record.exc_info for record in caplog.records)
+
+
+def test_the_librarys_own_log_goes_to_logging(client: zkrecipes.Client, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="zkrecipes"), pytest.raises(zkrecipes.Lost):
+        with client.lock("/lock") as held:
+            gone = threading.Event()
+            held.on_lost(lambda error: gone.set())
+            client.nodes.delete(held.node)
+            assert gone.wait(15)
+        eventually(lambda: held.node in caplog.text)
+
+
+def test_a_blocking_verb_in_a_callback_would_deadlock(server: EmbeddedServer, client: zkrecipes.Client) -> None:
+    raised: queue.Queue[BaseException | None] = queue.Queue()
+    lock = client.lock("/lock")
+
+    def callback(_: object) -> None:
+        for verb in (lambda: client.nodes.exists("/"), lock.acquire, lock.contenders, client.close):
+            try:
+                verb()
+            except BaseException as error:
+                raised.put(error)
+            else:
+                raised.put(None)
+
+    client.on_state(callback)
+    server.stop()
+    for _ in range(4):
+        error = raised.get(timeout=15)
+        assert isinstance(error, zkrecipes.WouldDeadlock)
+        assert isinstance(error, RuntimeError)
+    server.restart()
+    assert client.nodes.exists("/lock") is None
+
+
+def test_a_release_that_does_not_wait_is_fine_in_a_callback(server: EmbeddedServer, client: zkrecipes.Client) -> None:
+    lock, done = client.lock("/lock"), threading.Event()
+    assert lock.acquire()
+
+    def callback(state: zkrecipes.State) -> None:
+        if state is zkrecipes.State.CONNECTED:
+            lock.release(wait=False)
+            done.set()
+
+    client.on_state(callback)
+    server.stop()
+    eventually(lambda: client.state == "suspended")
+    server.restart()
+    assert done.wait(15)
+    eventually(lambda: contenders(client, "/lock") == 0)
+
+
+def test_an_unconfirmed_release_goes_on_in_the_background(server: EmbeddedServer) -> None:
+    with zkrecipes.Client(server.connect_string, retry={"give_up_after": 0.3}) as client:
+        lock = client.lock("/lock")
+        held = lock.acquire()
+        assert held
+        server.stop()
+        with pytest.raises(zkrecipes.ConnectionLost):
+            held.release()
+        assert not held.is_held
+        server.restart()
+        eventually(lambda: client.state == "connected" and contenders(client, "/lock") == 0)
+
+
+def test_a_lost_reply_to_a_guarded_write_is_connection_lost(server: EmbeddedServer, client: zkrecipes.Client) -> None:
+    with client.lock("/lock") as held:
+        client.nodes.create("/result")
+        writes = held.guarded()
+        writes.set("/result", b"written")
+        fault = server.inject("drop_after multi path=/lock/**")
+        with pytest.raises(zkrecipes.ConnectionLost):
+            # A heartbeat may meet the fault first; then this write is applied and answered, and the next one is lost.
+            while True:
+                writes.commit()
+                fault = server.inject("drop_after multi path=/lock/**")
+                writes = held.guarded()
+                writes.set("/result", b"written")
+        assert server.fault_fired(fault)
+        assert client.nodes.get("/result")[0] == b"written"

@@ -1,0 +1,70 @@
+"""How users write it; mypy --strict reads this, nobody runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import zkrecipes
+import zkrecipes.aio
+from typing_extensions import assert_type
+from zkrecipes.testing import EmbeddedServer, LogEntry
+
+
+def blocking() -> None:
+    with zkrecipes.Client("zk1:2181", session_timeout=6, auth=("digest", "u:p"), retry={"base": 0.1}) as client:
+        assert_type(client, zkrecipes.Client)
+        assert_type(client.state, zkrecipes.State)
+        assert_type(client.on_state(print), Callable[[], None])
+        lock = client.lock("/locks/report", reentrant=True)
+        with lock as held:
+            assert_type(held, zkrecipes.Held)
+            assert_type(held.fencing_token, int)
+        with lock.hold(timeout=5) as held:
+            held.verify()
+        acquired = lock.acquire(timeout=5)
+        assert_type(acquired, zkrecipes.Held | None)
+        if acquired:
+            writes = acquired.guarded()
+            writes.set("/data", "text")
+            writes.commit()
+            acquired.on_lost(lambda error: print(error.reason))
+            lock.release(wait=False)
+        for contender in lock.contenders():
+            assert_type(contender.since, datetime)
+        data, stat = client.nodes.get("/data")
+        assert_type(data, bytes)
+        assert_type(stat.version, int)
+        client.nodes.create("/data", mode="ephemeral")
+        client.lock("/lock", reentrnat=True)  # type: ignore[call-arg]
+        client.nodes.create("/data", mode="sequential")  # type: ignore[arg-type]
+        zkrecipes.Client("zk1:2181", sesion_timeout=6)  # type: ignore[call-arg]
+
+
+async def awaiting() -> None:
+    async with zkrecipes.aio.Client("zk1:2181", naming="kazoo") as client:
+        assert_type(client, zkrecipes.aio.Client)
+        lock = client.lock("/locks/report", cancel_on_lost=True)
+        async with lock as held:
+            assert_type(held, zkrecipes.aio.Held)
+            await held.verify()
+        assert_type(await lock.acquire(blocking=False), zkrecipes.aio.Held | None)
+        assert_type(await lock.contenders(), list[zkrecipes.Contender])
+        assert_type(await client.nodes.get("/data"), tuple[bytes, zkrecipes.Stat])
+        with lock:  # type: ignore[attr-defined]
+            pass
+        client.lock("/lock", cancel_on_los=True)  # type: ignore[arg-type]
+    assert_type(await zkrecipes.aio.Client.connect(), zkrecipes.aio.Client)
+
+
+def testing() -> None:
+    with EmbeddedServer(tick=0.1) as server:
+        assert_type(server.log(), list[LogEntry])
+        assert_type(server.inject("drop_before delete"), int)
+
+
+def errors(error: zkrecipes.Error) -> TimeoutError | ValueError | None:
+    assert_type(error.path, str | None)
+    if isinstance(error, zkrecipes.Timeout | zkrecipes.Invalid):
+        return error
+    return None
