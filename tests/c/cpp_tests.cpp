@@ -298,8 +298,10 @@ void an_exception_in_a_callback_stops_nothing() {
   std::atomic<int> after{0};
   const auto throwing = client.on_state([](zkr::State) { throw std::runtime_error("on purpose"); });
   const auto counting = client.on_state([&](zkr::State) { after++; });
-  server.drop_connections();
-  CHECK(eventually([&] { return after >= 2; }));
+  server.stop();
+  CHECK(eventually([&] { return after == 1; }));
+  server.restart();
+  CHECK(eventually([&] { return after == 2; }));
 }
 
 void dispatch_runs_callbacks_on_this_thread() {
@@ -386,6 +388,8 @@ void the_testing_server_misbehaves_on_demand() {
   const auto held = lock.acquire(20s);
   CHECK(server.fault_fired(fault) && server.count("create2", "/faulty/**") >= 1);
   CHECK(held.node().find("0000000041") != std::string::npos);
+  server.drop_connections();
+  held.verify();
   CHECK(server.port() > 0 && server.paths().size() >= 2);
   THROWS(server.inject("no such fault"), zkr::ErrorKind::Invalid);
 }
