@@ -92,6 +92,10 @@ surface: ## Public names of every language against tests/surface.txt
 packages: ## Wheel, npm tarball, C and C++ against the installed library, each on a real ZooKeeper
 	@tests/packages.sh
 
+.PHONY: guards
+guards: ## Breaks the lines that guard the promises, one by one, and expects their scenarios to fail
+	@python tests/guards.py
+
 .PHONY: bench
 bench: ## Benchmarks beside the raw floor and the peers
 	@cargo bench --workspace --exclude zkrecipes-python --exclude zkrecipes-node

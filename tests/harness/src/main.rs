@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! scenarios [--filter TEXT] [--lang rust,c,python,aio,node,mixed] [--server embedded,zookeeper-3.8,zookeeper-3.9,ensemble-3.9]
-//!           [--jobs N] [--repeat N] [--list]
+//!           [--jobs N] [--repeat N] [--patience SECONDS] [--list]
 //! ```
 
 mod driver;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use driver::Language;
 use scenario::Scenario;
@@ -94,6 +94,7 @@ fn options() -> Result<Options, String> {
             "--lang" => options.casts = list(),
             "--server" => options.kinds = list(),
             "--jobs" => options.jobs = number()?,
+            "--patience" => play::set_patience(Duration::from_secs(number()? as u64)),
             "--repeat" => options.repeat = number()?,
             _ => {
                 return Err(format!(

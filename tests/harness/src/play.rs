@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use zkrecipes_embedded::FaultId;
@@ -13,8 +13,16 @@ use crate::scenario::{Scenario, Step};
 use crate::world::{Told, World};
 
 /// How long anything may take before it counts as never.
-const PATIENCE: Duration = Duration::from_secs(30);
+static PATIENCE_MS: AtomicU64 = AtomicU64::new(30_000);
 const PAUSE: Duration = Duration::from_millis(15);
+
+pub fn set_patience(patience: Duration) {
+    PATIENCE_MS.store(patience.as_millis() as u64, Ordering::Relaxed);
+}
+
+fn patience() -> Duration {
+    Duration::from_millis(PATIENCE_MS.load(Ordering::Relaxed))
+}
 
 struct Client {
     driver: usize,
@@ -142,7 +150,7 @@ impl Play<'_> {
             ["await", label] => {
                 let (client, number) = self.labels.remove(label).ok_or("nothing has this label")?;
                 let driver = self.driver(&client)?;
-                let answer = driver.wait(number, PATIENCE)?;
+                let answer = driver.wait(number, patience())?;
                 self.note(&format!("  {answer}"));
                 self.accept(step, &answer)
             }
@@ -161,7 +169,7 @@ impl Play<'_> {
             ["forget", label] => self.labels.remove(label).map(drop).ok_or("nothing has this label".into()),
             ["event", client, ref event @ ..] => {
                 let event = format!("{client} {}", event.join(" "));
-                self.driver(client)?.wait_event(&event, PATIENCE)
+                self.driver(client)?.wait_event(&event, patience())
             }
             ["no-event", client, ref event @ ..] => {
                 let event = format!("{client} {}", event.join(" "));
@@ -310,7 +318,7 @@ impl Play<'_> {
     }
 
     fn expecting(&mut self, step: &Step, mut ask: impl FnMut(&mut Self) -> Told<Answer>) -> Told<()> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + patience();
         loop {
             let answer = ask(self)?;
             match self.accept(step, &answer) {
@@ -411,7 +419,7 @@ impl Play<'_> {
 
     fn ask(&mut self, client: &str, words: &[String]) -> Told<Answer> {
         let number = self.send(client, words)?;
-        let mut answer = self.driver(client)?.wait(number, PATIENCE)?;
+        let mut answer = self.driver(client)?.wait(number, patience())?;
         let gone = match words[0].as_str() {
             "connect" => !answer.ok,
             "close" => answer.ok,
@@ -494,14 +502,14 @@ impl Play<'_> {
                 ));
             }
             if !dead {
-                driver.quit(PATIENCE)?;
+                driver.quit(patience())?;
             }
         }
         Ok(())
     }
 
     fn until(&mut self, what: &str, mut left: impl FnMut(&mut Self) -> Told<Vec<String>>) -> Told<()> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + patience();
         loop {
             let left = left(self)?;
             if left.is_empty() {

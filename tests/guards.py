@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Breaks each line of tests/guards.toml in a copy of the sources and expects its scenarios to fail there.
+
+guards.py              all of them; a few minutes
+guards.py czxid        only those whose reason contains this
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+COPY = ROOT / "target/guards"
+SOURCES = ["Cargo.toml", "Cargo.lock", "core", "embedded", "ffi", "bindings", "tests"]
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(COPY / "target")}
+    return subprocess.run(
+        command, cwd=COPY, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+def copy_sources() -> None:
+    """Leaves unchanged files alone, so that cargo builds only what is broken next."""
+    for name in SOURCES:
+        source, target = ROOT / name, COPY / name
+        for path in [source, *source.rglob("*")]:
+            twin = target / path.relative_to(source)
+            if path.is_dir():
+                twin.mkdir(parents=True, exist_ok=True)
+            elif path.is_file() and (not twin.exists() or twin.read_bytes() != path.read_bytes()):
+                twin.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, twin)
+
+
+def build() -> str | None:
+    done = run("cargo", "build", "--quiet", "--package", "zkrecipes-harness")
+    return None if done.returncode == 0 else done.stderr
+
+
+def fails(scenario: str, repeat: int) -> bool:
+    flags = ["--lang", "rust", "--server", "embedded", "--patience", "8", "--repeat", str(repeat)]
+    done = run(str(COPY / "target/debug/scenarios"), "--filter", scenario, *flags)
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stderr or f"{scenario} could not be played")
+    return done.returncode == 1
+
+
+def judge(guard: dict[str, Any]) -> list[str]:
+    """What is wrong with this guard; nothing, if every scenario notices that it is broken."""
+    file = COPY / guard["file"]
+    text = file.read_text()
+    if text.count(guard["line"]) != 1:
+        return [f"its line stands {text.count(guard['line'])} times in {guard['file']}"]
+    file.write_text(text.replace(guard["line"], guard["broken"]))
+    try:
+        if complaint := build():
+            return [f"does not compile when broken:\n{complaint}"]
+        names = guard["scenarios"]
+        return [f"{name} passes all the same" for name in names if not fails(name, guard.get("repeat", 1))]
+    finally:
+        file.write_text(text)
+
+
+def main() -> int:
+    guards = tomllib.loads((ROOT / "tests/guards.toml").read_text())["guard"]
+    wanted = [guard for guard in guards if all(word in guard["why"] for word in sys.argv[1:])]
+    copy_sources()
+    if complaint := build():
+        raise SystemExit(complaint)
+    unguarded = 0
+    for guard in wanted:
+        problems = judge(guard)
+        unguarded += bool(problems)
+        print("FAIL" if problems else "ok  ", guard["why"], *(f"\n      {problem}" for problem in problems), flush=True)
+    print(f"{len(wanted) - unguarded} guarded, {unguarded} not")
+    return 1 if unguarded else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
