@@ -15,6 +15,7 @@
 //! ```
 //!
 //! - [`Server`]: start, stop, restart, pause, expire sessions, move the clock, read the request log.
+//! - [`Ensemble`]: several servers as one, with followers that lag and can be cut off.
 //! - [`Fault`]: what can go wrong, and when.
 //! - [`Proxy`]: the same faults in front of a real server.
 //! - [`machine`]: the same server without sockets and clocks, for deterministic simulation.
@@ -31,4 +32,4 @@ pub use faults::{Fault, FaultId};
 pub use log::{LogEntry, Outcome};
 pub use machine::digest;
 pub use proxy::Proxy;
-pub use server::{Builder, Server};
+pub use server::{Builder, Ensemble, Server};

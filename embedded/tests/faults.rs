@@ -278,7 +278,7 @@ fn what_happens_is_told_in_readable_lines() {
         lines.push(rx.recv_timeout(SOON).unwrap());
     }
     let id = format!("session 0x{:x}", raw.session);
-    assert!(lines[0].starts_with("connection 2 from 127.0.0.1:"), "{lines:?}");
-    assert_eq!(lines[1], format!("{id} opened on connection 2, timeout 10000 ms"));
-    assert_eq!(lines[2..], [format!("{id} closed by its client"), "connection 2 closed".to_owned()]);
+    assert!(lines[0].starts_with("connection 64 from 127.0.0.1:"), "{lines:?}");
+    assert_eq!(lines[1], format!("{id} opened on connection 64, timeout 10000 ms"));
+    assert_eq!(lines[2..], [format!("{id} closed by its client"), "connection 64 closed".to_owned()]);
 }

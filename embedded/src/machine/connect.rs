@@ -35,6 +35,12 @@ impl Machine {
             // The client has seen a future that this server has not: it must go elsewhere.
             return self.close(conn);
         }
+        if self.is_follower() {
+            if let Some(old) = self.by_session.get(&hello.session).copied() {
+                self.close(old);
+            }
+            return self.forward(conn, frame, false);
+        }
         let asked = Duration::from_millis(u64::try_from(hello.timeout).unwrap_or(0));
         let timeout = asked.max(self.config.min_session_timeout).min(self.config.max_session_timeout);
         if hello.session == 0 {

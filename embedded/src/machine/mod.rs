@@ -20,7 +20,9 @@
 //! ```
 
 mod acl;
+mod cluster;
 mod connect;
+mod journal;
 mod multi;
 mod profile;
 mod read;
@@ -34,12 +36,14 @@ mod words;
 mod write;
 
 pub use acl::{Identity, digest};
+pub use cluster::Cluster;
+pub use journal::{Commit, Forward};
 pub use profile::Profile;
 pub use words::is_word;
 
 use crate::wire::{Acl, Writer, XID_EVENT};
 use sessions::Sessions;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -121,6 +125,8 @@ pub enum Output {
         conn: ConnId,
     },
     Note(Note),
+    /// A follower's: for its leader.
+    Forward(Forward),
 }
 
 /// What happened to sessions, for a readable log.
@@ -140,8 +146,30 @@ struct Conn {
     timeout: Duration,
     ids: Arc<[Identity]>,
     closing: bool,
+    /// A follower's: a request is on its way to the leader, and these wait behind it.
+    waiting: bool,
+    queue: VecDeque<Vec<u8>>,
+    /// What is on its way is the end of the session.
+    leaving: bool,
     received: u64,
     sent: u64,
+}
+
+impl Conn {
+    fn new(peer: SocketAddr) -> Self {
+        Conn {
+            peer,
+            session: None,
+            timeout: Duration::ZERO,
+            ids: [Identity::new("ip", peer.ip().to_string())].into(),
+            closing: false,
+            waiting: false,
+            queue: VecDeque::new(),
+            leaving: false,
+            received: 0,
+            sent: 0,
+        }
+    }
 }
 
 /// A ZooKeeper server's state and rules. See the [module](self).
@@ -157,6 +185,10 @@ pub struct Machine {
     /// Create counts that ran past the end of the range within the requests in flight. See [`Machine::settle`].
     wrapped: HashMap<String, i32>,
     next_reap: Time,
+    /// A leader's: transactions that followers have not been told yet.
+    journal: Option<Vec<Commit>>,
+    /// A follower's: sessions to vouch for.
+    touched: Option<BTreeMap<i64, Duration>>,
     received: u64,
     sent: u64,
     out: Vec<Output>,
@@ -173,6 +205,8 @@ impl Machine {
             zxid: 0,
             wrapped: HashMap::new(),
             next_reap: config.reap_every,
+            journal: None,
+            touched: None,
             received: 0,
             sent: 0,
             out: Vec::new(),
@@ -182,10 +216,7 @@ impl Machine {
 
     /// A client has connected.
     pub fn open(&mut self, conn: ConnId, peer: SocketAddr) {
-        let ids = [Identity::new("ip", peer.ip().to_string())].into();
-        let fresh =
-            Conn { peer, session: None, timeout: Duration::ZERO, ids, closing: false, received: 0, sent: 0 };
-        self.conns.insert(conn, fresh);
+        self.conns.insert(conn, Conn::new(peer));
     }
 
     /// A connection is gone. Its watches go, its session stays.
@@ -199,6 +230,10 @@ impl Machine {
         let Some(c) = self.conns.get_mut(&conn).filter(|c| !c.closing) else { return };
         c.received += 1;
         self.received += 1;
+        if c.waiting && self.queues(conn, frame) {
+            return;
+        }
+        let Some(c) = self.conns.get(&conn) else { return };
         match c.session {
             None => self.handshake(conn, frame, now),
             Some(session) => self.request(conn, session, frame, now),
@@ -217,6 +252,9 @@ impl Machine {
 
     /// Lets time pass: sessions end, containers and overdue nodes go.
     pub fn tick(&mut self, now: Now) {
+        if self.is_follower() {
+            return;
+        }
         while let Some(session) = self.sessions.due(now.mono) {
             self.end_session(session, Note::SessionExpired { session });
         }
@@ -228,6 +266,9 @@ impl Machine {
 
     /// When [`Machine::tick`] has something to do at the earliest.
     pub fn next_deadline(&self) -> Option<Time> {
+        if self.is_follower() {
+            return None;
+        }
         let reap = self.tree.has_reapable().then_some(self.next_reap);
         [self.sessions.next_deadline(), reap].into_iter().flatten().min()
     }
@@ -250,12 +291,22 @@ impl Machine {
         self.sessions.restart(now.mono);
     }
 
-    /// Forgets everything, as a server whose disk was lost.
-    pub fn lose_state(&mut self) {
-        let mut config = self.config.clone();
-        // Ids of the past must not come back.
-        config.first_session_id = self.sessions.ids().last().map_or(config.first_session_id, |id| id + 1);
+    /// Forgets everything, as a server whose disk was lost. Ids of the past must not come back, so the next one is
+    /// given.
+    pub fn lose_state(&mut self, next_session_id: i64) {
+        let config = Config { first_session_id: next_session_id, ..self.config.clone() };
+        let (leads, follows) = (self.journal.is_some(), self.is_follower());
         *self = Machine::new(config);
+        if leads {
+            self.lead();
+        }
+        if follows {
+            self.follow();
+        }
+    }
+
+    pub fn next_session_id(&self) -> i64 {
+        self.sessions.next_id()
     }
 
     /// Ends a session as if its time had come. False if there is none.
@@ -304,6 +355,9 @@ impl Machine {
 
     fn next_zxid(&mut self) -> i64 {
         self.zxid += 1;
+        if let Some(journal) = &mut self.journal {
+            journal.push(Commit { zxid: self.zxid, changes: Vec::new() });
+        }
         self.zxid
     }
 
@@ -343,6 +397,7 @@ impl Machine {
         }
         let zxid = self.next_zxid();
         self.delete_ephemerals(session, zxid);
+        self.record(|| journal::Change::SessionClosed { session });
         self.out.push(Output::Note(note));
         true
     }

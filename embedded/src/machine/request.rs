@@ -1,6 +1,6 @@
 //! From a frame to its reply.
 
-use super::{ConnId, Identity, Kind, Machine, Note, Now, acl};
+use super::{ConnId, Identity, Kind, Machine, Note, Now, acl, journal};
 use crate::wire::{Code, Op, Reader, Request, Writer, XID_PING, parse_request};
 use std::sync::Arc;
 
@@ -25,7 +25,10 @@ impl Machine {
         let Some(c) = self.conns.get(&conn) else { return };
         let caller = Caller { conn, session, xid, ids: c.ids.clone() };
         let timeout = c.timeout;
-        self.sessions.touch(session, now.mono, timeout);
+        match &mut self.touched {
+            None => _ = self.sessions.touch(session, now.mono, timeout),
+            Some(touched) => _ = touched.insert(session, timeout),
+        }
 
         let Ok(request) = parse_request(op, body) else {
             self.reply_error(conn, xid, Code::MarshallingError);
@@ -33,6 +36,9 @@ impl Machine {
         };
         if self.config.read_only && is_write(&request) {
             return self.reply_error(conn, xid, Code::NotReadOnly);
+        }
+        if self.is_follower() && journal::is_leaders(&request) {
+            return self.forward(conn, frame, request == Request::Close);
         }
         match request {
             Request::Ping => self.send(conn, Kind::Reply, Writer::reply(XID_PING, self.zxid, 0).finish()),
@@ -88,6 +94,7 @@ impl Machine {
         self.sessions.end(session);
         // Its own events still reach it, then the reply, then nothing.
         self.delete_ephemerals(session, zxid);
+        self.record(|| journal::Change::SessionClosed { session });
         self.send(caller.conn, Kind::Reply, Writer::reply(caller.xid, zxid, 0).finish());
         self.close(caller.conn);
         self.out.push(super::Output::Note(Note::SessionClosed { session }));

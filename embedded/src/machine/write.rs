@@ -1,5 +1,6 @@
 //! Single writes, each under a zxid of its own. A multi is made of the same steps.
 
+use super::journal::Change;
 use super::request::Caller;
 use super::tree::{Node, Owner, is_special, parent_of};
 use super::watch::Event;
@@ -35,16 +36,16 @@ pub(super) enum Done {
     Checked,
 }
 
+impl Txn {
+    pub fn at(zxid: i64, time: i64, caller: &Caller) -> Txn {
+        let (session, ids) = (caller.session, caller.ids.clone());
+        Txn { zxid, time, session, ids, events: Vec::new(), undo: Vec::new() }
+    }
+}
+
 impl Machine {
     pub(super) fn begin(&mut self, caller: &Caller, now: Now) -> Txn {
-        Txn {
-            zxid: self.next_zxid(),
-            time: now.wall,
-            session: caller.session,
-            ids: caller.ids.clone(),
-            events: Vec::new(),
-            undo: Vec::new(),
-        }
+        Txn::at(self.next_zxid(), now.wall, caller)
     }
 
     pub(super) fn write_request(&mut self, caller: &Caller, write: SubWrite, now: Now) {
@@ -89,6 +90,9 @@ impl Machine {
     }
 
     pub(super) fn roll_back(&mut self, txn: Txn) {
+        if let Some(commit) = self.journal.as_mut().and_then(|j| j.last_mut()) {
+            commit.changes.clear();
+        }
         for step in txn.undo.into_iter().rev() {
             match step {
                 Undo::Create { path, creates, pzxid, wrapped } => {
@@ -162,6 +166,7 @@ impl Machine {
         }
         let node = Node::new(args.data, node_acl.clone(), owner, txn.zxid, txn.time);
         let stat = node.stat();
+        self.record(|| Change::Create { path: path.clone(), node: Box::new(node.clone()), creates: next });
         self.tree.insert(&path, node);
         txn.events.push((path.clone(), Event::Created, node_acl));
         txn.events.push((parent_path, Event::ChildrenChanged, parent_acl));
@@ -186,6 +191,7 @@ impl Machine {
     /// Takes a node out without asking, if it is there.
     pub(super) fn delete_node(&mut self, txn: &mut Txn, path: &str) {
         let Some(node) = self.tree.remove(path) else { return };
+        self.record(|| Change::Delete { path: path.to_owned() });
         let parent_path = parent_of(path).to_owned();
         let Some(parent) = self.tree.get_mut(&parent_path) else { return };
         let pzxid = parent.pzxid;
@@ -216,7 +222,9 @@ impl Machine {
         });
         node.version = node.version.wrapping_add(1);
         txn.events.push((path.to_owned(), Event::DataChanged, node.acl.clone()));
-        Ok(Done::DataSet(node.stat()))
+        let stat = node.stat();
+        self.record(|| Change::SetData { path: path.to_owned(), data: data.map(Box::from), time: txn.time });
+        Ok(Done::DataSet(stat))
     }
 
     pub(super) fn set_acl(&mut self, caller: &Caller, path: &str, list: &[Acl], version: i32) {
@@ -237,9 +245,11 @@ impl Machine {
         let node = self.tree.get_mut(path).ok_or(Code::NoNode)?;
         acl::check(&node.acl, acl::ADMIN, &caller.ids)?;
         check_version(node.aversion, version)?;
-        node.acl = fixed;
+        node.acl = fixed.clone();
         node.aversion = node.aversion.wrapping_add(1);
-        Ok(node.stat())
+        let stat = node.stat();
+        self.record(|| Change::SetAcl { path: path.to_owned(), acl: fixed });
+        Ok(stat)
     }
 
     /// A session's nodes, all under one zxid.

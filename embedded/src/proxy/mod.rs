@@ -35,9 +35,9 @@ pub struct Proxy {
 
 impl std::fmt::Debug for Proxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let address = &self.handle.shared.address;
+        let address = self.connect_string();
         f.debug_struct("Proxy")
-            .field("address", address)
+            .field("address", &address)
             .field("upstream", &self.upstream)
             .finish_non_exhaustive()
     }
@@ -53,19 +53,19 @@ impl Proxy {
             io::Error::new(io::ErrorKind::NotFound, format!("{upstream} names no address to connect to"))
         })?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let handle = Handle::start("zk-proxy", address, |listener, registry| {
-            World::new(Desk::new(listener, registry, 1 << 20, None), upstream)
+        let handle = Handle::start("zk-proxy", vec![address], |registry| {
+            World::new(Desk::new(registry, 1 << 20, None), upstream)
         })?;
         Ok(Proxy { handle, upstream })
     }
 
     /// What clients connect to: `127.0.0.1:PORT`.
     pub fn connect_string(&self) -> String {
-        self.handle.shared.address.to_string()
+        self.handle.shared.connect_string()
     }
 
     pub fn port(&self) -> u16 {
-        self.handle.shared.address.port()
+        self.handle.shared.addresses[0].port()
     }
 
     fn world(&self) -> MutexGuard<'_, World> {

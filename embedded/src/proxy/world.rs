@@ -340,7 +340,7 @@ impl Shell for World {
     }
 
     fn accept(&mut self) {
-        while let Some((stream, _)) = self.desk.accept() {
+        while let Some((stream, ..)) = self.desk.accept() {
             let Ok(server) = TcpStream::connect(self.upstream) else { continue };
             let _ = server.set_nodelay(true);
             let id = self.next_token;

@@ -1,8 +1,8 @@
 //! How a server is set up.
 
-use super::Server;
 use super::world::World;
-use crate::machine::{Config, Machine, Now, Profile};
+use super::{Ensemble, Server};
+use crate::machine::{Cluster, Config, Machine, Now, Profile};
 use crate::shell::{Desk, Handle, Tell};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -125,7 +125,19 @@ impl Builder {
     ///
     /// # Errors
     /// If the address cannot be listened on, the release to emulate is not known, or what was saved cannot be read.
-    pub fn start(mut self) -> io::Result<Server> {
+    pub fn start(self) -> io::Result<Server> {
+        self.start_members(1)
+    }
+
+    /// Starts several servers as one ensemble. The first leads; it takes the port, the others take free ones.
+    ///
+    /// # Errors
+    /// As [`Builder::start`].
+    pub fn start_ensemble(self, members: usize) -> io::Result<Ensemble> {
+        self.start_members(members.max(1)).map(Ensemble::new)
+    }
+
+    fn start_members(mut self, members: usize) -> io::Result<Server> {
         self.config.profile = Profile::parse(&self.version).ok_or_else(|| {
             let message = format!(
                 "cannot emulate {:?}: there are \"3.8\" and \"3.9\", with or without a patch",
@@ -149,10 +161,11 @@ impl Builder {
                 )
             })?,
         };
-        let address = SocketAddr::new(self.address, self.port);
-        let handle = Handle::start("zk-embedded", address, |listener, registry| {
-            let desk = Desk::new(listener, registry, self.log_limit, self.tell);
-            World::new(desk, machine, self.data_limit)
+        let port = |member| if member == 0 { self.port } else { 0 };
+        let addresses = (0..members).map(|m| SocketAddr::new(self.address, port(m))).collect();
+        let handle = Handle::start("zk-embedded", addresses, |registry| {
+            let desk = Desk::new(registry, self.log_limit, self.tell);
+            World::new(desk, Cluster::new(machine, members), self.data_limit)
         })?;
         Ok(Server { handle })
     }

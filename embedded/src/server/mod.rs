@@ -2,15 +2,17 @@
 
 mod builder;
 mod clock;
+mod ensemble;
 mod notes;
 mod world;
 
 pub use builder::Builder;
+pub use ensemble::Ensemble;
 
 use crate::faults::{Fate, Fault, FaultId};
 use crate::log::LogEntry;
-use crate::shell::{Handle, LISTENER, Shell, State, bind, listen};
-use mio::Interest;
+use crate::machine::Machine;
+use crate::shell::{Handle, Shell, State, bind, listen};
 use std::io;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -33,7 +35,7 @@ pub struct Server {
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").field("address", &self.handle.shared.address).finish_non_exhaustive()
+        f.debug_struct("Server").field("addresses", &self.handle.shared.addresses).finish_non_exhaustive()
     }
 }
 
@@ -47,13 +49,14 @@ impl Server {
         Builder::new()
     }
 
-    /// What clients connect to: `127.0.0.1:PORT`.
+    /// What clients connect to: `127.0.0.1:PORT`; for an ensemble, all members with commas between.
     pub fn connect_string(&self) -> String {
-        self.handle.shared.address.to_string()
+        self.handle.shared.connect_string()
     }
 
+    /// The port, of the first member in an ensemble.
     pub fn port(&self) -> u16 {
-        self.handle.shared.address.port()
+        self.handle.shared.addresses[0].port()
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
@@ -78,9 +81,9 @@ impl Server {
         if matches!(world.desk.state, State::Running | State::Paused) {
             world.desk.state = State::Stopped;
             world.drop_all_connections();
-            world.desk.close_listener();
+            world.desk.close_listeners();
             // Best effort: if it fails, another process may take the port, and restart will say so.
-            world.kept = bind(self.handle.shared.address).ok();
+            world.kept = self.handle.shared.addresses.iter().map(|address| bind(*address).ok()).collect();
         }
     }
 
@@ -90,22 +93,25 @@ impl Server {
     /// If the port has been taken meanwhile, or the server was shut down for good.
     pub fn restart(&self) -> io::Result<()> {
         self.stop();
+        let shared = &self.handle.shared;
         let mut world = self.world();
         if world.desk.state == State::Gone {
             return Err(io::Error::other("the server was shut down for good"));
         }
-        let socket = match world.kept.take() {
-            Some(socket) => socket,
-            None => bind(self.handle.shared.address)?,
-        };
-        let mut listener = listen(socket)?;
-        world.desk.registry.register(&mut listener, LISTENER, Interest::READABLE)?;
-        world.desk.listener = Some(listener);
+        let kept = std::mem::take(&mut world.kept).into_iter().chain(std::iter::repeat_with(|| None));
+        let mut listeners = Vec::new();
+        for (socket, address) in kept.zip(&shared.addresses) {
+            listeners.push(listen(match socket {
+                Some(socket) => socket,
+                None => bind(*address)?,
+            })?);
+        }
+        world.desk.register_listeners(listeners)?;
         world.desk.state = State::Running;
         let now = world.clock.now();
-        world.machine.restart(now);
+        world.cluster.restart(now);
         drop(world);
-        self.handle.shared.wake();
+        shared.wake();
         Ok(())
     }
 
@@ -118,13 +124,13 @@ impl Server {
     pub fn lose_state(&self) {
         self.change(|world| {
             world.drop_all_connections();
-            world.machine.lose_state();
+            world.cluster.lose_state();
         });
     }
 
     /// Ends a session as if its time had come: its connection breaks, its ephemeral nodes go. False if there is none.
     pub fn expire(&self, session_id: u64) -> bool {
-        self.change(|world| world.machine.expire(session_id as i64))
+        self.change(|world| world.cluster.leader_mut().expire(session_id as i64))
     }
 
     /// Breaks all connections. Sessions live on, and clients may come back at once.
@@ -173,12 +179,15 @@ impl Server {
 
     /// Sets the suffix that the next sequential child of a node gets. False if there is no such node.
     pub fn set_next_sequence(&self, path: &str, next: i32) -> bool {
-        self.change(|world| world.machine.set_next_sequence(path, next))
+        self.change(|world| {
+            let set = |found, member: &mut Machine| member.set_next_sequence(path, next) | found;
+            world.cluster.members_mut().iter_mut().fold(false, set)
+        })
     }
 
     /// Switches to serving reads only, or back. Clients that are connected stay.
     pub fn set_read_only(&self, read_only: bool) {
-        self.change(|world| world.machine.set_read_only(read_only));
+        self.change(|world| world.cluster.members_mut().iter_mut().for_each(|m| m.set_read_only(read_only)));
     }
 
     /// Injects a fault; it fires once unless it says otherwise. See [`faults`](crate::faults).
@@ -228,7 +237,7 @@ impl Server {
 
     /// Ids of the sessions that live, sorted.
     pub fn sessions(&self) -> Vec<u64> {
-        self.world().machine.sessions().into_iter().map(|id| id as u64).collect()
+        self.world().cluster.leader().sessions().into_iter().map(|id| id as u64).collect()
     }
 
     pub fn connections(&self) -> usize {
@@ -236,26 +245,26 @@ impl Server {
     }
 
     pub fn watch_count(&self) -> usize {
-        self.world().machine.watch_count()
+        self.world().cluster.members().iter().map(Machine::watch_count).sum()
     }
 
     /// Nodes, with the root and the three system nodes.
     pub fn node_count(&self) -> usize {
-        self.world().machine.node_count()
+        self.world().cluster.leader().node_count()
     }
 
     /// Every path outside `/zookeeper`, sorted.
     pub fn dump_paths(&self) -> Vec<String> {
-        self.world().machine.paths()
+        self.world().cluster.leader().paths()
     }
 
     /// Nodes, sessions and zxids as bytes, for [`Builder::saved`] of another server: what a restart would keep.
     pub fn save(&self) -> Vec<u8> {
-        self.world().machine.save()
+        self.world().cluster.leader().save()
     }
 
     /// The last transaction.
     pub fn zxid(&self) -> i64 {
-        self.world().machine.zxid()
+        self.world().cluster.leader().zxid()
     }
 }

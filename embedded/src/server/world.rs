@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use crate::faults::{Ask, Fate, Verdict};
 use crate::log::{Head, Outcome};
-use crate::machine::{Kind, Machine, Output, is_word};
+use crate::machine::{Cluster, Kind, Output, is_word};
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
 use crate::wire::{Code, Writer, event_path};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 pub(crate) struct World {
     pub desk: Desk,
-    pub machine: Machine,
+    pub cluster: Cluster,
     pub clock: Clock,
-    /// Holds the port while the server is stopped.
-    pub kept: Option<socket2::Socket>,
+    /// Holds the ports while the server is stopped.
+    pub kept: Vec<Option<socket2::Socket>>,
     conns: BTreeMap<u64, Conn>,
     next_conn: u64,
     data_limit: usize,
@@ -28,12 +28,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub fn new(desk: Desk, machine: Machine, data_limit: usize) -> Self {
+    pub fn new(desk: Desk, cluster: Cluster, data_limit: usize) -> Self {
         World {
             desk,
-            machine,
+            cluster,
             clock: Clock::start(),
-            kept: None,
+            kept: Vec::new(),
             conns: BTreeMap::new(),
             next_conn: FIRST_CONN,
             data_limit,
@@ -59,8 +59,8 @@ impl World {
     /// Lets the session clock take effect.
     pub fn pass_time(&mut self) {
         let now = self.clock.now();
-        if self.machine.next_deadline().is_some_and(|t| t <= now.mono) {
-            self.machine.tick(now);
+        if self.cluster.next_deadline().is_some_and(|t| t <= now.mono) {
+            self.cluster.tick(now);
             self.dispatch(None, Fate::Pass, Duration::ZERO);
         }
     }
@@ -93,7 +93,7 @@ impl World {
         while let Some(prefix) = inbuf[at..].first_chunk::<4>() {
             let Some(conn) = self.conns.get(&id).filter(|c| !c.closing) else { break };
             if !conn.greeted && is_word(*prefix) {
-                self.machine.word(id, *prefix);
+                self.cluster.word(id, *prefix);
                 self.dispatch(Some(id), Fate::Pass, Duration::ZERO);
                 break;
             }
@@ -109,7 +109,7 @@ impl World {
             at += 4 + length;
             self.arrived(id, frame);
         }
-        self.machine.settle();
+        self.cluster.settle();
         if let Some(conn) = self.conns.get_mut(&id) {
             if conn.closing { conn.put_back(Vec::new(), 0) } else { conn.put_back(inbuf, at) }
         }
@@ -150,11 +150,12 @@ impl World {
         };
         let reply = match verdict.fate {
             Fate::Pass | Fate::DropAfter => {
-                self.machine.frame(id, frame, self.clock.now());
+                self.cluster.frame(id, frame, self.clock.now());
                 self.dispatch(Some(id), verdict.fate, verdict.delay_reply)
             }
             Fate::AnswerExpired => {
-                let reply = Writer::reply(xid, self.machine.zxid(), Code::SessionExpired as i32).finish();
+                let reply =
+                    Writer::reply(xid, self.cluster.leader().zxid(), Code::SessionExpired as i32).finish();
                 self.enqueue(id, reply.clone(), verdict.delay_reply);
                 Some(reply)
             }
@@ -180,7 +181,7 @@ impl World {
     /// Carries out what the machine wants. Returns the reply to `asker`, for the log.
     pub fn dispatch(&mut self, asker: Option<u64>, fate: Fate, delay: Duration) -> Option<Vec<u8>> {
         let mut outputs = std::mem::take(&mut self.outputs);
-        self.machine.drain_output_into(&mut outputs);
+        self.cluster.drain_output_into(&mut outputs, self.clock.now());
         let mut reply = None;
         for output in outputs.drain(..) {
             match output {
@@ -200,6 +201,8 @@ impl World {
                     }
                 }
                 Output::Close { conn } => self.finish(conn),
+                // Those are between members, and stay there.
+                Output::Forward(_) => {}
                 Output::Note(note) => self.desk.say(|| super::notes::sentence(note)),
             }
         }
@@ -239,7 +242,7 @@ impl World {
             conn.closing = true;
             conn.held_in.clear();
             self.dirty.insert(id);
-            self.machine.closed(id);
+            self.cluster.closed(id);
         }
     }
 
@@ -252,7 +255,7 @@ impl World {
                 }
                 let Some(held) = conn.held_in.pop_front() else { break };
                 self.handle(id, &held.frame, held.head, held.verdict);
-                self.machine.settle();
+                self.cluster.settle();
             }
             if let Some(conn) = self.conns.get_mut(&id) {
                 conn.release_out(now);
@@ -288,7 +291,7 @@ impl World {
     fn drop_connection(&mut self, id: u64) {
         if let Some(mut conn) = self.conns.remove(&id) {
             self.desk.hang_up(&mut conn);
-            self.machine.closed(id);
+            self.cluster.closed(id);
             for set in [&mut self.dirty, &mut self.holding, &mut self.unread] {
                 set.remove(&id);
             }
@@ -297,7 +300,7 @@ impl World {
     }
 
     fn session_of(&self, id: u64) -> u64 {
-        self.machine.session_of(id).unwrap_or(0) as u64
+        self.cluster.session_of(id).unwrap_or(0) as u64
     }
 }
 
@@ -311,13 +314,12 @@ impl Shell for World {
     }
 
     fn accept(&mut self) {
-        while let Some((stream, peer)) = self.desk.accept() {
+        while let Some((stream, peer, member)) = self.desk.accept() {
             let id = self.next_conn;
             self.next_conn += 1;
             let mut conn = Conn::new(stream);
-            if self.desk.register(&mut conn, id).is_ok() {
+            if self.cluster.open(id, peer, member) && self.desk.register(&mut conn, id).is_ok() {
                 self.conns.insert(id, conn);
-                self.machine.open(id, peer);
                 self.desk.say(|| format!("connection {id} from {peer}"));
             }
         }
@@ -349,7 +351,7 @@ impl Shell for World {
         }
         let session = match self.clock.is_frozen() {
             true => None,
-            false => self.machine.next_deadline().map(|t| t.saturating_sub(self.clock.now().mono)),
+            false => self.cluster.next_deadline().map(|t| t.saturating_sub(self.clock.now().mono)),
         };
         let now = self.desk.now();
         let held = self.holding.iter().filter_map(|id| self.conns.get(id)?.next_release());

@@ -1,6 +1,6 @@
 //! The one thread of a server or proxy: waits for sockets and for time.
 
-use super::{LISTENER, Shared, Shell, State, WAKER};
+use super::{LISTENERS, Shared, Shell, State, WAKER};
 use mio::{Events, Poll};
 use std::io;
 use std::time::Duration;
@@ -20,8 +20,12 @@ pub(super) fn run<S: Shell>(mut poll: Poll, shared: &Shared<S>) {
         }
         for event in &events {
             match event.token() {
-                LISTENER if shell.desk().state == State::Running => shell.accept(),
-                LISTENER | WAKER => {}
+                WAKER => {}
+                token if LISTENERS.contains(&token.0) => {
+                    if shell.desk().state == State::Running {
+                        shell.accept();
+                    }
+                }
                 token => shell.ready(token.0 as u64, event.is_readable() || event.is_error()),
             }
         }

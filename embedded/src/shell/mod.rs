@@ -16,10 +16,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-pub(crate) const LISTENER: Token = Token(0);
-const WAKER: Token = Token(1);
+const WAKER: Token = Token(0);
+/// Listeners follow the waker.
+const LISTENERS: std::ops::Range<usize> = 1..64;
 /// Connections are numbered from here.
-pub(crate) const FIRST_CONN: u64 = 2;
+pub(crate) const FIRST_CONN: u64 = 64;
 /// Read at once from one client before others have their turn.
 pub(crate) const SCRATCH: usize = 256 << 10;
 
@@ -39,7 +40,7 @@ pub(crate) struct Desk {
     pub state: State,
     pub rules: Rules,
     pub log: RequestLog,
-    pub listener: Option<TcpListener>,
+    listeners: Vec<TcpListener>,
     pub registry: Registry,
     pub scratch: Vec<u8>,
     waiters: usize,
@@ -48,12 +49,12 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub fn new(listener: TcpListener, registry: Registry, log_limit: usize, tell: Option<Tell>) -> Self {
+    pub fn new(registry: Registry, log_limit: usize, tell: Option<Tell>) -> Self {
         Desk {
             state: State::Running,
             rules: Rules::default(),
             log: RequestLog::new(log_limit),
-            listener: Some(listener),
+            listeners: Vec::new(),
             registry,
             scratch: vec![0; SCRATCH],
             waiters: 0,
@@ -67,14 +68,18 @@ impl Desk {
         self.started.elapsed()
     }
 
-    /// The next client at the door that no fault turns away.
-    pub fn accept(&mut self) -> Option<(mio::net::TcpStream, SocketAddr)> {
+    /// The next client at a door that no fault turns away, and which door it is.
+    pub fn accept(&mut self) -> Option<(mio::net::TcpStream, SocketAddr, usize)> {
+        let mut door = 0;
         loop {
-            let (stream, peer) = match self.listener.as_ref()?.accept() {
+            let (stream, peer) = match self.listeners.get(door)?.accept() {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                // Nobody is waiting, or they went away again.
-                Err(_) => return None,
+                // Nobody is waiting here, or they went away again.
+                Err(_) => {
+                    door += 1;
+                    continue;
+                }
             };
             if self.rules.refuses_connection(self.now()) {
                 self.say(|| format!("connection from {peer} refused by a fault"));
@@ -82,8 +87,16 @@ impl Desk {
             }
             // Without it, small replies wait for the client's next packet.
             let _ = stream.set_nodelay(true);
-            return Some((stream, peer));
+            return Some((stream, peer, door));
         }
+    }
+
+    pub fn register_listeners(&mut self, mut listeners: Vec<TcpListener>) -> io::Result<()> {
+        for (listener, token) in listeners.iter_mut().zip(LISTENERS) {
+            self.registry.register(listener, Token(token), Interest::READABLE)?;
+        }
+        self.listeners = listeners;
+        Ok(())
     }
 
     pub fn register(&self, conn: &mut Conn, token: u64) -> io::Result<()> {
@@ -112,8 +125,8 @@ impl Desk {
         conn.shutdown();
     }
 
-    pub fn close_listener(&mut self) {
-        if let Some(mut listener) = self.listener.take() {
+    pub fn close_listeners(&mut self) {
+        for mut listener in self.listeners.drain(..) {
             let _ = self.registry.deregister(&mut listener);
         }
     }
@@ -151,10 +164,15 @@ pub(crate) struct Shared<S> {
     /// Signalled when requests were logged while somebody waits for one.
     logged: Condvar,
     waker: Waker,
-    pub address: SocketAddr,
+    pub addresses: Vec<SocketAddr>,
 }
 
 impl<S: Shell> Shared<S> {
+    /// All addresses, as clients take them.
+    pub fn connect_string(&self) -> String {
+        self.addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",")
+    }
+
     /// A panic in a callback of the user's must not take the state hostage.
     pub fn lock(&self) -> MutexGuard<'_, S> {
         self.shell.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -197,22 +215,24 @@ pub(crate) struct Handle<S: Shell> {
 }
 
 impl<S: Shell> Handle<S> {
-    /// Listens on an address and runs the shell that `make` builds around the listener.
+    /// Listens on some addresses and runs the shell that `make` builds.
     pub fn start(
         name: &str,
-        address: SocketAddr,
-        make: impl FnOnce(TcpListener, Registry) -> S,
+        addresses: Vec<SocketAddr>,
+        make: impl FnOnce(Registry) -> S,
     ) -> io::Result<Arc<Handle<S>>> {
-        let mut listener = listen(bind(address)?)?;
-        let address = listener.local_addr()?;
+        let listeners = addresses.into_iter().take(LISTENERS.len()).map(|a| listen(bind(a)?));
+        let listeners = listeners.collect::<io::Result<Vec<TcpListener>>>()?;
+        let addresses =
+            listeners.iter().map(TcpListener::local_addr).collect::<io::Result<Vec<SocketAddr>>>()?;
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
-        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        let shell = Mutex::new(make(listener, poll.registry().try_clone()?));
-        let shared = Arc::new(Shared { shell, logged: Condvar::new(), waker, address });
+        let mut shell = make(poll.registry().try_clone()?);
+        shell.desk_mut().register_listeners(listeners)?;
+        let name = format!("{name}-{}", addresses.first().map_or(0, SocketAddr::port));
+        let shared = Arc::new(Shared { shell: Mutex::new(shell), logged: Condvar::new(), waker, addresses });
         let thread = {
             let shared = shared.clone();
-            let name = format!("{name}-{}", address.port());
             std::thread::Builder::new().name(name).spawn(move || event_loop::run(poll, &shared))?
         };
         Ok(Arc::new(Handle { shared, thread: Mutex::new(Some(thread)) }))
@@ -223,7 +243,7 @@ impl<S: Shell> Handle<S> {
             let mut shell = self.shared.lock();
             shell.desk_mut().state = State::Gone;
             shell.drop_all_connections();
-            shell.desk_mut().close_listener();
+            shell.desk_mut().close_listeners();
         }
         self.shared.logged.notify_all();
         self.shared.wake();
