@@ -47,10 +47,11 @@ impl Machine {
             Request::Multi(ops) => self.multi(&caller, ops, now),
             Request::Auth { scheme, auth } => self.auth(&caller, &scheme, auth),
             Request::Sasl => {
-                // As a server without SASL: it answers, and nothing has changed.
-                let mut w = Writer::reply(xid, 0, 0);
+                // Nobody can prove anything this way: refused, as a real server refuses somebody it does not know.
+                let mut w = Writer::reply(xid, 0, Code::AuthFailed as i32);
                 w.buffer(None);
                 self.send(conn, Kind::Reply, w.finish());
+                self.close(conn);
             }
             Request::Reconfig => {
                 self.next_zxid();
