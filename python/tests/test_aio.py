@@ -233,6 +233,24 @@ def test_cancel_wakes_waits_with_cancelled(hosts: str) -> None:
     run(body())
 
 
+def test_what_a_call_does_happens_when_it_is_called(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client, client.lock("/lock") as held:
+            waiter = client.lock("/lock")
+            task = asyncio.create_task(waiter.acquire())
+            await asyncio.sleep(0)
+            waiter.cancel()
+            with pytest.raises(aio.Cancelled):
+                await task
+            releasing = asyncio.create_task(held.release())
+            await asyncio.sleep(0)
+            assert not held.is_held
+            await releasing
+            await there_are(client, 0)
+
+    run(body())
+
+
 def test_tasks_that_share_a_handle_leave_with_their_own_acquisition(hosts: str) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client:

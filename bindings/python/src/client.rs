@@ -130,10 +130,9 @@ fn connect(slf: &Bound<'_, ClientBase>) -> PyResult<Py<PyAny>> {
     }
     let shown = if hosts.is_empty() { "ZKRECIPES_HOSTS".to_owned() } else { hosts.clone() };
     let client = slf.clone().unbind();
-    base.face.run_or_undo(
+    base.face.run(
         py,
-        async move { zkrecipes::Client::connect(&hosts, options).await },
-        |client| client.close_in_background(),
+        || async move { zkrecipes::Client::connect(&hosts, options).await },
         move |py, connected| {
             let session = Session::new(connected, shown);
             let _ = client.get().session.set(session);
@@ -170,7 +169,7 @@ impl ClientBase {
     fn close(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let limit = convert::limit("timeout", timeout)?;
         let client = self.session.get().map(|session| session.client.clone());
-        self.face.run_unit(py, async move {
+        self.face.run_unit(py, || async move {
             match client {
                 Some(client) => client.close(limit).await,
                 None => Ok(()),
@@ -305,7 +304,7 @@ impl Client {
         let client = session.client.clone();
         // After a session timeout the server has forgotten us anyway: waiting longer could confirm nothing more.
         let limit = client.session_timeout();
-        let closed = wait(py, async move { client.close(Some(limit)).await });
+        let closed = wait(py, || async move { client.close(Some(limit)).await });
         if kind.is_none() { closed } else { Ok(()) }
     }
 }

@@ -24,83 +24,53 @@ pub enum Face {
     Asyncio,
 }
 
-/// A result on its way to Python. If nobody takes it (a signal, a cancelled task, a closed loop), it is undone: what was
-/// already acquired is released.
-struct Parcel<T> {
-    value: Option<T>,
-    undo: fn(T),
-}
-
-impl<T> Parcel<T> {
-    fn take(mut self) -> T {
-        self.value.take().expect("a parcel is taken once")
-    }
-}
-
-impl<T> Drop for Parcel<T> {
-    fn drop(&mut self) {
-        if let Some(value) = self.value.take() {
-            (self.undo)(value);
-        }
-    }
-}
-
 impl Face {
-    /// Drives `future` and converts its result, which needs no undoing when it cannot be delivered.
-    pub fn run<T: Send + 'static>(
+    /// Begins the verb with `begin`, drives it, and converts its result. A result that nobody receives (a signal, a
+    /// cancelled task, a closed loop) is dropped: what was granted is released, what was connected is closed.
+    pub fn run<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
         self,
         py: Python<'_>,
-        future: impl Future<Output = Result<T>> + Send + 'static,
-        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
-    ) -> PyResult<Py<PyAny>> {
-        self.run_or_undo(py, future, drop, convert)
-    }
-
-    /// The same for a verb that returns nothing.
-    pub fn run_unit(
-        self,
-        py: Python<'_>,
-        future: impl Future<Output = Result<()>> + Send + 'static,
-    ) -> PyResult<Py<PyAny>> {
-        self.run(py, future, |py, ()| Ok(py.None()))
-    }
-
-    /// The same for a result that must not get lost: `undo` takes back what nobody received.
-    pub fn run_or_undo<T: Send + 'static>(
-        self,
-        py: Python<'_>,
-        future: impl Future<Output = Result<T>> + Send + 'static,
-        undo: fn(T),
+        begin: impl FnOnce() -> F,
         convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Py<PyAny>> {
         match self {
             Face::Blocking => {
-                let value = wait_or_undo(py, future, undo)?;
+                let value = wait(py, begin)?;
                 parked_if_unwound(|| convert(py, value))
             }
-            Face::Asyncio => Ok(Py::new(py, Call::new(parcel(future, undo), convert))?.into_any()),
+            Face::Asyncio => {
+                let future = guard(|| Ok(begin())).or_raise(py)?;
+                Ok(Py::new(py, Call::new(future, convert))?.into_any())
+            }
+        }
+    }
+
+    /// The same for a verb that returns nothing.
+    pub fn run_unit<F: Future<Output = Result<()>> + Send + 'static>(
+        self,
+        py: Python<'_>,
+        begin: impl FnOnce() -> F,
+    ) -> PyResult<Py<PyAny>> {
+        self.run(py, begin, |py, ()| Ok(py.None()))
+    }
+
+    /// The same for a verb that need not wait, which a callback may use too.
+    pub fn run_at_once(self, py: Python<'_>, verb: impl FnOnce() -> Result<()>) -> PyResult<Py<PyAny>> {
+        match self {
+            Face::Blocking => guard(verb).or_raise(py).map(|()| py.None()),
+            Face::Asyncio => self.run_unit(py, || std::future::ready(verb())),
         }
     }
 }
 
-async fn parcel<T>(future: impl Future<Output = Result<T>>, undo: fn(T)) -> Result<Parcel<T>> {
-    future.await.map(|value| Parcel { value: Some(value), undo })
-}
-
-/// `wait` for a result that must not get lost between its arrival and a signal.
-pub fn wait_or_undo<T: Send + 'static>(
+/// Blocks this thread without the GIL until the verb is done, or a signal handler raises.
+pub fn wait<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
     py: Python<'_>,
-    future: impl Future<Output = Result<T>> + Send + 'static,
-    undo: fn(T),
+    begin: impl FnOnce() -> F,
 ) -> PyResult<T> {
-    wait(py, parcel(future, undo)).map(Parcel::take)
-}
-
-/// Blocks this thread without the GIL until the future is done, or a signal handler raises.
-pub fn wait<T: Send + 'static>(
-    py: Python<'_>,
-    future: impl Future<Output = Result<T>> + Send + 'static,
-) -> PyResult<T> {
+    // Before it begins: a verb that may not wait here must not have done anything.
+    drive::check_may_wait().or_raise(py)?;
+    let future = guard(|| Ok(begin())).or_raise(py)?;
     let mut interrupted = None;
     let ticking = on_main_thread(py)?;
     let result = py.detach(|| {
@@ -148,14 +118,14 @@ pub struct Call {
 
 impl Call {
     fn new<T: Send + 'static>(
-        future: impl Future<Output = Result<Parcel<T>>> + Send + 'static,
+        future: impl Future<Output = Result<T>> + Send + 'static,
         convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> Call {
         let cancel = CancelToken::new();
         let token = cancel.clone();
         let begin: Begin = Box::new(move |deliver| {
             drive::start(future, &token, move |result| {
-                hand_over(&deliver, Outcome::new(result, |py, parcel| convert(py, parcel.take())));
+                hand_over(&deliver, Outcome::new(result, convert));
             })
         });
         Call { begin: Mutex::new(Some(begin)), cancel }
@@ -182,14 +152,14 @@ fn hand_over(deliver: &Py<PyAny>, outcome: Outcome) {
         let delivered = Py::new(py, outcome).and_then(|outcome| deliver.call1(py, (outcome,)));
         match delivered {
             Ok(_) => {}
-            // The loop has closed: the outcome is dropped here, and so undone.
+            // The loop has closed: the outcome is dropped here.
             Err(closed) if closed.is_instance_of::<PyRuntimeError>(py) => {}
             Err(failure) => failure.write_unraisable(py, None),
         }
     });
 }
 
-/// What came of a `Call`. Dropped untaken, it is undone.
+/// What came of a `Call`.
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Outcome(Mutex<Option<Converted>>);
 

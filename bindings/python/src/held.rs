@@ -28,18 +28,11 @@ impl HeldBase {
 
 two_faces!(HeldBase, Held, "Held");
 
-/// Undoes an acquisition that nobody received.
-pub fn take_back(held: Arc<zkrecipes::Held>) {
-    // An error says that it is gone already, which is what was wanted.
-    let _ = held.release_in_background();
-}
-
 /// Leaves the scope of an acquisition. An error of the scope's body is never masked by one of ours.
 pub fn leave(py: Python<'_>, held: Arc<zkrecipes::Held>, body_failed: bool) -> PyResult<()> {
-    let leaving = held.clone();
-    wait(py, async move { leaving.leave(body_failed).await }).or_else(|raised| {
-        // Interrupted, or not allowed to wait on this thread: it is let go all the same.
-        take_back(held);
+    wait(py, || held.leave(body_failed)).or_else(|raised| {
+        // Interrupted, or not allowed to wait on this thread: it is let go all the same, unless it is gone already.
+        let _ = held.release_in_background();
         if body_failed && is_ours(py, &raised) { Ok(()) } else { Err(raised) }
     })
 }
@@ -54,26 +47,22 @@ impl HeldBase {
     /// Lets go; a second time is NotHeld. `wait=False` confirms it in the background.
     #[pyo3(signature = (wait=true))]
     fn release(&self, py: Python<'_>, wait: bool) -> PyResult<Py<PyAny>> {
-        let held = self.held.clone();
-        match (wait, self.face) {
-            (true, face) => face.run_unit(py, async move { held.release().await }),
-            (false, Face::Blocking) => {
-                guard(|| held.release_in_background()).or_raise(py).map(|()| py.None())
-            }
-            (false, face) => face.run_unit(py, async move { held.release_in_background() }),
+        if wait {
+            self.face.run_unit(py, || self.held.release())
+        } else {
+            self.face.run_at_once(py, || self.held.release_in_background())
         }
     }
 
     #[pyo3(name = "_leave")]
     fn py_leave(&self, py: Python<'_>, body_failed: bool) -> PyResult<Py<PyAny>> {
-        let held = self.held.clone();
-        self.face.run_unit(py, async move { held.leave(body_failed).await })
+        self.face.run_unit(py, || self.held.leave(body_failed))
     }
 
     /// Asks the server: returns, or raises NotHeld, or ConnectionLost when it cannot be known.
     fn verify(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let held = self.held.clone();
-        self.face.run_unit(py, async move { held.verify().await })
+        self.face.run_unit(py, || async move { held.verify().await })
     }
 
     /// Node writes that the server applies only while this acquisition stands.

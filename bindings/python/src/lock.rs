@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
-use zkrecipes::{Error, ErrorKind, Granted, drive};
+use zkrecipes::{Error, ErrorKind, drive};
 
 use crate::callback::{Callback, unsubscriber};
 use crate::client::{Session, warn_unless_exiting};
 use crate::convert;
 use crate::errors::{OrRaise, exception, guard, invalid};
-use crate::face::{Face, Seed, two_faces, wait_or_undo};
-use crate::held::{HeldBase, leave, take_back};
+use crate::face::{Face, Seed, two_faces, wait};
+use crate::held::{HeldBase, leave};
 use crate::nodes::TransactionBase;
 
 /// The core's handle, shared by the Python lock and by what it acquired.
@@ -41,8 +41,7 @@ struct Scopes(Mutex<Vec<(ThreadId, Arc<zkrecipes::Held>)>>);
 
 impl Scopes {
     fn enter(&self, py: Python<'_>, handle: &Arc<Handle>, limit: Option<Duration>) -> PyResult<Py<PyAny>> {
-        let acquiring = handle.lock.acquire_kept(limit);
-        let held = wait_or_undo(py, async move { acquiring.await.map(Granted::keep) }, take_back)?;
+        let held = wait(py, || handle.lock.acquire_kept(limit))?.keep();
         let handed = HeldBase::new(Face::Blocking, held.clone(), handle.clone()).hand_out(py)?;
         self.all().push((thread::current().id(), held));
         Ok(handed)
@@ -112,20 +111,21 @@ impl LockBase {
             }
             limit = Some(Duration::ZERO);
         }
-        let (face, acquiring, handle) =
-            (self.face, self.handle.lock.acquire_kept(limit), self.handle.clone());
-        self.face.run_or_undo(
+        let (face, handle) = (self.face, self.handle.clone());
+        self.face.run(
             py,
-            async move {
-                match acquiring.await {
-                    Ok(granted) => Ok(Some(granted.keep())),
-                    Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
-                    Err(error) => Err(error),
+            || {
+                let acquiring = self.handle.lock.acquire_kept(limit);
+                async move {
+                    match acquiring.await {
+                        Ok(granted) => Ok(Some(granted)),
+                        Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+                        Err(error) => Err(error),
+                    }
                 }
             },
-            |acquired| acquired.into_iter().for_each(take_back),
             move |py, acquired| match acquired {
-                Some(held) => HeldBase::new(face, held, handle).hand_out(py),
+                Some(granted) => HeldBase::new(face, granted.keep(), handle).hand_out(py),
                 None => Ok(py.None()),
             },
         )
@@ -135,26 +135,22 @@ impl LockBase {
     #[pyo3(name = "_take")]
     fn take(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let limit = convert::lock_limit("timeout", timeout)?;
-        let (face, acquiring, handle) =
-            (self.face, self.handle.lock.acquire_kept(limit), self.handle.clone());
-        self.face.run_or_undo(
+        let (face, handle) = (self.face, self.handle.clone());
+        self.face.run(
             py,
-            async move { acquiring.await.map(Granted::keep) },
-            take_back,
-            move |py, held| HeldBase::new(face, held, handle).hand_out(py),
+            || self.handle.lock.acquire_kept(limit),
+            move |py, granted| HeldBase::new(face, granted.keep(), handle).hand_out(py),
         )
     }
 
     /// Lets go. `wait=False` confirms it in the background.
     #[pyo3(signature = (wait=true))]
     fn release(&self, py: Python<'_>, wait: bool) -> PyResult<Py<PyAny>> {
-        let lock = self.lock();
-        match (wait, self.face) {
-            (true, face) => face.run_unit(py, async move { lock.release().await }),
-            (false, Face::Blocking) => {
-                guard(|| lock.release_in_background()).or_raise(py).map(|()| py.None())
-            }
-            (false, face) => face.run_unit(py, async move { lock.release_in_background() }),
+        let lock = &self.handle.lock;
+        if wait {
+            self.face.run_unit(py, || lock.release())
+        } else {
+            self.face.run_at_once(py, || lock.release_in_background())
         }
     }
 
@@ -170,16 +166,21 @@ impl LockBase {
     /// Asks the server: returns, or raises NotHeld, or ConnectionLost when it cannot be known.
     fn verify(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let lock = self.lock();
-        self.face.run_unit(py, async move { lock.verify().await })
+        self.face.run_unit(py, || async move { lock.verify().await })
     }
 
     /// Who holds the lock and who waits, in order.
     fn contenders(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let lock = self.lock();
-        self.face.run(py, async move { lock.contenders().await }, |py, all| {
-            let all = all.into_iter().map(|one| convert::contender(py, one)).collect::<PyResult<Vec<_>>>()?;
-            Ok(all.into_pyobject(py)?.unbind())
-        })
+        self.face.run(
+            py,
+            || async move { lock.contenders().await },
+            |py, all| {
+                let all =
+                    all.into_iter().map(|one| convert::contender(py, one)).collect::<PyResult<Vec<_>>>()?;
+                Ok(all.into_pyobject(py)?.unbind())
+            },
+        )
     }
 
     /// Node writes that the server applies only while the lock is held.

@@ -53,17 +53,23 @@ impl NodesBase {
     ) -> PyResult<Py<PyAny>> {
         let (path, data, mode) = (text("path", path)?, data_or_empty(data)?, convert::create_mode(mode)?);
         let nodes = self.nodes.clone();
-        self.face.run(py, async move { nodes.create(&path, &data, mode).await }, |py, path| {
-            Ok(path.into_pyobject(py)?.into_any().unbind())
-        })
+        self.face.run(
+            py,
+            || async move { nodes.create(&path, &data, mode).await },
+            |py, path| Ok(path.into_pyobject(py)?.into_any().unbind()),
+        )
     }
 
     /// A node's data and Stat.
     fn get(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (path, nodes) = (text("path", path)?, self.nodes.clone());
-        self.face.run(py, async move { nodes.get(&path).await }, |py, (data, stat)| {
-            Ok((bytes(py, &data), convert::stat(py, &stat)?).into_pyobject(py)?.into_any().unbind())
-        })
+        self.face.run(
+            py,
+            || async move { nodes.get(&path).await },
+            |py, (data, stat)| {
+                Ok((bytes(py, &data), convert::stat(py, &stat)?).into_pyobject(py)?.into_any().unbind())
+            },
+        )
     }
 
     /// Writes a node's data, if it has this version; returns the new Stat.
@@ -78,9 +84,11 @@ impl NodesBase {
         let (path, data, version) =
             (text("path", path)?, payload("data", data)?, self::version("version", version)?);
         let nodes = self.nodes.clone();
-        self.face.run(py, async move { nodes.set(&path, &data, version).await }, |py, stat| {
-            convert::stat(py, &stat)
-        })
+        self.face.run(
+            py,
+            || async move { nodes.set(&path, &data, version).await },
+            |py, stat| convert::stat(py, &stat),
+        )
     }
 
     /// Deletes a node without children, if it has this version.
@@ -93,35 +101,39 @@ impl NodesBase {
     ) -> PyResult<Py<PyAny>> {
         let (path, version, nodes) =
             (text("path", path)?, self::version("version", version)?, self.nodes.clone());
-        self.face.run_unit(py, async move { nodes.delete(&path, version).await })
+        self.face.run_unit(py, || async move { nodes.delete(&path, version).await })
     }
 
     /// A node's Stat, or None.
     fn exists(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (path, nodes) = (text("path", path)?, self.nodes.clone());
-        self.face.run(py, async move { nodes.exists(&path).await }, |py, stat| {
-            stat.map_or_else(|| Ok(py.None()), |stat| convert::stat(py, &stat))
-        })
+        self.face.run(
+            py,
+            || async move { nodes.exists(&path).await },
+            |py, stat| stat.map_or_else(|| Ok(py.None()), |stat| convert::stat(py, &stat)),
+        )
     }
 
     /// The names of a node's children, sorted.
     fn children(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (path, nodes) = (text("path", path)?, self.nodes.clone());
-        self.face.run(py, async move { nodes.children(&path).await }, |py, names| {
-            Ok(names.into_pyobject(py)?.into_any().unbind())
-        })
+        self.face.run(
+            py,
+            || async move { nodes.children(&path).await },
+            |py, names| Ok(names.into_pyobject(py)?.into_any().unbind()),
+        )
     }
 
     /// Creates a node and its parents where they are missing.
     fn ensure(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (path, nodes) = (text("path", path)?, self.nodes.clone());
-        self.face.run_unit(py, async move { nodes.ensure(&path).await })
+        self.face.run_unit(py, || async move { nodes.ensure(&path).await })
     }
 
     /// Deletes a node and all below it.
     fn delete_all(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (path, nodes) = (text("path", path)?, self.nodes.clone());
-        self.face.run_unit(py, async move { nodes.delete_all(&path).await })
+        self.face.run_unit(py, || async move { nodes.delete_all(&path).await })
     }
 
     /// Writes that happen together or not at all.
@@ -219,7 +231,7 @@ impl TransactionBase {
     /// Sends them all: every one is applied, or none.
     fn commit(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let transaction = self.transaction.clone();
-        self.face.run_unit(py, async move { transaction.commit().await })
+        self.face.run_unit(py, || async move { transaction.commit().await })
     }
 }
 
