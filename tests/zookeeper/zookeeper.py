@@ -71,11 +71,11 @@ def _download(full: str, home: Path) -> None:
     ]  # fmt: skip
     try:
         for attempt in (1, 2, 3):
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
             if done.returncode == 0 and (partial / f"zookeeper-{full}.jar").is_file():
                 partial.rename(home)  # atomic: a cache directory exists only when it is complete
                 return
-            print(f"attempt {attempt} to fetch ZooKeeper {full} failed", file=sys.stderr, flush=True)
+            print(f"attempt {attempt} to fetch ZooKeeper {full} failed:\n{done.stdout}", file=sys.stderr, flush=True)
         raise RuntimeError(f"ZooKeeper {full} could not be fetched; the lines above say why")
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -135,10 +135,6 @@ impl Driver {
         Ok(self.next)
     }
 
-    pub fn answered(&self, number: u64) -> Option<Answer> {
-        self.heard.0.lock().expect("no panics inside").answers.get(&number).cloned()
-    }
-
     pub fn wait(&self, number: u64, patience: Duration) -> Result<Answer, String> {
         self.wait_until(patience, |heard| heard.answers.get(&number).cloned())
             .ok_or_else(|| self.silence("no answer", patience))

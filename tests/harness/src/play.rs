@@ -14,6 +14,8 @@ use crate::world::{Told, World};
 
 /// How long anything may take before it counts as never.
 static PATIENCE_MS: AtomicU64 = AtomicU64::new(30_000);
+/// How long a waiter is given to do what it must not do: for what does not happen there is no condition to wait for.
+const HESITATION: Duration = Duration::from_millis(150);
 const PAUSE: Duration = Duration::from_millis(15);
 
 pub fn set_patience(patience: Duration) {
@@ -156,9 +158,9 @@ impl Play<'_> {
             }
             ["pending", label] => {
                 let (client, number) = self.labels.get(label).ok_or("nothing has this label")?;
-                match self.driver(client)?.answered(*number) {
-                    Some(answer) => Err(format!("should still wait, but answered: {answer}")),
-                    None => Ok(()),
+                match self.driver(client)?.wait(*number, HESITATION) {
+                    Ok(answer) => Err(format!("should still wait, but answered: {answer}")),
+                    Err(_) => Ok(()),
                 }
             }
             ["withdraw", label] => {
