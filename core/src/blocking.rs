@@ -21,7 +21,7 @@ use std::time::Duration;
 use crate::drive::{check_may_wait, wait};
 use crate::error::{Error, Result};
 use crate::options::{ClientOptions, LockOptions};
-use crate::recipes::lock::Contender;
+use crate::recipes::contenders::Contender;
 use crate::session::State;
 use crate::session::delivery::Subscription;
 use crate::session::wire::{CreateMode, Stat};

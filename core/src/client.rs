@@ -9,6 +9,10 @@ use crate::hosts;
 use crate::nodes::Nodes;
 use crate::options::{ClientOptions, LockOptions};
 use crate::recipes::lock::Lock;
+use crate::recipes::multi_lock::MultiLock;
+use crate::recipes::read_write_lock::ReadWriteLock;
+use crate::recipes::semaphore::Semaphore;
+use crate::recipes::sequencer;
 use crate::runtime;
 use crate::session::clock::Clock;
 use crate::session::delivery::Subscription;
@@ -147,6 +151,38 @@ impl Client {
     pub fn lock(&self, path: &str, options: LockOptions) -> Result<Lock> {
         self.session()?;
         Lock::new(self.clone(), path, options)
+    }
+
+    /// A handle on the read/write lock at `path`. Does no I/O.
+    pub fn read_write_lock(&self, path: &str) -> Result<ReadWriteLock> {
+        self.session()?;
+        ReadWriteLock::new(self, path)
+    }
+
+    /// Several locks of this client as one: all or none. Does no I/O.
+    pub fn multi_lock(&self, locks: &[Lock]) -> Result<MultiLock> {
+        self.session()?;
+        MultiLock::new(self, locks)
+    }
+
+    /// A handle on the semaphore at `path` with so many permits. Does no I/O.
+    pub fn semaphore(&self, path: &str, permits: usize) -> Result<Semaphore> {
+        self.session()?;
+        Semaphore::new(self.clone(), path, permits)
+    }
+
+    /// Whether the acquisition that a sequencer stands for still stands, as the quorum sees it now.
+    pub async fn check_sequencer(&self, sequencer: &str) -> Result<bool> {
+        sequencer::check(self, sequencer).await
+    }
+
+    /// Resolves when the acquisition that a sequencer stands for no longer stands.
+    pub async fn watch_sequencer(&self, sequencer: &str) -> Result<()> {
+        sequencer::watch(self, sequencer).await
+    }
+
+    pub(crate) fn is_same(&self, other: &Client) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// Plain operations on nodes.

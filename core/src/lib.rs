@@ -38,7 +38,12 @@ pub use options::{
     AclChoice, AclEntry, Auth, ClientOptions, LeaseMode, LockOptions, Naming, RetryOptions, SaslOptions,
     TlsOptions,
 };
-pub use recipes::lock::{Contender, Granted, Held, Lock};
+pub use recipes::contenders::Contender;
+pub use recipes::handle::{Granted, Held};
+pub use recipes::lock::Lock;
+pub use recipes::multi_lock::MultiLock;
+pub use recipes::read_write_lock::ReadWriteLock;
+pub use recipes::semaphore::Semaphore;
 pub use session::State;
 pub use session::delivery::Subscription;
 pub use session::wire::{CreateMode, Stat};

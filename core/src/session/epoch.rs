@@ -208,6 +208,12 @@ impl Epoch {
         !self.has_ended() && self.clock.now() < self.certain_until()
     }
 
+    /// Certain for long enough to take something on: a lease that ends before the next heartbeat can be answered would
+    /// be lost as soon as it was won.
+    pub(crate) fn is_firm(&self) -> bool {
+        !self.has_ended() && self.clock.now() + self.session_timeout() / 8 < self.certain_until()
+    }
+
     /// How long the server certainly honours the session; zero while nothing is held.
     pub(crate) fn lease_remaining(&self) -> Duration {
         if lock(&self.tenants).is_empty() || self.has_ended() {
@@ -216,13 +222,13 @@ impl Epoch {
         self.certain_until().since(self.clock.now())
     }
 
-    /// Resolves once the lease is certain or the session has ended.
-    pub(crate) async fn until_certain(&self) {
+    /// Resolves once the lease is firm or the session has ended.
+    pub(crate) async fn until_firm(&self) {
         loop {
             let mut moved = std::pin::pin!(self.lease_moved.notified());
             moved.as_mut().enable();
             let link = self.link();
-            if self.is_certain() || self.has_ended() {
+            if self.is_firm() || self.has_ended() {
                 return;
             }
             tokio::select! {
@@ -230,6 +236,17 @@ impl Epoch {
                 () = moved => {}
                 () = self.link_changed(link) => {}
             }
+        }
+    }
+
+    /// Resolves when there is a connection, or never will be again.
+    pub(crate) async fn until_up(&self) {
+        loop {
+            let link = self.link();
+            if link.state != LinkState::Down {
+                return;
+            }
+            self.link_changed(link).await;
         }
     }
 

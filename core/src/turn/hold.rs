@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use tokio::sync::watch;
 
-use super::Turn;
+use super::REVOKE;
+use super::grant::{Grant, Won};
 use super::place::Node;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::runtime;
@@ -27,26 +28,31 @@ pub(crate) enum Tenure {
 }
 
 type LossCallback = Box<dyn FnOnce(Error) + Send>;
+type RevokeCallback = Box<dyn FnOnce() + Send>;
 
-/// One acquisition.
+/// One acquisition: a node of ours, or several that are held together.
 pub(crate) struct Hold {
     session: Arc<Session>,
     epoch: Arc<Epoch>,
     /// The path of the recipe, for error texts.
     path: String,
-    node: Node,
+    nodes: Vec<Node>,
+    tokens: Vec<i64>,
     tenure: watch::Sender<Tenure>,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
-    /// Dropped at the end: the heartbeat stops asking for our node.
-    interest: Option<Interest>,
+    /// Dropped at the end: the heartbeat stops asking for our nodes.
+    interests: Vec<Interest>,
     /// Dropped at the end, whatever it is: what the owner keeps locked meanwhile.
     keeps: Option<Box<dyn Send>>,
-    callbacks: Vec<(u64, LossCallback)>,
+    on_lost: Vec<(u64, LossCallback)>,
+    on_revoke: Vec<(u64, RevokeCallback)>,
     next_callback: u64,
-    watches_own_node: bool,
+    watches_own_nodes: bool,
+    /// Somebody has asked us to let go.
+    is_revoked: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -54,39 +60,68 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Hold {
-    /// The turn has come; `keeps` is dropped when it ends.
+    /// What was won is held from now on; `keeps` is dropped when that ends.
     pub(crate) fn begin(
         session: Arc<Session>,
         path: &str,
-        turn: Turn,
+        grant: Grant,
         keeps: Option<Box<dyn Send>>,
     ) -> Arc<Hold> {
-        let Turn { epoch, node, interest, own } = turn;
+        let (epoch, won) = grant.take();
+        let watches_own_nodes = won.iter().all(|won| won.own.is_some());
+        let is_revoked = won.iter().any(|won| won.is_revoked);
+        let (mut nodes, mut tokens, mut interests, mut armed) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for Won { node, token, interest, own, .. } in won {
+            armed.extend(own.map(|watch| (node.path.clone(), watch)));
+            nodes.push(node);
+            tokens.push(token);
+            interests.push(interest);
+        }
         let hold = Arc::new(Hold {
             session,
             epoch,
             path: path.to_owned(),
-            node,
+            nodes,
+            tokens,
             tenure: watch::Sender::new(Tenure::Held),
             inner: Mutex::new(Inner {
-                interest: None,
+                interests: Vec::new(),
                 keeps,
-                callbacks: Vec::new(),
+                on_lost: Vec::new(),
+                on_revoke: Vec::new(),
                 next_callback: 0,
-                watches_own_node: own.is_some(),
+                watches_own_nodes,
+                is_revoked,
             }),
         });
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&hold) as Weak<dyn Tenant>;
-        // Kept first: whoever is told of a loss as soon as it is admitted must find it to drop.
-        lock(&hold.inner).interest.insert(interest).admit(tenant);
-        if let Some(watch) = own {
-            hold.clone().follow_own_node(Some(watch));
+        // Kept first: whoever is told of a loss as soon as it is admitted must find them to drop.
+        let mut inner = lock(&hold.inner);
+        inner.interests = interests;
+        inner.interests.iter().for_each(|interest| interest.admit(tenant.clone()));
+        drop(inner);
+        if watches_own_nodes {
+            armed.into_iter().for_each(|(node, watch)| hold.follow(node, Some(watch)));
         }
         hold
     }
 
+    /// The node that stands for the acquisition: the first of several.
     pub(crate) fn node(&self) -> &Node {
-        &self.node
+        &self.nodes[0]
+    }
+
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    pub(crate) fn tokens(&self) -> &[i64] {
+        &self.tokens
+    }
+
+    pub(crate) fn epoch(&self) -> &Arc<Epoch> {
+        &self.epoch
     }
 
     pub(crate) fn tenure(&self) -> Tenure {
@@ -134,11 +169,17 @@ impl Hold {
     /// Drops what was kept while it lasted; answers who wanted to hear of a loss.
     fn wind_up(&self) -> Vec<(u64, LossCallback)> {
         let mut inner = lock(&self.inner);
-        let (interest, keeps) = (inner.interest.take(), inner.keeps.take());
-        let callbacks = std::mem::take(&mut inner.callbacks);
+        let ended =
+            (std::mem::take(&mut inner.interests), inner.keeps.take(), std::mem::take(&mut inner.on_revoke));
+        let callbacks = std::mem::take(&mut inner.on_lost);
         drop(inner);
-        drop((interest, keeps));
+        drop(ended);
         callbacks
+    }
+
+    /// The condition that all our nodes stand, as the first parts of a transaction.
+    fn checks(&self) -> Vec<Write> {
+        self.nodes.iter().map(|node| Write::Check { path: node.path.clone(), version: None }).collect()
     }
 
     // ---- asking and writing
@@ -150,7 +191,7 @@ impl Hold {
             if !self.is_held() {
                 return Err(self.not_held());
             }
-            let check = self.epoch.multi(&[Write::Check { path: self.node.path.clone(), version: None }]);
+            let check = self.epoch.multi(&self.checks());
             match call.briefly("verify", check).await.map_err(|error| error.with_path(&self.path))? {
                 Ok(_) => {}
                 Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
@@ -173,17 +214,18 @@ impl Hold {
         if !self.is_held() {
             return Err(self.not_held());
         }
-        let mut guarded = vec![Write::Check { path: self.node.path.clone(), version: None }];
+        let mut guarded = self.checks();
+        let own = guarded.len();
         guarded.extend_from_slice(writes);
         let mut call = self.session.call(None);
         match call.briefly("a guarded write", self.epoch.multi(&guarded)).await? {
             Ok(_) => Ok(()),
-            Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => {
+            Err(WireError::Part { index, error }) if index < own && *error == WireError::NoNode => {
                 self.lose(LostReason::Deleted);
                 Err(self.not_held())
             }
             Err(WireError::Part { index, error }) => {
-                let path = writes.get(index.saturating_sub(1)).map_or(&*self.path, Write::path);
+                let path = writes.get(index.saturating_sub(own)).map_or(&*self.path, Write::path);
                 Err(refusal(*error, "a guarded write", path))
             }
             Err(error) => Err(refusal(error, "a guarded write", &self.path)),
@@ -192,19 +234,25 @@ impl Hold {
 
     // ---- letting go
 
-    /// Lets go now; the future deletes our node. ConnectionLost from it means unconfirmed, and the deletion then goes on in
-    /// the background, as it does when the future is dropped.
+    /// Lets go now; the future deletes our nodes. ConnectionLost from it means unconfirmed, and the deletion then goes on
+    /// in the background, as it does when the future is dropped.
     pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
         let let_go = self.let_go();
         let hold = self.clone();
-        async move { hold.confirm(let_go?).await }
+        async move {
+            let mut result = Ok(());
+            for deletion in let_go? {
+                result = result.and(hold.confirm(deletion).await);
+            }
+            result
+        }
     }
 
-    async fn confirm(self: Arc<Self>, mut deletion: Deletion) -> Result<()> {
+    async fn confirm(&self, mut deletion: Deletion) -> Result<()> {
         let mut call = self.session.call(None);
         let mut is_ambiguous = false;
         loop {
-            let flight = deletion.flight.take().unwrap_or_else(|| self.epoch.delete(&self.node.path, None));
+            let flight = deletion.flight.take().unwrap_or_else(|| self.epoch.delete(&deletion.node, None));
             let answer = match call.briefly("release", flight).await {
                 Ok(answer) => answer,
                 // The client is closing, and the session takes the node with it.
@@ -217,7 +265,7 @@ impl Hold {
                 Err(WireError::NoNode) if is_ambiguous => {}
                 Err(WireError::NoNode) => {
                     deletion.is_confirmed = true;
-                    let reason = LostReason::Deleted;
+                    let reason = self.deletion_reason();
                     return Err(Error::not_held("its node was deleted by somebody else")
                         .with_reason(reason)
                         .with_path(&self.path));
@@ -234,21 +282,26 @@ impl Hold {
         }
     }
 
-    /// Lets go now and deletes our node in the background.
+    /// Lets go now and deletes our nodes in the background.
     pub(crate) fn release_in_background(self: &Arc<Self>) -> Result<()> {
         self.let_go().map(drop)
     }
 
-    fn let_go(self: &Arc<Self>) -> Result<Deletion> {
+    fn let_go(self: &Arc<Self>) -> Result<Vec<Deletion>> {
         // What can no longer be certain was lost, not released.
         if !self.is_held() || !self.change(Tenure::Released) {
             return Err(self.not_held());
         }
-        // The deletion leaves before anybody who waits for this handle can queue behind the node.
-        let flight = self.epoch.delete(&self.node.path, None);
+        // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
+        let deletions = self.nodes.iter().map(|node| Deletion {
+            epoch: self.epoch.clone(),
+            flight: Some(self.epoch.delete(&node.path, None)),
+            node: node.path.clone(),
+            is_confirmed: false,
+        });
+        let deletions = deletions.collect();
         drop(self.wind_up());
-        let node = self.node.path.clone();
-        Ok(Deletion { epoch: self.epoch.clone(), node, flight: Some(flight), is_confirmed: false })
+        Ok(deletions)
     }
 
     // ---- losing
@@ -263,7 +316,7 @@ impl Hold {
             Tenure::Held => {
                 let id = inner.next_callback;
                 inner.next_callback += 1;
-                inner.callbacks.push((id, callback));
+                inner.on_lost.push((id, callback));
                 id
             }
             tenure => {
@@ -281,8 +334,8 @@ impl Hold {
         Subscription::new(live, move || {
             if let Some(hold) = hold.upgrade() {
                 let mut inner = lock(&hold.inner);
-                let at = inner.callbacks.iter().position(|(other, _)| *other == id);
-                let callback = at.map(|at| inner.callbacks.swap_remove(at));
+                let at = inner.on_lost.iter().position(|(other, _)| *other == id);
+                let callback = at.map(|at| inner.on_lost.swap_remove(at));
                 drop(inner);
                 drop(callback);
             }
@@ -300,16 +353,66 @@ impl Hold {
         }
     }
 
-    /// Somebody wants to hear of a loss, so make sure that we hear of a deletion. Who never asks saves the read.
-    fn watch_own_node(self: &Arc<Self>) {
-        let is_watching = std::mem::replace(&mut lock(&self.inner).watches_own_node, true);
-        if !is_watching && self.tenure() == Tenure::Held {
-            self.clone().follow_own_node(None);
+    // ---- being asked for it
+
+    /// Calls back once when somebody asks us to let go, at once if that has happened.
+    pub(crate) fn on_revoke(self: &Arc<Self>, callback: impl FnOnce() + Send + 'static) -> Subscription {
+        let live = Live::default();
+        let callback = live.guard(move |()| callback());
+        let callback: RevokeCallback = Box::new(move || callback(()));
+        let mut inner = lock(&self.inner);
+        if self.tenure() != Tenure::Held {
+            return Subscription::nothing();
+        }
+        if inner.is_revoked {
+            drop(inner);
+            self.session.delivery.loss(callback);
+            return Subscription::new(live, || {});
+        }
+        let id = inner.next_callback;
+        inner.next_callback += 1;
+        inner.on_revoke.push((id, callback));
+        drop(inner);
+        self.watch_own_node();
+        let hold = Arc::downgrade(self);
+        Subscription::new(live, move || {
+            if let Some(hold) = hold.upgrade() {
+                let mut inner = lock(&hold.inner);
+                let at = inner.on_revoke.iter().position(|(other, _)| *other == id);
+                let callback = at.map(|at| inner.on_revoke.swap_remove(at));
+                drop(inner);
+                drop(callback);
+            }
+        })
+    }
+
+    fn revoked(&self) {
+        let mut inner = lock(&self.inner);
+        inner.is_revoked = true;
+        let callbacks = std::mem::take(&mut inner.on_revoke);
+        drop(inner);
+        for (_, callback) in callbacks {
+            self.session.delivery.loss(callback);
         }
     }
 
-    fn follow_own_node(self: Arc<Self>, armed: Option<Watch>) {
-        let (hold, epoch, node) = (Arc::downgrade(&self), self.epoch.clone(), self.node.path.clone());
+    /// Why a node of ours is gone: somebody who asked for it first has revoked it by force.
+    fn deletion_reason(&self) -> LostReason {
+        if lock(&self.inner).is_revoked { LostReason::Revoked } else { LostReason::Deleted }
+    }
+
+    // ---- watching our own nodes
+
+    /// Somebody wants to hear of a loss or of a request to let go, so make sure that we do. Who never asks saves the read.
+    fn watch_own_node(self: &Arc<Self>) {
+        let is_watching = std::mem::replace(&mut lock(&self.inner).watches_own_nodes, true);
+        if !is_watching && self.tenure() == Tenure::Held {
+            self.nodes.iter().for_each(|node| self.follow(node.path.clone(), None));
+        }
+    }
+
+    fn follow(self: &Arc<Self>, node: String, armed: Option<Watch>) {
+        let (hold, epoch) = (Arc::downgrade(self), self.epoch.clone());
         // Sent here and not in the task, so that the watch is armed before anything the caller does next.
         let first = match armed {
             Some(watch) => Ok(watch),
@@ -318,15 +421,26 @@ impl Hold {
         self.session.clock().spawn(Box::pin(async move {
             let mut next = first;
             loop {
-                let event = match next {
-                    Ok(watch) => watch.await,
+                let (event, asked) = match next {
+                    Ok(watch) => (Some(watch), false),
                     Err(flight) => match flight.await {
-                        Ok((_, _, watch)) => watch.await,
-                        Err(WireError::NoNode) => Event::Deleted,
-                        Err(WireError::ConnectionLoss) => Event::DataChanged,
+                        Ok((data, _, watch)) => (Some(watch), data == REVOKE),
+                        Err(WireError::NoNode) => (None, false),
+                        Err(WireError::ConnectionLoss) => {
+                            epoch.until_up().await;
+                            next = Err(epoch.watch_data(&node));
+                            continue;
+                        }
                         // The heartbeat and the lease still tell.
                         Err(_) => return,
                     },
+                };
+                if asked && let Some(hold) = hold.upgrade() {
+                    hold.revoked();
+                }
+                let event = match event {
+                    Some(watch) => watch.await,
+                    None => Event::Deleted,
                 };
                 let Some(hold) = hold.upgrade() else { return };
                 match event {
@@ -345,16 +459,26 @@ impl Hold {
 
 impl Tenant for Hold {
     fn lose(&self, reason: LostReason) {
+        let reason = match reason {
+            // News of a deletion that is read after the lease has run out is news of the session's end.
+            LostReason::Deleted if !self.epoch.is_certain() => LostReason::Session,
+            LostReason::Deleted => self.deletion_reason(),
+            reason => reason,
+        };
         if !self.change(Tenure::Lost(reason)) {
             return;
         }
         let callbacks = self.wind_up();
-        let (path, node) = (self.path.clone(), self.node.path.clone());
+        let (path, node) = (self.path.clone(), self.node().path.clone());
         // Not logged here: this may be the alarm thread, which no subscriber of logs may hold up.
         runtime::LOSSES.run(Box::new(move || tracing::warn!(path, node, reason = reason.name(), "lost")));
-        if reason == LostReason::Session && !self.epoch.has_ended() {
-            // The session may have survived. Loss is sticky, so the node must not keep others waiting.
-            drop(self.epoch.delete_in_background(self.node.path.clone()));
+        // Loss is sticky, so nothing of ours must keep others waiting: the session may have survived, and of several
+        // nodes only one may be gone. With a closing client they all go.
+        let stays = reason == LostReason::Session || self.nodes.len() > 1;
+        if stays && reason != LostReason::Closed && !self.epoch.has_ended() {
+            for node in &self.nodes {
+                drop(self.epoch.delete_in_background(node.path.clone()));
+            }
         }
         for (_, callback) in callbacks {
             let error = self.lost_error(reason);

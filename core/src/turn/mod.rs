@@ -6,45 +6,40 @@
 //! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
 //! costs the same with two waiters and with five thousand.
 
-use std::sync::Arc;
-
 use futures_util::FutureExt;
 
 use crate::error::{Error, Result};
 use crate::path;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::{Epoch, Interest};
+use crate::session::epoch::Interest;
 use crate::session::wire::{Event, Flight, Stat, Watch, WireError};
 
+pub(crate) mod grant;
 pub(crate) mod hold;
 pub(crate) mod name;
 pub(crate) mod place;
 
-use name::Entry;
+use grant::{Grant, Won};
+use name::{Entry, Kind};
 use place::{Listing, Node, Place, Queue};
 
-/// A turn that has come. Whoever takes it apart is responsible for the node.
-pub(crate) struct Turn {
-    pub(crate) epoch: Arc<Epoch>,
-    pub(crate) node: Node,
-    pub(crate) interest: Interest,
-    /// The watch on our own node, if waiting armed it.
-    pub(crate) own: Option<Watch>,
-}
+/// What somebody writes into a contender's node to ask it to let go; Curator's word.
+pub(crate) const REVOKE: &[u8] = b"__REVOKE__";
 
 /// Queues and waits until the turn is ours. Whatever ends this early leaves nothing behind.
-pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Turn> {
+pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
     loop {
         let (place, names) = Place::enter(queue, call).await?;
         // From here on a broken connection delays us, and only our own deadline ends the wait.
         call.insist();
-        let mut wait = Wait::new(&place);
+        let mut wait = Wait::new(&place, queue.kind);
         match wait.run(queue, call, names).await {
             Ok(Outcome::Ours { interest }) => {
-                let own = wait.own.take().map(|armed| armed.watch);
+                let (own, is_revoked) = (wait.own.take().map(|armed| armed.watch), wait.is_revoked);
                 let epoch = place.epoch.clone();
                 if let Some(node) = place.forget() {
-                    return Ok(Turn { epoch, node, interest, own });
+                    let token = node.czxid;
+                    return Ok(Grant::of(epoch, vec![Won { node, token, interest, own, is_revoked }]));
                 }
             }
             // The session ended, or somebody deleted our node: to the end of the queue.
@@ -78,6 +73,9 @@ struct Armed {
 
 struct Wait<'a> {
     place: &'a Place,
+    kind: Kind,
+    /// Whether somebody has asked us to let go, before we even hold.
+    is_revoked: bool,
     own: Option<Armed>,
     closest: Option<Armed>,
     second: Option<Armed>,
@@ -95,8 +93,8 @@ enum Wake {
 }
 
 impl<'a> Wait<'a> {
-    fn new(place: &'a Place) -> Wait<'a> {
-        Wait { place, own: None, closest: None, second: None, siblings: None }
+    fn new(place: &'a Place, kind: Kind) -> Wait<'a> {
+        Wait { place, kind, is_revoked: false, own: None, closest: None, second: None, siblings: None }
     }
 
     async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, mut names: Vec<String>) -> Result<Outcome> {
@@ -109,12 +107,12 @@ impl<'a> Wait<'a> {
                 interest = Some(epoch.interest(&node.path));
             }
             if ahead.is_empty() {
-                if let Some(interest) = interest.take_if(|_| epoch.is_certain() && self.own_stands()) {
+                if let Some(interest) = interest.take_if(|_| epoch.is_firm() && self.own_stands()) {
                     return Ok(Outcome::Ours { interest });
                 }
                 // First in line, but the session is in doubt, or our node is: once it is certain again, look again,
                 // for somebody may have deleted our node meanwhile.
-                call.until(queue.verb, epoch.until_certain()).await?;
+                call.until(queue.verb, epoch.until_firm()).await?;
                 match self.place.list(call, queue.verb).await? {
                     Listing::Names(listed) => names = listed,
                     Listing::Gone => return Ok(Outcome::Gone),
@@ -160,11 +158,15 @@ impl<'a> Wait<'a> {
     /// deleted our node and a later contender may own; Curator's downgrade may have slipped a reader in below the
     /// writer it then deletes; or we may be reading a buffered event after our session expired.
     fn is_ours_without_a_read(&mut self) -> bool {
+        if self.kind != Kind::Lock {
+            // A reader's last writer ahead may go while an earlier one holds, and a writer may leave a reader behind.
+            return false;
+        }
         let now = self.place.epoch.link().generation;
         let closest =
             self.closest.take().is_some_and(|armed| armed.generation == now && !armed.name.contains("__"));
         let own = self.own.as_ref().is_some_and(|own| own.generation == now);
-        closest && own && self.own_stands() && self.place.epoch.is_certain()
+        closest && own && self.own_stands() && self.place.epoch.is_firm()
     }
 
     /// Whether nothing has been heard of our own node. What was heard is not heard a second time.
@@ -291,6 +293,7 @@ async fn ahead_of(
     let mut late = Vec::new();
     for entry in names.iter().filter_map(|name| Entry::recognise(name)) {
         match entry.precedes(&node.entry) {
+            _ if !entry.kind.excludes(node.entry.kind) => {}
             Some(true) => ahead.push(entry),
             None if entry.name != node.entry.name => {
                 let flight = epoch.exists(&path::join(&place.parent, &entry.name));

@@ -14,14 +14,22 @@ pub(crate) enum Kind {
     Read,
     /// A writer of a read/write lock.
     Write,
+    /// A permit of a semaphore, which waits for nobody.
+    Lease,
 }
 
 impl Kind {
+    /// Whether a contender of this kind, further ahead, keeps one of `other` waiting.
+    pub(crate) fn excludes(self, other: Kind) -> bool {
+        !(self == Kind::Read && other == Kind::Read)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Lock => "lock",
             Kind::Read => "read",
             Kind::Write => "write",
+            Kind::Lease => "lease",
         }
     }
 }
@@ -36,21 +44,21 @@ const MARKS: &[(&str, Kind)] = &[
 ];
 
 /// The name of a new contender, without the sequence number, and the part of it that is like no other.
-pub(crate) fn fresh(naming: Naming) -> (String, String) {
+pub(crate) fn fresh(naming: Naming, kind: Kind) -> (String, String) {
     let id = uuid::Uuid::new_v4();
-    match naming {
-        Naming::Curator => {
-            let guid = id.hyphenated().to_string();
-            (format!("_c_{guid}-lock-"), guid)
-        }
-        Naming::Kazoo => {
-            let guid = id.simple().to_string();
-            (format!("{guid}__lock__"), guid)
-        }
-        Naming::Zookeeper => {
-            let guid = id.simple().to_string();
-            (format!("x-{guid}-"), guid)
-        }
+    let (hyphenated, simple) = (id.hyphenated().to_string(), id.simple().to_string());
+    match (naming, kind) {
+        (_, Kind::Lease) => (format!("_c_{hyphenated}-lease-"), hyphenated),
+        (Naming::Curator, Kind::Lock) => (format!("_c_{hyphenated}-lock-"), hyphenated),
+        (Naming::Curator, Kind::Read) => (format!("_c_{hyphenated}-__READ__"), hyphenated),
+        (Naming::Curator, Kind::Write) => (format!("_c_{hyphenated}-__WRIT__"), hyphenated),
+        // kazoo's writers are its locks.
+        (Naming::Kazoo, Kind::Lock | Kind::Write) => (format!("{simple}__lock__"), simple),
+        (Naming::Kazoo, Kind::Read) => (format!("{simple}__rlock__"), simple),
+        // The recipes that ship with ZooKeeper have no read/write lock; these names are ours alone there.
+        (Naming::Zookeeper, Kind::Lock) => (format!("x-{simple}-"), simple),
+        (Naming::Zookeeper, Kind::Read) => (format!("_c_{hyphenated}-__READ__"), hyphenated),
+        (Naming::Zookeeper, Kind::Write) => (format!("_c_{hyphenated}-__WRIT__"), hyphenated),
     }
 }
 
@@ -79,6 +87,11 @@ impl Entry {
         };
         let sequence = sequence(suffix)?;
         Some(Entry { name: name.to_owned(), kind, sequence })
+    }
+
+    /// A permit of ours. Leases have no order, so the number does not matter.
+    pub(crate) fn lease(name: &str) -> Entry {
+        Entry { name: name.to_owned(), kind: Kind::Lease, sequence: 0 }
     }
 
     /// At the end of the range the server's counter stops, and pipelined creates may pass it into the negatives: those
@@ -156,9 +169,13 @@ mod tests {
     #[test]
     fn our_own_names_are_recognised_and_carry_their_guid() {
         for naming in [Naming::Curator, Naming::Kazoo, Naming::Zookeeper] {
-            let (prefix, guid) = fresh(naming);
-            assert!(prefix.contains(&guid));
-            assert_eq!(entry(&format!("{prefix}0000000042")).sequence, 42);
+            for kind in [Kind::Lock, Kind::Read, Kind::Write] {
+                let (prefix, guid) = fresh(naming, kind);
+                assert!(prefix.contains(&guid));
+                let entry = entry(&format!("{prefix}0000000042"));
+                assert_eq!(entry.sequence, 42);
+                assert_eq!(entry.kind.excludes(Kind::Read), kind != Kind::Read);
+            }
         }
     }
 

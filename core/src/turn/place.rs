@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::name::{self, Entry};
+use super::name::{self, Entry, Kind};
 use crate::error::Result;
 use crate::path;
 use crate::session::Session;
@@ -19,6 +19,7 @@ use crate::session::wire::{CreateMode, WireError};
 pub(crate) struct Queue<'a> {
     pub(crate) session: &'a Arc<Session>,
     pub(crate) path: &'a str,
+    pub(crate) kind: Kind,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
 }
@@ -49,10 +50,10 @@ pub(crate) enum Listing {
 impl Place {
     /// Creates our node, within the retry budget, and lists its siblings.
     pub(crate) async fn enter(queue: &Queue<'_>, call: &mut Call) -> Result<(Place, Vec<String>)> {
-        let Queue { session, path, verb } = *queue;
+        let Queue { session, path, kind, verb } = *queue;
         loop {
             let epoch = call.epoch(verb).await.map_err(|error| error.with_path(path))?;
-            let (prefix, guid) = name::fresh(session.options().naming);
+            let (prefix, guid) = name::fresh(session.options().naming, kind);
             let create = epoch.create(
                 &path::join(path, &prefix),
                 session.identity().as_bytes(),
@@ -99,6 +100,14 @@ impl Place {
             };
             return Ok((place, names));
         }
+    }
+
+    /// A place whose node has a name of its own, which is about to be created.
+    pub(crate) fn reserve(epoch: &Arc<Epoch>, parent: &str, path: String) -> Place {
+        let mut place =
+            Place { epoch: epoch.clone(), parent: parent.to_owned(), guid: String::new(), node: None };
+        place.found(path, -1);
+        place
     }
 
     /// The node that was created. A place that others get to see always has one.

@@ -1,0 +1,85 @@
+//! What a recipe has won and nobody owns yet. Dropped, it is given back.
+
+use std::sync::Arc;
+
+use super::place::Node;
+use crate::error::{Error, Result};
+use crate::session::call::{Call, refusal};
+use crate::session::epoch::{Epoch, Interest};
+use crate::session::wire::Watch;
+
+/// One node of ours that has what it queued for.
+pub(crate) struct Won {
+    pub(crate) node: Node,
+    /// The fencing token: the node's czxid, or the one that it took over.
+    pub(crate) token: i64,
+    pub(crate) interest: Interest,
+    /// The watch on the node, if waiting armed it.
+    pub(crate) own: Option<Watch>,
+    /// Whether somebody has asked for it back already.
+    pub(crate) is_revoked: bool,
+}
+
+/// Nodes that were won in one session and will be held together.
+pub(crate) struct Grant {
+    pub(crate) epoch: Arc<Epoch>,
+    won: Vec<Won>,
+}
+
+impl Grant {
+    pub(crate) fn of(epoch: Arc<Epoch>, won: Vec<Won>) -> Grant {
+        Grant { epoch, won }
+    }
+
+    /// The nodes; from here on their deletion is the caller's business.
+    pub(crate) fn take(mut self) -> (Arc<Epoch>, Vec<Won>) {
+        (self.epoch.clone(), std::mem::take(&mut self.won))
+    }
+
+    /// Both together; `None`, and neither, if they were won in different sessions.
+    pub(crate) fn join(mut self, mut other: Grant) -> Option<Grant> {
+        if !Arc::ptr_eq(&self.epoch, &other.epoch) || self.epoch.has_ended() {
+            return None;
+        }
+        self.won.append(&mut other.won);
+        Some(self)
+    }
+
+    /// Asks for the czxids that the server did not tell when it created the nodes: before 3.8.2 a transaction does not.
+    pub(crate) async fn learn_czxids(&mut self, call: &mut Call, verb: &str) -> Result<()> {
+        let unknown: Vec<_> = self.won.iter_mut().filter(|won| won.node.czxid <= 0).collect();
+        let flights: Vec<_> = unknown.iter().map(|won| self.epoch.exists(&won.node.path)).collect();
+        for (won, mut flight) in unknown.into_iter().zip(flights) {
+            won.node.czxid = loop {
+                match call.briefly(verb, flight).await? {
+                    Ok(Some(stat)) => break stat.czxid,
+                    Ok(None) => return Err(Error::not_held("its node was deleted by somebody else")),
+                    Err(error) if error.is_unanswered() && !self.epoch.has_ended() => {
+                        call.retry_after_loss(verb).await?;
+                        flight = self.epoch.exists(&won.node.path);
+                    }
+                    Err(error) => return Err(refusal(error, verb, &won.node.path)),
+                }
+            };
+            if won.token <= 0 {
+                won.token = won.node.czxid;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.won.iter().map(|won| &won.node)
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        if self.won.is_empty() || crate::runtime::check_process().is_err() {
+            return;
+        }
+        for won in self.won.drain(..) {
+            drop(self.epoch.delete_in_background(won.node.path));
+        }
+    }
+}
