@@ -929,7 +929,8 @@ void zkr_cancel_token_free(zkr_cancel_token *token);
 
 /**
  * Ends a subscription and frees it. When this returns the callback is not running and never runs again, so its
- * user_data may go; only inside the callback itself it returns at once. NULL and freed ones are ignored.
+ * user_data may go; only inside the callback itself it returns at once. Hold no lock that the callback takes. NULL and
+ * freed ones are ignored.
  */
 void zkr_subscription_free(zkr_subscription *subscription);
 

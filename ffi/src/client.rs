@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, OnceLock};
 
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Client, Result, State, time};
+use zkrecipes::{Client, Error, ErrorKind, Result, State, time};
 
 use crate::cancel::{self, zkr_cancel_token};
 use crate::error::{zkr_error, zkr_status};
@@ -287,6 +287,9 @@ pub extern "C" fn zkr_client_on_state(
         let place = HandlePlace::optional(subscription);
         let client = get(client)?;
         let listener = Listener::new(callback, user_data)?;
+        if client.core.state() == State::Closed {
+            return Err(closed());
+        }
         let gate = Gate::new();
         let entrance = Arc::clone(&gate);
         let core = client.core.on_state(move |now| {
@@ -304,7 +307,7 @@ pub extern "C" fn zkr_client_on_state(
 /// an error, -ZKR_INVALID and so on.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_client_event_fd(client: *mut zkr_client) -> c_int {
-    number(|| Ok(get(client)?.queue()?.fd()))
+    number(|| get(client)?.queue()?.fd().ok_or_else(closed))
 }
 
 /// Runs up to max waiting callbacks on this thread (all that wait if max is 0 or negative) and returns how many it ran.
@@ -319,6 +322,10 @@ pub extern "C" fn zkr_client_dispatch(client: *mut zkr_client, max: c_int, timeo
         events::refuse_inside_callback()?;
         Ok(client.queue()?.dispatch(max, time::from_millis("timeout_ms", timeout_ms)))
     })
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "the client is closed; connect a new one")
 }
 
 fn number(body: impl FnOnce() -> Result<c_int>) -> c_int {

@@ -47,7 +47,8 @@ impl SubscriptionHandle {
 }
 
 /// Ends a subscription and frees it. When this returns the callback is not running and never runs again, so its
-/// user_data may go; only inside the callback itself it returns at once. NULL and freed ones are ignored.
+/// user_data may go; only inside the callback itself it returns at once. Hold no lock that the callback takes. NULL and
+/// freed ones are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_subscription_free(subscription: *mut zkr_subscription) {
     guard::quietly(|| {
@@ -211,32 +212,30 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 pub(crate) struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
-    bell: Bell,
 }
 
 struct QueueState {
     jobs: VecDeque<Job>,
     dispatching: bool,
-    open: bool,
+    /// None once the queue takes no more.
+    bell: Option<Bell>,
 }
 
 impl Queue {
     pub(crate) fn new() -> Result<Queue> {
-        let state = QueueState { jobs: VecDeque::new(), dispatching: false, open: true };
-        Ok(Queue { state: Mutex::new(state), changed: Condvar::new(), bell: Bell::new()? })
+        let state = QueueState { jobs: VecDeque::new(), dispatching: false, bell: Some(Bell::new()?) };
+        Ok(Queue { state: Mutex::new(state), changed: Condvar::new() })
     }
 
-    pub(crate) fn fd(&self) -> RawFd {
-        self.bell.reading.as_raw_fd()
+    pub(crate) fn fd(&self) -> Option<RawFd> {
+        lock(&self.state).bell.as_ref().map(|bell| bell.reading.as_raw_fd())
     }
 
     pub(crate) fn push(&self, job: Job) {
         let mut state = lock(&self.state);
-        if !state.open {
-            return;
-        }
+        let Some(bell) = &state.bell else { return };
         if state.jobs.is_empty() {
-            self.bell.ring();
+            bell.ring();
         }
         state.jobs.push_back(job);
         drop(state);
@@ -263,15 +262,13 @@ impl Queue {
     fn next(&self, patient: bool, deadline: Option<Instant>) -> Option<Job> {
         let mut state = lock(&self.state);
         loop {
-            if !state.open {
-                return None;
-            }
+            state.bell.as_ref()?;
             if !state.dispatching
                 && let Some(job) = state.jobs.pop_front()
             {
                 state.dispatching = true;
-                if state.jobs.is_empty() {
-                    self.bell.silence();
+                if let Some(bell) = state.bell.as_ref().filter(|_| state.jobs.is_empty()) {
+                    bell.silence();
                 }
                 return Some(job);
             }
@@ -288,13 +285,11 @@ impl Queue {
         }
     }
 
-    /// Forgets what was not dispatched and takes no more.
+    /// Forgets what was not dispatched, takes no more, and closes the descriptor.
     pub(crate) fn shut(&self) {
         let forgotten = {
             let mut state = lock(&self.state);
-            state.open = false;
-            self.bell.silence();
-            std::mem::take(&mut state.jobs)
+            (state.bell.take(), std::mem::take(&mut state.jobs))
         };
         self.changed.notify_all();
         drop(forgotten);

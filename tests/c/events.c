@@ -3,6 +3,7 @@
  * Asynchronous verbs, callbacks and the threads that they run on.
  */
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -176,8 +177,9 @@ void callbacks_run_only_on_the_dispatching_thread(void) {
 
   OK(zkr_held_release(acquired.held, &error)); /* blocking verbs need no dispatching */
   zkr_held_free(acquired.held);
-  zkr_lock_free(lock);
   zkr_client_free(client);
+  CHECK(fcntl(fd, F_GETFD) == -1); /* freed with its client, also while others still know the session */
+  zkr_lock_free(lock);
   close(loop);
   zkr_test_server_free(server);
 }

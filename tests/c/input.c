@@ -348,6 +348,7 @@ void closed_clients_answer_closed(void) {
   REFUSED(zkr_nodes_ensure(client, path("closed"), &error), ZKR_CLOSED, "");
   REFUSED(zkr_transaction_commit(writes, &error), ZKR_CLOSED, "");
   CHECK(zkr_lock_verify_async(lock, ignore_done, NULL) == ZKR_CLOSED);
+  REFUSED(zkr_client_on_state(client, ignore_state, NULL, NULL, &error), ZKR_CLOSED, "closed");
   CHECK(!zkr_lock_is_held(lock));
   zkr_transaction_free(writes);
   zkr_lock_free(lock);

@@ -1,6 +1,9 @@
 /* Every test, once: the list is the program's table and its declarations. */
 
+/* The first one is about a process that has not used the library yet. */
+
 #define TESTS(X)                                          \
+  X(a_child_forked_before_the_first_use_is_on_its_own)    \
   X(a_lock_is_acquired_and_released)                      \
   X(fencing_tokens_rise_from_one_acquisition_to_the_next) \
   X(a_second_handle_waits_for_its_turn)                   \

@@ -45,6 +45,44 @@ static int in_child(void) {
   return 0;
 }
 
+static int on_its_own(void) {
+  zkr_error *error = NULL;
+  zkr_client *mine = NULL;
+  zkr_lock *own = NULL;
+
+  alarm(20);
+  if (zkr_client_connect("embedded:", NULL, &mine, &error) != ZKR_OK) return 1;
+  if (zkr_lock_new(mine, "/own", NULL, &own, &error) != ZKR_OK) return 2;
+  if (zkr_lock_acquire(own, 5000, NULL, &error) != ZKR_OK) return 3;
+  if (zkr_lock_release(own, &error) != ZKR_OK) return 4;
+  zkr_lock_free(own);
+  return zkr_client_close(mine, 5000, &error) == ZKR_OK ? 0 : 5;
+}
+
+/* What `body` answers in a forked child; -1 if it does not. */
+static int answer_of_child(int (*body)(void)) {
+  int answer = -1, ends[2];
+  if (pipe(ends) != 0) return -1;
+  pid_t child = fork();
+  if (child == 0) {
+    answer = body();
+    ssize_t written = write(ends[1], &answer, sizeof answer);
+    (void)written;
+    kill(getpid(), SIGKILL); /* no exit handlers, and no leak check on half a process */
+  }
+  close(ends[1]);
+  if (child < 0 || read(ends[0], &answer, sizeof answer) != sizeof answer) answer = -1;
+  close(ends[0]);
+  waitpid(child, NULL, 0);
+  return answer;
+}
+
+void a_child_forked_before_the_first_use_is_on_its_own(void) {
+  zkr_cancel_token *token = zkr_cancel_token_new(); /* needs no runtime, and so is no use */
+  CHECK(answer_of_child(on_its_own) == 0);
+  zkr_cancel_token_free(token);
+}
+
 void a_forked_child_is_told_at_once(void) {
   zkr_error *error = NULL;
   client = connected(hosts(), "parent");
@@ -53,21 +91,7 @@ void a_forked_child_is_told_at_once(void) {
   OK(zkr_lock_acquire(lock, 5000, &held, &error));
   for (int i = 0; i < 5; i++) {
     int64_t begun = now_ms();
-    int verdict = -1, status, ends[2];
-    CHECK(pipe(ends) == 0);
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-      verdict = in_child();
-      ssize_t written = write(ends[1], &verdict, sizeof verdict);
-      (void)written;
-      kill(getpid(), SIGKILL); /* no exit handlers, and no leak check on half a process */
-    }
-    close(ends[1]);
-    CHECK(read(ends[0], &verdict, sizeof verdict) == sizeof verdict);
-    close(ends[0]);
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(verdict == 0);
+    CHECK(answer_of_child(in_child) == 0);
     CHECK(now_ms() - begun < 10000);
     CHECK(zkr_lock_is_held(lock));
     OK(zkr_lock_verify(lock, &error));
