@@ -2,11 +2,11 @@
 //
 //   node scripts/build.mjs             for development: cargo's dev profile
 //   node scripts/build.mjs --hooks     for the tests as well: an addon with verbs that panic on purpose
-//   node scripts/build.mjs --package   for npm pack: the release profile
+//   node scripts/build.mjs --package   for npm pack: the release profile, without debug information, which is most of the size
 //
 // ZKR_PROFILE=dev or release overrides the profile.
 
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { copyFileSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,15 +19,19 @@ const profile = process.env.ZKR_PROFILE ?? (values.package ? 'release' : 'dev')
 
 /** Builds the addon and returns where cargo put it. */
 function build(features) {
-  const args = ['build', '-p', 'zkrecipes-node', '--profile', profile, '--message-format', 'json-render-diagnostics']
+  const args = ['rustc', '-p', 'zkrecipes-node', '--profile', profile, '--message-format', 'json-render-diagnostics']
   if (features) args.push('--features', features)
-  const messages = execFileSync(process.env.CARGO ?? 'cargo', args, {
+  if (values.package) args.push('--', '-C', 'strip=debuginfo')
+  const { status, stdout, error } = spawnSync(process.env.CARGO ?? 'cargo', args, {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 2 ** 28,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  for (const line of messages.split('\n').filter((line) => line.startsWith('{'))) {
+  if (error) throw new Error('cargo could not be run; building the addon needs Rust', { cause: error })
+  // cargo has said what is wrong.
+  if (status !== 0) process.exit(status ?? 1)
+  for (const line of stdout.split('\n').filter((line) => line.startsWith('{'))) {
     const message = JSON.parse(line)
     const isOurs = message.reason === 'compiler-artifact' && message.target.name === 'zkrecipes_node'
     if (isOurs && message.target.kind.includes('cdylib')) {

@@ -22,6 +22,10 @@ test('import and require give the same', () => {
   assert.deepEqual({ ...testingEsm }, require('zkrecipes/testing'))
 })
 
+test('the package and the addon are of one version', () => {
+  assert.equal(esm.version(), createRequire(import.meta.url)('zkrecipes/package.json').version)
+})
+
 test('the packed package installs into an empty folder and takes a lock', { timeout: 120_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'zkrecipes-package-'))
   try {
