@@ -1,4 +1,5 @@
-//! The proxy, in front of an embedded server that stands for a real one.
+//! The proxy, in front of an embedded server that stands for a real one. With `ZKRECIPES_REAL=HOST:PORT`, those tests
+//! that can do without looking into the server run in front of that one too.
 
 mod support;
 
@@ -15,6 +16,36 @@ fn start() -> (Server, Proxy, Raw) {
     let proxy = Proxy::start(&server.connect_string()).unwrap();
     let raw = Raw::connect(&proxy.connect_string());
     (server, proxy, raw)
+}
+
+/// Servers to stand in front of: an embedded one, and a real one if there is one.
+fn upstreams(embedded: &Server) -> Vec<String> {
+    [embedded.connect_string()].into_iter().chain(std::env::var("ZKRECIPES_REAL").ok()).collect()
+}
+
+#[test]
+fn whatever_the_server_is_faults_are_the_same() {
+    let embedded = Server::builder().tick(100 * MS).start().unwrap();
+    for upstream in upstreams(&embedded) {
+        let proxy = Proxy::start(&upstream).unwrap();
+        let mut judge = Raw::connect(&upstream);
+        let mut raw = Raw::connect(&proxy.connect_string());
+        proxy.inject(Fault::drop_before("create").path("/proxy-lost"));
+        raw.send(Op::CREATE, |w| Raw::create_body(w, "/proxy-lost", b"", 1));
+        assert!(raw.is_closed());
+        let mut raw = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+        proxy.inject(Fault::drop_after("create").path("/proxy-kept"));
+        raw.send(Op::CREATE, |w| Raw::create_body(w, "/proxy-kept", b"", 1));
+        assert!(raw.is_closed());
+        assert_eq!(judge.exists("/proxy-lost", false), Err(-101), "{upstream}");
+        assert_eq!(judge.exists("/proxy-kept", true).unwrap().ephemeral_owner, raw.session);
+        let raw = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+        assert!(proxy.expire(raw.session as u64).unwrap());
+        assert_eq!(judge.event().1, "/proxy-kept", "the server itself has ended the session");
+        let back = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+        assert_eq!((back.session, back.timeout), (0, 0));
+        judge.call(Op::CLOSE, |_| {});
+    }
 }
 
 #[test]

@@ -77,6 +77,8 @@ pub struct Config {
     /// `user:base64(sha1("user:password"))` of the one who may do everything.
     pub super_digest: Option<String>,
     pub read_only: bool,
+    /// Only those who have proved an identity of this scheme may ask anything.
+    pub require_auth: Option<String>,
     pub profile: Profile,
     /// The first session id. Its high byte is the server's number and must not be 0xff.
     pub first_session_id: i64,
@@ -94,6 +96,7 @@ impl Default for Config {
             extended_types: false,
             super_digest: None,
             read_only: false,
+            require_auth: None,
             profile: Profile::default(),
             first_session_id: 0x0100_0000_0000_0000,
             secret: 0xB3AA_5E11,

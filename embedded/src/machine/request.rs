@@ -25,6 +25,14 @@ impl Machine {
         let Some(c) = self.conns.get(&conn) else { return };
         let caller = Caller { conn, session, xid, ids: c.ids.clone() };
         let timeout = c.timeout;
+        if let Some(scheme) = &self.config.require_auth
+            && !matches!(op, Op::AUTH | Op::SASL)
+            && !caller.ids.iter().any(|id| id.scheme == *scheme)
+        {
+            let refusal = Writer::reply(xid, 0, Code::AuthRequired as i32);
+            self.send(conn, Kind::Reply, refusal.finish());
+            return self.close(conn);
+        }
         match &mut self.touched {
             None => _ = self.sessions.touch(session, now.mono, timeout),
             Some(touched) => _ = touched.insert(session, timeout),

@@ -90,6 +90,13 @@ impl Builder {
         self
     }
 
+    /// Whoever asks for anything before proving an identity of this scheme, such as `"digest"`, is sent away, as by a
+    /// server with `enforce.auth.schemes`.
+    pub fn require_auth(mut self, scheme: &str) -> Self {
+        self.config.require_auth = Some(scheme.to_owned());
+        self
+    }
+
     /// Allows nodes with a time to live. Real servers refuse them unless asked to, and so does this one.
     pub fn extended_types(mut self, allowed: bool) -> Self {
         self.config.extended_types = allowed;

@@ -77,4 +77,5 @@ pub enum Code {
     NotReadOnly = -119,
     NoWatcher = -121,
     ReconfigDisabled = -123,
+    AuthRequired = -124,
 }

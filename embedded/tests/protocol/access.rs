@@ -120,3 +120,14 @@ fn a_read_only_server_refuses_writes_and_clients_that_cannot_bear_it() {
     server.set_read_only(false);
     assert_eq!(raw.delete("/a"), 0);
 }
+
+#[test]
+fn a_server_can_insist_on_knowing_who_asks() {
+    let server = Server::builder().require_auth("digest").start().unwrap();
+    let mut raw = Raw::connect(&server.connect_string());
+    assert_eq!(raw.call(Op::EXISTS, |w| _ = w.string("/").bool(false)).err, -124);
+    assert!(raw.is_closed());
+    let mut raw = Raw::connect(&server.connect_string());
+    assert_eq!(raw.auth("digest", "ann:secret"), 0);
+    assert!(raw.exists("/", false).is_ok());
+}
