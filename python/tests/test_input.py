@@ -266,3 +266,15 @@ def test_a_bad_fault_is_refused(server: EmbeddedServer) -> None:
         EmbeddedServer(70000)
     with pytest.raises(OSError, match="in use"):
         EmbeddedServer(server.port)
+
+
+@pytest.mark.parametrize("bad", [1, "yes", b""], ids=short)
+def test_a_flag_is_true_or_false(client: zkrecipes.Client, bad: Any) -> None:
+    lock = client.lock("/lock")
+    with pytest.raises(zkrecipes.Invalid, match="blocking"):
+        lock.acquire(blocking=bad)
+    with lock as held:
+        for verb in (lambda: lock.release(wait=bad), lambda: held.release(bad)):
+            with pytest.raises(zkrecipes.Invalid, match="wait"):
+                verb()
+        assert held.is_held

@@ -201,7 +201,8 @@ impl ClientBase {
         self.session.get().map_or(0.0, |session| session.client.lease_remaining().as_secs_f64())
     }
 
-    /// Calls `callback(state)` at each change of state; returns a function that unsubscribes.
+    /// Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
+    /// a thread of the library (asyncio: on the loop); what they raise is logged. They must not block.
     fn on_state<'py>(
         &self,
         py: Python<'py>,
@@ -213,7 +214,8 @@ impl ClientBase {
         unsubscriber(py, guard(|| Ok(session.client.on_state(tell))).or_raise(py)?)
     }
 
-    /// A mutual exclusion on `path`, first come, first served.
+    /// A mutual exclusion on `path`, first come, first served. A `reentrant` handle is the owner: who uses it is inside
+    /// together, and nested acquisitions count.
     #[pyo3(signature = (path, *, reentrant=None, local_handoff=None, **others), text_signature = "($self, path, *, reentrant=False, local_handoff=0)")]
     fn lock(
         &self,
@@ -264,6 +266,14 @@ impl ClientBase {
 ///
 /// `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
 /// development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
+///
+/// Options: session_timeout, connect_timeout, identity, auth, acl, tls, sasl, naming, retry, lease, read_only; they are
+/// described in `zkrecipes.ClientOptions`.
+///
+/// >>> import zkrecipes
+/// >>> with zkrecipes.Client("embedded:", session_timeout=6, identity="worker 7") as client:
+/// ...     print(client.state, client.session_timeout)
+/// connected 6.0
 #[pyclass(frozen, subclass, weakref, extends = ClientBase, module = "zkrecipes")]
 pub struct Client;
 

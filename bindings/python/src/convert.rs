@@ -34,6 +34,11 @@ pub fn flag(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         .map_err(|_| wrong_type(argument, "True or False", value))
 }
 
+/// A flag that may be left out.
+pub fn flag_or(argument: &str, value: Option<&Bound<'_, PyAny>>, default: bool) -> PyResult<bool> {
+    value.map_or(Ok(default), |value| flag(argument, value))
+}
+
 fn integer<'py, T: FromPyObjectOwned<'py>>(
     argument: &str,
     wanted: &str,

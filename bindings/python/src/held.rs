@@ -7,6 +7,7 @@ use pyo3::types::PyCFunction;
 use zkrecipes::Error;
 
 use crate::callback::{Callback, unsubscriber};
+use crate::convert::flag_or;
 use crate::errors::{OrRaise, exception, guard, is_ours};
 use crate::face::{Face, Seed, two_faces, wait};
 use crate::lock::Handle;
@@ -45,9 +46,9 @@ impl HeldBase {
     }
 
     /// Lets go; a second time is NotHeld. `wait=False` confirms it in the background.
-    #[pyo3(signature = (wait=true))]
-    fn release(&self, py: Python<'_>, wait: bool) -> PyResult<Py<PyAny>> {
-        if wait {
+    #[pyo3(signature = (wait=None), text_signature = "($self, wait=True)")]
+    fn release(&self, py: Python<'_>, wait: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        if flag_or("wait", wait, true)? {
             self.face.run_unit(py, || self.held.release())
         } else {
             self.face.run_at_once(py, || self.held.release_in_background())
@@ -65,14 +66,14 @@ impl HeldBase {
         self.face.run_unit(py, || async move { held.verify().await })
     }
 
-    /// Node writes that the server applies only while this acquisition stands.
+    /// Node writes that the server applies only while this acquisition stands, in one transaction.
     fn guarded(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let transaction = guard(|| Ok(self.held.guarded())).or_raise(py)?;
         TransactionBase::new(self.face, transaction, self.handle.session.clone()).hand_out(py)
     }
 
     /// Calls `callback(error)` once if this is lost, at once if it is lost already, never for an own release; returns a
-    /// function that unsubscribes.
+    /// function that unsubscribes. A callback that refers to this acquisition keeps it alive until it is released.
     fn on_lost<'py>(
         &self,
         py: Python<'py>,
@@ -122,6 +123,18 @@ impl HeldBase {
 }
 
 /// One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/held-doc")
+/// >>> with client.lock("/locks/report").acquire() as held:
+/// ...     held.verify()                  # asks the server
+/// ...     first = held.fencing_token     # for whatever the lock protects
+/// >>> held.is_held
+/// False
+/// >>> with client.lock("/locks/report") as held:
+/// ...     print(held.fencing_token > first)
+/// True
+/// >>> client.close()
 #[pyclass(frozen, weakref, extends = HeldBase, module = "zkrecipes")]
 pub struct Held;
 

@@ -11,7 +11,7 @@ use zkrecipes::{Error, ErrorKind, drive};
 
 use crate::callback::{Callback, unsubscriber};
 use crate::client::{Session, warn_unless_exiting};
-use crate::convert;
+use crate::convert::{self, flag_or};
 use crate::errors::{OrRaise, exception, guard, invalid};
 use crate::face::{Face, Seed, two_faces, wait};
 use crate::held::{HeldBase, leave};
@@ -92,16 +92,17 @@ impl LockBase {
 
     /// Waits for the lock and returns what was acquired, or None when the time ran out.
     ///
-    /// `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever.
-    #[pyo3(signature = (blocking=true, *, timeout=None))]
+    /// `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. A second acquire on a handle that
+    /// holds waits too, whichever thread or task makes it, unless the handle is reentrant.
+    #[pyo3(signature = (blocking=None, *, timeout=None), text_signature = "($self, blocking=True, *, timeout=None)")]
     fn acquire(
         &self,
         py: Python<'_>,
-        blocking: bool,
+        blocking: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let mut limit = convert::lock_limit("timeout", timeout)?;
-        if !blocking {
+        if !flag_or("blocking", blocking, true)? {
             if limit.is_some() {
                 return Err(invalid(
                     py,
@@ -144,10 +145,10 @@ impl LockBase {
     }
 
     /// Lets go. `wait=False` confirms it in the background.
-    #[pyo3(signature = (wait=true))]
-    fn release(&self, py: Python<'_>, wait: bool) -> PyResult<Py<PyAny>> {
+    #[pyo3(signature = (wait=None), text_signature = "($self, wait=True)")]
+    fn release(&self, py: Python<'_>, wait: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let lock = &self.handle.lock;
-        if wait {
+        if flag_or("wait", wait, true)? {
             self.face.run_unit(py, || lock.release())
         } else {
             self.face.run_at_once(py, || lock.release_in_background())
@@ -228,7 +229,22 @@ impl LockBase {
 
 /// A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
 ///
-/// `with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
+/// `with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile. The handle
+/// keeps what it acquired, so that the idiom of `threading` works too:
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/lock-doc")
+/// >>> lock = client.lock("/locks/report")
+/// >>> with lock as held:
+/// ...     print(held.is_held)
+/// True
+/// >>> if lock.acquire(timeout=5):
+/// ...     try:
+/// ...         print(lock.is_held)
+/// ...     finally:
+/// ...         lock.release()
+/// True
+/// >>> client.close()
 #[pyclass(frozen, weakref, extends = LockBase, module = "zkrecipes")]
 pub struct Lock;
 
@@ -241,6 +257,16 @@ impl Lock {
 #[pymethods]
 impl Lock {
     /// A context manager that acquires within `timeout` seconds or raises Timeout.
+    ///
+    /// >>> import zkrecipes
+    /// >>> client = zkrecipes.Client("embedded:/hold-doc")
+    /// >>> with client.lock("/locks/report"):
+    /// ...     with client.lock("/locks/report").hold(timeout=0.1):
+    /// ...         pass
+    /// Traceback (most recent call last):
+    /// ...
+    /// zkrecipes.Timeout: ...
+    /// >>> client.close()
     #[pyo3(signature = (timeout=None))]
     fn hold(slf: &Bound<'_, Self>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Hold> {
         let limit = convert::lock_limit("timeout", timeout)?;

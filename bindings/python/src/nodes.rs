@@ -144,6 +144,16 @@ impl NodesBase {
 }
 
 /// Plain node operations. The `nodes` of a client.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:")
+/// >>> client.nodes.ensure("/nodes-doc")
+/// >>> client.nodes.create("/nodes-doc/item-", "first", "persistent_sequential")
+/// '/nodes-doc/item-0000000000'
+/// >>> data, stat = client.nodes.get("/nodes-doc/item-0000000000")
+/// >>> data, stat.version
+/// (b'first', 0)
+/// >>> client.close()
 #[pyclass(frozen, extends = NodesBase, module = "zkrecipes")]
 pub struct Nodes;
 
@@ -236,6 +246,18 @@ impl TransactionBase {
 }
 
 /// Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:")
+/// >>> client.nodes.ensure("/transaction-doc/result")
+/// >>> with client.lock("/transaction-doc/lock") as held:
+/// ...     writes = held.guarded()                      # applied only while the lock is held
+/// ...     writes.set("/transaction-doc/result", "42")
+/// ...     writes.check("/transaction-doc")
+/// ...     writes.commit()
+/// >>> client.nodes.get("/transaction-doc/result")[0]
+/// b'42'
+/// >>> client.close()
 #[pyclass(frozen, extends = TransactionBase, module = "zkrecipes")]
 pub struct Transaction;
 

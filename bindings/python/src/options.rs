@@ -6,7 +6,7 @@ use zkrecipes::{
     AclChoice, AclEntry, Auth, ClientOptions, LockOptions, RetryOptions, SaslOptions, TlsOptions,
 };
 
-use crate::convert::{count, duration, flag, payload, text, word};
+use crate::convert::{count, duration, flag, flag_or, payload, text, word};
 use crate::errors::{invalid, invalid_type};
 
 const CLIENT: &[&str] = &[
@@ -77,7 +77,7 @@ pub fn lock(
         each(others, |name, value| Err(unknown(value.py(), name, &["reentrant", "local_handoff"])))?;
     }
     Ok(LockOptions {
-        reentrant: reentrant.map_or(Ok(false), |value| flag("reentrant", value))?,
+        reentrant: flag_or("reentrant", reentrant, false)?,
         local_handoff: local_handoff.map_or(Ok(0), |value| count("local_handoff", value))?,
     })
 }

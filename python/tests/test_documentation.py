@@ -1,0 +1,36 @@
+"""The examples that users read are run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zkrecipes
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples/python").glob("*.py"))
+
+
+def test_the_classes_people_start_with_have_examples() -> None:
+    """Which pytest runs, as it does those of the modules and of README.md."""
+    for cls in (zkrecipes.Client, zkrecipes.Lock, zkrecipes.Held, zkrecipes.Nodes, zkrecipes.Transaction):
+        assert ">>>" in (cls.__doc__ or "")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs(example: Path, hosts: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(example), hosts],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(Path(zkrecipes.__file__).parents[1])},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("fencing token") == 6
+
+
+def test_there_are_examples() -> None:
+    assert {example.name for example in EXAMPLES} >= {"lock.py", "lock_asyncio.py"}
