@@ -194,18 +194,18 @@ fn queue_at(
     gate: &Arc<tokio::sync::Mutex<()>>,
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<OwnedMutexGuard<()>>> + Send + use<> {
-    let now = gate.clone().try_lock_owned();
-    let mut turn = Box::pin(gate.clone().lock_owned());
     let may_wait = limit != Some(Duration::ZERO);
-    if now.is_err() && may_wait {
-        // The first poll takes the place in the queue; it is too early for the turn, or the gate would have been open.
-        let _ = (&mut turn).now_or_never();
-    }
+    let mut turn = Box::pin(gate.clone().lock_owned());
+    // The first poll takes the place in the queue, or the turn itself; tokio must not answer "later" to spread the load.
+    let now = match may_wait {
+        true => tokio::task::unconstrained(&mut turn).now_or_never(),
+        false => gate.clone().try_lock_owned().ok(),
+    };
     async move {
         match now {
-            Ok(guard) => Ok(guard),
-            Err(_) if may_wait => Ok(turn.await),
-            Err(_) => Err(Error::timeout("the turn")),
+            Some(guard) => Ok(guard),
+            None if may_wait => Ok(turn.await),
+            None => Err(Error::timeout("the turn")),
         }
     }
 }

@@ -9,7 +9,9 @@
 //! is done by the leader itself and needs no second beat.
 //!
 //! The rule is safe across reconnections: re-attaching makes the new server ask the leader, which touches the session
-//! after every request that had been answered before. It assumes T ≥ 2 ticks, which servers enforce by default.
+//! after every request that had been answered before. It assumes T ≥ 2 ticks, which servers enforce by default,
+//! and that T stays what it was at first: a server whose maxSessionTimeout was lowered meanwhile would shorten it at a
+//! reconnection, and the crate does not tell.
 
 use std::collections::VecDeque;
 use std::time::Duration;

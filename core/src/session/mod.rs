@@ -249,7 +249,9 @@ impl Session {
     async fn tend(self: Arc<Self>, mut epoch: Arc<Epoch>) {
         loop {
             if !self.follow(&epoch).await {
-                return;
+                // Closing: whoever closes may have seen the epoch before this one.
+                epoch.until_tidy().await;
+                return epoch.close().await;
             }
             epoch.lose_all(LostReason::Session);
             self.enter(State::Lost);

@@ -128,10 +128,14 @@ impl Ground {
         }
     }
 
-    /// The contender nodes under `path`.
+    /// The contenders' and holders' nodes under `path`, at any depth.
     pub fn nodes_under(&self, path: &str) -> Vec<String> {
         match self {
-            Ground::Embedded(server) => super::nodes_under(server, path),
+            Ground::Embedded(server) => {
+                let is_contender =
+                    |node: &String| ["-lock-", "-lease-", "__"].iter().any(|mark| node.contains(mark));
+                super::nodes_under(server, path).into_iter().filter(is_contender).collect()
+            }
             Ground::Real { upstream, chroot, .. } => {
                 let prefix = format!("{chroot}{path}/");
                 let mut nodes: Vec<_> = four_letter_word(upstream, "dump")

@@ -142,7 +142,11 @@ fn sent<T: Send + 'static>(future: impl Future<Output = Result<T, WireError>> + 
     runtime::spawn(Box::pin(async move {
         let _ = answer.send(flight.await);
     }));
-    Box::pin(async move { answered.await.unwrap_or(Err(WireError::SessionEnded)) })
+    Box::pin(async move {
+        answered
+            .await
+            .unwrap_or_else(|_| Err(WireError::Other("a request ended without an answer".to_owned())))
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
