@@ -143,9 +143,8 @@ fn sent<T: Send + 'static>(future: impl Future<Output = Result<T, WireError>> + 
         let _ = answer.send(flight.await);
     }));
     Box::pin(async move {
-        answered
-            .await
-            .unwrap_or_else(|_| Err(WireError::Other("a request ended without an answer".to_owned())))
+        // A flight that panicked leaves its outcome unknown, like any lost answer.
+        answered.await.unwrap_or(Err(WireError::ConnectionLoss))
     })
 }
 

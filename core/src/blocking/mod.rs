@@ -15,6 +15,9 @@
 //! # }
 //! ```
 
+mod family;
+mod nodes;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +27,9 @@ use crate::options::{ClientOptions, LockOptions};
 use crate::recipes::contenders::Contender;
 use crate::session::State;
 use crate::session::delivery::Subscription;
-use crate::session::wire::{CreateMode, Stat};
+
+pub use family::{MultiLock, ReadWriteLock, Semaphore};
+pub use nodes::{Nodes, Transaction};
 
 /// [`crate::Client`], blocking.
 #[derive(Clone, Debug)]
@@ -73,6 +78,34 @@ impl Client {
         self.0.lock(path, options).map(Lock)
     }
 
+    /// See [`crate::Client::read_write_lock`].
+    pub fn read_write_lock(&self, path: &str) -> Result<ReadWriteLock> {
+        self.0.read_write_lock(path).map(ReadWriteLock)
+    }
+
+    /// See [`crate::Client::multi_lock`].
+    pub fn multi_lock(&self, locks: &[Lock]) -> Result<MultiLock> {
+        let locks: Vec<_> = locks.iter().map(|lock| lock.0.clone()).collect();
+        self.0.multi_lock(&locks).map(MultiLock)
+    }
+
+    /// See [`crate::Client::semaphore`].
+    pub fn semaphore(&self, path: &str, permits: usize) -> Result<Semaphore> {
+        self.0.semaphore(path, permits).map(Semaphore)
+    }
+
+    /// See [`crate::Client::check_sequencer`].
+    pub fn check_sequencer(&self, sequencer: &str) -> Result<bool> {
+        let (client, sequencer) = (self.0.clone(), sequencer.to_owned());
+        wait(async move { client.check_sequencer(&sequencer).await }, None, None)
+    }
+
+    /// See [`crate::Client::watch_sequencer`].
+    pub fn watch_sequencer(&self, sequencer: &str) -> Result<()> {
+        let (client, sequencer) = (self.0.clone(), sequencer.to_owned());
+        wait(async move { client.watch_sequencer(&sequencer).await }, None, None)
+    }
+
     /// See [`crate::Client::nodes`].
     pub fn nodes(&self) -> Nodes {
         Nodes(self.0.nodes())
@@ -101,11 +134,13 @@ impl Lock {
 
     /// See [`crate::Lock::acquire_within`].
     pub fn acquire_within(&self, limit: Option<Duration>) -> Result<Held> {
+        check_may_wait()?;
         wait(self.0.acquire_within(limit), None, None).map(|held| Held(Arc::new(held)))
     }
 
     /// See [`crate::Lock::try_acquire`].
     pub fn try_acquire(&self) -> Result<Option<Held>> {
+        check_may_wait()?;
         let held = wait(self.0.try_acquire(), None, None)?;
         Ok(held.map(|held| Held(Arc::new(held))))
     }
@@ -153,6 +188,12 @@ impl Lock {
         let lock = self.0.clone();
         wait(async move { lock.contenders().await }, None, None)
     }
+
+    /// See [`crate::Lock::revoke`].
+    pub fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
+        let (lock, contender) = (self.0.clone(), contender.map(str::to_owned));
+        wait(async move { lock.revoke(contender.as_deref(), force_after).await }, None, None)
+    }
 }
 
 /// [`crate::Held`], blocking.
@@ -174,6 +215,21 @@ impl Held {
     /// See [`crate::Held::fencing_token`].
     pub fn fencing_token(&self) -> u64 {
         self.0.fencing_token()
+    }
+
+    /// See [`crate::Held::fencing_tokens`].
+    pub fn fencing_tokens(&self) -> Vec<u64> {
+        self.0.fencing_tokens()
+    }
+
+    /// See [`crate::Held::permits`].
+    pub fn permits(&self) -> usize {
+        self.0.permits()
+    }
+
+    /// See [`crate::Held::on_revoke`].
+    pub fn on_revoke(&self, callback: impl FnOnce() + Send + 'static) -> Subscription {
+        self.0.on_revoke(callback)
     }
 
     /// See [`crate::Held::is_held`].
@@ -211,96 +267,5 @@ impl Held {
     /// See [`crate::Held::release_in_background`].
     pub fn release_in_background(&self) -> Result<()> {
         self.0.release_in_background()
-    }
-}
-
-/// [`crate::Nodes`], blocking.
-#[derive(Clone, Debug)]
-pub struct Nodes(crate::Nodes);
-
-impl Nodes {
-    /// See [`crate::Nodes::create`].
-    pub fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<String> {
-        let (nodes, path, data) = (self.0.clone(), path.to_owned(), data.to_owned());
-        wait(async move { nodes.create(&path, &data, mode).await }, None, None)
-    }
-
-    /// See [`crate::Nodes::get`].
-    pub fn get(&self, path: &str) -> Result<(Vec<u8>, Stat)> {
-        let (nodes, path) = (self.0.clone(), path.to_owned());
-        wait(async move { nodes.get(&path).await }, None, None)
-    }
-
-    /// See [`crate::Nodes::set`].
-    pub fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<Stat> {
-        let (nodes, path, data) = (self.0.clone(), path.to_owned(), data.to_owned());
-        wait(async move { nodes.set(&path, &data, version).await }, None, None)
-    }
-
-    /// See [`crate::Nodes::delete`].
-    pub fn delete(&self, path: &str, version: Option<i32>) -> Result<()> {
-        let (nodes, path) = (self.0.clone(), path.to_owned());
-        wait(async move { nodes.delete(&path, version).await }, None, None)
-    }
-
-    /// See [`crate::Nodes::exists`].
-    pub fn exists(&self, path: &str) -> Result<Option<Stat>> {
-        let (nodes, path) = (self.0.clone(), path.to_owned());
-        wait(async move { nodes.exists(&path).await }, None, None)
-    }
-
-    /// See [`crate::Nodes::children`].
-    pub fn children(&self, path: &str) -> Result<Vec<String>> {
-        let (nodes, path) = (self.0.clone(), path.to_owned());
-        wait(async move { nodes.children(&path).await }, None, None)
-    }
-
-    /// See [`crate::Nodes::ensure`].
-    pub fn ensure(&self, path: &str) -> Result<()> {
-        let (nodes, path) = (self.0.clone(), path.to_owned());
-        wait(async move { nodes.ensure(&path).await }, None, None)
-    }
-
-    /// See [`crate::Nodes::delete_all`].
-    pub fn delete_all(&self, path: &str) -> Result<()> {
-        let (nodes, path) = (self.0.clone(), path.to_owned());
-        wait(async move { nodes.delete_all(&path).await }, None, None)
-    }
-
-    /// See [`crate::Nodes::transaction`].
-    pub fn transaction(&self) -> Transaction {
-        Transaction(self.0.transaction())
-    }
-}
-
-/// [`crate::Transaction`], blocking.
-#[derive(Clone, Debug)]
-pub struct Transaction(crate::Transaction);
-
-impl Transaction {
-    /// See [`crate::Transaction::create`].
-    pub fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<()> {
-        self.0.create(path, data, mode)
-    }
-
-    /// See [`crate::Transaction::set`].
-    pub fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<()> {
-        self.0.set(path, data, version)
-    }
-
-    /// See [`crate::Transaction::delete`].
-    pub fn delete(&self, path: &str, version: Option<i32>) -> Result<()> {
-        self.0.delete(path, version)
-    }
-
-    /// See [`crate::Transaction::check`].
-    pub fn check(&self, path: &str, version: Option<i32>) -> Result<()> {
-        self.0.check(path, version)
-    }
-
-    /// See [`crate::Transaction::commit`].
-    pub fn commit(&self) -> Result<()> {
-        let transaction = self.0.clone();
-        wait(async move { transaction.commit().await }, None, None)
     }
 }
