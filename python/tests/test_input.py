@@ -164,7 +164,7 @@ def test_asyncio_refuses_the_same(hosts: str) -> None:
         async with zkrecipes.aio.Client(hosts) as client:
             for bad in ({"cancel_on_lost": 1}, {"reentrant": 1}, {"cancel_on_los": True}):
                 with pytest.raises(zkrecipes.Invalid, match=next(iter(bad))):
-                    client.lock("/lock", **bad)  # type: ignore[arg-type]
+                    client.lock("/lock", **bad)
             for path in BAD_PATHS:
                 with pytest.raises((zkrecipes.Invalid, zkrecipes.TooLarge)):
                     client.lock(path)
@@ -250,11 +250,12 @@ def test_a_closed_client_says_so(client: zkrecipes.Client) -> None:
 
 
 def test_classes_are_made_by_their_factories_only() -> None:
-    for cls in (zkrecipes.Lock, zkrecipes.Held, zkrecipes.Nodes, zkrecipes.Transaction, zkrecipes.aio.Lock):
+    classes: list[Any] = [zkrecipes.Lock, zkrecipes.Held, zkrecipes.Nodes, zkrecipes.Transaction, zkrecipes.aio.Lock]
+    for cls in classes:
         with pytest.raises(TypeError):
-            cls()  # type: ignore[call-arg]
+            cls()
         with pytest.raises(TypeError):
-            cls(5)  # type: ignore[call-arg,arg-type]
+            cls(5)
 
 
 def test_a_bad_fault_is_refused(server: EmbeddedServer) -> None:
@@ -274,7 +275,8 @@ def test_a_flag_is_true_or_false(client: zkrecipes.Client, bad: Any) -> None:
     with pytest.raises(zkrecipes.Invalid, match="blocking"):
         lock.acquire(blocking=bad)
     with lock as held:
-        for verb in (lambda: lock.release(wait=bad), lambda: held.release(bad)):
+        verbs: list[Callable[[], None]] = [lambda: lock.release(wait=bad), lambda: held.release(bad)]
+        for verb in verbs:
             with pytest.raises(zkrecipes.Invalid, match="wait"):
                 verb()
         assert held.is_held

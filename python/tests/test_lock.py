@@ -298,11 +298,11 @@ def test_closing_wakes_waiters_and_releases_holders(connect: Connect) -> None:
 
 def test_leaving_the_clients_scope_closes_it(hosts: str) -> None:
     with zkrecipes.Client(hosts, session_timeout=6, identity="me") as client:
-        assert client.state is zkrecipes.State.CONNECTED
+        states = [client.state]
         assert client.session_id > 0
         assert client.session_timeout == pytest.approx(6)
         assert client.version() == zkrecipes.version() == zkrecipes.__version__
         assert "connected" in repr(client)
-    assert client.state is zkrecipes.State.CLOSED
+    assert [*states, client.state] == [zkrecipes.State.CONNECTED, zkrecipes.State.CLOSED]
     with pytest.raises(ZeroDivisionError), zkrecipes.Client(hosts):
         raise ZeroDivisionError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from collections.abc import Iterator
 
 import pytest
 import zkrecipes
@@ -13,7 +14,7 @@ from zkrecipes.testing import EmbeddedServer
 
 
 @pytest.fixture
-def client(server: EmbeddedServer) -> zkrecipes.Client:
+def client(server: EmbeddedServer) -> Iterator[zkrecipes.Client]:
     with zkrecipes.Client(server.connect_string) as client:
         yield client
 
@@ -82,7 +83,7 @@ def test_state_changes_are_told_in_order(server: EmbeddedServer, client: zkrecip
     assert states.get(timeout=15) is zkrecipes.State.CONNECTED
     session = client.session_id
     server.expire(session)
-    seen = []
+    seen: list[zkrecipes.State] = []
     while zkrecipes.State.LOST not in seen or seen[-1] is not zkrecipes.State.CONNECTED:
         seen.append(states.get(timeout=15))
     assert client.session_id not in (0, session)

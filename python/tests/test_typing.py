@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["mypy", "--strict", "zkrecipes", "tests/typing_sample.py"],
+        ["mypy", "--strict", "zkrecipes", "tests"],
         ["mypy", "--strict", "--python-version", "3.10", "zkrecipes"],
         ["mypy.stubtest", "zkrecipes"],
     ],
