@@ -1,10 +1,11 @@
 'use strict'
 
 const check = require('./check.cjs')
-const { done, now, start } = require('./calls.cjs')
+const { done, now } = require('./calls.cjs')
 const { made } = require('./dispose.cjs')
-const { AbortError, ZkRecipesError, invalid, notHeld } = require('./errors.cjs')
+const { invalid, notHeld } = require('./errors.cjs')
 const { Held, isReleased, leave, releaseOptions } = require('./held.cjs')
+const { Waits, waitOptions } = require('./waits.cjs')
 
 /** A mutual exclusion lock. */
 class Lock {
@@ -12,7 +13,7 @@ class Lock {
   // The innermost last. The handle keeps what it acquired, as the addon's does: `lock.acquire()` … `lock.release()`
   // works without a variable for the Held, and its `onLost` callbacks live as long.
   #kept = []
-  #waits = new Set()
+  #waits = new Waits()
 
   constructor(key, native) {
     if (key !== made) throw invalid('constructor', 'use client.lock(path)')
@@ -25,7 +26,7 @@ class Lock {
 
   /** Waits until the lock is ours. */
   async acquire(options) {
-    const { timeout, signal } = waiting('acquire', options)
+    const { timeout, signal } = waitOptions('acquire', options)
     return this.#wait(() => this.#native.acquire(timeout), signal)
   }
 
@@ -37,7 +38,7 @@ class Lock {
   /** Holds the lock while the body runs, and releases it on any exit. */
   async run(body, options) {
     check.callable('body', body)
-    const { timeout, signal } = waiting('run', options)
+    const { timeout, signal } = waitOptions('run', options)
     const held = await this.#wait(() => this.#native.acquire(timeout), signal)
     let result
     try {
@@ -53,7 +54,7 @@ class Lock {
 
   /** Wakes the waits in progress on this handle, never later ones. */
   cancel() {
-    for (const withdraw of [...this.#waits]) withdraw()
+    this.#waits.cancel()
   }
 
   async release(options) {
@@ -101,66 +102,12 @@ class Lock {
   }
 
   async #wait(verb, signal) {
-    if (signal?.aborted) throw signal.reason
-    const call = start(verb)
-    let withdrawn
-    const withdraw = (by) => {
-      withdrawn ??= by
-      call.withdraw()
-    }
-    const aborted = () => withdraw('signal')
-    const cancelled = () => withdraw('cancel')
-    if (signal) listen(signal, aborted)
-    this.#waits.add(cancelled)
-    const { failure, value } = await call.outcome
-    if (signal) stopListening(signal, aborted)
-    this.#waits.delete(cancelled)
-    if (withdrawn) {
-      // It may have been ours already when the caller withdrew.
-      if (value) abandon(value)
-      throw withdrawn === 'signal' ? signal.reason : new AbortError(this.path)
-    }
-    if (failure) throw new ZkRecipesError(failure)
-    if (!value) return null
+    const native = await this.#waits.wait(verb, signal, { path: this.path, undo: (native) => native.releaseInBackground() })
+    if (!native) return null
     this.#kept = this.#kept.filter((held) => held.isHeld)
-    const held = new Held(made, value)
+    const held = new Held(made, native)
     this.#kept.push(held)
     return held
-  }
-}
-
-// One listener for all the waits that share a signal: a service passes the signal of its shutdown to every call, and Node warns
-// from eleven listeners on.
-const aborts = new WeakMap()
-
-function listen(signal, aborted) {
-  let waits = aborts.get(signal)
-  if (!waits) {
-    const all = new Set()
-    waits = { all, tell: () => [...all].forEach((each) => each()) }
-    aborts.set(signal, waits)
-  }
-  if (waits.all.size === 0) signal.addEventListener('abort', waits.tell)
-  waits.all.add(aborted)
-}
-
-function stopListening(signal, aborted) {
-  const waits = aborts.get(signal)
-  waits.all.delete(aborted)
-  if (waits.all.size === 0) signal.removeEventListener('abort', waits.tell)
-}
-
-/** The options of every verb that waits. */
-function waiting(verb, options) {
-  const { timeout, signal } = check.options(verb, options, ['timeout', 'signal'])
-  return { timeout: check.millis('timeout', timeout), signal: check.signal(signal) }
-}
-
-function abandon(native) {
-  try {
-    native.releaseInBackground()
-  } catch {
-    // Lost in the meantime: there is nothing left to release.
   }
 }
 

@@ -145,7 +145,7 @@ promise('one who listens hears, whether or not the client is kept in a variable'
   collectGarbage()
   await new Promise(setImmediate)
   collectGarbage()
-  world.server.dropConnections()
+  world.server.stop()
   await until(() => heard === 'suspended', 'it hears')
 }, { embeddedOnly: true })
 
