@@ -9,7 +9,7 @@ mod world;
 pub use builder::Builder;
 pub use ensemble::Ensemble;
 
-use crate::faults::{Fate, Fault, FaultId};
+use crate::faults::{Fault, FaultId};
 use crate::log::LogEntry;
 use crate::machine::Machine;
 use crate::shell::{Handle, Shell, State, bind, listen};
@@ -67,7 +67,7 @@ impl Server {
     fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
         let mut world = self.world();
         let result = change(&mut world);
-        world.dispatch(None, Fate::Pass, Duration::ZERO);
+        world.dispatch(None);
         world.flush();
         drop(world);
         self.handle.shared.wake();

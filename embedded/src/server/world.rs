@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use crate::faults::{Ask, Fate, Verdict};
-use crate::log::{Head, Outcome};
+use crate::log::{Head, LogEntry, Outcome};
 use crate::machine::{Cluster, Kind, Output, is_word};
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
 use crate::wire::{Code, Writer, event_path};
@@ -25,6 +25,17 @@ pub(crate) struct World {
     holding: BTreeSet<u64>,
     /// Connections that may have more to read although the poll will not say so again.
     unread: BTreeSet<u64>,
+}
+
+/// The request that outputs may answer.
+pub(crate) struct Asked<'a> {
+    conn: u64,
+    verdict: Verdict,
+    entry: Option<&'a mut LogEntry>,
+}
+
+fn outcome(fate: Fate) -> Outcome {
+    if fate == Fate::DropAfter { Outcome::Unanswered } else { Outcome::Answered }
 }
 
 impl World {
@@ -61,7 +72,7 @@ impl World {
         let now = self.clock.now();
         if self.cluster.next_deadline().is_some_and(|t| t <= now.mono) {
             self.cluster.tick(now);
-            self.dispatch(None, Fate::Pass, Duration::ZERO);
+            self.dispatch(None);
         }
     }
 
@@ -91,10 +102,11 @@ impl World {
         let inbuf = conn.take_inbuf();
         let mut at = 0;
         while let Some(prefix) = inbuf[at..].first_chunk::<4>() {
-            let Some(conn) = self.conns.get(&id).filter(|c| !c.closing) else { break };
+            // A choked client's requests wait: a few bytes can ask for a lot.
+            let Some(conn) = self.conns.get(&id).filter(|c| !c.closing && !c.is_choked()) else { break };
             if !conn.greeted && is_word(*prefix) {
                 self.cluster.word(id, *prefix);
-                self.dispatch(Some(id), Fate::Pass, Duration::ZERO);
+                self.dispatch(None);
                 break;
             }
             let length = match usize::try_from(i32::from_be_bytes(*prefix)) {
@@ -143,61 +155,57 @@ impl World {
 
     fn handle(&mut self, id: u64, frame: &[u8], head: Head, verdict: Verdict) {
         let xid = head.xid;
-        let mut entry = if self.desk.log.wanted() {
-            Some(head.into_entry(id, self.session_of(id), frame.len() + 4))
-        } else {
-            None
-        };
-        let reply = match verdict.fate {
+        let wanted = self.desk.log.wanted();
+        let mut entry = wanted.then(|| head.into_entry(id, self.session_of(id), frame.len() + 4));
+        match verdict.fate {
             Fate::Pass | Fate::DropAfter => {
                 self.cluster.frame(id, frame, self.clock.now());
-                self.dispatch(Some(id), verdict.fate, verdict.delay_reply)
+                if let Some(entry) = &mut entry {
+                    entry.session_id = entry.session_id.max(self.session_of(id));
+                    entry.answered(&[], outcome(verdict.fate));
+                }
+                self.dispatch(Some(Asked { conn: id, verdict, entry: entry.as_mut() }));
             }
             Fate::AnswerExpired => {
                 let reply =
                     Writer::reply(xid, self.cluster.leader().zxid(), Code::SessionExpired as i32).finish();
-                self.enqueue(id, reply.clone(), verdict.delay_reply);
-                Some(reply)
+                entry.iter_mut().for_each(|e| e.answered(&reply, Outcome::Answered));
+                self.enqueue(id, reply, verdict.delay_reply);
             }
-            Fate::DropBefore | Fate::Vanish => None,
-        };
-        if let Some(entry) = &mut entry {
-            entry.session_id = entry.session_id.max(self.session_of(id));
-            let outcome =
-                if verdict.fate == Fate::DropAfter { Outcome::Unanswered } else { Outcome::Answered };
-            if verdict.fate != Fate::DropBefore && verdict.fate != Fate::Vanish {
-                entry.answered(reply.as_deref().unwrap_or_default(), outcome);
-            }
+            Fate::DropBefore | Fate::Vanish => {}
         }
-        if let Some(entry) = entry {
-            self.desk.log.push(entry);
-        }
+        entry.into_iter().for_each(|e| self.desk.log.push(e));
         if matches!(verdict.fate, Fate::DropBefore | Fate::DropAfter) {
             self.desk.say(|| format!("connection {id} broken by a fault"));
             self.finish(id);
         }
     }
 
-    /// Carries out what the machine wants. Returns the reply to `asker`, for the log.
-    pub fn dispatch(&mut self, asker: Option<u64>, fate: Fate, delay: Duration) -> Option<Vec<u8>> {
+    /// Carries out what the machines want, and notes the answer to what was asked.
+    pub fn dispatch(&mut self, mut asked: Option<Asked>) {
         let mut outputs = std::mem::take(&mut self.outputs);
         self.cluster.drain_output_into(&mut outputs, self.clock.now());
-        let mut reply = None;
         for output in outputs.drain(..) {
             match output {
                 Output::Send { conn, kind, frame } => {
-                    let own = asker == Some(conn) && kind != Kind::Event;
-                    if own && self.desk.log.wanted() {
-                        // Only the head is looked at later; data need not be copied twice.
-                        reply = Some(frame.clone());
-                    }
-                    if asker == Some(conn) && fate == Fate::DropAfter {
-                        continue;
+                    let own = asked.as_mut().filter(|a| a.conn == conn);
+                    let mut delay = Duration::ZERO;
+                    if let Some(asked) = own {
+                        if kind != Kind::Event {
+                            delay = asked.verdict.delay_reply;
+                            asked
+                                .entry
+                                .iter_mut()
+                                .for_each(|e| e.answered(&frame, outcome(asked.verdict.fate)));
+                        }
+                        if asked.verdict.fate == Fate::DropAfter {
+                            continue;
+                        }
                     }
                     if kind == Kind::Event {
-                        self.send_event(conn, frame);
+                        self.send_event(conn, frame)
                     } else {
-                        self.enqueue(conn, frame, if own { delay } else { Duration::ZERO });
+                        self.enqueue(conn, frame, delay)
                     }
                 }
                 Output::Close { conn } => self.finish(conn),
@@ -207,7 +215,6 @@ impl World {
             }
         }
         self.outputs = outputs;
-        reply
     }
 
     fn send_event(&mut self, id: u64, frame: Vec<u8>) {
