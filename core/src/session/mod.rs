@@ -284,7 +284,8 @@ impl Session {
                         self.enter(State::Suspended);
                     }
                 }
-                LinkState::Ended | LinkState::Denied => return true,
+                // The end that a close asked for is no loss.
+                LinkState::Ended | LinkState::Denied => return !self.is_closing(),
             }
             // Out of touch for a whole session timeout: the server may have given the session up.
             let presumed_lost = async {
