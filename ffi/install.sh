@@ -33,6 +33,8 @@ mkdir -p "$lib/pkgconfig" "$lib/cmake/zkrecipes" "$include"
 # Into place by renaming, so that a program which runs with the old library keeps it.
 place() {
     cp "$1" "$2.new"
+    # Names for backtraces stay; line tables would make the library four times as large.
+    case $PROFILE:$1 in release:*.so | release:*.a) strip --strip-debug "$2.new" ;; esac
     chmod "$3" "$2.new"
     mv -f "$2.new" "$2"
 }
