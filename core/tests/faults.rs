@@ -326,3 +326,32 @@ async fn close_ends_waits_lets_go_and_leaves_nothing() {
         a.close(None).await.expect("closing twice is fine");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_slips_in_below_a_writer_is_not_overlooked() {
+    // Curator downgrades by creating a reader with the number of the writer, which it then deletes: whoever waited for
+    // the writer alone must not take its deletion for the turn.
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        a.nodes().ensure(PATH).await.expect("the path");
+        let curator = a.nodes();
+        let writer = format!("{PATH}/_c_8a3c7a5e-58f5-4a0d-9d52-3c0f35f9f1d1-__WRIT__");
+        let writer = curator
+            .create(&writer, b"", zkrecipes::CreateMode::EphemeralSequential)
+            .await
+            .expect("a writer of Curator's");
+        let lock = lock_of(&b, PATH);
+        let waiter = tokio::spawn(async move { lock.acquire().await });
+        eventually("it waits", || ground.count("getData", PATH) >= 2).await;
+        let number = &writer[writer.len() - 10..];
+        let reader = format!("{PATH}/_c_0d9dd4c8-3c5a-4ee5-8a0e-4f1b0f7c9a11-__READ__{number}");
+        let downgrade = curator.transaction();
+        downgrade.create(&reader, b"", zkrecipes::CreateMode::Ephemeral).expect("valid");
+        downgrade.delete(&writer, None).expect("valid");
+        downgrade.commit().await.expect("downgraded");
+        eventually("it looks again and waits for the reader", || ground.count("getData", PATH) >= 3).await;
+        assert!(!waiter.is_finished(), "a reader still holds");
+        curator.delete(&reader, None).await.expect("released");
+        assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
+    }
+}
