@@ -8,6 +8,7 @@ import gc
 import inspect
 import itertools
 import logging
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -429,7 +430,11 @@ def test_a_body_that_swallows_the_cancellation_still_raises_lost(server: Embedde
     run(body())
 
 
-@pytest.mark.parametrize("order", ["outside first", "loss first", "outside alone"])
+# Before 3.11 a task does not count its cancellations: the second of one turn cannot be told from the first.
+ORDERS = ["outside first", "outside alone"] + ["loss first"] * (sys.version_info >= (3, 11))
+
+
+@pytest.mark.parametrize("order", ORDERS)
 def test_a_cancellation_from_outside_stands(
     server: EmbeddedServer, order: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,32 +145,38 @@ def test_a_handler_that_returns_does_not_disturb_the_wait(client: zkrecipes.Clie
 def test_a_storm_of_interrupts_leaves_nothing(client: zkrecipes.Client, hosts: str) -> None:
     """At whatever moment it arrives: an interrupted scope holds nothing."""
     text = """
-import sys, threading
+import os, signal, sys
 import zkrecipes
 
+def interrupt(*_):
+    global armed
+    if armed:
+        armed = False
+        raise KeyboardInterrupt
+    os.write(1, b"too early\\n")
+
+armed = False
+signal.signal(signal.SIGINT, interrupt)
 client = zkrecipes.Client(sys.argv[1])
 lock = client.lock("/lock")
-print("ready", flush=True)
-interrupts = 0
-while interrupts < 40:
+os.write(1, b"ready\\n")
+for _ in range(60):
     try:
+        armed = True
         while True:
             with lock:
                 pass
     except KeyboardInterrupt:
-        interrupts += 1
-try:
-    print("left", lock.is_held, flush=True)
-    sys.stdin.read()
-except KeyboardInterrupt:
-    pass
+        os.write(1, f"interrupted {lock.is_held}\\n".encode())
+sys.stdin.read()
 """
     with program(text, hosts) as child:
         assert child.stdout
-        for pause in range(80):
-            if child.poll() is not None:
-                break
-            time.sleep(0.0007 * (pause % 13) + 0.004)
+        interrupts = 0
+        while interrupts < 60:
+            time.sleep(0.002 + 0.00013 * interrupts)
             child.send_signal(signal.SIGINT)
-        assert child.stdout.readline() == "left False\n"
+            said = child.stdout.readline()
+            assert said in ("interrupted False\n", "too early\n")
+            interrupts += said.startswith("interrupted")
         eventually(lambda: contenders(client, "/lock") == 0)

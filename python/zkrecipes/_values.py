@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 if sys.version_info >= (3, 11):
     from enum import StrEnum
@@ -13,6 +16,10 @@ else:
     from enum import Enum
 
     class StrEnum(str, Enum):
+        if TYPE_CHECKING:
+
+            def __new__(cls, value: str) -> Self: ...
+
         def __str__(self) -> str:
             return str.__str__(self)
 

@@ -285,7 +285,8 @@ if sys.version_info >= (3, 11):
         return task.uncancel() > before
 
 else:
-    # Before 3.11 tasks do not count their cancellations; only the message tells whose it was.
+    # Before 3.11 tasks do not count their cancellations; only the message tells whose it was. One from outside in the
+    # very turn of the loop in which the loss was told goes unseen.
 
     def _cancelling(task: asyncio.Task[object]) -> int:
         return 0
