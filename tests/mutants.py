@@ -33,14 +33,6 @@ class Mutant:
 
 MUTANTS = [
     Mutant(
-        "recovery syncs before it looks for a node whose create was not answered",
-        "turn/place.rs",
-        "            let synced = call.briefly(verb, sync).await?;\n            let listed = call.briefly(verb, list).await?;",
-        "            drop(sync);\n            let synced = Ok(());\n            let listed = call.briefly(verb, list).await?;",
-        "ensemble",
-        "a_create_whose_answer_was_lost",
-    ),
-    Mutant(
         "a create whose answer was lost is looked for",
         "turn/place.rs",
         "Err(WireError::ConnectionLoss) if place.recover(call, verb).await? => {}",
@@ -119,14 +111,6 @@ MUTANTS = [
         "                if false {",
         "lease",
         "without_answers",
-    ),
-    Mutant(
-        "a hold is told when its session ends",
-        "session/mod.rs",
-        "            epoch.lose_all(LostReason::Session);\n",
-        "",
-        "lease",
-        "expiry_is_told",
     ),
     Mutant(
         "a heartbeat vouches only for contacts answered a third before it left",

@@ -193,7 +193,8 @@ pub struct LockOptions {
     /// The handle is the owner: nested acquisitions count. Never share such a handle between threads or tasks that
     /// must exclude each other.
     pub reentrant: bool,
-    /// How many times waiters of this process may pass the turn in memory before they let others in; 0 for never.
+    /// How many times waiters of one client may pass the turn on in memory before they let others in; 0 for never. They
+    /// then share a fencing token, and only the pair with [`Held::passes`](crate::Held::passes) rises strictly.
     pub local_handoff: u32,
 }
 
@@ -279,18 +280,6 @@ impl AclEntry {
                     "permissions {:?} must be letters of rwcda (read, write, create, delete, admin)",
                     self.permissions
                 ),
-            ));
-        }
-        Ok(())
-    }
-}
-
-impl LockOptions {
-    pub(crate) fn validate(&self) -> Result<()> {
-        if self.local_handoff > 0 {
-            return Err(Error::invalid(
-                "local_handoff",
-                "this version always hands over through ZooKeeper; use 0",
             ));
         }
         Ok(())

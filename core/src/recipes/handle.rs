@@ -374,6 +374,12 @@ impl Held {
         self.grip.shared.hold.tokens().iter().map(|token| *token as u64).collect()
     }
 
+    /// How often the turn was passed on in memory since it was won: with local hand-off, acquisitions share a fencing
+    /// token, and the pair of it and this number rises strictly.
+    pub fn passes(&self) -> u32 {
+        self.grip.shared.hold.passes()
+    }
+
     /// How many nodes of ours stand for this acquisition: the permits of a semaphore, the locks of a multi-lock.
     pub fn permits(&self) -> usize {
         self.grip.shared.hold.nodes().len()

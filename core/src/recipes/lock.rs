@@ -23,6 +23,7 @@ use crate::session::delivery::Subscription;
 use crate::turn;
 use crate::turn::name::Kind;
 use crate::turn::place::Queue;
+use crate::turn::relay;
 
 /// A lock on a path, shared with everybody who locks that path, in any language.
 ///
@@ -45,17 +46,18 @@ pub struct Lock {
     pub(crate) handle: Arc<Handle>,
     /// Set for the reader and the writer of a read/write lock.
     side: Option<Side>,
+    local_handoff: u32,
 }
 
 impl Lock {
     pub(crate) fn new(client: Client, path: &str, options: LockOptions) -> Result<Lock> {
         path::recipe(path)?;
-        options.validate()?;
-        Ok(Lock { handle: Handle::new(client, path, !options.reentrant, options.reentrant), side: None })
+        let handle = Handle::new(client, path, !options.reentrant, options.reentrant);
+        Ok(Lock { handle, side: None, local_handoff: options.local_handoff })
     }
 
     pub(crate) fn with_side(handle: Arc<Handle>, side: Side) -> Lock {
-        Lock { handle, side: Some(side) }
+        Lock { handle, side: Some(side), local_handoff: 0 }
     }
 
     /// Whether this is a lock of its own, and of that client.
@@ -121,11 +123,14 @@ impl Lock {
         if let Some(side) = &self.side {
             return side.steps(&self.handle.path);
         }
-        let path = self.handle.path.clone();
+        let (path, passes) = (self.handle.path.clone(), self.local_handoff);
         Box::new(move |session, mut call| {
             Box::pin(async move {
                 let queue = Queue { session: &session, path: &path, kind: Kind::Lock, verb: "acquire" };
-                turn::take(&queue, &mut call).await
+                match passes {
+                    0 => turn::take(&queue, &mut call).await,
+                    limit => relay::take(session.relays.of(&path), limit, &queue, &mut call).await,
+                }
             })
         })
     }

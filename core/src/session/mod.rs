@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::options::ClientOptions;
 use crate::path;
 use crate::time::Deadline;
+use crate::turn::relay::Relays;
 
 pub(crate) mod call;
 pub mod clock;
@@ -80,6 +81,8 @@ pub(crate) struct Session {
     pub(crate) delivery: Delivery,
     /// Servers before 3.5 know no containers; learned from the first refusal.
     has_containers: AtomicBool,
+    /// Turns that are passed on in memory.
+    pub(crate) relays: Relays,
     /// Why the last attempt to open a session failed, for those who wait for one.
     refusal: Mutex<Option<Error>>,
 }
@@ -145,6 +148,7 @@ impl Session {
             next_subscription: AtomicU64::new(1),
             delivery: Delivery::default(),
             has_containers: AtomicBool::new(true),
+            relays: Relays::default(),
             refusal: Mutex::new(None),
         });
         session.clock.spawn(Box::pin(epoch.clone().keep()));

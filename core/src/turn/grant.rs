@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::place::Node;
+use super::relay::Baton;
 use crate::error::{Error, Result};
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::{Epoch, Interest};
@@ -24,16 +25,18 @@ pub(crate) struct Won {
 pub(crate) struct Grant {
     pub(crate) epoch: Arc<Epoch>,
     won: Vec<Won>,
+    /// The baton, if the turn may be passed on in memory.
+    pub(crate) baton: Option<Baton>,
 }
 
 impl Grant {
     pub(crate) fn of(epoch: Arc<Epoch>, won: Vec<Won>) -> Grant {
-        Grant { epoch, won }
+        Grant { epoch, won, baton: None }
     }
 
     /// The nodes; from here on their deletion is the caller's business.
-    pub(crate) fn take(mut self) -> (Arc<Epoch>, Vec<Won>) {
-        (self.epoch.clone(), std::mem::take(&mut self.won))
+    pub(crate) fn take(mut self) -> (Arc<Epoch>, Vec<Won>, Option<Baton>) {
+        (self.epoch.clone(), std::mem::take(&mut self.won), self.baton.take())
     }
 
     /// Both together; `None`, and neither, if they were won in different sessions.

@@ -4,13 +4,15 @@
 //! survived, and the node is then deleted. Losses are told once, by the alarm of the lease, by the watch on our own
 //! node, or by the heartbeat, whichever comes first.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::REVOKE;
 use super::grant::{Grant, Won};
 use super::place::Node;
+use super::relay::Baton;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::runtime;
 use crate::session::Session;
@@ -38,6 +40,11 @@ pub(crate) struct Hold {
     path: String,
     nodes: Vec<Node>,
     tokens: Vec<i64>,
+    /// How often the turn was passed on in memory before it came here.
+    passes: u32,
+    /// Guarded writes that are not answered yet: the turn is not passed on before they are.
+    writing: AtomicUsize,
+    written: Notify,
     tenure: watch::Sender<Tenure>,
     inner: Mutex<Inner>,
 }
@@ -45,6 +52,8 @@ pub(crate) struct Hold {
 struct Inner {
     /// Dropped at the end: the heartbeat stops asking for our nodes.
     interests: Vec<Interest>,
+    /// Passed on or dropped at the end: whoever of this client waits for it is next.
+    baton: Option<Baton>,
     /// Dropped at the end, whatever it is: what the owner keeps locked meanwhile.
     keeps: Option<Box<dyn Send>>,
     on_lost: Vec<(u64, LossCallback)>,
@@ -67,7 +76,8 @@ impl Hold {
         grant: Grant,
         keeps: Option<Box<dyn Send>>,
     ) -> Arc<Hold> {
-        let (epoch, won) = grant.take();
+        let (epoch, won, baton) = grant.take();
+        let passes = baton.as_ref().map_or(0, Baton::passes);
         let watches_own_nodes = won.iter().all(|won| won.own.is_some());
         let is_revoked = won.iter().any(|won| won.is_revoked);
         let (mut nodes, mut tokens, mut interests, mut armed) =
@@ -84,9 +94,13 @@ impl Hold {
             path: path.to_owned(),
             nodes,
             tokens,
+            passes,
+            writing: AtomicUsize::new(0),
+            written: Notify::new(),
             tenure: watch::Sender::new(Tenure::Held),
             inner: Mutex::new(Inner {
                 interests: Vec::new(),
+                baton,
                 keeps,
                 on_lost: Vec::new(),
                 on_revoke: Vec::new(),
@@ -118,6 +132,10 @@ impl Hold {
 
     pub(crate) fn tokens(&self) -> &[i64] {
         &self.tokens
+    }
+
+    pub(crate) fn passes(&self) -> u32 {
+        self.passes
     }
 
     pub(crate) fn epoch(&self) -> &Arc<Epoch> {
@@ -169,11 +187,11 @@ impl Hold {
     /// Drops what was kept while it lasted; answers who wanted to hear of a loss.
     fn wind_up(&self) -> Vec<(u64, LossCallback)> {
         let mut inner = lock(&self.inner);
-        let ended =
-            (std::mem::take(&mut inner.interests), inner.keeps.take(), std::mem::take(&mut inner.on_revoke));
+        let asked = std::mem::take(&mut inner.on_revoke);
+        let ended = (std::mem::take(&mut inner.interests), inner.baton.take(), inner.keeps.take());
         let callbacks = std::mem::take(&mut inner.on_lost);
         drop(inner);
-        drop(ended);
+        drop((asked, ended));
         callbacks
     }
 
@@ -212,6 +230,11 @@ impl Hold {
     /// retried: the writes may have been applied.
     pub(crate) async fn write_guarded(self: &Arc<Self>, writes: &[Write]) -> Result<()> {
         if !self.is_held() {
+            return Err(self.not_held());
+        }
+        let _writing = Writing::on(self);
+        if self.tenure() != Tenure::Held {
+            // Let go by another thread meanwhile: whoever counts what is being written has not counted this.
             return Err(self.not_held());
         }
         let mut guarded = self.checks();
@@ -292,6 +315,10 @@ impl Hold {
         if !self.is_held() || !self.change(Tenure::Released) {
             return Err(self.not_held());
         }
+        if self.pass_on() {
+            drop(self.wind_up());
+            return Ok(Vec::new());
+        }
         // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
         let deletions = self.nodes.iter().map(|node| Deletion {
             epoch: self.epoch.clone(),
@@ -302,6 +329,50 @@ impl Hold {
         let deletions = deletions.collect();
         drop(self.wind_up());
         Ok(deletions)
+    }
+
+    /// Passes the turn on to another owner of this client, if one waits; false if the nodes are to be deleted.
+    fn pass_on(self: &Arc<Self>) -> bool {
+        let mut inner = lock(&self.inner);
+        let Some(baton) = inner.baton.take_if(|baton| baton.is_wanted()) else { return false };
+        let interests = std::mem::take(&mut inner.interests);
+        let is_revoked = inner.is_revoked;
+        drop(inner);
+        if is_revoked {
+            // Somebody else wants it: the owner has done what it was asked to.
+            drop((interests, baton));
+            return false;
+        }
+        let won = self.nodes.iter().zip(&self.tokens).zip(interests);
+        let won = won.map(|((node, token), interest)| Won {
+            node: node.clone(),
+            token: *token,
+            interest,
+            own: None,
+            is_revoked: false,
+        });
+        let grant = Grant::of(self.epoch.clone(), won.collect());
+        if self.writing.load(Ordering::Acquire) == 0 {
+            baton.pass(grant);
+            return true;
+        }
+        let hold = self.clone();
+        self.session.clock().spawn(Box::pin(async move {
+            hold.until_written().await;
+            baton.pass(grant);
+        }));
+        true
+    }
+
+    async fn until_written(&self) {
+        loop {
+            let mut written = std::pin::pin!(self.written.notified());
+            written.as_mut().enable();
+            if self.writing.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            written.await;
+        }
     }
 
     // ---- losing
@@ -454,6 +525,24 @@ impl Hold {
                 next = Err(epoch.watch_data(&node));
             }
         }));
+    }
+}
+
+/// A guarded write whose answer is still out.
+struct Writing<'a>(&'a Hold);
+
+impl Writing<'_> {
+    fn on(hold: &Hold) -> Writing<'_> {
+        hold.writing.fetch_add(1, Ordering::AcqRel);
+        Writing(hold)
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if self.0.writing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.written.notify_waiters();
+        }
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod grant;
 pub(crate) mod hold;
 pub(crate) mod name;
 pub(crate) mod place;
+pub(crate) mod relay;
 
 use grant::{Grant, Won};
 use name::{Entry, Kind};

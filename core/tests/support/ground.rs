@@ -75,6 +75,15 @@ impl Ground {
         }
     }
 
+    /// Whether a transaction that names `path` has reached the server.
+    pub fn client_wrote(&self, path: &str) -> bool {
+        let log = match self {
+            Ground::Embedded(server) => server.log(),
+            Ground::Real { proxy, .. } => proxy.log(),
+        };
+        log.iter().any(|entry| entry.parts.iter().any(|(_, part)| part.ends_with(path)))
+    }
+
     pub fn clear_log(&self) {
         match self {
             Ground::Embedded(server) => server.clear_log(),

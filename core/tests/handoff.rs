@@ -1,0 +1,169 @@
+//! Local hand-off: waiters of one client pass the turn on in memory, within bounds.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use support::ground::grounds;
+use support::{eventually, lock_of, soon};
+use zkrecipes::{Client, CreateMode, ErrorKind, Lock, LockOptions};
+use zkrecipes_embedded::{Fault, Server};
+
+const PATH: &str = "/locks/relay";
+const TEN: Duration = Duration::from_secs(10);
+
+fn relayed(client: &Client, local_handoff: u32) -> Lock {
+    client.lock(PATH, LockOptions { local_handoff, ..Default::default() }).expect("valid")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiters_of_one_client_share_a_node_and_pass_the_turn_on_without_a_request() {
+    let server: Server = support::server();
+    let client = support::client(&server).await;
+    let held = relayed(&client, 10).acquire().await.expect("free");
+    let (token, node) = (held.fencing_token(), held.node().to_owned());
+    let next = relayed(&client, 10);
+    let next = tokio::spawn(async move { next.acquire().await });
+    tokio::task::yield_now().await;
+    eventually("it waits in memory", || !next.is_finished()).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    server.clear_log();
+    held.release().await.expect("released");
+    let next = soon("the turn", next).await.expect("joined").expect("the lock");
+    assert!(support::requests(&server).is_empty(), "{:?}", support::requests(&server));
+    assert_eq!((next.fencing_token(), next.node(), next.passes()), (token, node.as_str(), 1));
+    assert!(next.is_held() && !held.is_held());
+    next.verify().await.expect("held");
+    assert_eq!(held.verify().await.expect_err("released").kind(), ErrorKind::NotHeld);
+    next.release().await.expect("released");
+    support::assert_nothing_left(&server, PATH).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_clients_get_their_turn_after_so_many_passes() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = relayed(&a, 3).acquire().await.expect("free");
+        let other = lock_of(&b, PATH);
+        let other = tokio::spawn(async move { other.acquire().await.expect("the lock") });
+        eventually("the other queues", || ground.nodes_under(PATH).len() == 2).await;
+        let turns = Arc::new(AtomicUsize::new(0));
+        let locals: Vec<_> = (0..8)
+            .map(|_| {
+                let (lock, turns) = (relayed(&a, 3), turns.clone());
+                tokio::spawn(async move {
+                    let held = lock.acquire().await.expect("the lock");
+                    turns.fetch_add(1, Ordering::SeqCst);
+                    held.release().await.expect("released");
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        held.release().await.expect("released");
+        let theirs = soon("the other's turn", other).await.expect("joined");
+        assert_eq!(turns.load(Ordering::SeqCst), 3, "three passes, then the other");
+        theirs.release().await.expect("released");
+        for local in locals {
+            soon("the rest", local).await.expect("joined");
+        }
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pairs_of_token_and_passes_rise_and_holders_never_overlap() {
+    for ground in grounds() {
+        let last = Arc::new(std::sync::Mutex::new((0, 0)));
+        let inside = Arc::new(AtomicUsize::new(0));
+        let mut tasks = Vec::new();
+        for _ in 0..2 {
+            let client = ground.client(TEN).await;
+            for _ in 0..5 {
+                let (lock, last, inside) = (relayed(&client, 4), last.clone(), inside.clone());
+                tasks.push(tokio::spawn(async move {
+                    for _ in 0..10 {
+                        let held = lock.acquire().await.expect("the lock");
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two holders");
+                        let pair = (held.fencing_token(), held.passes());
+                        assert!(
+                            std::mem::replace(&mut *last.lock().expect("last"), pair) < pair,
+                            "pairs rise"
+                        );
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        held.release().await.expect("released");
+                    }
+                }));
+            }
+        }
+        for task in tasks {
+            soon("the work", task).await.expect("joined");
+        }
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_nobody_takes_any_more_is_given_back() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        for _ in 0..20 {
+            let held = relayed(&a, 5).acquire().await.expect("free");
+            let waiting = relayed(&a, 5);
+            let waiter = tokio::spawn({
+                let waiting = waiting.clone();
+                async move { waiting.acquire().await.map(drop) }
+            });
+            tokio::task::yield_now().await;
+            // The cancel and the release race for the waiter.
+            let releasing = held.release();
+            waiting.cancel();
+            releasing.await.expect("released");
+            let outcome = soon("the waiter", waiter).await.expect("joined");
+            assert!(outcome.is_ok_and(|()| true) || !waiting.is_held());
+            assert!(soon("another's turn", lock_of(&b, PATH).acquire()).await.expect("the lock").is_held());
+        }
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guarded_writes_are_answered_before_the_turn_is_passed_on() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        client.nodes().create("/order", b"", CreateMode::Persistent).await.expect("created");
+        let held = relayed(&client, 5).acquire().await.expect("free");
+        let next = relayed(&client, 5);
+        let next = tokio::spawn(async move { next.acquire().await });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let write = held.guarded();
+        write.set("/order", b"first", None).expect("valid");
+        ground.inject(Fault::delay_reply("multi", Duration::from_millis(300)));
+        let writing = tokio::spawn(async move { write.commit().await });
+        eventually("the write is on its way", || ground.client_wrote("/order")).await;
+        held.release().await.expect("released");
+        let next = soon("the turn", next).await.expect("joined").expect("the lock");
+        assert!(writing.is_finished(), "the old write was answered before the new holder held");
+        writing.await.expect("joined").expect("applied");
+        next.release().await.expect("released");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn losing_the_session_ends_the_relay_and_waiters_queue_again() {
+    for ground in grounds() {
+        let a = ground.client(TEN).await;
+        let held = relayed(&a, 5).acquire().await.expect("free");
+        let next = relayed(&a, 5);
+        let next = tokio::spawn(async move { next.acquire().await });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        ground.expire(a.session_id()).await;
+        let next = soon("the turn", next).await.expect("joined").expect("the lock");
+        assert!(!held.is_held() && next.is_held());
+        assert_eq!(next.passes(), 0);
+        assert!(next.fencing_token() > held.fencing_token());
+        next.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
