@@ -42,7 +42,7 @@ MUTANTS = [
     ),
     Mutant(
         "a holder's first read after a reconnection catches up",
-        "session/epoch.rs",
+        "session/epoch/mod.rs",
         "        Some(self.sync(path))",
         "        None",
         "ensemble",
@@ -74,7 +74,7 @@ MUTANTS = [
     ),
     Mutant(
         "a release whose answer was lost may find its node gone",
-        "turn/hold.rs",
+        "turn/hold/mod.rs",
         "                Err(WireError::NoNode) if is_ambiguous => {}\n",
         "",
         "faults",
@@ -98,7 +98,7 @@ MUTANTS = [
     ),
     Mutant(
         "what was lost for a session that survives is deleted",
-        "turn/hold.rs",
+        "turn/hold/mod.rs",
         "let stays = reason == LostReason::Session || self.nodes.len() > 1;",
         "let stays = false;",
         "lease",
@@ -106,7 +106,7 @@ MUTANTS = [
     ),
     Mutant(
         "a hold is told when its lease runs out",
-        "session/epoch.rs",
+        "session/epoch/mod.rs",
         "                if epoch.clock.now() >= epoch.certain_until() {",
         "                if false {",
         "lease",
@@ -122,7 +122,7 @@ MUTANTS = [
     ),
     Mutant(
         "reads prove nothing",
-        "session/epoch.rs",
+        "session/epoch/mod.rs",
         "        self.send(Proof::None, |wire| wire.exists(path))",
         "        self.send(Proof::Quorum, |wire| wire.exists(path))",
         "ensemble",
@@ -130,7 +130,7 @@ MUTANTS = [
     ),
     Mutant(
         "an empty transaction proves nothing",
-        "session/epoch.rs",
+        "session/epoch/mod.rs",
         "        if writes.is_empty() {",
         "        if false {",
         "calls",
