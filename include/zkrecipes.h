@@ -496,6 +496,9 @@ zkr_status zkr_client_close_async(zkr_client *client,
  * Frees a client, closing it in the background if zkr_client_close was not called. Never blocks. NULL and freed ones
  * are ignored. Its locks and so on stay valid handles, but every verb on them is ZKR_CLOSED.
  *
+ * A process that is about to end calls zkr_client_close first: what the background had no time for, such as the
+ * release of a lock, is left to the session timeout otherwise.
+ *
  * If the client was asked for its event fd, no callback of it runs any more, and the fd is closed: to see the last
  * ones, close and dispatch first. Otherwise each callback still owed is called once, on the delivery thread.
  */

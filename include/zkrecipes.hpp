@@ -636,7 +636,11 @@ struct Options {
   bool read_only = false;
 };
 
-/** A session with ZooKeeper, shared by any number of recipes and threads. The destructor closes it. */
+/**
+ * A session with ZooKeeper, shared by any number of recipes and threads. The destructor closes it and waits
+ * up to two seconds for that, so that a program which ends right after it leaves no lock to its session's
+ * timeout.
+ */
 class Client {
  public:
   /**
@@ -745,7 +749,14 @@ class Client {
     return number;
   }
 
-  detail::Handle<zkr_client, zkr_client_free> handle_;
+  struct Closed {
+    void operator()(zkr_client *client) const noexcept {
+      zkr_client_close(client, 2'000, nullptr);  // inside a callback this is refused, and freeing has to do
+      zkr_client_free(client);
+    }
+  };
+
+  std::unique_ptr<zkr_client, Closed> handle_;
 };
 
 /** The version of the library. */

@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
   X(try_lock_is_false_only_when_somebody_else_has_it) \
   X(scoped_lock_takes_several)                        \
   X(an_acquisition_is_a_value)                        \
+  X(a_client_that_goes_takes_everything_with_it)      \
   X(owns_lock_cannot_see_loss_but_is_held_can)        \
   X(release_throws_where_unlock_does_not)             \
   X(errors_say_what_and_where)                        \
@@ -176,6 +177,18 @@ void an_acquisition_is_a_value() {
   CHECK(children_of(client, path("value")) == 0);
   again = lock.acquire(zkr::forever);
   CHECK(again.is_held());
+}
+
+void a_client_that_goes_takes_everything_with_it() {
+  zkr::testing::Server server;
+  zkr::Client observer(server.connect_string());
+  {
+    zkr::Client client(server.connect_string());
+    auto lock = client.lock("/gone");
+    const auto held = lock.acquire();
+    CHECK(children_of(observer, "/gone") == 1);
+  }
+  CHECK(children_of(observer, "/gone") == 0);  // at once: the process might end here
 }
 
 void owns_lock_cannot_see_loss_but_is_held_can() {
