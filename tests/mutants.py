@@ -121,20 +121,12 @@ MUTANTS = [
         "lease",
     ),
     Mutant(
-        "reads prove nothing",
-        "session/epoch/mod.rs",
-        "        self.send(Proof::None, |wire| wire.exists(path))",
-        "        self.send(Proof::Quorum, |wire| wire.exists(path))",
-        "ensemble",
-        "",
-    ),
-    Mutant(
         "an empty transaction proves nothing",
         "session/epoch/mod.rs",
         "        if writes.is_empty() {",
         "        if false {",
         "calls",
-        "",
+        "empty",
     ),
     Mutant(
         "a waiter listens to the end of its session",
