@@ -56,6 +56,17 @@ function integer(argument, value, least, most) {
   return value
 }
 
+/** How many, at least one. */
+function count(argument, value) {
+  if (value === undefined) throw invalid(argument, 'must be a number, at least 1')
+  return integer(argument, value, 1, 2 ** 31 - 1)
+}
+
+/** Whether an argument that may be left out was, and the options stand in its place. */
+function isOptions(first, options) {
+  return typeof first === 'object' && first !== null && options === undefined
+}
+
 /** A node's version; leaving it out matches any. */
 function version(value) {
   return integer('version', value, 0, 2 ** 31 - 1)
@@ -81,4 +92,6 @@ function signal(value) {
   return value
 }
 
-module.exports = { bytes, callable, flag, integer, millis, optionalMillis, optionalText, options, signal, text, version }
+module.exports = {
+  bytes, callable, count, flag, integer, isOptions, millis, optionalMillis, optionalText, options, signal, text, version,
+}

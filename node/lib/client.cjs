@@ -5,8 +5,10 @@ const check = require('./check.cjs')
 const { addon, done, listen, loop, now, stopListening } = require('./calls.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
 const { deliver, invalid, kindOf } = require('./errors.cjs')
-const { Lock } = require('./lock.cjs')
+const { Lock, MultiLock, ReadWriteLock, nativesOf } = require('./lock.cjs')
 const { Nodes } = require('./nodes.cjs')
+const { Semaphore } = require('./semaphore.cjs')
+const { withdrawable } = require('./waits.cjs')
 
 // Somebody who listens wants to hear, whether or not they keep the client in a variable: until the client is closed.
 const listenedTo = new Set()
@@ -93,6 +95,36 @@ class Client {
     check.flag('reentrant', reentrant)
     check.integer('localHandoff', localHandoff, 0, 2 ** 32 - 1)
     return new Lock(made, now(() => this.#native.lock(path, { reentrant, localHandoff })))
+  }
+
+  readWriteLock(path) {
+    check.text('path', path)
+    return new ReadWriteLock(made, now(() => this.#native.readWriteLock(path)))
+  }
+
+  /** Several locks of this client as one: all or none. */
+  multiLock(locks) {
+    const natives = nativesOf(locks)
+    return new MultiLock(made, now(() => this.#native.multiLock(natives)))
+  }
+
+  semaphore(path, permits) {
+    check.text('path', path)
+    check.count('permits', permits)
+    return new Semaphore(made, now(() => this.#native.semaphore(path, permits)))
+  }
+
+  /** Whether the acquisition that a sequencer names still stands. */
+  async checkSequencer(sequencer) {
+    check.text('sequencer', sequencer)
+    return done(() => this.#native.checkSequencer(sequencer))
+  }
+
+  /** Resolves when the acquisition that a sequencer names no longer stands. */
+  async watchSequencer(sequencer, options) {
+    check.text('sequencer', sequencer)
+    const signal = check.signal(check.options('watchSequencer', options, ['signal']).signal)
+    await withdrawable(() => this.#native.watchSequencer(sequencer), signal)
   }
 
   get nodes() {

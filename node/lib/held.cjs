@@ -1,28 +1,21 @@
 'use strict'
 
-const { AsyncResource } = require('node:async_hooks')
 const check = require('./check.cjs')
-const { done, listen, now, stopListening } = require('./calls.cjs')
+const { done, now } = require('./calls.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
-const { ZkRecipesError, deliver, invalid } = require('./errors.cjs')
+const { ZkRecipesError, invalid } = require('./errors.cjs')
 const { Transaction } = require('./nodes.cjs')
+const { Occasion } = require('./occasion.cjs')
 
-// A Held that nobody refers to any more is released by the addon. So what the addon calls must not keep it alive: it
-// knows it by a weak reference, and the subscription ends with it.
-const subscriptions = new FinalizationRegistry(stopListening)
-
-let lose, leave, isReleased
+let leave, isReleased
 
 /** One acquisition. */
 class Held {
   #native
-  #watched = false
-  #listeners = new Set()
   #loss
-  #controller
+  #revocation
 
   static {
-    lose = (held, failure) => held.#lose(failure)
     leave = (held, bodyFailed) => done(() => held.#native.leave(bodyFailed))
     isReleased = (held) => now(() => held.#native.isReleased())
   }
@@ -30,6 +23,8 @@ class Held {
   constructor(key, native) {
     if (key !== made) throw invalid('constructor', 'use lock.acquire()')
     this.#native = native
+    this.#loss = new Occasion('onLost', () => native.onLost(), (failure) => new ZkRecipesError(failure))
+    this.#revocation = new Occasion('onRevoke', () => native.onRevoke(), () => asked(native.path()))
   }
 
   get path() {
@@ -43,6 +38,16 @@ class Held {
 
   get fencingToken() {
     return now(() => this.#native.fencingToken())
+  }
+
+  /** The tokens of all that is held together, in the order of their paths: several for a multi-lock. */
+  get fencingTokens() {
+    return now(() => this.#native.fencingTokens())
+  }
+
+  /** How many nodes stand for this acquisition: the permits of a semaphore, the locks of a multi-lock. */
+  get permits() {
+    return now(() => this.#native.permits())
   }
 
   get isHeld() {
@@ -63,23 +68,22 @@ class Held {
 
   /** Calls back once with the LOST error when it is lost, at once if it already is, never for a release. */
   onLost(callback) {
-    check.callable('callback', callback)
-    // An object of its own, so that the same function given twice is called twice.
-    const listener = { callback: AsyncResource.bind(callback) }
-    this.#listeners.add(listener)
-    if (this.#loss) queueMicrotask(() => this.#tell())
-    else this.#watch()
-    return () => void this.#listeners.delete(listener)
+    return this.#loss.on(callback)
   }
 
   /** Aborts when it is lost, with the LOST error for a reason; never on release. */
   get signal() {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      if (this.#loss) this.#controller.abort(this.#loss)
-      else this.#watch()
-    }
-    return this.#controller.signal
+    return this.#loss.signal
+  }
+
+  /** Calls back once when somebody asks for it, at once if that has happened: finish, then release. */
+  onRevoke(callback) {
+    return this.#revocation.on(callback)
+  }
+
+  /** Aborts when somebody asks for it. */
+  get revokeSignal() {
+    return this.#revocation.signal
   }
 
   async release(options) {
@@ -91,41 +95,17 @@ class Held {
   async [asyncDispose]() {
     await leave(this, false)
   }
+}
 
-  #watch() {
-    if (this.#watched) return
-    this.#watched = true
-    const number = now(() => this.#native.onLost())
-    listen(number, loser(new WeakRef(this), number))
-    subscriptions.register(this, number)
-  }
-
-  #lose(failure) {
-    this.#loss = new ZkRecipesError(failure)
-    this.#controller?.abort(this.#loss)
-    this.#tell()
-  }
-
-  #tell() {
-    for (const listener of [...this.#listeners]) {
-      // One that an earlier one has unsubscribed is not called any more, and none is called twice.
-      if (this.#listeners.delete(listener)) deliver('onLost', listener.callback, this.#loss)
-    }
-  }
+/** Why a `revokeSignal` aborts. */
+function asked(path) {
+  const message = `somebody asks for what is held; finish and release it (${path})`
+  return new ZkRecipesError({ code: 'CANCELLED', message, path })
 }
 
 /** Whether to wait for the confirmation. */
 function releaseOptions(options) {
   return check.flag('wait', check.options('release', options, ['wait']).wait) ?? true
-}
-
-// Outside the class: a closure made in a method would keep `this` alive.
-function loser(held, number) {
-  return (failure) => {
-    stopListening(number)
-    const lost = held.deref()
-    if (lost) lose(lost, failure)
-  }
 }
 
 module.exports = { Held, isReleased, leave, releaseOptions }

@@ -127,6 +127,16 @@ export class Client {
   onState(callback: (state: State) => unknown): () => void
   /** A handle on the lock at this path; nothing is sent yet. */
   lock(path: string, options?: LockOptions): Lock
+  /** A handle on the read/write lock at this path; nothing is sent yet. */
+  readWriteLock(path: string): ReadWriteLock
+  /** Several locks of this client as one: all or none, acquired in the order of their paths whatever order they are given in. */
+  multiLock(locks: readonly Lock[]): MultiLock
+  /** A handle on the semaphore at this path, of so many permits; nothing is sent yet. */
+  semaphore(path: string, permits: number): Semaphore
+  /** Whether the acquisition that this `held.sequencer`, of anybody in any language, names still stands. */
+  checkSequencer(sequencer: string): Promise<boolean>
+  /** Resolves when the acquisition that this `held.sequencer` names no longer stands. */
+  watchSequencer(sequencer: string, options?: { signal?: AbortSignal | undefined }): Promise<void>
   /** Plain node operations. */
   readonly nodes: Nodes
 }
@@ -155,15 +165,25 @@ export interface Contender {
   /** The name of its node. */
   node: string
   identity: string
-  /** What it waits for, such as `lock`. */
+  /** What it waits for or holds: `lock`, `read`, `write`, or `lease` for the permit of a semaphore. */
   kind: string
   sessionId: bigint
   since: Date
   holds: boolean
 }
 
+export interface RevokeOptions {
+  /** The `node` of one of the `contenders()`; left out, whoever holds. */
+  contender?: string | null | undefined
+  /** Milliseconds after which exactly the nodes that were asked are deleted, if they have not gone; left out, never. */
+  forceAfter?: number | undefined
+  /** Aborting ends the wait for `forceAfter`: who was asked stays asked, and nothing is deleted. */
+  signal?: AbortSignal | undefined
+}
+
 /**
- * A mutual exclusion lock. A handle is used by one owner at a time: a second acquire on a held, non-reentrant handle waits.
+ * A mutual exclusion lock, or one side of a read/write lock. A handle is used by one owner at a time: a second acquire on a
+ * held, non-reentrant handle waits.
  *
  * `release`, `isHeld`, `fencingToken`, `verify`, `guarded` and `onLost` concern the handle's current `Held`.
  */
@@ -196,10 +216,114 @@ export class Lock {
   onLost(callback: (error: ZkRecipesError) => unknown): () => void
   /** Who holds the lock and who waits for it, in order. */
   contenders(): Promise<Contender[]>
+  /**
+   * Asks for the lock: whoever holds, or the contender of that node, hears of it (`held.onRevoke`) and lets go when it can.
+   *
+   * With `forceAfter`, its node is deleted when it has not let go in time. A holder that cannot be reached does not know
+   * that it lost until its lease runs out: only a resource that checks `fencingToken`, and `guarded()` writes, are protected
+   * from it. Resolves with whether there was anybody to ask.
+   */
+  revoke(options?: RevokeOptions): Promise<boolean>
+  revoke(contender: string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
+  revoke(contender: string | null | undefined): Promise<boolean>
 }
 
 /**
- * One acquisition. When nobody refers to it and to its lock any more, it is released in the background.
+ * A read/write lock: readers share, writers exclude everybody, in the order in which they came. Each side is a `Lock`.
+ *
+ * ```js
+ * const lock = client.readWriteLock('/locks/catalogue')
+ * await lock.read.run(async () => { … })
+ * ```
+ *
+ * Who holds `write` may also take `read` and then release `write`: nobody gets in between, and the token stays. Taking
+ * `write` while holding `read` is `INVALID`: two who both tried would wait for each other.
+ */
+export class ReadWriteLock {
+  private constructor()
+  readonly path: string
+  readonly read: Lock
+  readonly write: Lock
+}
+
+/**
+ * Several locks as one: all or none, and never two who wait for each other. Losing one loses all.
+ *
+ * ```js
+ * await client.multiLock([client.lock('/accounts/alice'), client.lock('/accounts/bob')]).run(async (held) => {
+ *   await transfer({ fencingTokens: held.fencingTokens })
+ * })
+ * ```
+ */
+export class MultiLock {
+  private constructor()
+  /** Sorted: the order in which they are acquired, and in which `fencingTokens` come. */
+  readonly paths: string[]
+  /** Waits until all are ours. */
+  acquire(options?: WaitOptions): Promise<Held>
+  /** One attempt: null when somebody else holds one of them, and then none is held. */
+  tryAcquire(): Promise<Held | null>
+  /** As `lock.run`, for all of them. */
+  run<T>(body: (held: Held) => T | PromiseLike<T>, options?: WaitOptions): Promise<T>
+  /** Wakes the waits in progress on this handle with an `AbortError`, never later ones. */
+  cancel(): void
+  release(options?: ReleaseOptions): Promise<void>
+  readonly isHeld: boolean
+  readonly fencingTokens: bigint[]
+  verify(): Promise<void>
+  guarded(): Transaction
+  onLost(callback: (error: ZkRecipesError) => unknown): () => void
+}
+
+export interface PermitOptions extends WaitOptions {
+  /** How many permits, all at once; 1 unless told. */
+  n?: number | undefined
+}
+
+/**
+ * A semaphore: at most so many permits at once, given in the order in which they were asked for. Any number of acquisitions
+ * may be held through one handle.
+ *
+ * ```js
+ * const exports = client.semaphore('/limits/exports', 3)
+ * await exports.run(async (held) => { … })
+ * const two = await exports.acquire(2, { timeout: 5000 })
+ * ```
+ *
+ * All participants must agree about the number of permits, else `MISMATCH`.
+ */
+export class Semaphore {
+  private constructor()
+  readonly path: string
+  /** How many permits there are, as far as this handle knows. */
+  readonly permits: number
+  /** Waits for `n` permits at once, 1 unless told. More than there are is `INVALID`. */
+  acquire(options?: PermitOptions): Promise<Held>
+  acquire(n: number | undefined, options?: WaitOptions): Promise<Held>
+  /** One attempt: null when that many are not free, or others queue for them. */
+  tryAcquire(n?: number): Promise<Held | null>
+  /** As `lock.run`, with permits. */
+  run<T>(body: (held: Held) => T | PromiseLike<T>, options?: PermitOptions): Promise<T>
+  /** Wakes the waits in progress on this handle with an `AbortError`, never later ones. */
+  cancel(): void
+  /** Releases the acquisition made last through this handle, whose are also the members below. */
+  release(options?: ReleaseOptions): Promise<void>
+  readonly isHeld: boolean
+  readonly fencingToken: bigint
+  verify(): Promise<void>
+  guarded(): Transaction
+  onLost(callback: (error: ZkRecipesError) => unknown): () => void
+  /** Who holds permits, one entry each. */
+  holders(): Promise<Contender[]>
+  /**
+   * Changes how many permits there are, for everybody; handles that say the old number get `MISMATCH`. Fewer than are held
+   * now takes effect as they are released.
+   */
+  resize(permits: number): Promise<void>
+}
+
+/**
+ * One acquisition, of whatever recipe. When nobody refers to it and to its handle any more, it is released in the background.
  *
  * ```js
  * await using held = await lock.acquire()
@@ -212,9 +336,13 @@ export class Held {
   readonly node: string
   /** Rises strictly from one acquisition of a path to the next: give it to whatever the lock protects. */
   readonly fencingToken: bigint
+  /** The tokens of all that is held together, in the order of their paths: several for a multi-lock. */
+  readonly fencingTokens: bigint[]
+  /** How many nodes stand for this acquisition: the permits of a semaphore, the locks of a multi-lock. */
+  readonly permits: number
   /** A comparison with the clock: certain, or false. A loss is final. */
   readonly isHeld: boolean
-  /** Names this acquisition to third parties. */
+  /** Names this acquisition to third parties, who can ask `client.checkSequencer` whether it still stands. */
   readonly sequencer: string
   /** Asks the server: resolves, or rejects with `NOT_HELD`, or with `CONNECTION_LOST` when it cannot know. */
   verify(): Promise<void>
@@ -224,6 +352,10 @@ export class Held {
   onLost(callback: (error: ZkRecipesError) => unknown): () => void
   /** Aborts when it is lost, with the `LOST` error as the reason; never on release. */
   readonly signal: AbortSignal
+  /** Calls back once when somebody asks for it (`lock.revoke`), at once if that has happened: finish, then release. */
+  onRevoke(callback: (reason: ZkRecipesError) => unknown): () => void
+  /** Aborts when somebody asks for it; it is still held. */
+  readonly revokeSignal: AbortSignal
   /** Gives it back. A second time is `NOT_HELD`. `CONNECTION_LOST`: unconfirmed, and the deletion goes on in the background. */
   release(options?: ReleaseOptions): Promise<void>
   /** Leaves the scope: releases, in silence if it was released already; rejects with `LOST` if it was lost. */

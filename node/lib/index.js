@@ -1,3 +1,5 @@
 import zkrecipes from './index.cjs'
 
-export const { AbortError, Client, Held, Lock, Nodes, Transaction, ZkRecipesError, version } = zkrecipes
+export const {
+  AbortError, Client, Held, Lock, MultiLock, Nodes, ReadWriteLock, Semaphore, Transaction, ZkRecipesError, version,
+} = zkrecipes

@@ -3,21 +3,35 @@
 const check = require('./check.cjs')
 const { done, now } = require('./calls.cjs')
 const { made } = require('./dispose.cjs')
-const { invalid, notHeld } = require('./errors.cjs')
-const { Held, isReleased, leave, releaseOptions } = require('./held.cjs')
-const { Waits, waitOptions } = require('./waits.cjs')
+const { invalid, kindOf } = require('./errors.cjs')
+const { Kept } = require('./kept.cjs')
+const { waitOptions, withdrawable } = require('./waits.cjs')
 
-/** A mutual exclusion lock. */
+/** As the addon has them, with dates. */
+function contendersOf(contenders) {
+  return contenders.map((contender) => ({ ...contender, since: new Date(contender.since) }))
+}
+
+let nativeOf
+
+/** A mutual exclusion lock, or one side of a read/write lock. */
 class Lock {
   #native
-  // The innermost last. The handle keeps what it acquired, as the addon's does: `lock.acquire()` … `lock.release()`
-  // works without a variable for the Held, and its `onLost` callbacks live as long.
-  #kept = []
-  #waits = new Waits()
+  #kept
+
+  static {
+    nativeOf = (lock) => {
+      if (!(typeof lock === 'object' && lock !== null && #native in lock)) {
+        throw invalid('locks', `must be locks of client.lock(path), not ${kindOf(lock)}`)
+      }
+      return lock.#native
+    }
+  }
 
   constructor(key, native) {
     if (key !== made) throw invalid('constructor', 'use client.lock(path)')
     this.#native = native
+    this.#kept = new Kept(now(() => native.path()))
   }
 
   get path() {
@@ -27,88 +41,160 @@ class Lock {
   /** Waits until the lock is ours. */
   async acquire(options) {
     const { timeout, signal } = waitOptions('acquire', options)
-    return this.#wait(() => this.#native.acquire(timeout), signal)
+    return this.#kept.acquire(() => this.#native.acquire(timeout), signal)
   }
 
   /** One attempt: null when somebody else holds it. */
   async tryAcquire() {
-    return this.#wait(() => this.#native.tryAcquire())
+    return this.#kept.acquire(() => this.#native.tryAcquire())
   }
 
   /** Holds the lock while the body runs, and releases it on any exit. */
   async run(body, options) {
     check.callable('body', body)
     const { timeout, signal } = waitOptions('run', options)
-    const held = await this.#wait(() => this.#native.acquire(timeout), signal)
-    let result
-    try {
-      result = await body(held)
-    } catch (error) {
-      // The body's own error is never masked.
-      await leave(held, true).catch(() => {})
-      throw error
-    }
-    await leave(held, false)
-    return result
+    return this.#kept.run(body, () => this.#native.acquire(timeout), signal)
   }
 
   /** Wakes the waits in progress on this handle, never later ones. */
   cancel() {
-    this.#waits.cancel()
+    this.#kept.cancel()
   }
 
   async release(options) {
-    releaseOptions(options)
-    await this.#current().release(options)
+    await this.#kept.release(options)
   }
 
   get isHeld() {
-    return this.#innermost()?.isHeld ?? false
+    return this.#kept.isHeld
   }
 
   get fencingToken() {
-    const held = this.#current()
-    if (!held.isHeld) throw notHeld('it was lost before', this.path)
-    return held.fencingToken
+    return this.#kept.standing.fencingToken
   }
 
   async verify() {
-    await this.#current().verify()
+    await this.#kept.current.verify()
   }
 
   guarded() {
-    return this.#current().guarded()
+    return this.#kept.current.guarded()
   }
 
   onLost(callback) {
-    check.callable('callback', callback)
-    return this.#current().onLost(callback)
+    return this.#kept.onLost(callback)
   }
 
   /** Who holds the lock and who waits for it, in order. */
   async contenders() {
-    const contenders = await done(() => this.#native.contenders())
-    return contenders.map((contender) => ({ ...contender, since: new Date(contender.since) }))
+    return contendersOf(await done(() => this.#native.contenders()))
   }
 
-  #innermost() {
-    return this.#kept.findLast((held) => !isReleased(held))
-  }
-
-  #current() {
-    const held = this.#innermost()
-    if (!held) throw notHeld('nothing was acquired', this.path)
-    return held
-  }
-
-  async #wait(verb, signal) {
-    const native = await this.#waits.wait(verb, signal, { path: this.path, undo: (native) => native.releaseInBackground() })
-    if (!native) return null
-    this.#kept = this.#kept.filter((held) => held.isHeld)
-    const held = new Held(made, native)
-    this.#kept.push(held)
-    return held
+  /** Asks whoever holds, or the contender of that node, to let go; deletes its node when it has not in time. */
+  async revoke(contender, options) {
+    const given = check.isOptions(contender, options)
+      ? check.options('revoke', contender, ['contender', 'forceAfter', 'signal'])
+      : { ...check.options('revoke', options, ['forceAfter', 'signal']), contender }
+    const node = check.optionalText('contender', given.contender ?? undefined)
+    const forceAfter = check.millis('forceAfter', given.forceAfter)
+    return withdrawable(() => this.#native.revoke(node, forceAfter), check.signal(given.signal))
   }
 }
 
-module.exports = { Lock }
+/** Readers share, writers exclude everybody. */
+class ReadWriteLock {
+  #native
+  #read
+  #write
+
+  constructor(key, native) {
+    if (key !== made) throw invalid('constructor', 'use client.readWriteLock(path)')
+    this.#native = native
+    this.#read = new Lock(made, now(() => native.read()))
+    this.#write = new Lock(made, now(() => native.write()))
+  }
+
+  get path() {
+    return now(() => this.#native.path())
+  }
+
+  get read() {
+    return this.#read
+  }
+
+  get write() {
+    return this.#write
+  }
+}
+
+/** Several locks as one: all or none. */
+class MultiLock {
+  #native
+  #kept
+
+  constructor(key, native) {
+    if (key !== made) throw invalid('constructor', 'use client.multiLock(locks)')
+    this.#native = native
+    this.#kept = new Kept(this.paths.join(' '))
+  }
+
+  /** In the order in which they are acquired, and in which the tokens come. */
+  get paths() {
+    return now(() => this.#native.paths())
+  }
+
+  /** Waits until all are ours. */
+  async acquire(options) {
+    const { timeout, signal } = waitOptions('acquire', options)
+    return this.#kept.acquire(() => this.#native.acquire(timeout), signal)
+  }
+
+  /** One attempt: null when somebody else holds one of them. */
+  async tryAcquire() {
+    return this.#kept.acquire(() => this.#native.tryAcquire())
+  }
+
+  /** Holds all of them while the body runs, and releases them on any exit. */
+  async run(body, options) {
+    check.callable('body', body)
+    const { timeout, signal } = waitOptions('run', options)
+    return this.#kept.run(body, () => this.#native.acquire(timeout), signal)
+  }
+
+  cancel() {
+    this.#kept.cancel()
+  }
+
+  async release(options) {
+    await this.#kept.release(options)
+  }
+
+  get isHeld() {
+    return this.#kept.isHeld
+  }
+
+  get fencingTokens() {
+    return this.#kept.standing.fencingTokens
+  }
+
+  async verify() {
+    await this.#kept.current.verify()
+  }
+
+  guarded() {
+    return this.#kept.current.guarded()
+  }
+
+  onLost(callback) {
+    return this.#kept.onLost(callback)
+  }
+}
+
+/** What the addon takes for `client.multiLock`. */
+function nativesOf(locks) {
+  if (!Array.isArray(locks)) throw invalid('locks', `must be an array of locks, not ${kindOf(locks)}`)
+  // Array.from visits holes too.
+  return Array.from(locks, nativeOf)
+}
+
+module.exports = { Lock, MultiLock, ReadWriteLock, contendersOf, nativesOf }

@@ -14,7 +14,7 @@ class Waits {
    * Waits for the outcome of a verb. What it brings although the caller has withdrawn is given to `undo`: it may have been ours
    * already.
    */
-  async wait(verb, signal, { path, undo }) {
+  async wait(verb, signal, { path, undo = () => {} } = {}) {
     if (signal?.aborted) throw signal.reason
     const call = start(verb)
     let withdrawn
@@ -72,10 +72,15 @@ function attempt(undo) {
   }
 }
 
+/** Waits for a verb that only a signal withdraws. */
+async function withdrawable(verb, signal) {
+  return new Waits().wait(verb, signal)
+}
+
 /** The options of every verb that waits. */
 function waitOptions(verb, options) {
   const { timeout, signal } = check.options(verb, options, ['timeout', 'signal'])
   return { timeout: check.millis('timeout', timeout), signal: check.signal(signal) }
 }
 
-module.exports = { Waits, waitOptions }
+module.exports = { Waits, waitOptions, withdrawable }

@@ -1,15 +1,16 @@
 //! The client: connect, close, its properties, and a factory per recipe.
 
 use napi::Env;
-use napi::bindgen_prelude::BigInt;
+use napi::bindgen_prelude::{BigInt, ClassInstance};
 use napi_derive::napi;
 use zkrecipes::time;
 
 use crate::event_loop::{EventLoop, Inbox, drop_quietly, js_number};
 use crate::failure::throw;
-use crate::lock::Lock;
+use crate::lock::{Lock, MultiLock, ReadWriteLock};
 use crate::nodes::Nodes;
 use crate::options::{ConnectOptions, LockSettings};
+use crate::semaphore::Semaphore;
 
 #[napi(custom_finalize)]
 pub struct Client {
@@ -76,6 +77,38 @@ impl Client {
     pub fn lock(&self, env: &Env, path: String, options: LockSettings) -> napi::Result<Lock> {
         let lock = self.client.lock(&path, options.into_core()).map_err(|error| throw(env, error))?;
         Ok(Lock::new(lock, self.inbox.clone()))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn read_write_lock(&self, env: &Env, path: String) -> napi::Result<ReadWriteLock> {
+        let lock = self.client.read_write_lock(&path).map_err(|error| throw(env, error))?;
+        Ok(ReadWriteLock::new(lock, self.inbox.clone()))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn multi_lock(&self, env: &Env, locks: Vec<ClassInstance<Lock>>) -> napi::Result<MultiLock> {
+        let locks: Vec<_> = locks.iter().map(|lock| lock.core().clone()).collect();
+        let lock = self.client.multi_lock(&locks).map_err(|error| throw(env, error))?;
+        Ok(MultiLock::new(lock, self.inbox.clone()))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn semaphore(&self, env: &Env, path: String, permits: u32) -> napi::Result<Semaphore> {
+        let semaphore = self.client.semaphore(&path, permits as usize).map_err(|error| throw(env, error))?;
+        Ok(Semaphore::new(semaphore, self.inbox.clone()))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn check_sequencer(&self, sequencer: String) -> f64 {
+        let client = self.client.clone();
+        self.inbox.run(async move { client.check_sequencer(&sequencer).await }, |stands| stands)
+    }
+
+    /// Answered when it stands no longer.
+    #[napi(catch_unwind)]
+    pub fn watch_sequencer(&self, sequencer: String) -> f64 {
+        let client = self.client.clone();
+        self.inbox.run(async move { client.watch_sequencer(&sequencer).await }, |()| ())
     }
 
     #[napi(catch_unwind)]

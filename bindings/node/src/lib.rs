@@ -11,11 +11,13 @@
 mod client;
 mod event_loop;
 mod failure;
+mod held;
 #[cfg(feature = "test-hooks")]
 mod hooks;
 mod lock;
 mod nodes;
 mod options;
+mod semaphore;
 mod testing;
 
 use napi_derive::napi;

@@ -1,32 +1,40 @@
-//! The lock and what an acquisition of it carries.
+//! Locks: one, the two sides of a read/write lock, and several together.
 
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use napi::Env;
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
-use zkrecipes::{ErrorKind, time};
+use zkrecipes::time;
 
-use crate::event_loop::{Inbox, drop_quietly, js_number};
-use crate::failure::{Failure, throw};
-use crate::nodes::Transaction;
+use crate::event_loop::{Inbox, drop_quietly};
+use crate::failure::throw;
+use crate::held::{acquisition, attempt};
 
 #[napi(custom_finalize)]
 pub struct Lock {
     lock: zkrecipes::Lock,
+    /// The core's sides know each other weakly, and a variable that is not used again does not keep a side alive: without
+    /// this, a writer who takes read could find that write was forgotten, and wait for itself.
+    _other_side: Option<zkrecipes::Lock>,
     inbox: Inbox,
 }
 
 #[napi(custom_finalize)]
-pub struct Held {
-    held: Arc<zkrecipes::Held>,
+pub struct ReadWriteLock {
+    lock: zkrecipes::ReadWriteLock,
     inbox: Inbox,
 }
 
-drop_quietly!(Lock, Held);
+#[napi(custom_finalize)]
+pub struct MultiLock {
+    lock: zkrecipes::MultiLock,
+    inbox: Inbox,
+}
 
-/// One entry of the queue for a lock.
+drop_quietly!(Lock, ReadWriteLock, MultiLock);
+
+/// Somebody who holds or waits.
 #[napi(object)]
 pub struct Contender {
     pub node: String,
@@ -51,9 +59,18 @@ impl From<zkrecipes::Contender> for Contender {
     }
 }
 
+/// Several of them, for the way to JavaScript.
+pub fn contenders(contenders: Vec<zkrecipes::Contender>) -> Vec<Contender> {
+    contenders.into_iter().map(Contender::from).collect()
+}
+
 impl Lock {
     pub fn new(lock: zkrecipes::Lock, inbox: Inbox) -> Lock {
-        Lock { lock, inbox }
+        Lock { lock, _other_side: None, inbox }
+    }
+
+    pub fn core(&self) -> &zkrecipes::Lock {
+        &self.lock
     }
 }
 
@@ -69,102 +86,82 @@ impl Lock {
     #[napi(catch_unwind)]
     pub fn acquire(&self, env: &Env, timeout: f64) -> napi::Result<f64> {
         let limit = time::from_js_millis("timeout", timeout).map_err(|error| throw(env, error))?;
-        let inbox = self.inbox.clone();
-        Ok(self.inbox.run(self.lock.acquire_kept(limit), |granted| Held { held: granted.keep(), inbox }))
+        Ok(acquisition(&self.inbox, self.lock.acquire_kept(limit)))
     }
 
     /// The call's value is a `Held`, or null when somebody else holds the lock.
     #[napi(catch_unwind)]
     pub fn try_acquire(&self) -> f64 {
-        let inbox = self.inbox.clone();
-        let attempt = self.lock.acquire_kept(Some(Duration::ZERO));
-        let future = async move {
-            match attempt.await {
-                Ok(held) => Ok(Some(held)),
-                Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
-                Err(error) => Err(error),
-            }
-        };
-        self.inbox.run(future, |granted| granted.map(|granted| Held { held: granted.keep(), inbox }))
+        attempt(&self.inbox, self.lock.acquire_kept(Some(Duration::ZERO)))
     }
 
     #[napi(catch_unwind)]
     pub fn contenders(&self) -> f64 {
         let lock = self.lock.clone();
-        self.inbox.run(async move { lock.contenders().await }, |contenders| {
-            contenders.into_iter().map(Contender::from).collect::<Vec<_>>()
-        })
+        self.inbox.run(async move { lock.contenders().await }, contenders)
+    }
+
+    /// The call's value tells whether there was anybody to ask.
+    #[napi(catch_unwind)]
+    pub fn revoke(&self, env: &Env, contender: Option<String>, force_after: f64) -> napi::Result<f64> {
+        let patience = time::from_js_millis("force_after", force_after).map_err(|error| throw(env, error))?;
+        let lock = self.lock.clone();
+        let asking = async move { lock.revoke(contender.as_deref(), patience).await };
+        Ok(self.inbox.run(asking, |asked| asked))
+    }
+}
+
+impl ReadWriteLock {
+    pub fn new(lock: zkrecipes::ReadWriteLock, inbox: Inbox) -> ReadWriteLock {
+        ReadWriteLock { lock, inbox }
+    }
+
+    fn side(&self, side: &zkrecipes::Lock, other: &zkrecipes::Lock) -> Lock {
+        Lock { lock: side.clone(), _other_side: Some(other.clone()), inbox: self.inbox.clone() }
     }
 }
 
 #[napi]
-impl Held {
+impl ReadWriteLock {
     #[napi(catch_unwind)]
     pub fn path(&self) -> &str {
-        self.held.path()
+        self.lock.path()
     }
 
     #[napi(catch_unwind)]
-    pub fn node(&self) -> &str {
-        self.held.node()
+    pub fn read(&self) -> Lock {
+        self.side(self.lock.read(), self.lock.write())
     }
 
     #[napi(catch_unwind)]
-    pub fn fencing_token(&self) -> BigInt {
-        self.held.fencing_token().into()
+    pub fn write(&self) -> Lock {
+        self.side(self.lock.write(), self.lock.read())
+    }
+}
+
+impl MultiLock {
+    pub fn new(lock: zkrecipes::MultiLock, inbox: Inbox) -> MultiLock {
+        MultiLock { lock, inbox }
+    }
+}
+
+#[napi]
+impl MultiLock {
+    #[napi(catch_unwind)]
+    pub fn paths(&self) -> Vec<String> {
+        self.lock.paths().to_vec()
     }
 
+    /// The call's value is a `Held`.
     #[napi(catch_unwind)]
-    pub fn is_held(&self) -> bool {
-        self.held.is_held()
+    pub fn acquire(&self, env: &Env, timeout: f64) -> napi::Result<f64> {
+        let limit = time::from_js_millis("timeout", timeout).map_err(|error| throw(env, error))?;
+        Ok(acquisition(&self.inbox, self.lock.acquire_kept(limit)))
     }
 
+    /// The call's value is a `Held`, or null when somebody else holds one of the locks.
     #[napi(catch_unwind)]
-    pub fn is_released(&self) -> bool {
-        self.held.is_released()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn sequencer(&self) -> String {
-        self.held.sequencer()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn verify(&self) -> f64 {
-        let held = self.held.clone();
-        self.inbox.run(async move { held.verify().await }, |()| ())
-    }
-
-    #[napi(catch_unwind)]
-    pub fn guarded(&self) -> Transaction {
-        Transaction::new(self.held.guarded(), self.inbox.clone())
-    }
-
-    /// The loss, should it happen, as one event with a `Failure` for a value, under the number that is returned.
-    #[napi(catch_unwind)]
-    pub fn on_lost(&self) -> f64 {
-        let event = self.inbox.number();
-        let inbox = self.inbox.clone();
-        // Until it fires or the acquisition is released; `node/lib` keeps the list of those who listen.
-        let _for_good =
-            self.held.on_lost(move |error| inbox.post(event, Ok(Failure::from(error)), |failure| failure));
-        js_number(event)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn release(&self) -> f64 {
-        self.inbox.run(self.held.release(), |()| ())
-    }
-
-    /// Confirms the release in the background.
-    #[napi(catch_unwind)]
-    pub fn release_in_background(&self, env: &Env) -> napi::Result<()> {
-        self.held.release_in_background().map_err(|error| throw(env, error))
-    }
-
-    /// Leaves a scope that held it.
-    #[napi(catch_unwind)]
-    pub fn leave(&self, body_failed: bool) -> f64 {
-        self.inbox.run(self.held.leave(body_failed), |()| ())
+    pub fn try_acquire(&self) -> f64 {
+        attempt(&self.inbox, self.lock.acquire_kept(Some(Duration::ZERO)))
     }
 }

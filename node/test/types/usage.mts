@@ -1,6 +1,6 @@
 // What a user writes, and what the types must refuse. Only compiled, never run.
 
-import { AbortError, Client, Held, Lock, ZkRecipesError, version } from 'zkrecipes'
+import { AbortError, Client, Held, Lock, MultiLock, ReadWriteLock, Semaphore, ZkRecipesError, version } from 'zkrecipes'
 import type { ConnectOptions, Contender, ErrorCode, LostReason, State, Stat, Transaction } from 'zkrecipes'
 import { EmbeddedServer } from 'zkrecipes/testing'
 import type { LogEntry } from 'zkrecipes/testing'
@@ -41,6 +41,26 @@ lock.cancel()
 const contenders: Contender[] = await lock.contenders()
 const since: Date | undefined = contenders[0]?.since
 
+const shared: ReadWriteLock = client.readWriteLock('/locks/catalogue')
+const sides: Lock[] = [shared.read, shared.write]
+const both: MultiLock = client.multiLock([client.lock('/a'), client.lock('/b')])
+const tokens: bigint[] = await both.run((inside: Held) => inside.fencingTokens, { timeout: 5000 })
+const paths: readonly string[] = both.paths
+const semaphore: Semaphore = client.semaphore('/limits/exports', 3)
+const permits: Held = await semaphore.acquire(2, { timeout: 5000, signal })
+const permit: Held = await semaphore.acquire({ timeout: 5000 })
+const some: Held | null = await semaphore.tryAcquire(2)
+const many: number = await semaphore.run((inside) => inside.permits, { n: 2, signal })
+const holders: Contender[] = await semaphore.holders()
+await semaphore.resize(semaphore.permits + 1)
+const asked: boolean = await lock.revoke()
+await lock.revoke({ contender: contenders[0]?.node, forceAfter: 5000 })
+await lock.revoke('_c_1-lock-0000000001', { forceAfter: 5000, signal })
+held.onRevoke(() => held.release())()
+const revoked: AbortSignal = held.revokeSignal
+const stands: boolean = await client.checkSequencer(held.sequencer)
+await client.watchSequencer(held.sequencer, { signal })
+
 const { data, stat } = await client.nodes.get('/data')
 const text: string = data.toString('utf8')
 const changed: Stat = await client.nodes.set('/data', text, stat.version)
@@ -73,9 +93,15 @@ await lock.acquire({ timeout: '5s' })
 const wrong: number = held.fencingToken
 // @ts-expect-error tryAcquire may answer null
 const certain: Held = await lock.tryAcquire()
+// @ts-expect-error a semaphore has a number of permits
+client.semaphore('/x')
+// @ts-expect-error only locks come together
+client.multiLock([semaphore])
+// @ts-expect-error a watch has no timeout; an AbortSignal.timeout is one
+await client.watchSequencer('', { timeout: 5 })
 // @ts-expect-error a mode that does not exist
 await client.nodes.create('/x', '', 'eternal')
 // @ts-expect-error properties are read only
 held.isHeld = false
 
-console.log(state, id, token, signal, result, plain, since, changed, missing, path, wrong, certain, version() satisfies string)
+console.log(state, id, token, signal, result, plain, since, changed, missing, path, wrong, certain, sides, tokens, paths, permits, permit, some, many, holders, asked, revoked, stands, version() satisfies string)

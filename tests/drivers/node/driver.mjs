@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setImmediate as turn } from 'node:timers/promises'
 import v8 from 'node:v8'
 import vm from 'node:vm'
-import { Client, ZkRecipesError } from '../../../node/lib/index.js'
+import { Client, Semaphore, ZkRecipesError } from '../../../node/lib/index.js'
 
 v8.setFlagsFromString('--expose-gc')
 const collectGarbage = vm.runInNewContext('gc')
@@ -14,7 +14,24 @@ const clients = new Map()
 const locks = new Map()
 const running = new Map()
 
+/** What was acquired through which handle; gone with the handle. */
+const acquired = new WeakMap()
+
+function keep(lock, held) {
+  acquired.set(lock, [...(acquired.get(lock) ?? []), held].filter(({ isHeld }) => isHeld))
+  return held.fencingToken
+}
+
+function current(lock) {
+  const held = acquired.get(lock)?.findLast(({ isHeld }) => isHeld)
+  if (!held) throw new Unknown('nothing is held', 'NOT_HELD')
+  return held
+}
+
 const say = (line) => process.stdout.write(`${line}\n`)
+
+/** Absent = one. */
+const count = (text) => (text === undefined ? undefined : Number(text))
 
 /** Absent = for ever. */
 const millis = (text) => (text === undefined || text === '-' ? undefined : Number(text))
@@ -37,15 +54,42 @@ const verbs = {
   lock({ client, key }, name, path, reentrant) {
     locks.set(key(name), client.lock(path, { reentrant: reentrant === 'reentrant' }))
   },
-  acquire: async ({ lock, signal }, _, timeout) => (await lock.acquire({ timeout: millis(timeout), signal })).fencingToken,
-  try: async ({ lock }) => (await lock.tryAcquire())?.fencingToken ?? 'none',
+  rwlock({ client, key }, name, path) {
+    const { read, write } = client.readWriteLock(path)
+    locks.set(key(`${name}.read`), read)
+    locks.set(key(`${name}.write`), write)
+  },
+  multilock({ client, key }, name, ...names) {
+    locks.set(key(name), client.multiLock(names.map((name) => locks.get(key(name)))))
+  },
+  semaphore({ client, key }, name, path, permits) {
+    locks.set(key(name), client.semaphore(path, Number(permits)))
+  },
+  async acquire({ lock, signal }, _, timeout, n) {
+    const options = { timeout: millis(timeout), signal }
+    return keep(lock, await (lock instanceof Semaphore ? lock.acquire(count(n), options) : lock.acquire(options)))
+  },
+  async try({ lock }, _, n) {
+    const held = await lock.tryAcquire(count(n))
+    return held ? keep(lock, held) : 'none'
+  },
   release: ({ lock }) => lock.release(),
   verify: ({ lock }) => lock.verify(),
   cancel: ({ lock }) => lock.cancel(),
   held: ({ lock }) => lock.isHeld,
-  token: ({ lock }) => lock.fencingToken,
+  token: ({ lock }) => lock.fencingToken ?? lock.fencingTokens[0],
+  tokens: ({ lock }) => current(lock).fencingTokens,
   'watch-lost': ({ lock, name }, handle) => void lock.onLost((error) => say(`event ${name} lost ${handle} ${error.reason}`)),
   contenders: async ({ lock }) => (await lock.contenders()).map(({ identity, holds }) => identity + (holds ? '*' : '')),
+  holders: async ({ lock }) => (await lock.holders()).map(({ identity }) => identity),
+  resize: ({ lock }, _, permits) => lock.resize(Number(permits)),
+  revoke({ lock, signal }, _, node, forceAfter) {
+    return lock.revoke({ contender: node === '-' ? undefined : node, forceAfter: millis(forceAfter), signal })
+  },
+  'watch-revoke': ({ lock, name }, handle) => void current(lock).onRevoke(() => say(`event ${name} revoked ${handle}`)),
+  sequencer: ({ lock }) => current(lock).sequencer,
+  'check-sequencer': ({ client }, sequencer) => client.checkSequencer(sequencer),
+  'watch-sequencer': ({ client, signal }, sequencer) => client.watchSequencer(sequencer, { signal }),
   async free({ key }, name) {
     locks.delete(key(name))
     // Whoever lets go of a handle in earnest waits for the collector; a test cannot. A few turns, because what was awaited
@@ -66,11 +110,15 @@ const verbs = {
 }
 
 const needsLock = new Set([
-  'acquire', 'try', 'release', 'verify', 'cancel', 'held', 'token', 'watch-lost', 'contenders', 'guarded-set', 'guarded-create',
+  'acquire', 'try', 'release', 'verify', 'cancel', 'held', 'token', 'tokens', 'watch-lost', 'contenders', 'holders', 'resize',
+  'revoke', 'watch-revoke', 'sequencer', 'guarded-set', 'guarded-create',
 ])
 
 class Unknown extends Error {
-  code = 'INVALID'
+  constructor(message, code = 'INVALID') {
+    super(message)
+    this.code = code
+  }
 }
 
 async function perform(name, verb, args, signal) {

@@ -1,0 +1,79 @@
+'use strict'
+
+const { AsyncResource } = require('node:async_hooks')
+const check = require('./check.cjs')
+const { listen, now, stopListening } = require('./calls.cjs')
+const { deliver } = require('./errors.cjs')
+
+// A Held that nobody refers to any more is released by the addon. So what the addon calls must not keep it alive: it knows
+// its occasions by weak references, and the subscription ends with them.
+const subscriptions = new FinalizationRegistry(stopListening)
+
+/** What may happen to an acquisition, once: callbacks and a signal hear of it, also those who ask later. */
+class Occasion {
+  #name
+  #subscribe
+  #reasonFor
+  #isWatched = false
+  #reason
+  #listeners = new Set()
+  #controller
+
+  /** `subscribe` is the addon's verb; `reasonFor` makes the signal's reason of what it brings. */
+  constructor(name, subscribe, reasonFor) {
+    this.#name = name
+    this.#subscribe = subscribe
+    this.#reasonFor = reasonFor
+  }
+
+  /** Calls back when it happens, at once if it has. */
+  on(callback) {
+    check.callable('callback', callback)
+    // An object of its own, so that the same function given twice is called twice.
+    const listener = { callback: AsyncResource.bind(callback) }
+    this.#listeners.add(listener)
+    if (this.#reason) queueMicrotask(() => this.#tell())
+    else this.#watch()
+    return () => void this.#listeners.delete(listener)
+  }
+
+  get signal() {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#reason) this.#controller.abort(this.#reason)
+      else this.#watch()
+    }
+    return this.#controller.signal
+  }
+
+  happen(news) {
+    this.#reason = this.#reasonFor(news)
+    this.#controller?.abort(this.#reason)
+    this.#tell()
+  }
+
+  #watch() {
+    if (this.#isWatched) return
+    this.#isWatched = true
+    const number = now(this.#subscribe)
+    listen(number, receiver(new WeakRef(this), number))
+    subscriptions.register(this, number)
+  }
+
+  #tell() {
+    for (const listener of [...this.#listeners]) {
+      // One that an earlier one has unsubscribed is not called any more, and none is called twice.
+      if (this.#listeners.delete(listener)) deliver(this.#name, listener.callback, this.#reason)
+    }
+  }
+}
+
+// Outside the class: a closure made in a method would keep `this` alive.
+function receiver(occasion, number) {
+  return (news) => {
+    stopListening(number)
+    occasion.deref()?.happen(news)
+  }
+}
+
+module.exports = { Occasion }
