@@ -1,0 +1,73 @@
+//! How faces run the core's futures: blocking, called back, withdrawn, and never in a way that waits for itself.
+
+mod support;
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use zkrecipes::drive::{CancelToken, Tick, start, wait};
+use zkrecipes::{Error, ErrorKind};
+
+#[test]
+fn waiting_on_a_thread_of_the_runtime_is_a_deadlock_error() {
+    let nested = wait(async { Ok(wait(async { Ok(1) }, None, None)) }, None, None).expect("the outer call");
+    assert_eq!(nested.expect_err("would wait for itself").kind(), ErrorKind::Deadlock);
+    let blocking = wait(
+        async { Ok(zkrecipes::blocking::Client::connect("embedded:", Default::default()).map(drop)) },
+        None,
+        None,
+    );
+    assert_eq!(
+        blocking.expect("the outer call").expect_err("would wait for itself").kind(),
+        ErrorKind::Deadlock
+    );
+}
+
+#[test]
+fn a_completion_may_not_block_and_does_not_run_on_the_runtime() {
+    let (sender, receiver) = channel();
+    start(async { Ok(7) }, &CancelToken::new(), move |result| {
+        let thread = std::thread::current().name().unwrap_or_default().to_owned();
+        let blocked = wait(async { Ok(()) }, None, None).map_err(|error| error.kind());
+        let _ = sender.send((result, thread, blocked));
+    })
+    .expect("started");
+    let (result, thread, blocked) = receiver.recv_timeout(support::SOON).expect("called");
+    assert_eq!(result, Ok(7));
+    assert_eq!(thread, "zkrecipes-done");
+    assert_eq!(blocked, Err(ErrorKind::Deadlock));
+}
+
+#[test]
+fn a_tick_is_seen_and_withdraws() {
+    let mut ticks = 0;
+    let mut hook = || {
+        ticks += 1;
+        ticks < 3
+    };
+    let tick = Tick { every: Duration::from_millis(5), hook: &mut hook };
+    let result = wait(std::future::pending::<Result<(), Error>>(), None, Some(tick));
+    assert_eq!(result.expect_err("withdrawn").kind(), ErrorKind::Cancelled);
+    assert_eq!(ticks, 3);
+}
+
+#[test]
+fn a_token_cancels_calls_made_before_and_after() {
+    let token = CancelToken::new();
+    let (sender, receiver) = channel();
+    start(std::future::pending::<Result<(), Error>>(), &token, move |result| _ = sender.send(result))
+        .expect("started");
+    token.cancel();
+    let error = receiver.recv_timeout(support::SOON).expect("called").expect_err("cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    let late = wait(async { Ok(1) }, Some(&token), None);
+    assert_eq!(late.expect_err("cancelled").kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn a_panic_in_a_call_is_an_internal_error() {
+    async fn broken() -> Result<(), Error> {
+        panic!("a mistake of ours")
+    }
+    assert_eq!(wait(broken(), None, None).expect_err("panicked").kind(), ErrorKind::Internal);
+}
