@@ -98,7 +98,10 @@ guards: ## Breaks the lines that guard the promises, one by one, and expects the
 
 .PHONY: bench
 bench: ## Benchmarks beside the raw floor and the peers
-	@cargo bench --workspace --exclude zkrecipes-python --exclude zkrecipes-node
+	@scripts/setup
+	@cargo build --release -p zkrecipes-bench
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check kazoo
+	@tests/zookeeper/zookeeper.py exec 3.9 -- target/release/zkrecipes-bench {} .venv/bin/python
 
 .PHONY: fmt
 fmt: ## Formats every language in place
