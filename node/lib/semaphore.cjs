@@ -30,7 +30,9 @@ class Semaphore {
 
   /** Waits for `n` permits at once: `acquire(n, options)`, or `acquire(options)`. */
   async acquire(n, options) {
-    const wanted = check.isOptions(n, options) ? permitOptions('acquire', n) : { ...waitOptions('acquire', options), n: permitsOf(n) }
+    const wanted = check.isOptions(n, options)
+      ? permitOptions('acquire', n)
+      : { ...waitOptions('acquire', options), n: permitsOf(n) }
     return this.#kept.acquire(() => this.#native.acquire(wanted.n, wanted.timeout), wanted.signal)
   }
 

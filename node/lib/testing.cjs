@@ -1,11 +1,37 @@
 'use strict'
 
 const check = require('./check.cjs')
-const { addon, now } = require('./calls.cjs')
+const { addon, done, loop, now } = require('./calls.cjs')
 const { asyncDispose, dispose, made } = require('./dispose.cjs')
 const { invalid, kindOf } = require('./errors.cjs')
 
 const OPTIONS = ['port', 'tick', 'minSessionTimeout', 'maxSessionTimeout', 'dataLimit', 'emulate']
+
+/** What the addon takes to start a server. */
+function settingsOf(verb, options, more = []) {
+  const given = check.options(verb, options, [...OPTIONS, ...more])
+  const { port, tick, minSessionTimeout, maxSessionTimeout, dataLimit, emulate } = given
+  return {
+    port: check.integer('port', port, 0, 65535),
+    tick: check.optionalMillis('tick', tick),
+    minSessionTimeout: check.optionalMillis('minSessionTimeout', minSessionTimeout),
+    maxSessionTimeout: check.optionalMillis('maxSessionTimeout', maxSessionTimeout),
+    dataLimit: check.integer('dataLimit', dataLimit, 1, 2 ** 31 - 1),
+    emulate: check.optionalText('emulate', emulate),
+  }
+}
+
+function sessionOf(sessionId) {
+  if (typeof sessionId !== 'bigint' || sessionId < 0n || sessionId >= 2n ** 64n) {
+    throw invalid('sessionId', `must be a bigint of 64 bits, not ${kindOf(sessionId)}`)
+  }
+  return sessionId
+}
+
+function faultOf(fault) {
+  if (fault === undefined) throw invalid('fault', 'must be a number that inject() returned')
+  return check.integer('fault', fault, 0, Number.MAX_SAFE_INTEGER)
+}
 
 /** A ZooKeeper server inside this process, in memory: for tests of code that uses zkrecipes. */
 class EmbeddedServer {
@@ -18,15 +44,7 @@ class EmbeddedServer {
 
   /** Starts a server, on a free port unless told. */
   static start(options) {
-    const { port, tick, minSessionTimeout, maxSessionTimeout, dataLimit, emulate } = check.options('start', options, OPTIONS)
-    const settings = {
-      port: check.integer('port', port, 0, 65535),
-      tick: check.optionalMillis('tick', tick),
-      minSessionTimeout: check.optionalMillis('minSessionTimeout', minSessionTimeout),
-      maxSessionTimeout: check.optionalMillis('maxSessionTimeout', maxSessionTimeout),
-      dataLimit: check.integer('dataLimit', dataLimit, 1, 2 ** 31 - 1),
-      emulate: check.optionalText('emulate', emulate),
-    }
+    const settings = settingsOf('start', options)
     return new EmbeddedServer(made, now(() => addon.startServer(settings)))
   }
 
@@ -62,9 +80,7 @@ class EmbeddedServer {
 
   /** Expires a session, such as `client.sessionId`; false when there is none of that id. */
   expire(sessionId) {
-    if (typeof sessionId !== 'bigint' || sessionId < 0n || sessionId >= 2n ** 64n) {
-      throw invalid('sessionId', `must be a bigint of 64 bits, not ${kindOf(sessionId)}`)
-    }
+    sessionOf(sessionId)
     return now(() => this.#native.expire(sessionId))
   }
 
@@ -111,8 +127,7 @@ class EmbeddedServer {
   }
 
   faultFired(fault) {
-    if (fault === undefined) throw invalid('fault', 'must be a number that inject() returned')
-    check.integer('fault', fault, 0, Number.MAX_SAFE_INTEGER)
+    faultOf(fault)
     return now(() => this.#native.faultFired(fault))
   }
 
@@ -120,7 +135,7 @@ class EmbeddedServer {
     now(() => this.#native.clearFaults())
   }
 
-  /** The requests that were answered, in order. */
+  /** The requests so far, in order. */
   log() {
     return now(() => this.#native.log())
   }
@@ -155,4 +170,167 @@ class EmbeddedServer {
   }
 }
 
-module.exports = { EmbeddedServer }
+/** Several servers as one ensemble, with followers that lag and can be cut off, as real ones do. */
+class Ensemble extends EmbeddedServer {
+  #native
+
+  constructor(key, native) {
+    super(key, key === made ? now(() => native.server()) : undefined)
+    this.#native = native
+  }
+
+  /** Starts three servers unless told; member 0 leads, and the port is its. */
+  static start(options) {
+    const settings = settingsOf('start', options, ['members'])
+    const members = check.integer('members', options?.members, 1, 99) ?? 3
+    return new Ensemble(made, now(() => addon.startEnsemble(members, settings)))
+  }
+
+  /** What clients of one member connect to. */
+  member(member) {
+    memberOf('member', member)
+    const address = now(() => this.#native.member(member))
+    if (address === null) throw invalid('member', `there is none of number ${member}; they count from 0`)
+    return address
+  }
+
+  /** How many milliseconds late a follower learns of everything; false when there is no such follower. */
+  lag(follower, by) {
+    memberOf('follower', follower)
+    if (by === undefined) throw invalid('by', 'must be a number of milliseconds')
+    check.millis('by', by)
+    return now(() => this.#native.lag(follower, by))
+  }
+
+  /** Keeps everything from a follower until `release()`. */
+  hold(follower) {
+    memberOf('follower', follower)
+    return now(() => this.#native.hold(follower))
+  }
+
+  release(follower) {
+    memberOf('follower', follower)
+    return now(() => this.#native.release(follower))
+  }
+
+  /** Cuts a follower off from the leader until `heal()`; false when the leader would be left without a majority. */
+  isolate(follower) {
+    memberOf('follower', follower)
+    return now(() => this.#native.isolate(follower))
+  }
+
+  heal(follower) {
+    memberOf('follower', follower)
+    return now(() => this.#native.heal(follower))
+  }
+
+  /** How many transactions a member is behind the leader. */
+  behind(member) {
+    memberOf('member', member)
+    return now(() => this.#native.behind(member))
+  }
+}
+
+function memberOf(argument, member) {
+  if (member === undefined) throw invalid(argument, 'must be the number of a member')
+  check.integer(argument, member, 0, 2 ** 31 - 1)
+}
+
+/** Stands in front of a real server, with the same faults and the same log. */
+class Proxy {
+  #native
+
+  constructor(key, native) {
+    if (key !== made) throw invalid('constructor', 'use Proxy.start(upstream)')
+    this.#native = native
+  }
+
+  /** Starts a proxy on a free port in front of one server, named as `host:port`. */
+  static start(upstream) {
+    check.text('upstream', upstream)
+    return new Proxy(made, now(() => addon.startProxy(loop, upstream)))
+  }
+
+  get connectString() {
+    return now(() => this.#native.connectString())
+  }
+
+  get port() {
+    return now(() => this.#native.port())
+  }
+
+  /** Ends it for good. */
+  shutdown() {
+    now(() => this.#native.shutdown())
+  }
+
+  [dispose]() {
+    this.shutdown()
+  }
+
+  async [asyncDispose]() {
+    this.shutdown()
+  }
+
+  /** Ends a session for real, at the server; false when none of that id went by. */
+  async expire(sessionId) {
+    sessionOf(sessionId)
+    return done(() => this.#native.expire(sessionId))
+  }
+
+  /** Breaks all connections, on both sides; the sessions live on. */
+  dropConnections() {
+    now(() => this.#native.dropConnections())
+  }
+
+  /** Passes nothing on until `resume()`. */
+  pause() {
+    now(() => this.#native.pause())
+  }
+
+  resume() {
+    now(() => this.#native.resume())
+  }
+
+  /** As the embedded server's. */
+  inject(fault) {
+    check.text('fault', fault)
+    return now(() => this.#native.inject(fault))
+  }
+
+  faultFired(fault) {
+    faultOf(fault)
+    return now(() => this.#native.faultFired(fault))
+  }
+
+  clearFaults() {
+    now(() => this.#native.clearFaults())
+  }
+
+  /** The requests so far, in the order of their answers. */
+  log() {
+    return now(() => this.#native.log())
+  }
+
+  clearLog() {
+    now(() => this.#native.clearLog())
+  }
+
+  /** As the embedded server's. */
+  count(op, path = '**') {
+    check.text('op', op)
+    check.text('path', path)
+    return now(() => this.#native.count(op, path))
+  }
+
+  /** The ids of the sessions that went by and have not been seen to end. */
+  sessions() {
+    return now(() => this.#native.sessions())
+  }
+
+  connections() {
+    return now(() => this.#native.connections())
+  }
+}
+
+module.exports = { EmbeddedServer, Ensemble, Proxy }

@@ -41,7 +41,7 @@ export interface LogEntry {
  * ```
  */
 export class EmbeddedServer {
-  private constructor()
+  protected constructor()
   static start(options?: ServerOptions): EmbeddedServer
   readonly connectString: string
   readonly port: number
@@ -69,7 +69,7 @@ export class EmbeddedServer {
   inject(fault: string): number
   faultFired(fault: number): boolean
   clearFaults(): void
-  /** The requests that were answered, in order. */
+  /** The requests so far, in order. */
   log(): LogEntry[]
   clearLog(): void
   /** How many requests of this kind, such as `create2`, concerned a path of this pattern, such as `/locks/**`. */
@@ -80,4 +80,85 @@ export class EmbeddedServer {
   watchCount(): number
   /** The paths of all nodes. */
   paths(): string[]
+}
+
+export interface EnsembleOptions extends ServerOptions {
+  /** How many servers; 3 unless told. */
+  members?: number | undefined
+}
+
+/**
+ * Several servers as one ensemble, with followers that lag and can be cut off, as real ones do. Member 0 leads. What a
+ * follower's clients read may be old, until they ask for a `sync`.
+ *
+ * What an `EmbeddedServer` can do is done to all members at once; `connectString` names them all.
+ *
+ * ```js
+ * const ensemble = Ensemble.start({ members: 3 })
+ * const client = await Client.connect(ensemble.member(2))
+ * ensemble.isolate(2)
+ * ```
+ */
+export class Ensemble extends EmbeddedServer {
+  private constructor()
+  static start(options?: EnsembleOptions): Ensemble
+  /** What clients of one member connect to. */
+  member(member: number): string
+  /** How many milliseconds late a follower learns of transactions, and of answers; false when there is no such follower. */
+  lag(follower: number, by: number): boolean
+  /** Keeps everything from a follower until `release()`: no answers to writes, old ones to reads. */
+  hold(follower: number): boolean
+  /** Lets a follower catch up. */
+  release(follower: number): boolean
+  /**
+   * Cuts a follower off from the leader until `heal()`. It goes on answering reads and pings, but vouches for nobody, and
+   * after five ticks it sends its clients away. False when there is no such follower, or the leader would be left without a
+   * majority.
+   */
+  isolate(follower: number): boolean
+  /** Connects a follower again; false when it was not cut off. */
+  heal(follower: number): boolean
+  /** How many transactions a member is behind the leader. */
+  behind(member: number): number
+}
+
+/**
+ * Stands in front of a real server, passes everything through, and has the same faults and the same log as an
+ * `EmbeddedServer`.
+ *
+ * ```js
+ * const proxy = Proxy.start('127.0.0.1:2181')
+ * const client = await Client.connect(proxy.connectString)
+ * proxy.inject('drop_after create* path=/locks/**')
+ * ```
+ */
+export class Proxy {
+  private constructor()
+  /** Starts a proxy on a free port in front of one server, named as `host:port`. */
+  static start(upstream: string): Proxy
+  readonly connectString: string
+  readonly port: number
+  /** Ends it for good. */
+  shutdown(): void
+  [Symbol.dispose](): void
+  [Symbol.asyncDispose](): Promise<void>
+  /** Ends a session for real, at the server: its ephemeral nodes go. False when none of that id went by. */
+  expire(sessionId: bigint): Promise<boolean>
+  /** Breaks all connections, on both sides; the sessions live on. */
+  dropConnections(): void
+  /** Passes nothing on, either way, until `resume()`. */
+  pause(): void
+  resume(): void
+  /** Orders a fault, such as `drop_after create2 path=/locks/** nth=2`, and returns its number for `faultFired`. */
+  inject(fault: string): number
+  faultFired(fault: number): boolean
+  clearFaults(): void
+  /** The requests so far, in the order of their answers. */
+  log(): LogEntry[]
+  clearLog(): void
+  /** How many requests of this kind, such as `create2`, concerned a path of this pattern, such as `/locks/**`. */
+  count(op: string, path?: string): number
+  /** The ids of the sessions that went by and have not been seen to end. */
+  sessions(): bigint[]
+  connections(): number
 }

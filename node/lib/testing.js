@@ -1,3 +1,3 @@
 import testing from './testing.cjs'
 
-export const { EmbeddedServer } = testing
+export const { EmbeddedServer, Ensemble, Proxy } = testing

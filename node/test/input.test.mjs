@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { Client, Held, Lock, Nodes, Transaction, ZkRecipesError } from 'zkrecipes'
-import { EmbeddedServer } from 'zkrecipes/testing'
+import { Client, Held, Lock, MultiLock, Nodes, ReadWriteLock, Semaphore, Transaction, ZkRecipesError } from 'zkrecipes'
+import { EmbeddedServer, Ensemble, Proxy } from 'zkrecipes/testing'
 import { promise, rejection, rejects, throws } from './world.mjs'
 
 const BAD_PATHS = {
@@ -29,7 +29,7 @@ promise('a bad path is INVALID in every verb that takes one, and nothing is sent
   const { nodes } = client
   world.server.clearLog()
   for (const path of [...Object.values(BAD_PATHS), ...NOT_STRINGS]) {
-    named(throws(() => client.lock(path), 'INVALID'), 'path')
+    for (const factory of ['lock', 'readWriteLock', 'semaphore']) named(throws(() => client[factory](path, factory === 'lock' ? undefined : 1), 'INVALID'), 'path')
     const verbs = ['create', 'get', 'set', 'delete', 'exists', 'children', 'ensure', 'deleteAll']
     for (const verb of verbs) named(await rejection(nodes[verb](path, verb === 'delete' ? undefined : 'data')), 'path')
     const transaction = nodes.transaction()
@@ -213,5 +213,7 @@ promise('everything on a closed client is CLOSED or says so, and nothing crashes
 })
 
 promise('only the library makes its handles', async () => {
-  for (const Handle of [Client, Held, Lock, Nodes, Transaction, EmbeddedServer]) throws(() => new Handle(), 'INVALID')
+  for (const Handle of [
+    Client, Held, Lock, MultiLock, Nodes, ReadWriteLock, Semaphore, Transaction, EmbeddedServer, Ensemble, Proxy,
+  ]) throws(() => new Handle(), 'INVALID')
 }, { embeddedOnly: true })

@@ -16,6 +16,18 @@ const run = promisify(execFile)
 const here = fileURLToPath(new URL('..', import.meta.url))
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
+/** What each example says. */
+const SAID = {
+  'lock.mjs': /^working, with fencing token \d+\nstill held: true\nit was free\n$/,
+  'lock.cjs': /^working, with fencing token \d+\n$/,
+  'multi-lock.mjs': /^transferring, with fencing tokens \d+,\d+\n$/,
+  'read-write-lock.mjs': /^2 read at once\nwriting\nreading what was written\n$/,
+  'revocation.mjs': /^asked to let go\nthe impatient one has it\n$/,
+  'semaphore.mjs': /^at most 3 at once\n2 permits held by 2 entries\n$/,
+  'sequencer.mjs': /^valid: true\nthe holder has let go\nvalid: false\n$/,
+  'testing.mjs': /^the lock was lost: session\n[1-9]\d* creates\n$/,
+}
+
 test('import and require give the same', () => {
   const require = createRequire(import.meta.url)
   assert.deepEqual({ ...esm }, require('zkrecipes'))
@@ -55,10 +67,12 @@ test('the packed package installs into an empty folder and takes a lock', { time
     for (const script of ['use.mjs', 'use.cjs']) {
       assert.equal((await run(process.execPath, [script], { cwd: folder })).stdout, 'true\n')
     }
-    for (const example of ['lock.mjs', 'lock.cjs']) {
+    const examples = (await readdir(join(here, '..', 'examples', 'node'))).filter((file) => /\.[cm]js$/.test(file))
+    assert.deepEqual(examples.sort(), Object.keys(SAID).sort())
+    for (const example of examples) {
       await copyFile(join(here, '..', 'examples', 'node', example), join(folder, example))
       const { stdout } = await run(process.execPath, [example], { cwd: folder })
-      assert.match(stdout, /^working, with fencing token \d+\n/)
+      assert.match(stdout, SAID[example], example)
     }
   } finally {
     await rm(folder, { recursive: true, force: true })

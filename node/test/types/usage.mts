@@ -2,7 +2,7 @@
 
 import { AbortError, Client, Held, Lock, MultiLock, ReadWriteLock, Semaphore, ZkRecipesError, version } from 'zkrecipes'
 import type { ConnectOptions, Contender, ErrorCode, LostReason, State, Stat, Transaction } from 'zkrecipes'
-import { EmbeddedServer } from 'zkrecipes/testing'
+import { EmbeddedServer, Ensemble, Proxy } from 'zkrecipes/testing'
 import type { LogEntry } from 'zkrecipes/testing'
 
 const options: ConnectOptions = {
@@ -81,6 +81,15 @@ await client.close({ timeout: 1000 })
   const expired: boolean = server.expire(client.sessionId) && server.faultFired(fault)
   const entries: LogEntry[] = server.log()
   console.log(server.connectString satisfies string, expired, entries)
+}
+
+{
+  await using ensemble: Ensemble = Ensemble.start({ members: 3, tick: 100 })
+  const server: EmbeddedServer = ensemble
+  const cut: boolean = ensemble.lag(1, 50) && ensemble.isolate(2)
+  using proxy: Proxy = Proxy.start(ensemble.member(1))
+  const gone: boolean = await proxy.expire(1n)
+  console.log(server.port, cut, gone, proxy.inject('drop_before delete') satisfies number, ensemble.behind(2) satisfies number)
 }
 
 // @ts-expect-error an option that does not exist
