@@ -1,0 +1,94 @@
+//! `cargo run -p zkrecipes-simulation --release -- [--seeds N] [--seed S] [--trace]`
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use zkrecipes_simulation::{Outcome, run};
+
+const HELP: &str = "\
+Runs the lock recipe under simulated faults and virtual time; one seed is one schedule.
+
+  --seeds N   how many seeds (100)
+  --seed S    the first seed (1); alone, only that one
+  --trace     print every event
+  --help      this text";
+
+struct Arguments {
+    first: u64,
+    count: u64,
+    aloud: bool,
+}
+
+fn arguments() -> Result<Option<Arguments>, String> {
+    let (mut first, mut count, mut aloud) = (None, None, false);
+    let mut given = std::env::args().skip(1);
+    while let Some(argument) = given.next() {
+        let mut number = || {
+            let value = given.next().ok_or_else(|| format!("{argument} needs a number"))?;
+            value.parse::<u64>().map_err(|_| format!("{value:?} is not a number for {argument}"))
+        };
+        match argument.as_str() {
+            "--seeds" => count = Some(number()?),
+            "--seed" => first = Some(number()?),
+            "--trace" => aloud = true,
+            "--help" | "-h" => return Ok(None),
+            other => return Err(format!("{other:?} is no option; see --help")),
+        }
+    }
+    let count = count.unwrap_or(if first.is_some() { 1 } else { 100 });
+    Ok(Some(Arguments { first: first.unwrap_or(1), count, aloud }))
+}
+
+fn main() -> ExitCode {
+    let arguments = match arguments() {
+        Ok(Some(arguments)) => arguments,
+        Ok(None) => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            return ExitCode::FAILURE;
+        }
+    };
+    // A broken promise is reported with its seed; the panic that may have been part of it is in there.
+    std::panic::set_hook(Box::new(|_| {}));
+    let begun = Instant::now();
+    let (mut failed, mut steps, mut simulated) = (Vec::new(), 0, Duration::ZERO);
+    let (mut acquisitions, mut losses, mut faults) = (0, 0, 0);
+    for seed in (0..arguments.count).map(|nth| arguments.first.wrapping_add(nth)) {
+        let outcome = run(seed, arguments.aloud);
+        steps += outcome.steps;
+        simulated += outcome.simulated;
+        acquisitions += outcome.tally.acquisitions;
+        losses += outcome.tally.losses;
+        faults += outcome.tally.faults;
+        if outcome.failure.is_some() {
+            report(&outcome, arguments.aloud);
+            failed.push(outcome.seed);
+        }
+    }
+    let took = begun.elapsed().as_secs_f64();
+    println!(
+        "{} seeds, {steps} steps ({:.0} a second), {:.1} hours simulated in {took:.1} s",
+        arguments.count,
+        steps as f64 / took,
+        simulated.as_secs_f64() / 3600.0
+    );
+    println!("{acquisitions} acquisitions, {losses} losses, {faults} faults");
+    if !failed.is_empty() {
+        println!("failed: {}", failed.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
+    }
+    println!("{} passed, {} failed", arguments.count - failed.len() as u64, failed.len());
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn report(outcome: &Outcome, was_aloud: bool) {
+    println!("seed {} failed: {}", outcome.seed, outcome.failure.as_deref().unwrap_or_default());
+    if !was_aloud {
+        for line in &outcome.last {
+            println!("  {line}");
+        }
+    }
+    println!("again: cargo run -p zkrecipes-simulation --release -- --seed {} --trace", outcome.seed);
+}

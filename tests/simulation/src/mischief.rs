@@ -1,0 +1,106 @@
+//! Faults of hosts, the network and the server, one after the other until unrest ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::rng::Rng;
+use crate::sim::{DAWN, Due, HostId, Sim, nanos};
+use crate::tell;
+
+/// Schedules the next fault, unless the time of unrest is over.
+pub fn plan_next(sim: &Sim) {
+    let next = sim.now() + nanos(sim.chance(|rng| rng.duration(sim.plan.mischief.clone())));
+    if next < DAWN + nanos(sim.plan.unrest) {
+        sim.at(next, Due::Mischief);
+    }
+}
+
+/// A moment, a good part of a session timeout, or more than it.
+fn lapse(rng: &mut Rng, session_timeout: Duration) -> Duration {
+    let t = session_timeout;
+    match rng.below(4) {
+        0 | 1 => rng.duration(Duration::from_millis(1)..=Duration::from_millis(200)),
+        2 => rng.duration(t / 10..=t),
+        _ => rng.duration(t * 9 / 10..=t * 5 / 2),
+    }
+}
+
+pub fn strike(sim: &Arc<Sim>) {
+    plan_next(sim);
+    sim.ledger.count_fault();
+    let (host, kind, lapse) = sim.chance(|rng| {
+        (rng.below(sim.plan.hosts as u64) as HostId, rng.below(20), lapse(rng, sim.plan.session_timeout))
+    });
+    let until = sim.now() + nanos(lapse);
+    match kind {
+        0..=4 => {
+            let mut net = sim.net.lock();
+            for conn in net.of_host(host) {
+                net.cut(sim, conn);
+            }
+        }
+        5..=7 => pause(sim, host, lapse, false),
+        8 => pause(sim, host, lapse, true),
+        9..=11 => {
+            let (up, down) = sim.chance(|rng| *rng.pick(&[(true, true), (true, false), (false, true)]));
+            tell!(sim, "h{host} cut off for {lapse:?}, up {up} down {down}");
+            sim.net.lock().stick(host, up.then_some(until), down.then_some(until));
+        }
+        12 => {
+            let times = sim.chance(|rng| rng.number(2..=50));
+            tell!(sim, "h{host} slow, {times} times for {lapse:?}");
+            sim.net.lock().slow(host, times, until);
+        }
+        13 => {
+            tell!(sim, "h{host} clock jumps by {lapse:?}");
+            sim.ledger.disturb(Some(host));
+            let state = &mut sim.hosts.lock()[host];
+            state.skew += nanos(lapse);
+            state.resumed = sim.now();
+        }
+        14 | 15 => {
+            tell!(sim, "the server pauses for {lapse:?}");
+            sim.net.lock().pause(sim, until);
+        }
+        16 => {
+            tell!(sim, "the server stops for {lapse:?}");
+            sim.net.lock().stop(sim, until);
+        }
+        _ if sim.plan.forces == 0 => {}
+        17 => sim.net.lock().expire_by_force(sim),
+        _ => {
+            let mut net = sim.net.lock();
+            let victims = net.server.contenders();
+            if !victims.is_empty() {
+                let victim = sim.chance(|rng| rng.pick(&victims[..victims.len().min(3)]).clone());
+                net.delete_by_force(sim, &victim);
+            }
+        }
+    }
+}
+
+/// None of the host's tasks, timers and alarms runs for a while; what arrives waits. A suspended one also keeps its
+/// transport's clock.
+fn pause(sim: &Sim, host: HostId, lapse: Duration, is_suspended: bool) {
+    let until = sim.now() + nanos(lapse);
+    let mut hosts = sim.hosts.lock();
+    if hosts[host].is_paused() {
+        return;
+    }
+    hosts[host].paused_until = Some(until);
+    if is_suspended {
+        // Nobody looks at that clock before the host goes on.
+        hosts[host].suspended += nanos(lapse);
+    }
+    drop(hosts);
+    sim.ledger.disturb(Some(host));
+    tell!(sim, "h{host} {} for {lapse:?}", if is_suspended { "suspended" } else { "paused" });
+    sim.at(until, Due::Resume(host));
+}
+
+/// From now on everything works.
+pub fn heal(sim: &Sim) {
+    tell!(sim, "no more faults");
+    sim.ledger.calm();
+    sim.net.lock().heal(sim.now());
+}

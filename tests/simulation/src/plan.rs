@@ -1,0 +1,76 @@
+//! What a seed decides before anything runs: how big the world is, how fast, and how unkind.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::rng::Rng;
+
+/// The path that everybody locks.
+pub const LOCK: &str = "/locks/simulated";
+
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub hosts: usize,
+    /// Tasks per client.
+    pub workers: usize,
+    pub session_timeout: Duration,
+    pub tick: Duration,
+    pub reap_every: Duration,
+    /// One way.
+    pub latency: RangeInclusive<Duration>,
+    /// One message in so many takes much longer; 0 for none. So are the following rates.
+    pub spikes: u64,
+    /// Requests at which a connection breaks.
+    pub snares: u64,
+    /// Requests after which a contender is deleted by force.
+    pub forces: u64,
+    /// Between two faults of hosts, network and server.
+    pub mischief: RangeInclusive<Duration>,
+    /// How long the faults go on.
+    pub unrest: Duration,
+    /// The longest that a worker holds, and that it thinks before it comes back.
+    pub hold: Duration,
+    pub think: Duration,
+    /// Everybody is asked at every step whether they hold; otherwise only the workers themselves ask.
+    pub probes: bool,
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+impl Plan {
+    pub fn draw(rng: &mut Rng) -> Plan {
+        let session_timeout = ms(*rng.pick(&[2_000, 3_000, 4_000, 6_000, 10_000]));
+        let ticks: Vec<u64> = [250, 500, 1_000, 2_000]
+            .into_iter()
+            .filter(|tick| ms(tick * 2) <= session_timeout && session_timeout <= ms(tick * 40))
+            .collect();
+        let fast = ms(0)..=ms(1);
+        let latency = rng.pick(&[fast.clone(), fast, ms(1)..=ms(5), ms(5)..=ms(60)]).clone();
+        let is_rough = rng.one_in(3);
+        Plan {
+            hosts: rng.number(2..=4) as usize,
+            workers: rng.number(1..=4) as usize,
+            session_timeout,
+            tick: ms(*rng.pick(&ticks)),
+            reap_every: ms(*rng.pick(&[500, 5_000, 60_000])),
+            latency,
+            spikes: *rng.pick(&[0, 30, 300]),
+            snares: *rng.pick(&[0, 40, 150, 600]),
+            forces: *rng.pick(&[0, 0, 60, 400]),
+            mischief: if is_rough { ms(50)..=ms(2_000) } else { ms(500)..=session_timeout * 3 },
+            unrest: ms(rng.number(30_000..=120_000)),
+            hold: ms(*rng.pick(&[5, 100, 1_000, 3_000])),
+            think: ms(*rng.pick(&[0, 10, 500, 3_000])),
+            probes: rng.one_in(2),
+        }
+    }
+
+    /// How long it may take after the last fault until everybody who waits has had their turn: sessions that are gone
+    /// expire, clients find out, back off and come back, and then each holds once.
+    pub fn patience(&self) -> Duration {
+        let contenders = (self.hosts * self.workers) as u32;
+        self.session_timeout * 4 + Duration::from_secs(20) + (self.hold + ms(500)) * contenders
+    }
+}

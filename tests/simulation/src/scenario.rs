@@ -1,0 +1,296 @@
+//! Several clients with several workers each, all after one lock: they wait, give up, are cancelled, hold, write
+//! under the guard, and let go in every way there is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use zkrecipes::session::clock::{Clock, Moment};
+use zkrecipes::{Client, ClientOptions, Error, ErrorKind, Held, Lock, LockOptions, Result};
+
+use crate::clock::HostClock;
+use crate::plan::LOCK;
+use crate::sim::{HostId, Sim, nanos};
+use crate::tell;
+use crate::wire::HostDial;
+
+/// What a release has to wait for beyond the deadline, and the usual delays of a busy machine.
+const OVERTIME: Duration = Duration::from_millis(400);
+
+/// One client with its workers.
+pub struct Party {
+    sim: Arc<Sim>,
+    host: HostId,
+    clock: HostClock,
+    is_over: AtomicBool,
+    working: AtomicUsize,
+    may_close: AtomicBool,
+    is_closed: AtomicBool,
+}
+
+impl Party {
+    pub fn start(sim: &Arc<Sim>, host: HostId) -> Arc<Party> {
+        let party = Arc::new(Party {
+            sim: sim.clone(),
+            host,
+            clock: HostClock { sim: sim.clone(), host },
+            is_over: AtomicBool::new(false),
+            working: AtomicUsize::new(sim.plan.workers),
+            may_close: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+        });
+        sim.spawn(host, Box::pin(party.clone().run()));
+        party
+    }
+
+    /// Workers end when they have finished what they are at.
+    pub fn wind_up(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    pub fn working(&self) -> usize {
+        self.working.load(Ordering::Relaxed)
+    }
+
+    pub fn close(&self) {
+        self.may_close.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    async fn run(self: Arc<Self>) {
+        let client = self.connect().await;
+        // Callbacks run as tasks of the host, at some time of their own like on any other thread.
+        let sink = HostClock { sim: self.sim.clone(), host: self.host };
+        client.deliver_through(move |job| sink.spawn(Box::pin(async move { job() })));
+        let shared = client.lock(LOCK, LockOptions::default());
+        for worker in 0..self.sim.plan.workers {
+            // Some have a handle each, some share one.
+            let is_shared = worker >= 2;
+            let lock = match &shared {
+                Ok(lock) if is_shared => Ok(lock.clone()),
+                _ => client.lock(LOCK, LockOptions::default()),
+            };
+            match lock {
+                Ok(lock) => {
+                    let work = self.clone().work(client.clone(), lock, is_shared);
+                    self.sim.spawn(self.host, Box::pin(work));
+                }
+                Err(error) => self.accuse(format!("no handle: {error}")),
+            }
+        }
+        drop(shared);
+        while !self.may_close.load(Ordering::Relaxed) {
+            self.nap(Duration::from_millis(50)).await;
+        }
+        if let Err(error) = client.close(Some(Duration::from_secs(20))).await {
+            self.accuse(format!("not closed: {error}"));
+        }
+        self.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    async fn connect(&self) -> Client {
+        loop {
+            let options = ClientOptions {
+                session_timeout: self.sim.plan.session_timeout,
+                identity: Some(format!("h{}", self.host)),
+                ..Default::default()
+            };
+            let dial = HostDial { sim: self.sim.clone(), host: self.host };
+            let clock = Arc::new(HostClock { sim: self.sim.clone(), host: self.host });
+            match Client::connect_over(Box::new(dial), clock, "simulated:2181", options).await {
+                Ok(client) => return client,
+                Err(error) if error.kind() == ErrorKind::ConnectionLost => {}
+                Err(error) => self.accuse(format!("not connected: {error}")),
+            }
+            self.nap(Duration::from_millis(100)).await;
+        }
+    }
+
+    fn accuse(&self, what: String) {
+        self.sim.ledger.accuse(format!("h{}: {what}", self.host));
+    }
+
+    async fn nap(&self, duration: Duration) {
+        self.clock.sleep_until(self.clock.now() + duration).await;
+    }
+
+    fn up_to(&self, longest: Duration) -> Duration {
+        self.sim.chance(|rng| rng.duration(Duration::ZERO..=longest))
+    }
+
+    // ---- a worker
+
+    async fn work(self: Arc<Self>, client: Client, lock: Lock, is_shared: bool) {
+        while !self.is_over() {
+            self.nap(self.up_to(self.sim.plan.think)).await;
+            let how = self.sim.chance(|rng| rng.below(10));
+            // Who shares a handle is also cancelled with the others.
+            let ticket = self.sim.ledger.queue(self.host, how <= 3 && !is_shared);
+            let acquired = self.acquire(&lock, how).await;
+            match acquired {
+                Some(held) => self.hold(&client, ticket, Arc::new(held)).await,
+                None => self.sim.ledger.leave_queue(ticket),
+            }
+        }
+        self.working.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    async fn acquire(&self, lock: &Lock, how: u64) -> Option<Held> {
+        let limit = self.up_to(self.sim.plan.session_timeout * 2);
+        let since = self.clock.now();
+        match how {
+            0..=3 => self.judge(lock.acquire().await, None, since),
+            4 | 5 => self.judge(lock.acquire_timeout(limit).await, Some(limit), since),
+            6 => match lock.try_acquire().await {
+                Ok(held) => held,
+                Err(error) => self.judge(Err(error), None, since),
+            },
+            7 | 8 => {
+                // Given up by dropping the future.
+                let acquiring = lock.acquire();
+                tokio::select! {
+                    biased;
+                    result = acquiring => self.judge(result, None, since),
+                    () = self.nap(limit) => {
+                        self.sim.ledger.count(|tally| tally.cancellations += 1);
+                        None
+                    }
+                }
+            }
+            _ => {
+                // Cancelled through the handle, which ends whatever waits on it.
+                let acquiring = lock.acquire();
+                let mut acquiring = std::pin::pin!(acquiring);
+                tokio::select! {
+                    biased;
+                    result = &mut acquiring => self.judge(result, None, since),
+                    () = self.nap(limit) => {
+                        lock.cancel();
+                        self.judge(acquiring.await, None, since)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a result is one that the caller can have asked for.
+    fn judge(&self, result: Result<Held>, limit: Option<Duration>, since: Moment) -> Option<Held> {
+        let error = match result {
+            Ok(held) => return Some(held),
+            Err(error) => error,
+        };
+        let (took, ledger) = (self.clock.now().since(since), &self.sim.ledger);
+        tell!(self.sim, "h{} gave up after {took:?}: {}", self.host, error.kind().name());
+        match (error.kind(), limit) {
+            (ErrorKind::Timeout, Some(limit)) => {
+                ledger.count(|tally| tally.timeouts += 1);
+                let resumed = self.sim.hosts.lock()[self.host].resumed;
+                let was_paused = self.sim.now() < resumed + nanos(limit + OVERTIME);
+                if took < limit || (took > limit + OVERTIME && !was_paused) {
+                    self.accuse(format!("a limit of {limit:?} ran out after {took:?}"));
+                }
+            }
+            (ErrorKind::Cancelled, _) => ledger.count(|tally| tally.cancellations += 1),
+            (ErrorKind::ConnectionLost, _) => {}
+            (kind, limit) => {
+                self.accuse(format!("{} from an acquire within {limit:?}: {error}", kind.name()))
+            }
+        }
+        None
+    }
+
+    async fn hold(&self, client: &Client, ticket: u64, held: Arc<Held>) {
+        let (sim, ledger) = (&self.sim, &self.sim.ledger);
+        let id = ledger.granted(sim, self.host, ticket, &held);
+        held.on_lost({
+            let sim = sim.clone();
+            move |_| sim.ledger.heard_of_loss(&sim, id)
+        });
+        let until = self.clock.now() + self.up_to(sim.plan.hold);
+        while self.clock.now() < until {
+            self.nap(self.up_to(sim.plan.hold / 4)).await;
+            let says = held.is_held();
+            ledger.asked(id, says);
+            if !says {
+                break;
+            }
+            match sim.chance(|rng| rng.below(12)) {
+                0 => self.expect("verify", held.verify().await, &[ErrorKind::NotHeld]),
+                1 => self.write_guarded(&held).await,
+                2 => self.expect("exists", client.nodes().exists(LOCK).await.map(drop), &[]),
+                _ => {}
+            }
+        }
+        self.let_go(id, held).await;
+    }
+
+    async fn write_guarded(&self, held: &Held) {
+        let transaction = held.guarded();
+        let written = match transaction.delete("/nowhere", None) {
+            Ok(()) => transaction.commit().await,
+            Err(error) => Err(error),
+        };
+        // Refused because there is nothing to delete, or because the guard is gone: never carried out.
+        match written {
+            Ok(()) => self.accuse("a transaction that cannot succeed did".to_owned()),
+            Err(error) => self.expect("guarded", Err(error), &[ErrorKind::NotHeld, ErrorKind::NoNode]),
+        }
+    }
+
+    async fn let_go(&self, id: u64, held: Arc<Held>) {
+        let ledger = &self.sim.ledger;
+        tell!(self.sim, "h{} lets go", self.host);
+        // From the call on, before anybody else runs.
+        match self.sim.chance(|rng| rng.below(8)) {
+            0 => {
+                let released = held.release_in_background();
+                ledger.released(id, released.is_ok());
+                self.expect("release", released, &[ErrorKind::NotHeld]);
+            }
+            1 => {
+                ledger.released(id, false);
+                drop(held);
+            }
+            2 => {
+                // The confirmation is not waited for.
+                let releasing = held.release();
+                ledger.released(id, false);
+                drop(releasing);
+            }
+            3 => {
+                let leaving = held.leave(false);
+                ledger.released(id, false);
+                self.expect("leave", leaving.await, &[ErrorKind::Lost]);
+            }
+            _ => {
+                let releasing = held.release();
+                ledger.released(id, false);
+                let released = releasing.await;
+                if released.is_ok() {
+                    ledger.released(id, true);
+                }
+                self.expect("release", released, &[ErrorKind::NotHeld]);
+            }
+        }
+    }
+
+    fn expect(&self, what: &str, result: Result<()>, allowed: &[ErrorKind]) {
+        if let Err(error) = result
+            && error.kind() != ErrorKind::ConnectionLost
+            && !allowed.contains(&error.kind())
+        {
+            self.accuse(format!("{} from {what}: {}", error.kind().name(), sentence(&error)));
+        }
+    }
+}
+
+fn sentence(error: &Error) -> String {
+    error.message()
+}

@@ -1,0 +1,314 @@
+//! The world: virtual time, hosts that can be paused, what is due when, and the step that moves it all on.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Waker;
+use std::time::Duration;
+
+use zkrecipes::session::clock::Later;
+
+use crate::executor::Tasks;
+use crate::ledger::Ledger;
+use crate::net::{ConnId, Net};
+use crate::plan::Plan;
+use crate::rng::Rng;
+use crate::solo::Solo;
+use crate::trace::Trace;
+use crate::wire::names::Names;
+
+pub type HostId = usize;
+/// Nanoseconds since long before the world began, so that nothing subtracts below zero.
+pub type Instant = u64;
+
+pub const DAWN: Instant = 1_000_000_000_000;
+
+pub fn nanos(duration: Duration) -> u64 {
+    duration.as_nanos() as u64
+}
+
+/// Leaves a line in the trace.
+#[macro_export]
+macro_rules! tell {
+    ($sim:expr, $($arg:tt)*) => { $sim.tell(format_args!($($arg)*)) };
+}
+
+/// What a host's clock is to do when its time has come.
+pub enum Timer {
+    Wake(Waker),
+    Alarm(Box<dyn FnOnce() + Send>),
+}
+
+/// A machine with one client on it.
+#[derive(Default)]
+pub struct Host {
+    pub paused_until: Option<Instant>,
+    /// When it last came back from a pause, or its clock jumped.
+    pub resumed: Instant,
+    /// How far its clock has run ahead of the world's.
+    pub skew: u64,
+    /// How long it has been suspended in all: the clock of the transport does not count that.
+    pub suspended: u64,
+    /// By its own clock.
+    timers: BTreeMap<(Instant, u64), Timer>,
+}
+
+impl Host {
+    pub fn is_paused(&self) -> bool {
+        self.paused_until.is_some()
+    }
+}
+
+/// What happens to the world from outside the hosts.
+#[derive(Copy, Clone, Debug)]
+pub enum Due {
+    /// The first of what is under way to the server has arrived.
+    Up(ConnId),
+    /// The same towards the client.
+    Down(ConnId),
+    Resume(HostId),
+    ServerResumes,
+    ServerStarts,
+    /// The next fault.
+    Mischief,
+}
+
+pub struct Sim {
+    pub plan: Plan,
+    now: AtomicU64,
+    steps: AtomicU64,
+    sequence: AtomicU64,
+    /// The task that was polled last, or is being polled.
+    current: AtomicU64,
+    /// Taken apart: nothing new is accepted.
+    over: AtomicBool,
+    pub rng: Solo<Rng>,
+    pub trace: Solo<Trace>,
+    pub hosts: Solo<Vec<Host>>,
+    agenda: Solo<BTreeMap<(Instant, u64), Due>>,
+    tasks: Solo<Tasks>,
+    candidates: Solo<Vec<u64>>,
+    pub net: Solo<Net>,
+    pub names: Solo<Names>,
+    pub ledger: Ledger,
+}
+
+impl Sim {
+    pub fn new(seed: u64, aloud: bool) -> Arc<Sim> {
+        let mut rng = Rng::new(seed);
+        let plan = Plan::draw(&mut rng);
+        Arc::new(Sim {
+            now: AtomicU64::new(DAWN),
+            steps: AtomicU64::new(0),
+            sequence: AtomicU64::new(0),
+            current: AtomicU64::new(u64::MAX),
+            over: AtomicBool::new(false),
+            rng: Solo::new(rng),
+            trace: Solo::new(Trace::new(aloud)),
+            hosts: Solo::new((0..plan.hosts).map(|_| Host::default()).collect()),
+            agenda: Solo::default(),
+            tasks: Solo::default(),
+            candidates: Solo::default(),
+            net: Solo::new(Net::new(&plan)),
+            names: Solo::default(),
+            ledger: Ledger::new(plan.probes),
+            plan,
+        })
+    }
+
+    pub fn now(&self) -> Instant {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    pub fn current_task(&self) -> u64 {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    pub fn tell(&self, text: std::fmt::Arguments) {
+        self.trace.lock().line(self.now() - DAWN, text);
+    }
+
+    pub fn chance<T>(&self, draw: impl FnOnce(&mut Rng) -> T) -> T {
+        draw(&mut self.rng.lock())
+    }
+
+    /// What a host's clock shows; it counts suspension, as the core's does.
+    pub fn host_now(&self, host: HostId) -> Instant {
+        self.now() + self.hosts.lock()[host].skew
+    }
+
+    /// The clock that the transport goes by: it stands still while the host is suspended.
+    pub fn transport_now(&self, host: HostId) -> Instant {
+        self.now() - self.hosts.lock()[host].suspended
+    }
+
+    // ---- what is to come
+
+    pub fn at(&self, when: Instant, due: Due) {
+        let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
+        self.agenda.lock().insert((when.max(self.now()), sequence), due);
+    }
+
+    pub fn set_timer(&self, host: HostId, when: Instant, timer: Timer) -> (Instant, u64) {
+        let key = (when, self.sequence.fetch_add(1, Ordering::Relaxed));
+        if !self.over.load(Ordering::Relaxed) {
+            self.hosts.lock()[host].timers.insert(key, timer);
+        }
+        key
+    }
+
+    pub fn clear_timer(&self, host: HostId, key: (Instant, u64)) {
+        let timer = self.hosts.lock()[host].timers.remove(&key);
+        drop(timer);
+    }
+
+    pub fn spawn(&self, host: HostId, task: Later<()>) {
+        if !self.over.load(Ordering::Relaxed) {
+            self.tasks.lock().spawn(host, task);
+        }
+    }
+
+    pub fn tasks(&self) -> usize {
+        self.tasks.lock().count()
+    }
+
+    // ---- moving on
+
+    /// Does one thing. False when nothing is left to happen.
+    pub fn step(self: &Arc<Self>) -> bool {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        let moved = match self.next_due() {
+            Some((when, next)) if when <= self.now() => {
+                self.carry_out(next);
+                true
+            }
+            due => self.poll_someone() || due.is_some_and(|(when, _)| self.wait_until(when)),
+        };
+        self.ledger.check(self);
+        moved
+    }
+
+    fn wait_until(&self, when: Instant) -> bool {
+        self.now.store(when, Ordering::Relaxed);
+        true
+    }
+
+    fn next_due(&self) -> Option<(Instant, Next)> {
+        let world = self.agenda.lock().first_key_value().map(|(key, _)| (key.0, Next::Agenda));
+        let server = self.net.lock().next_tick().map(|when| (when, Next::Tick));
+        let hosts = self.hosts.lock();
+        let timers =
+            hosts.iter().enumerate().filter(|(_, host)| !host.is_paused()).filter_map(|(id, host)| {
+                let ((when, _), _) = host.timers.first_key_value()?;
+                Some((when.saturating_sub(host.skew), Next::Timer(id)))
+            });
+        timers.chain(world).chain(server).min_by_key(|(when, next)| (*when, *next))
+    }
+
+    fn carry_out(self: &Arc<Self>, next: Next) {
+        match next {
+            Next::Agenda => {
+                let due = self.agenda.lock().pop_first();
+                if let Some((_, due)) = due {
+                    self.happen(due);
+                }
+            }
+            Next::Tick => Net::tick(self),
+            Next::Timer(host) => {
+                let timer = self.hosts.lock()[host].timers.pop_first();
+                match timer {
+                    Some((_, Timer::Wake(waker))) => waker.wake(),
+                    Some((_, Timer::Alarm(alarm))) => self.guarded("an alarm", alarm),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn happen(self: &Arc<Self>, due: Due) {
+        match due {
+            Due::Up(conn) => Net::arrive_at_server(self, conn),
+            Due::Down(conn) => Net::arrive_at_client(self, conn),
+            Due::Resume(host) => {
+                let now = self.now();
+                let mut hosts = self.hosts.lock();
+                let host_state = &mut hosts[host];
+                if host_state.paused_until.is_some_and(|until| until <= now) {
+                    host_state.paused_until = None;
+                    host_state.resumed = now;
+                    drop(hosts);
+                    tell!(self, "h{host} goes on");
+                }
+            }
+            Due::ServerResumes => Net::resume_server(self),
+            Due::ServerStarts => Net::start_server(self),
+            Due::Mischief => crate::mischief::strike(self),
+        }
+    }
+
+    fn poll_someone(self: &Arc<Self>) -> bool {
+        let mut candidates = self.candidates.lock();
+        {
+            let hosts = self.hosts.lock();
+            self.tasks.lock().ready(|host| !hosts[host].is_paused(), &mut candidates);
+        }
+        if candidates.is_empty() {
+            return false;
+        }
+        let (id, cost) = self.chance(|rng| (*rng.pick(&candidates), rng.below(20_000)));
+        drop(candidates);
+        self.trace.lock().note(id);
+        self.current.store(id, Ordering::Relaxed);
+        let taken = self.tasks.lock().take(id);
+        if let Some(mut taken) = taken {
+            match catch_unwind(AssertUnwindSafe(|| taken.poll())) {
+                Ok(true) => drop(taken),
+                Ok(false) => self.tasks.lock().put_back(taken),
+                Err(panic) => self.ledger.accuse(format!("a task panicked: {}", panic_text(&*panic))),
+            }
+        }
+        // Work takes time, so that messages arrive while it is done.
+        self.now.fetch_add(cost, Ordering::Relaxed);
+        true
+    }
+
+    fn guarded(&self, what: &str, body: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+            self.ledger.accuse(format!("{what} panicked: {}", panic_text(&*panic)));
+        }
+    }
+
+    /// Drops everything that is left, and what that leaves in turn.
+    pub fn take_apart(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.agenda.lock().clear();
+        loop {
+            let timers: Vec<_> =
+                self.hosts.lock().iter_mut().map(|host| std::mem::take(&mut host.timers)).collect();
+            let tasks = self.tasks.lock().clear();
+            let is_done = tasks.is_empty() && timers.iter().all(BTreeMap::is_empty);
+            drop((timers, tasks));
+            if is_done {
+                return;
+            }
+        }
+    }
+}
+
+/// In the order in which things of the same instant happen.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    Timer(HostId),
+    Agenda,
+    Tick,
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}

@@ -1,0 +1,46 @@
+//! A few dozen schedules, and that a schedule can be had again.
+
+use std::num::NonZero;
+
+use zkrecipes_simulation::run;
+
+/// Seeds are independent, so that machines with more cores need less time.
+fn failures(seeds: impl IntoIterator<Item = u64>) -> Vec<String> {
+    let seeds: Vec<u64> = seeds.into_iter().collect();
+    let share = seeds.len().div_ceil(std::thread::available_parallelism().map_or(1, NonZero::get));
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = seeds
+            .chunks(share)
+            .map(|seeds| {
+                scope.spawn(move || {
+                    let failures = seeds.iter().filter_map(|seed| {
+                        run(*seed, false).failure.map(|failure| format!("seed {seed}: {failure}"))
+                    });
+                    failures.collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        runs.into_iter().flat_map(|run| run.join().expect("a simulation ends")).collect()
+    })
+}
+
+#[test]
+fn every_promise_is_kept_under_faults() {
+    let failures = failures(1..=32);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn one_seed_is_one_schedule() {
+    for seed in [3, 94, 132] {
+        let (first, second) = (run(seed, false), run(seed, false));
+        assert_eq!(first.hash, second.hash, "seed {seed}");
+        assert_eq!(first.steps, second.steps, "seed {seed}");
+        assert_eq!(first.last, second.last, "seed {seed}");
+    }
+}
+
+#[test]
+fn different_seeds_are_different_schedules() {
+    assert_ne!(run(1, false).hash, run(2, false).hash);
+}
