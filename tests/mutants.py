@@ -145,14 +145,6 @@ MUTANTS = [
         "exclusion_holds_up_to",
     ),
     Mutant(
-        "a holding handle lets nobody else acquire",
-        "recipes/handle.rs",
-        "let keeps = handle.is_exclusive.then(|| Box::new(gate) as Box<dyn Send>);",
-        "let keeps = None::<Box<dyn Send>>;\n                    drop(gate);",
-        "lock",
-        "a_free_lock",
-    ),
-    Mutant(
         "what passes the packet limit is refused before sending",
         "path.rs",
         "    if bytes + ENVELOPE > PACKET_LIMIT {",

@@ -59,7 +59,10 @@ fn get() -> &'static tokio::runtime::Runtime {
         tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("zkrecipes-io")
-            .on_thread_start(|| MUST_NOT_BLOCK.set(true))
+            .on_thread_start(|| {
+                MUST_NOT_BLOCK.set(true);
+                block_sigpipe();
+            })
             .enable_time()
             .build()
             .expect("the operating system has no thread left for the runtime")
@@ -91,12 +94,29 @@ pub(crate) fn spawn_blocking<T: Send + 'static>(
     get().spawn_blocking(work)
 }
 
+/// A write to a broken connection must be an error, not a signal that ends the process: Rust's own programs ignore
+/// SIGPIPE, but a C program that loads the library has it at its default, and the process's disposition is not ours to
+/// change. Blocked on our threads only, it stays pending there and the write answers EPIPE.
+fn block_sigpipe() {
+    #[cfg(unix)]
+    // SAFETY: the set is initialised before it is used, and only this thread's mask changes.
+    unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut signals);
+        libc::sigaddset(&mut signals, libc::SIGPIPE);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut());
+    }
+}
+
 /// A named thread for the life of the process.
 pub(crate) fn thread(name: &str, body: impl FnOnce() + Send + 'static) {
     OWNER.compare_exchange(0, std::process::id(), Ordering::AcqRel, Ordering::Acquire).ok();
     std::thread::Builder::new()
         .name(name.to_owned())
-        .spawn(body)
+        .spawn(|| {
+            block_sigpipe();
+            body();
+        })
         .expect("the operating system has no thread left for the library");
 }
 
