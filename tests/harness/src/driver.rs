@@ -141,9 +141,9 @@ impl Driver {
     }
 
     /// Waits for an event line (without its `event` prefix), past ones included.
-    pub fn wait_event(&self, event: &str, patience: Duration) -> Result<(), String> {
-        self.wait_until(patience, |heard| heard.events.iter().any(|seen| seen == event).then_some(()))
-            .ok_or_else(|| self.silence(&format!("no event {event:?}, only {:?}", self.events()), patience))
+    pub fn wait_event(&self, fits: impl Fn(&str) -> bool, patience: Duration) -> Result<(), String> {
+        self.wait_until(patience, |heard| heard.events.iter().any(|seen| fits(seen)).then_some(()))
+            .ok_or_else(|| self.silence(&format!("no such event, only {:?}", self.events()), patience))
     }
 
     pub fn events(&self) -> Vec<String> {
@@ -210,9 +210,26 @@ impl Driver {
         }
     }
 
+    /// The process may close its output a moment before it can be waited for.
+    fn last_status(&self) -> String {
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: a plain query that leaves the child to be waited for.
+        let known =
+            unsafe { libc::waitid(libc::P_PID, self.child.id(), &mut info, libc::WEXITED | libc::WNOWAIT) };
+        if known != 0 {
+            return String::new();
+        }
+        // SAFETY: waitid has filled it in.
+        let status = unsafe { info.si_status() };
+        match info.si_code {
+            libc::CLD_EXITED => format!(" with status {status}"),
+            _ => format!(" by signal {status}"),
+        }
+    }
+
     fn silence(&self, what: &str, patience: Duration) -> String {
         match self.heard.0.lock().expect("no panics inside").ended {
-            true => format!("{what}: the driver has ended"),
+            true => format!("{what}: the driver has ended{}", self.last_status()),
             false => format!("{what} within {patience:?}"),
         }
     }

@@ -170,8 +170,13 @@ impl Play<'_> {
             }
             ["forget", label] => self.labels.remove(label).map(drop).ok_or("nothing has this label".into()),
             ["event", client, ref event @ ..] => {
-                let event = format!("{client} {}", event.join(" "));
-                self.driver(client)?.wait_event(&event, patience())
+                let wanted = [&[client], event].concat();
+                let fits = |seen: &str| {
+                    let seen: Vec<&str> = seen.split(' ').collect();
+                    seen.len() == wanted.len()
+                        && wanted.iter().zip(seen).all(|(want, word)| fits_any(want, word))
+                };
+                self.driver(client)?.wait_event(fits, patience())
             }
             ["no-event", client, ref event @ ..] => {
                 let event = format!("{client} {}", event.join(" "));
@@ -381,7 +386,13 @@ impl Play<'_> {
         let mut command = format!("{client} {}", words.join(" "));
         match (words[0].as_str(), words.get(1), words.get(2)) {
             ("connect", ..) => command = self.connecting(client, &words[1..]),
-            ("lock", Some(_), Some(path)) => self.known_parents(path),
+            ("lock" | "rwlock", Some(_), Some(path)) => self.known_parents(path),
+            ("semaphore", Some(_), Some(path)) => {
+                // Curator's layout: who waits, who is inside, and our note of how many may be.
+                ["locks", "leases", "max"]
+                    .iter()
+                    .for_each(|part| self.known_parents(&format!("{path}/{part}")));
+            }
             ("create", Some(path), _) | ("guarded-create", _, Some(path)) => {
                 self.known.insert(path.clone());
             }
@@ -569,6 +580,11 @@ fn check(words: &[&str]) -> Told<()> {
 
 fn number(text: &str) -> Told<i128> {
     text.parse().map_err(|_| format!("{text:?} is no number"))
+}
+
+/// `a|b`: one of these.
+fn fits_any(patterns: &str, text: &str) -> bool {
+    patterns.split('|').any(|pattern| matches_pattern(pattern, text))
 }
 
 /// `*` stands for anything, `?` for one character.
