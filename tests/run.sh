@@ -14,7 +14,7 @@ report=()
 
 # The parts, in order. Building comes first, so that a compile error is seen before anything is run.
 part_build() { make build-rust build-python build-node build-drivers; }
-part_rust() { cargo test --quiet --profile "$profile" "${rust[@]}"; }
+part_rust() { cargo test --quiet --no-fail-fast --profile "$profile" "${rust[@]}"; }
 part_c() { tests/c/run.sh; }
 part_python() { (cd python && python -m pytest -q); }
 part_node() { (cd node && npm test --silent); }

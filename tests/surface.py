@@ -17,6 +17,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -36,6 +37,8 @@ def run(*command: str, cwd: Path = ROOT) -> str:
 
 
 def rust() -> set[str]:
+    # Pages of what is gone would stay behind.
+    shutil.rmtree(ROOT / "target/doc/zkrecipes", ignore_errors=True)
     run("cargo", "doc", "--quiet", "--no-deps", "--package", "zkrecipes")
     names: set[str] = set()
     for crate in ["zkrecipes"]:
