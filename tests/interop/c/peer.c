@@ -1,0 +1,106 @@
+/* The C side of the interoperability tests: the lock recipe that ships with ZooKeeper, by lines on stdin;
+ * tests/interop/README.md is the protocol. */
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zoo_lock.h>
+#include <zookeeper.h>
+
+enum { MAX_OWNERS = 256, MAX_WORD = 256 };
+
+struct owner {
+  char name[MAX_WORD];
+  zhandle_t *client;
+  zkr_lock_mutex_t lock;
+  char path[MAX_WORD];
+  /* The acquire that waits for its answer; 0 when none does. */
+  long waiting;
+};
+
+static struct owner owners[MAX_OWNERS];
+static int owner_count;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t connected = PTHREAD_COND_INITIALIZER;
+
+static void answer(long number, const char *text) {
+  printf("%ld %s\n", number, text);
+  fflush(stdout);
+}
+
+static void session_event(zhandle_t *client, int type, int state, const char *path, void *context) {
+  (void)client, (void)path, (void)context;
+  if (type != ZOO_SESSION_EVENT || state != ZOO_CONNECTED_STATE) return;
+  pthread_mutex_lock(&guard);
+  pthread_cond_broadcast(&connected);
+  pthread_mutex_unlock(&guard);
+}
+
+/* The recipe's news: 0 when the lock was acquired, 1 when it was released. */
+static void lock_event(int what, void *context) {
+  struct owner *owner = context;
+  pthread_mutex_lock(&guard);
+  long number = what == 0 ? owner->waiting : 0;
+  if (number) owner->waiting = 0;
+  pthread_mutex_unlock(&guard);
+  if (number) answer(number, "ok");
+}
+
+static struct owner *find(const char *name) {
+  for (int i = 0; i < owner_count; i++)
+    if (strcmp(owners[i].name, name) == 0) return &owners[i];
+  return NULL;
+}
+
+static const char *connect_owner(const char *name, const char *hosts) {
+  if (owner_count == MAX_OWNERS) return "error too many owners";
+  struct owner *owner = &owners[owner_count++];
+  snprintf(owner->name, sizeof owner->name, "%s", name);
+  owner->client = zookeeper_init(hosts, session_event, 15000, NULL, NULL, 0);
+  if (!owner->client) return "error no client";
+  pthread_mutex_lock(&guard);
+  while (zoo_state(owner->client) != ZOO_CONNECTED_STATE) pthread_cond_wait(&connected, &guard);
+  pthread_mutex_unlock(&guard);
+  return "ok";
+}
+
+/* Answers later, from the recipe's completion. */
+static void acquire(struct owner *owner, const char *path, long number) {
+  if (strcmp(owner->path, path) != 0) {
+    snprintf(owner->path, sizeof owner->path, "%s", path);
+    zkr_lock_init_cb(&owner->lock, owner->client, owner->path, &ZOO_OPEN_ACL_UNSAFE, lock_event, owner);
+  }
+  pthread_mutex_lock(&guard);
+  owner->waiting = number;
+  pthread_mutex_unlock(&guard);
+  zkr_lock_lock(&owner->lock);
+}
+
+int main(void) {
+  zoo_set_debug_level(0);
+  char line[4 * MAX_WORD], name[MAX_WORD], verb[MAX_WORD], first[MAX_WORD], second[MAX_WORD];
+  long number;
+  while (fgets(line, sizeof line, stdin)) {
+    first[0] = second[0] = '\0';
+    if (sscanf(line, "%ld %255s %255s %255s %255s", &number, name, verb, first, second) < 3) continue;
+    struct owner *owner = find(name);
+    if (strcmp(verb, "connect") == 0) {
+      answer(number, connect_owner(name, first));
+    } else if (!owner) {
+      answer(number, "error no such owner");
+    } else if (strcmp(verb, "acquire") == 0) {
+      acquire(owner, second, number);
+    } else if (strcmp(verb, "release") == 0) {
+      answer(number, zkr_lock_unlock(&owner->lock) == 0 ? "ok" : "error not released");
+    } else if (strcmp(verb, "close") == 0) {
+      if (owner->client) zookeeper_close(owner->client);
+      owner->client = NULL;
+      answer(number, "ok");
+    } else {
+      answer(number, "error no such verb");
+    }
+  }
+  /* Sessions that are still open end with the process. */
+  _Exit(0);
+}

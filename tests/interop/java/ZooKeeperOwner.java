@@ -1,0 +1,69 @@
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.recipes.lock.LockListener;
+import org.apache.zookeeper.recipes.lock.WriteLock;
+
+/** The lock among the recipes that ship with ZooKeeper, as it comes. */
+class ZooKeeperOwner implements Peer.Owner {
+    private static final long FOR_EVER = TimeUnit.DAYS.toMillis(1);
+    private static final long AGAIN = 100;
+
+    private final ZooKeeper client;
+    private final Map<String, WriteLock> locks = new HashMap<>();
+
+    ZooKeeperOwner(String hosts) throws Exception {
+        CountDownLatch connected = new CountDownLatch(1);
+        client = new ZooKeeper(hosts, 15_000, event -> {
+            if (event.getState() == Watcher.Event.KeeperState.SyncConnected) {
+                connected.countDown();
+            }
+        });
+        if (!connected.await(30, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("no connection to " + hosts);
+        }
+    }
+
+    @Override
+    public boolean acquire(String kind, String path, Long millis) throws Exception {
+        CountDownLatch acquired = new CountDownLatch(1);
+        WriteLock lock = locks.computeIfAbsent(path, absent -> new WriteLock(client, path, null));
+        lock.setLockListener(new LockListener() {
+            @Override
+            public void lockAcquired() {
+                acquired.countDown();
+            }
+
+            @Override
+            public void lockReleased() {}
+        });
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis == null ? FOR_EVER : millis);
+        while (System.nanoTime() < end) {
+            // Once is not enough: if the node ahead goes between this lock's list and its watch, nothing wakes it again.
+            lock.lock();
+            if (acquired.await(AGAIN, TimeUnit.MILLISECONDS)) {
+                return true;
+            }
+        }
+        lock.unlock();
+        return false;
+    }
+
+    @Override
+    public void release(String kind, String path) {
+        locks.get(path).unlock();
+    }
+
+    @Override
+    public void revoke(String node) {
+        throw new UnsupportedOperationException("these recipes cannot revoke");
+    }
+
+    @Override
+    public void close() throws Exception {
+        client.close();
+    }
+}

@@ -1,0 +1,161 @@
+"""The other sides: fetched into .cache/interop/ once, built into target/interop/ when their sources have changed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+CACHE = Path(os.environ.get("ZKRECIPES_CACHE") or ROOT / ".cache") / "interop"
+PROFILE = os.environ.get("ZKR_PROFILE", "dev")
+RUST = ROOT / "target" / ("debug" if PROFILE == "dev" else PROFILE)
+BUILT = ROOT / "target" / "interop"
+
+JVM = [
+    "java", "-Xmx128m", "-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+]  # fmt: skip
+
+# What the C client and the recipes that ship with ZooKeeper are called at Debian's; unpacked, not installed.
+DEBIAN = ("libzookeeper-mt-dev", "libzookeeper-mt2", "libzookeeper-java")
+APT = Path("/etc/apt")
+
+
+def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
+    """Runs a command; what it printed is shown only if it fails."""
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=os.environ | environment,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}\nended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def fetched(name: str, fetch: Callable[[Path], None]) -> Path:
+    """The folder of what is fetched once. It exists only when it is complete."""
+    home = CACHE / name
+    if home.is_dir():
+        return home
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.is_dir():
+            print(f"fetching {name}", file=sys.stderr, flush=True)
+            partial = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=CACHE))
+            try:
+                fetch(partial)
+                partial.rename(home)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+    return home
+
+
+def curator() -> Path:
+    """Apache Curator's jars, by their Maven coordinates."""
+
+    def fetch(folder: Path) -> None:
+        run(
+            "mvn", "--batch-mode", "--quiet", "-Dstyle.color=never", "--no-transfer-progress",
+            "--file", HERE / "java" / "pom.xml", "dependency:copy-dependencies",
+            f"-DoutputDirectory={folder}", "-DincludeScope=runtime",
+        )  # fmt: skip
+
+    return fetched("curator", fetch)
+
+
+def debian() -> Path:
+    """Debian's packages of the C client and of ZooKeeper's own Java recipes."""
+
+    def fetch(folder: Path) -> None:
+        run("apt-get", "download", *DEBIAN, cwd=folder)
+        for package in folder.glob("*.deb"):
+            run("dpkg", "-x", package, folder)
+            package.unlink()
+
+    return fetched("debian", fetch)
+
+
+def c_recipe() -> Path:
+    """The lock recipe in C, which is shipped as a source only: from Debian's source package of ZooKeeper."""
+
+    def fetch(folder: Path) -> None:
+        apt = folder / "apt"
+        for part in ("lists/partial", "sources.d", "cache"):
+            (apt / part).mkdir(parents=True)
+        for source in [*APT.glob("sources.list"), *APT.glob("sources.list.d/*.list")]:
+            text = source.read_text().replace("\ndeb ", "\ndeb-src ")
+            (apt / "sources.d" / f"{source.stem}.list").write_text(text)
+        for source in APT.glob("sources.list.d/*.sources"):
+            lines = ["Types: deb-src" if line.startswith("Types:") else line for line in source.read_text().splitlines()]
+            (apt / "sources.d" / source.name).write_text("\n".join([*lines, ""]))
+        options = [
+            f"Dir::Etc::sourceparts={apt / 'sources.d'}", "Dir::Etc::sourcelist=/dev/null",
+            f"Dir::State::lists={apt / 'lists'}", f"Dir::Cache={apt / 'cache'}", "APT::Sandbox::User=",
+        ]  # fmt: skip
+        settings = [word for option in options for word in ("-o", option)]
+        run("apt-get", *settings, "update")
+        run("apt-get", *settings, "source", "--download-only", "zookeeper", cwd=folder)
+        for archive in folder.glob("*.orig.tar.?z"):
+            run("tar", "-xf", archive, "--wildcards", "--strip-components=6", "*/src/main/c/*/zoo_lock.[ch]", cwd=folder)
+        for rest in [*folder.glob("zookeeper_*")]:
+            rest.unlink()
+        shutil.rmtree(apt)
+
+    return fetched("c-recipe", fetch)
+
+
+def outdated(product: Path, *sources: Path) -> bool:
+    return not product.exists() or product.stat().st_mtime < max(source.stat().st_mtime for source in sources)
+
+
+def class_path() -> str:
+    recipes = debian() / "usr" / "share" / "java" / "zookeeper-recipes-lock.jar"
+    return os.pathsep.join(map(str, [BUILT / "classes", *sorted(curator().glob("*.jar")), recipes]))
+
+
+def build_java() -> None:
+    sources = sorted((HERE / "java").glob("*.java"))
+    if outdated(BUILT / "classes" / "Peer.class", *sources):
+        # Quiet: every javac says something else about the annotations that jars refer to and do not contain.
+        run("javac", "-nowarn", "-Xlint:none", "-d", BUILT / "classes", "-cp", class_path(), *sources)
+        (BUILT / "classes" / "Peer.class").touch()
+
+
+def build_c() -> None:
+    """Our programs with the C client, linked to it statically, so that they run from wherever it was unpacked."""
+    unpacked = debian() / "usr"
+    archive = next(unpacked.glob("lib/*/libzookeeper_mt.a"))
+    recipe = c_recipe()
+    flags = [
+        "-std=gnu11", "-g", "-O1", "-pthread", "-DTHREADED",
+        f"-isystem{unpacked}/include", f"-isystem{unpacked}/include/zookeeper", f"-isystem{recipe}/include",
+    ]  # fmt: skip
+    lock = BUILT / "zoo_lock.o"
+    if outdated(lock, recipe / "src" / "zoo_lock.c"):
+        run("cc", *flags, "-w", "-c", recipe / "src" / "zoo_lock.c", "-o", lock)
+    for name in ("peer",):
+        source, product = HERE / "c" / f"{name}.c", BUILT / f"c-{name}"
+        if outdated(product, source):
+            run("cc", *flags, "-Wall", "-Wextra", "-Werror", source, lock, archive, "-lm", "-o", product)
+
+
+def build() -> None:
+    BUILT.mkdir(parents=True, exist_ok=True)
+    run(
+        "cargo", "build", "--quiet", "--profile", PROFILE, "-p", "zkrecipes-interop", "-p", "zkrecipes-embedded",
+        cwd=ROOT,
+    )  # fmt: skip
+    build_java()
+    build_c()
+
+
+def java(program: str, *arguments: str) -> list[str]:
+    return [*JVM, "-cp", class_path(), program, *arguments]
