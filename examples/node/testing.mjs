@@ -2,21 +2,25 @@
 //
 //   node examples/node/testing.mjs
 
-import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'zkrecipes'
 import { EmbeddedServer } from 'zkrecipes/testing'
 
 const server = EmbeddedServer.start()
 const client = await Client.connect(server.connectString)
-const held = await client.lock('/locks/report').acquire()
 
 // The create is carried out, its answer never arrives.
-server.inject('drop_after create* path=/locks/other/**')
-await client.lock('/locks/other').run(() => {})
+server.inject('drop_after create* path=/locks/report/**')
 
-server.expire(client.sessionId)
-if (!held.signal.aborted) await once(held.signal, 'abort')
-console.log(`the lock was lost: ${held.signal.reason.reason}`)
+try {
+  await client.lock('/locks/report').run(async (held) => {
+    server.expire(client.sessionId)
+    // The work, which is stopped by the loss.
+    await sleep(60_000, undefined, { signal: held.signal })
+  })
+} catch (error) {
+  console.log(`the work was stopped, and the lock was lost: ${error.cause.reason}`)
+}
 console.log(`${server.count('create*', '/locks/**')} creates`)
 
 await client.close()
