@@ -1,0 +1,86 @@
+//! What every command takes: which servers, and how to appear there.
+
+use std::time::Duration;
+
+use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::{Auth, Client, ClientOptions, Naming};
+
+use crate::args::Words;
+use crate::outcome::{Failure, Outcome};
+
+/// The options of every command.
+#[derive(Default)]
+pub(crate) struct Common {
+    hosts: Option<String>,
+    options: ClientOptions,
+}
+
+/// How long the end of a command may take: what is left then ends with the session.
+const CLOSING: Duration = Duration::from_secs(5);
+
+impl Common {
+    /// Whether the option is one of these; takes its value then.
+    pub(crate) fn accept(&mut self, option: &str, words: &mut Words) -> Outcome<bool> {
+        match option {
+            "--hosts" => self.hosts = Some(words.value(option)?),
+            "--session-timeout" => self.options.session_timeout = words.duration(option)?,
+            "--connect-timeout" => self.options.connect_timeout = words.duration(option)?,
+            "--auth" => self.options.auth.push(auth(&words.value(option)?, option)?),
+            "--identity" => self.options.identity = Some(words.value(option)?),
+            "--naming" => self.options.naming = words.value(option)?.parse()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whoever only looks recognises everybody's names, and can look at semaphores whatever the naming.
+    pub(crate) fn only_looking(mut self) -> Common {
+        self.options.naming = Naming::default();
+        self
+    }
+
+    /// Runs `body` with a client, which is closed afterwards.
+    pub(crate) fn with_client<T>(
+        self,
+        cancel: &CancelToken,
+        body: impl FnOnce(&Client) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let client = self.connect(cancel)?;
+        let outcome = body(&client);
+        let closing = client.clone();
+        // Not confirmed: the session ends by itself, and everything of it.
+        let _ = drive::wait(async move { closing.close(Some(CLOSING)).await }, None, None);
+        outcome
+    }
+
+    fn connect(self, cancel: &CancelToken) -> Outcome<Client> {
+        let Common { hosts, mut options } = self;
+        let hosts = hosts.or_else(|| variable("ZKRECIPES_HOSTS")).ok_or_else(|| {
+            Failure::usage("no servers are named: give --hosts zk1:2181,zk2:2181 or set ZKRECIPES_HOSTS")
+        })?;
+        if hosts.is_empty() {
+            return Err(Failure::usage("--hosts is empty; write host:port, separated by commas"));
+        }
+        if options.auth.is_empty()
+            && let Some(given) = variable("ZKRECIPES_AUTH")
+        {
+            options.auth.push(auth(&given, "ZKRECIPES_AUTH")?);
+        }
+        Ok(drive::wait(async move { Client::connect(&hosts, options).await }, Some(cancel), None)?)
+    }
+}
+
+/// A variable of the environment; an empty one is none.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The message does not repeat what was given: it may be a password.
+fn auth(given: &str, from: &str) -> Outcome<Auth> {
+    match given.split_once(':') {
+        Some((scheme, credential)) if !scheme.is_empty() => {
+            Ok(Auth { scheme: scheme.to_owned(), credential: credential.as_bytes().to_vec() })
+        }
+        _ => Err(Failure::usage(format!("{from} is scheme:credential, such as digest:user:password"))),
+    }
+}

@@ -1,0 +1,3 @@
+fn main() {
+    std::process::exit(zkrecipes_cli::run(std::env::args_os().collect()));
+}

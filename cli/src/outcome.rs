@@ -1,0 +1,95 @@
+//! How the command ends: its exit status, and the sentence that goes with it.
+
+use std::io::{self, Write};
+
+use zkrecipes::{Error, ErrorKind};
+
+/// The exit status, or why there is none but this.
+pub(crate) type Outcome<T = i32> = Result<T, Failure>;
+
+/// There was nobody to ask.
+pub(crate) const NOBODY: i32 = 1;
+pub(crate) const USAGE: i32 = 2;
+pub(crate) const NO_SERVER: i32 = 69;
+pub(crate) const INTERNAL: i32 = 70;
+pub(crate) const OUTPUT: i32 = 74;
+pub(crate) const NOT_ACQUIRED: i32 = 75;
+pub(crate) const LOST: i32 = 76;
+pub(crate) const DENIED: i32 = 77;
+/// As shells say it.
+pub(crate) const CANNOT_RUN: i32 = 126;
+pub(crate) const NOT_FOUND: i32 = 127;
+
+/// A failure: what to say, and what to exit with.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: i32,
+    sentence: String,
+    is_withdrawn: bool,
+}
+
+impl Failure {
+    pub(crate) fn new(status: i32, sentence: impl Into<String>) -> Failure {
+        Failure { status, sentence: sentence.into(), is_withdrawn: false }
+    }
+
+    pub(crate) fn usage(sentence: impl Into<String>) -> Failure {
+        Failure::new(USAGE, sentence)
+    }
+
+    /// Ended by a signal, which needs no words.
+    pub(crate) fn signal(signal: i32) -> Failure {
+        Failure::new(128 + signal, "")
+    }
+
+    /// Given up because of a signal; whoever knows which one replaces this.
+    pub(crate) fn withdrawn() -> Failure {
+        Failure { is_withdrawn: true, ..Failure::new(INTERNAL, "withdrawn") }
+    }
+
+    pub(crate) fn is_withdrawn(&self) -> bool {
+        self.is_withdrawn
+    }
+
+    pub(crate) fn status(&self) -> i32 {
+        self.status
+    }
+
+    pub(crate) fn report(&self) {
+        if !self.sentence.is_empty() {
+            say(&self.sentence);
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let status = match error.kind() {
+            ErrorKind::Cancelled => return Failure::withdrawn(),
+            ErrorKind::Timeout => NOT_ACQUIRED,
+            ErrorKind::ConnectionLost => NO_SERVER,
+            ErrorKind::Denied => DENIED,
+            ErrorKind::Lost | ErrorKind::NotHeld => LOST,
+            // Something that was asked for cannot be: another command line can help.
+            ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::Mismatch => USAGE,
+            _ => INTERNAL,
+        };
+        Failure::new(status, error.to_string())
+    }
+}
+
+/// A sentence on stderr.
+pub(crate) fn say(sentence: &str) {
+    // Nobody reads it: nothing to be done.
+    let _ = writeln!(io::stderr(), "zkrecipes: {sentence}");
+}
+
+/// Text on stdout.
+pub(crate) fn print(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::signal(libc::SIGPIPE)),
+        Err(error) => Err(Failure::new(OUTPUT, format!("cannot write the output: {error}"))),
+    }
+}

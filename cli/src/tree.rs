@@ -1,0 +1,127 @@
+//! A command with the processes it started: ending a shell alone would leave its children at work without the lock.
+//!
+//! Processes that detached themselves from the command before it was ended are not reached.
+
+use std::time::{Duration, Instant};
+
+/// A process, told from a later one with the same number by when it started.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Process {
+    id: i32,
+    started: u64,
+}
+
+/// A command and what it started.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// Our own child: its number is ours until we have waited for it.
+    root: i32,
+    /// Everybody else that was seen; they stay here when their parents die.
+    others: Vec<Process>,
+}
+
+impl Tree {
+    pub(crate) fn of(root: i32) -> Tree {
+        Tree { root, others: Vec::new() }
+    }
+
+    /// Asks everybody to end. The stopped are continued, or they would not hear it.
+    pub(crate) fn terminate(&mut self) {
+        self.look();
+        self.signal(libc::SIGTERM);
+        self.signal(libc::SIGCONT);
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.look();
+        self.signal(libc::SIGKILL);
+    }
+
+    /// Once the command itself has ended and was waited for: gives the others until then, and kills whoever is left.
+    pub(crate) fn finish(&mut self, until: Option<Instant>) {
+        self.root = 0;
+        loop {
+            self.others.retain(|process| started(process.id) == Some(process.started));
+            match until {
+                _ if self.others.is_empty() => return,
+                Some(until) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
+                _ => return self.signal(libc::SIGKILL),
+            }
+        }
+    }
+
+    fn signal(&self, number: i32) {
+        if self.root > 0 {
+            // SAFETY: plain numbers; the child was not waited for yet.
+            unsafe { libc::kill(self.root, number) };
+        }
+        for process in &self.others {
+            if started(process.id) == Some(process.started) {
+                // SAFETY: plain numbers.
+                unsafe { libc::kill(process.id, number) };
+            }
+        }
+    }
+
+    /// Adds everybody who now descends from somebody we know.
+    #[cfg(target_os = "linux")]
+    fn look(&mut self) {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return };
+        let running: Vec<_> = entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(|id| stat(id).map(|(parent, started)| (parent, Process { id, started })))
+            .collect();
+        let mut at = 0;
+        let mut parent = self.root;
+        loop {
+            let children = running.iter().filter(|(of, _)| *of == parent).map(|(_, process)| *process);
+            let unknown: Vec<_> = children.filter(|process| !self.others.contains(process)).collect();
+            self.others.extend(unknown);
+            let Some(next) = self.others.get(at) else { return };
+            parent = next.id;
+            at += 1;
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn look(&mut self) {}
+}
+
+/// When the process started, unless it has ended.
+#[cfg(target_os = "linux")]
+fn started(id: i32) -> Option<u64> {
+    stat(id).map(|(_, started)| started)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn started(_id: i32) -> Option<u64> {
+    None
+}
+
+/// The parent of a process that runs, and when it started.
+#[cfg(target_os = "linux")]
+fn stat(id: i32) -> Option<(i32, u64)> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name may contain anything, also spaces and parentheses: the last one ends it.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let started = fields.nth(17)?.parse().ok()?;
+    // A zombie has ended.
+    (state != "Z" && state != "X").then_some((parent, started))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_and_the_start_of_a_process_are_found() {
+        let id = std::process::id() as i32;
+        let (parent, started) = stat(id).expect("we run");
+        // SAFETY: a plain number.
+        assert_eq!(parent, unsafe { libc::getppid() });
+        assert_eq!(super::started(id), Some(started));
+        assert!(started > 0);
+    }
+}

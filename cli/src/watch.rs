@@ -1,0 +1,208 @@
+//! `zkrecipes watch PATH`: a table that is drawn again on a terminal, a line per change elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use zkrecipes::Client;
+use zkrecipes::drive::{self, CancelToken};
+
+use crate::args::{self, Word, Words};
+use crate::common::Common;
+use crate::contenders::{self, Row};
+use crate::help;
+use crate::outcome::{self, Failure, INTERNAL, Outcome};
+use crate::signals::Signals;
+use crate::table;
+
+/// How often to look whether anybody came or went: one small read, however many there are.
+const GLANCE: Duration = Duration::from_millis(200);
+/// How often to read everybody all the same: that somebody was asked to let go shows in no fingerprint.
+const READ_ALL: Duration = Duration::from_secs(5);
+/// How often the ages on a terminal move.
+const DRAW: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(mut words: Words, mut common: Common) -> Outcome {
+    let (mut path, mut is_json, mut limit) = (None, false, None);
+    while let Some(word) = words.next_word()? {
+        match word {
+            Word::Option(option) => match option.as_str() {
+                "--help" | "-h" => return help::print(help::WATCH),
+                "--json" => is_json = true,
+                "--for" => limit = Some(words.duration(&option)?),
+                _ if common.accept(&option, &mut words)? => {}
+                _ => return Err(args::unknown(&option, "zkrecipes watch")),
+            },
+            Word::Dashes => {}
+            Word::Plain(word) if path.is_none() => path = Some(args::text(&word, "the path")?),
+            Word::Plain(word) => return Err(args::superfluous(&word, "zkrecipes watch")),
+        }
+    }
+    let path = path.ok_or_else(|| Failure::usage("which path? See zkrecipes watch --help"))?;
+    let (sender, ends) = channel();
+    let cancel = CancelToken::new();
+    let withdrawing = cancel.clone();
+    let ending = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+    let signals = Signals::catch(&ending, move |signal| {
+        withdrawing.cancel();
+        let _ = sender.send(signal.number);
+    })
+    .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
+    let until = limit.map(|limit| Instant::now() + limit);
+    let on_terminal = std::io::stdout().is_terminal() && !is_json;
+    let view = if on_terminal { View::Table } else { View::Lines { is_json, known: Vec::new() } };
+    let outcome = common.only_looking().with_client(&cancel, |client| {
+        Watching { client, path: &path, cancel: &cancel, view }.run(&ends, until)
+    });
+    match signals.ending() {
+        // The usual way to end it.
+        Some(libc::SIGINT) => Ok(0),
+        Some(signal) => Err(Failure::signal(signal)),
+        None => outcome,
+    }
+}
+
+enum View {
+    Table,
+    Lines { is_json: bool, known: Vec<Row> },
+}
+
+struct Watching<'a> {
+    client: &'a Client,
+    path: &'a str,
+    cancel: &'a CancelToken,
+    view: View,
+}
+
+impl Watching<'_> {
+    fn run(mut self, ends: &Receiver<i32>, until: Option<Instant>) -> Outcome {
+        let mut rows = Vec::new();
+        let (mut fingerprint, mut read_at, mut drawn_at) = (None, None::<Instant>, None::<Instant>);
+        let mut is_interrupted = false;
+        loop {
+            let is_due = |at: Option<Instant>, every| at.is_none_or(|at| at.elapsed() >= every);
+            let known = fingerprint.clone().filter(|_| !is_due(read_at, READ_ALL));
+            match self.look(known) {
+                Ok(Some((seen, found))) => {
+                    (fingerprint, read_at, rows) = (Some(seen), Some(Instant::now()), found);
+                    (drawn_at, is_interrupted) = (None, false);
+                    self.tell(&rows)?;
+                }
+                Ok(None) => is_interrupted = false,
+                // A watcher waits for the servers to come back.
+                Err(error) if error.is_retryable() && self.cancel.is_cancelled() => return Ok(0),
+                Err(error) if error.is_retryable() => {
+                    if !std::mem::replace(&mut is_interrupted, true)
+                        && matches!(self.view, View::Lines { .. })
+                    {
+                        outcome::say(&format!("{error}; still trying"));
+                    }
+                    (fingerprint, drawn_at) = (None, None);
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if matches!(self.view, View::Table) && is_due(drawn_at, DRAW) {
+                drawn_at = Some(Instant::now());
+                self.draw(&rows, is_interrupted)?;
+            }
+            let rest =
+                until.map_or(GLANCE, |until| until.saturating_duration_since(Instant::now()).min(GLANCE));
+            if rest.is_zero() || ends.recv_timeout(rest) != Err(RecvTimeoutError::Timeout) {
+                return Ok(0);
+            }
+        }
+    }
+
+    /// Everybody at the path, unless nobody came or went since the fingerprint.
+    fn look(&self, known: Option<Fingerprint>) -> zkrecipes::Result<Option<(Fingerprint, Vec<Row>)>> {
+        let (client, path) = (self.client.clone(), self.path.to_owned());
+        drive::wait(
+            async move {
+                // First, so that whoever comes in between is seen next time.
+                let seen = contenders::fingerprint(&client, &path).await?;
+                if known.as_ref() == Some(&seen) {
+                    return Ok(None);
+                }
+                Ok(Some((seen, contenders::gather(&client, &path).await?)))
+            },
+            Some(self.cancel),
+            None,
+        )
+    }
+
+    /// A line for everything that is not as it was.
+    fn tell(&mut self, rows: &[Row]) -> Outcome<()> {
+        let View::Lines { is_json, known } = &mut self.view else { return Ok(()) };
+        let at = table::timestamp(SystemTime::now());
+        let mut lines = String::new();
+        let mut line = |event: &str, row: &Row| {
+            lines += &match is_json {
+                true => format!(
+                    "{{\"at\":{},\"event\":{},{}}}\n",
+                    table::quoted(&at),
+                    table::quoted(event),
+                    table::json_fields(row)
+                ),
+                false => format!(
+                    "{at}  {event:<5}  {:<5}  {}  {}\n",
+                    row.contender.kind,
+                    table::shown_identity(row),
+                    table::printable(&row.node())
+                ),
+            };
+        };
+        for gone in known.iter().filter(|old| !rows.iter().any(|row| row.node() == old.node())) {
+            line("gone", gone);
+        }
+        for row in rows {
+            let before = known.iter().find(|old| old.node() == row.node());
+            if before.is_none_or(|before| before.contender.holds != row.contender.holds) {
+                line(if row.contender.holds { "holds" } else { "waits" }, row);
+            }
+            if row.is_asked() && !before.is_some_and(Row::is_asked) {
+                line("asked", row);
+            }
+        }
+        known.clear();
+        known.extend_from_slice(rows);
+        outcome::print(&lines).map(drop)
+    }
+
+    fn draw(&self, rows: &[Row], is_interrupted: bool) -> Outcome<()> {
+        let (width, height) = terminal_size();
+        let now = SystemTime::now();
+        let state = if is_interrupted { "no server answers; still trying" } else { "Ctrl-C ends" };
+        let mut lines =
+            vec![format!("{}  {}  ({state})", self.path, &table::timestamp(now)[..19]), String::new()];
+        lines.extend(table::lines(rows, now));
+        if rows.is_empty() {
+            lines.push("nobody".to_owned());
+        }
+        // The last line stays free for the cursor.
+        let room = height.saturating_sub(2);
+        if lines.len() > room {
+            let hidden = lines.len() - room;
+            lines.truncate(room);
+            lines.push(format!("… and {hidden} more"));
+        }
+        let cut = |line: String| line.chars().take(width).collect::<String>() + "\n";
+        let screen: String = lines.into_iter().map(cut).collect();
+        outcome::print(&format!("\x1b[H\x1b[2J{screen}")).map(drop)
+    }
+}
+
+type Fingerprint = Vec<(i64, i32)>;
+
+/// Columns and lines of the terminal.
+fn terminal_size() -> (usize, usize) {
+    // SAFETY: a winsize of zeros is a valid one to write to.
+    let size = unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size);
+        size
+    };
+    match (size.ws_col, size.ws_row) {
+        (0, _) | (_, 0) => (80, 24),
+        (columns, lines) => (columns.into(), lines.into()),
+    }
+}

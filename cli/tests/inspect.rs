@@ -1,0 +1,264 @@
+//! `zkrecipes ls`, `watch` and `break`.
+
+mod support;
+
+use support::terminal::Terminal;
+use support::{
+    Running, UNTIL_A_LINE, assert_nothing_left, cells, command, contenders, eventually, holding, run, server,
+    start,
+};
+
+const PATH: &str = "/locks/report";
+const LIMIT: &str = "/limits/exports";
+
+#[test]
+fn ls_of_nothing_says_so() {
+    let server = server();
+    let ended = run(&server, &["ls", PATH]);
+    assert_eq!(ended.status, 0);
+    assert_eq!(cells(&ended.out), [[""; 0]; 0]);
+    assert!(ended.out.starts_with("PLACE"), "{ended:?}");
+    assert!(ended.err.contains("nobody"), "{ended:?}");
+    let ended = run(&server, &["ls", "--json", PATH]);
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("[]\n", ""));
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn ls_shows_holder_and_waiters_in_order() {
+    let server = server();
+    let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
+    let session = format!("{:#x}", server.sessions()[0]);
+    let first = contenders(&server, PATH)[0].replace("/locks/report/", "");
+    let waiter = start(&server, &["lock", "--identity", "two", PATH, "true"]);
+    eventually("the waiter queues", || contenders(&server, PATH).len() == 2);
+
+    let table = run(&server, &["ls", PATH]);
+    let rows = cells(&table.out);
+    assert_eq!(rows[0][..4], ["1", "yes", "lock", "one"]);
+    assert!(rows[0][4].ends_with('s'), "{rows:?}");
+    assert_eq!(rows[0][5..], [session.as_str(), first.as_str()]);
+    assert_eq!(rows[1][..4], ["2", "no", "lock", "two"]);
+    assert_eq!(rows.len(), 2);
+
+    let json = run(&server, &["ls", "--json", PATH]).out;
+    let expected =
+        "[{\"place\":1,\"holds\":true,\"asked\":false,\"kind\":\"lock\",\"identity\":\"one\",\"since\":\"20";
+    assert!(json.starts_with(expected), "{json}");
+    assert!(
+        json.contains(&format!("\"session\":\"{session}\",\"node\":\"{first}\"}},\n {{\"place\":2,")),
+        "{json}"
+    );
+    assert!(json.ends_with("}]\n"), "{json}");
+
+    holder.send_line();
+    assert_eq!((holder.end().status, waiter.end().status), (0, 0));
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn ls_shows_readers_that_share() {
+    let server = server();
+    let mut readers = [(); 2].map(|()| holding(&server, &["--shared", PATH], UNTIL_A_LINE));
+    let writer = start(&server, &["lock", "--write", PATH, "true"]);
+    eventually("the writer queues", || contenders(&server, PATH).len() == 3);
+    let table = run(&server, &["ls", PATH]);
+    let states: Vec<_> = cells(&table.out).iter().map(|row| [row[1], row[2]].join(" ")).collect();
+    assert_eq!(states, ["yes read", "yes read", "no write"]);
+    readers.iter_mut().for_each(Running::send_line);
+    assert_eq!(writer.end().status, 0);
+}
+
+#[test]
+fn ls_shows_a_semaphores_permits_and_queue() {
+    let server = server();
+    let mut holder =
+        holding(&server, &["--permits", "2", "--take", "2", "--identity", "one", LIMIT], UNTIL_A_LINE);
+    let waiter = start(&server, &["lock", "--permits", "2", "--identity", "two", LIMIT, "true"]);
+    eventually("the waiter queues", || contenders(&server, LIMIT).len() == 3);
+    // The recipe's naming does not matter to whoever looks.
+    let table = run(&server, &["ls", "--naming", "kazoo", LIMIT]);
+    let rows = cells(&table.out);
+    for (at, row) in rows[..2].iter().enumerate() {
+        assert_eq!(row[..4], [if at == 0 { "1" } else { "2" }, "yes", "lease", "one"]);
+        assert!(row[6].starts_with("leases/"), "{rows:?}");
+    }
+    assert_eq!(rows[2][..4], ["3", "no", "lease", "two"]);
+    assert!(rows[2][6].starts_with("locks/"), "{rows:?}");
+    holder.send_line();
+    assert_eq!((holder.end().status, waiter.end().status), (0, 0));
+    assert_nothing_left(&server, LIMIT);
+}
+
+#[test]
+fn an_identity_cannot_steer_the_terminal() {
+    let server = server();
+    let mut holder = holding(&server, &["--identity", "a\x1b[2J\"b", PATH], UNTIL_A_LINE);
+    let table = run(&server, &["ls", PATH]).out;
+    assert!(table.contains("a\u{fffd}[2J\"b") && !table.contains('\x1b'), "{table:?}");
+    let json = run(&server, &["ls", "--json", PATH]).out;
+    assert!(json.contains(r#""a\u001b[2J\"b""#), "{json}");
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+}
+
+#[test]
+fn credentials_come_from_the_option_or_the_environment() {
+    let server = server();
+    let given = "digest:ann:se:cret";
+    let mut holder = holding(&server, &["--auth", given, PATH], UNTIL_A_LINE);
+    let denied = run(&server, &["ls", PATH]);
+    assert_eq!(denied.status, 77, "{denied:?}");
+    let denied = run(&server, &["lock", "--try", PATH, "true"]);
+    assert_eq!(denied.status, 77, "{denied:?}");
+    let denied = run(&server, &["--auth", "digest:ann:wrong", "break", PATH, "holder"]);
+    assert_eq!(denied.status, 77, "{denied:?}");
+    assert!(!denied.err.contains("wrong"), "{denied:?}");
+    assert_eq!(cells(&run(&server, &["ls", "--auth", given, PATH]).out).len(), 1);
+    let mut from_environment = command(&server, &["ls", PATH]);
+    from_environment.env("ZKRECIPES_AUTH", given);
+    assert_eq!(cells(&Running::of(from_environment).end().out).len(), 1);
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn breaking_asks_and_only_asks() {
+    let server = server();
+    let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
+    let node = contenders(&server, PATH)[0].clone();
+    let name = node.replace("/locks/report/", "");
+    let asked = run(&server, &["break", PATH, &name]);
+    assert_eq!((asked.status, asked.out), (0, format!("asked {name} (one) to let go\n")));
+    let table = run(&server, &["ls", PATH]).out;
+    assert!(table.contains("(asked to let go)") && table.contains(&name), "{table}");
+    let json = run(&server, &["ls", "--json", PATH]).out;
+    assert!(json.contains("\"asked\":true") && json.contains("\"identity\":null"), "{json}");
+    // The full path means the same.
+    assert_eq!(run(&server, &["break", PATH, &node]).status, 0);
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn breaking_deletes_after_the_time_given() {
+    let server = server();
+    for (path, options) in [(PATH, &[][..]), (LIMIT, &["--permits", "2", "--take", "2"])] {
+        let holder = holding(&server, &[options, &[path]].concat(), UNTIL_A_LINE);
+        let begun = std::time::Instant::now();
+        let broken = run(&server, &["break", path, "holder", "--force-after", "300ms"]);
+        assert!(begun.elapsed() >= std::time::Duration::from_millis(300));
+        assert_eq!(broken.status, 0, "{broken:?}");
+        assert!(broken.out.contains("asked ") && broken.out.contains("its node was deleted"), "{broken:?}");
+        let ended = holder.end();
+        assert_eq!(ended.status, 76);
+        assert!(ended.err.contains("asks for") && ended.err.contains("lost"), "{ended:?}");
+        assert_nothing_left(&server, path);
+    }
+}
+
+#[test]
+fn breaking_nobody_is_status_1() {
+    let server = server();
+    let mut holder = holding(&server, &[PATH], UNTIL_A_LINE);
+    for (path, node) in
+        [("/locks/other", "holder"), (PATH, "_c_x-lock-0000000099"), (PATH, "leases/x"), (PATH, "")]
+    {
+        let ended = run(&server, &["break", path, node, "--force-after", "0"]);
+        assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{ended:?}");
+        assert!(ended.err.contains(path), "{ended:?}");
+    }
+    assert_eq!(contenders(&server, PATH).len(), 1);
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+}
+
+#[test]
+fn a_piped_watch_tells_every_change() {
+    let server = server();
+    let watch = start(&server, &["watch", PATH]);
+    let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
+    let line = watch.out.line();
+    let words: Vec<_> = line.split_whitespace().collect();
+    assert!(words[0].starts_with("20") && words[0].ends_with('Z'), "{line}");
+    assert_eq!(words[1..4], ["holds", "lock", "one"]);
+    assert!(words[4].contains("-lock-"), "{line}");
+
+    let mut waiter = start(&server, &["lock", "--identity", "two", PATH, "sh", "-c", UNTIL_A_LINE]);
+    assert!(watch.out.line().contains("  waits  lock   two  "));
+    run(&server, &["break", PATH, "holder"]);
+    // Without anybody coming or going this is seen within a few seconds.
+    assert!(watch.out.line().contains("  asked  lock   (asked to let go)  "));
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+    assert!(watch.out.line().contains("  gone   lock   (asked to let go)  "));
+    assert!(watch.out.line().contains("  holds  lock   two  "));
+    waiter.send_line();
+    assert_eq!(waiter.end().status, 0);
+    assert!(watch.out.line().contains("  gone   lock   two  "));
+    watch.signal(libc::SIGINT);
+    let ended = watch.end();
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (0, "", ""));
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn a_watch_tells_json_of_a_semaphore() {
+    let server = server();
+    let mut holder = holding(&server, &["--permits", "1", LIMIT], UNTIL_A_LINE);
+    let watch = start(&server, &["watch", "--json", LIMIT]);
+    let line = watch.out.line();
+    assert!(line.starts_with("{\"at\":\"20") && line.ends_with("\"}"), "{line}");
+    assert!(
+        line.contains("\"event\":\"holds\",\"place\":1,\"holds\":true,\"asked\":false,\"kind\":\"lease\""),
+        "{line}"
+    );
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+    assert!(watch.out.line().contains("\"event\":\"gone\""));
+    watch.signal(libc::SIGTERM);
+    assert_eq!(watch.end().status, 128 + libc::SIGTERM);
+}
+
+#[test]
+fn a_watch_ends_by_itself() {
+    let server = server();
+    let begun = std::time::Instant::now();
+    let ended = run(&server, &["watch", PATH, "--for", "400ms"]);
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (0, "", ""));
+    assert!(begun.elapsed() >= std::time::Duration::from_millis(400));
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn a_watch_waits_through_an_outage() {
+    let server = server();
+    let watch = start(&server, &["watch", PATH, "--connect-timeout", "300ms"]);
+    let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
+    assert!(watch.out.line().contains("holds"));
+    server.stop();
+    assert!(watch.err.line().contains("still trying"));
+    server.restart().expect("the port is still free");
+    holder.send_line();
+    assert!(watch.out.line().contains("gone"));
+    watch.signal(libc::SIGINT);
+    assert_eq!(watch.end().status, 0);
+}
+
+#[test]
+fn a_watch_on_a_terminal_draws_the_table() {
+    let server = server();
+    let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
+    let mut terminal = Terminal::run(command(&server, &["watch", PATH]));
+    terminal.shows("\x1b[H\x1b[2J/locks/report");
+    terminal.shows("PLACE  HOLDS  KIND");
+    terminal.shows("1      yes    lock  one");
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+    terminal.shows("nobody");
+    terminal.types("\x03");
+    assert_eq!(terminal.end(), 0);
+    assert_nothing_left(&server, PATH);
+}

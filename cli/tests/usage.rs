@@ -1,0 +1,181 @@
+//! What the command says to mistakes, and to questions about itself.
+
+mod support;
+
+use std::process::Stdio;
+
+use support::{Running, bare, command, run, server};
+
+fn answer(args: &[&str]) -> support::Ended {
+    let mut command = bare();
+    command.args(args);
+    Running::of(command).end()
+}
+
+#[test]
+fn every_command_explains_itself_with_examples() {
+    for args in [
+        &["--help"][..],
+        &["-h"],
+        &["help"],
+        &["help", "ls"],
+        &["help", "watch"],
+        &["help", "break"],
+        &["help", "lock"],
+        &["ls", "--help"],
+        &["watch", "-h"],
+        &["break", "--help"],
+        &["lock", "--help"],
+    ] {
+        let ended = answer(args);
+        assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{args:?}");
+        for part in ["USAGE", "EXAMPLES", "EXIT STATUS", "--hosts", "ZKRECIPES_AUTH"] {
+            assert!(ended.out.contains(part), "{args:?} lacks {part}");
+        }
+        assert!(ended.out.lines().all(|line| line.chars().count() <= 120), "{args:?} has a long line");
+    }
+}
+
+#[test]
+fn the_version_is_the_librarys() {
+    for option in ["--version", "-V"] {
+        let ended = answer(&[option]);
+        assert_eq!((ended.status, ended.out), (0, format!("zkrecipes {}\n", zkrecipes::version())));
+    }
+}
+
+#[test]
+fn a_mistake_gets_status_2_and_a_sentence_that_names_it() {
+    for (args, named) in [
+        (&[][..], "ls, watch, break or lock"),
+        (&["list", "/a"], "list"),
+        (&["--colour", "ls", "/a"], "--colour"),
+        (&["help", "me"], "me"),
+        (&["ls"], "path"),
+        (&["ls", "--all", "/a"], "--all"),
+        (&["ls", "-l", "/a"], "-l"),
+        (&["ls", "/a", "/b"], "/b"),
+        (&["ls", "--json=yes", "/a"], "--json"),
+        (&["watch", "--try", "/a"], "--try"),
+        (&["watch", "/a", "--for", "soon"], "soon"),
+        (&["break", "/a"], "holder"),
+        (&["break", "/a", "b", "c"], "\"c\""),
+        (&["break", "--now", "/a", "b"], "--now"),
+        (&["lock"], "path"),
+        (&["lock", "/a"], "command"),
+        (&["lock", "/a", "--"], "command"),
+        (&["lock", "--wait", "/a", "true"], "--wait"),
+        (&["lock", "--timeout"], "--timeout"),
+        (&["lock", "--timeout", "-5", "/a", "true"], "-5"),
+        (&["lock", "--try", "--timeout", "5", "/a", "true"], "--try"),
+        (&["lock", "--shared", "--write", "/a", "true"], "--write"),
+        (&["lock", "--shared", "--permits", "2", "/a", "true"], "--permits"),
+        (&["lock", "--permits", "two", "/a", "true"], "two"),
+        (&["lock", "--take", "2", "/a", "true"], "--permits"),
+        (&["lock", "--permits", "1", "--of", "3", "--take", "2", "/a", "true"], "--take"),
+        (&["lock", "--conflict-exit-code", "256", "/a", "true"], "256"),
+        (&["lock", "--on-loss", "panic", "/a", "true"], "panic"),
+        (&["lock", "--on-revoke", "panic", "/a", "true"], "panic"),
+        (&["--naming", "etcd", "ls", "/a"], "etcd"),
+        (&["--auth", "hunter2", "ls", "/a"], "--auth"),
+        (&["--hosts", "", "ls", "/a"], "--hosts"),
+        (&["--hosts", "a:b", "ls", "/a"], "a:b"),
+        (&["--hosts", "a:1", "--session-timeout", "0", "ls", "/a"], "session_timeout"),
+        (&["--hosts", "a:1", "--identity", "", "ls", "/a"], "identity"),
+    ] {
+        let ended = answer(args);
+        assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{args:?}: {ended:?}");
+        assert!(
+            ended.err.starts_with("zkrecipes: ") && ended.err.lines().count() == 1,
+            "{args:?}: {ended:?}"
+        );
+        assert!(ended.err.contains(named), "{args:?}: {ended:?}");
+        assert!(!ended.err.contains("hunter2"), "{ended:?}");
+    }
+}
+
+#[test]
+fn without_servers_both_ways_out_are_named() {
+    for command in [&["ls", "/a"][..], &["watch", "/a"], &["break", "/a", "holder"], &["lock", "/a", "true"]]
+    {
+        let ended = answer(command);
+        assert_eq!(ended.status, 2);
+        assert!(ended.err.contains("--hosts") && ended.err.contains("ZKRECIPES_HOSTS"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_bad_path_is_a_mistake_too() {
+    let server = server();
+    for args in
+        [&["ls", "a"][..], &["ls", "/"], &["break", "/a//b", "holder"], &["lock", "/zookeeper/a", "true"]]
+    {
+        let ended = run(&server, args);
+        assert_eq!(ended.status, 2, "{args:?}: {ended:?}");
+        assert!(ended.err.contains("path"), "{ended:?}");
+    }
+}
+
+#[test]
+fn no_server_is_status_69() {
+    let here =
+        |args: &[&str]| answer(&[&["--hosts", "127.0.0.1:1", "--connect-timeout", "200ms"], args].concat());
+    for args in [&["ls", "/a"][..], &["watch", "/a"], &["break", "/a", "holder"], &["lock", "/a", "true"]] {
+        let ended = here(args);
+        assert_eq!(ended.status, 69, "{args:?}: {ended:?}");
+        assert!(ended.err.contains("server"), "{ended:?}");
+    }
+}
+
+#[test]
+fn options_of_every_command_stand_before_or_behind_its_name() {
+    let server = server();
+    let hosts = server.connect_string();
+    for args in [
+        &["--hosts", &hosts, "ls", "/a"][..],
+        &["ls", "--hosts", &hosts, "/a"],
+        &["ls", "/a", &format!("--hosts={hosts}")],
+        &[
+            "--session-timeout=5",
+            "--connect-timeout",
+            "5s",
+            "--identity",
+            "me",
+            "ls",
+            "--hosts",
+            &hosts,
+            "/a",
+        ],
+    ] {
+        assert_eq!(answer(args).status, 0, "{args:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error_to_talk_about() {
+    let server = server();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut child =
+        command(&server, &["ls", "/a"]).stdout(writer).stderr(Stdio::piped()).spawn().expect("built");
+    assert_eq!(support::code(support::wait(&mut child)), 128 + libc::SIGPIPE);
+    let said = std::io::read_to_string(child.stderr.take().expect("piped")).expect("text");
+    assert_eq!(said, "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_status_74() {
+    let server = server();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it is always there");
+    let mut child =
+        command(&server, &["ls", "/a"]).stdout(full).stderr(Stdio::null()).spawn().expect("built");
+    assert_eq!(support::code(support::wait(&mut child)), 74);
+}
+
+/// Other languages ship the command by calling this.
+#[test]
+fn the_command_is_a_function_of_its_arguments() {
+    assert_eq!(zkrecipes_cli::run(support::os(&["zkrecipes", "--version"])), 0);
+    assert_eq!(zkrecipes_cli::run(support::os(&["zkrecipes", "nonsense"])), 2);
+}
