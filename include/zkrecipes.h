@@ -212,6 +212,25 @@ typedef struct zkr_held zkr_held;
  */
 typedef struct zkr_lock zkr_lock;
 
+/** Several locks that are acquired all or none, in an order in which nobody waits for each other. Losing one loses all. */
+typedef struct zkr_multi_lock zkr_multi_lock;
+
+/**
+ * A lock that many readers share and writers have for themselves, in the order of arrival.
+ *
+ * Its two sides are a zkr_lock each, for every verb of a lock. Who holds write may take read too and then release
+ * write, so that nobody gets in between; who holds read may not take write, which is ZKR_INVALID: two who tried would
+ * wait for each other for ever. Like a zkr_lock, a handle has one owner; readers who read at the same time have a
+ * handle each.
+ */
+typedef struct zkr_read_write_lock zkr_read_write_lock;
+
+/**
+ * At most so many permits at once in the whole ensemble, in the order of arrival. A handle may be acquired again and
+ * again: each acquisition has permits of its own.
+ */
+typedef struct zkr_semaphore zkr_semaphore;
+
 /** A list of strings. */
 typedef struct zkr_strings zkr_strings;
 
@@ -328,13 +347,19 @@ typedef void (*zkr_contenders_callback)(zkr_status status,
                                         const zkr_error *error,
                                         void *user_data);
 
+/**
+ * The end of a question that is answered with yes or no; false on failure. The error is NULL on success and only lent
+ * for the callback.
+ */
+typedef void (*zkr_answer_callback)(zkr_status status, bool answer, const zkr_error *error, void *user_data);
+
 /** Somebody who holds or waits. */
 typedef struct zkr_contender {
   /** The name of its node. */
   const char *node;
   /** Who it says it is: the identity option of its client. */
   const char *identity;
-  /** What it wants: "lock". */
+  /** What it wants: "lock", "read", "write" or "lease", which is a permit of a semaphore. */
   const char *kind;
   /** The session that its node belongs to. */
   uint64_t session_id;
@@ -343,6 +368,9 @@ typedef struct zkr_contender {
   /** Whether it holds. */
   bool holds;
 } zkr_contender;
+
+/** Somebody asks for what is held. */
+typedef void (*zkr_revoke_callback)(void *user_data);
 
 /** What the server knows about a node besides its data. */
 typedef struct zkr_stat {
@@ -563,7 +591,8 @@ zkr_status zkr_lock_new(zkr_client *client,
 
 /**
  * Frees a lock. Waits in progress on it end with ZKR_CANCELLED. If it is held, it is released in the background,
- * unless a zkr_held of it is still around, which owns it from then on. Never blocks. NULL and freed ones are ignored.
+ * unless a zkr_held of it is still around, which owns it from then on. Never blocks. NULL, freed ones and the sides of
+ * a zkr_read_write_lock are ignored.
  */
 void zkr_lock_free(zkr_lock *lock);
 
@@ -674,6 +703,31 @@ zkr_status zkr_lock_contenders(zkr_lock *lock, zkr_contenders **contenders, zkr_
 /** zkr_lock_contenders in the background. ZKR_OK says that the callback will be called exactly once. */
 zkr_status zkr_lock_contenders_async(zkr_lock *lock, zkr_contenders_callback callback, void *user_data);
 
+/**
+ * Asks for the lock: whoever holds it, or the contender whose node is named as in a zkr_contender (NULL: whoever
+ * holds), hears of it through zkr_held_on_revoke and lets go when it can.
+ *
+ * With force_after_ms, exactly the nodes that were asked are deleted if they have not gone by then; any negative is
+ * never. A holder that cannot be reached at that moment does not know that it lost until its lease runs out: only
+ * guarded writes and fencing tokens protect from it. asked may be NULL; otherwise it says whether there was anybody to
+ * ask.
+ */
+zkr_status zkr_lock_revoke(zkr_lock *lock,
+                           const char *contender,
+                           int64_t force_after_ms,
+                           bool *asked,
+                           zkr_error **error);
+
+/**
+ * zkr_lock_revoke in the background; the answer is whether there was anybody to ask. ZKR_OK says that the callback
+ * will be called exactly once.
+ */
+zkr_status zkr_lock_revoke_async(zkr_lock *lock,
+                                 const char *contender,
+                                 int64_t force_after_ms,
+                                 zkr_answer_callback callback,
+                                 void *user_data);
+
 /* Contenders ------------------------------------------------------------------------------------------ */
 
 /** How many there are. */
@@ -712,6 +766,27 @@ const char *zkr_held_sequencer(const zkr_held *held);
 uint64_t zkr_held_fencing_token(const zkr_held *held);
 
 /**
+ * The fencing tokens of everything that is held together: several for a zkr_multi_lock, in the order of its paths.
+ * Writes as many as there is room for and returns how many there are; tokens may be NULL to ask for that alone. 0 for
+ * a handle that cannot be used.
+ */
+size_t zkr_held_fencing_tokens(const zkr_held *held,
+                               uint64_t *tokens,
+                               size_t room);
+
+/**
+ * How often the turn was passed on inside this process since it was won from the others. With local_handoff,
+ * acquisitions share a fencing token; the pair of the token and this number rises strictly.
+ */
+uint32_t zkr_held_passes(const zkr_held *held);
+
+/**
+ * How many permits it is, for an acquisition of a zkr_semaphore; 1 for a lock, the number of its locks for a
+ * zkr_multi_lock, 0 for a handle that cannot be used.
+ */
+size_t zkr_held_permits(const zkr_held *held);
+
+/**
  * Whether this acquisition certainly stands at this moment: a comparison of clocks, no request. Never true again once
  * false.
  */
@@ -739,6 +814,16 @@ zkr_status zkr_held_on_lost(zkr_held *held,
                             zkr_error **error);
 
 /**
+ * Calls back once when somebody asks for what is held (zkr_lock_revoke), at once if somebody already has: finish, then
+ * release. Never after its own release. subscription may be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_held_on_revoke(zkr_held *held,
+                              zkr_revoke_callback callback,
+                              void *user_data,
+                              zkr_subscription **subscription,
+                              zkr_error **error);
+
+/**
  * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that
  * the server did not confirm; the deletion goes on in the background until it does or the session has ended.
  */
@@ -754,6 +839,303 @@ zkr_status zkr_held_release_async(zkr_held *held, zkr_done_callback callback, vo
  */
 zkr_status zkr_held_release_in_background(zkr_held *held,
                                           zkr_error **error);
+
+/* Read/write locks ------------------------------------------------------------------------------------ */
+
+/**
+ * Makes a handle of a read/write lock. Validates, but sends nothing. On success *lock belongs to the caller: free it
+ * with zkr_read_write_lock_free.
+ */
+zkr_status zkr_read_write_lock_new(zkr_client *client,
+                                   const char *path,
+                                   zkr_read_write_lock **lock,
+                                   zkr_error **error);
+
+/**
+ * Frees a read/write lock and both its sides. Waits in progress on them end with ZKR_CANCELLED. What is held is
+ * released in the background, unless a zkr_held of it is still around, which owns it from then on. Never blocks. NULL
+ * and freed ones are ignored.
+ */
+void zkr_read_write_lock_free(zkr_read_write_lock *lock);
+
+/** The path of the lock; NULL for a handle that cannot be used. Valid until the lock is freed. */
+const char *zkr_read_write_lock_path(const zkr_read_write_lock *lock);
+
+/**
+ * The side that readers share; NULL for a handle that cannot be used. It is a part of the read/write lock and goes
+ * with it: there is nothing to free.
+ */
+zkr_lock *zkr_read_write_lock_read(const zkr_read_write_lock *lock);
+
+/**
+ * The side that a writer has alone; NULL for a handle that cannot be used. It is a part of the read/write lock and
+ * goes with it: there is nothing to free.
+ */
+zkr_lock *zkr_read_write_lock_write(const zkr_read_write_lock *lock);
+
+/* Several locks as one -------------------------------------------------------------------------------- */
+
+/**
+ * Makes one lock of several. Validates, but sends nothing. The locks must be plain ones of this client, no two of one
+ * path; they are only read and stay the caller's. On success *multi_lock belongs to the caller: free it with
+ * zkr_multi_lock_free.
+ */
+zkr_status zkr_multi_lock_new(zkr_client *client,
+                              zkr_lock *const *locks,
+                              size_t count,
+                              zkr_multi_lock **multi_lock,
+                              zkr_error **error);
+
+/**
+ * Frees a multi-lock, not the locks that it was made of. Waits in progress on it end with ZKR_CANCELLED. If it is
+ * held, it is released in the background, unless a zkr_held of it is still around, which owns it from then on. Never
+ * blocks. NULL and freed ones are ignored.
+ */
+void zkr_multi_lock_free(zkr_multi_lock *multi_lock);
+
+/**
+ * The paths that are locked, in the order in which they are acquired and in which the tokens come. On success *paths
+ * belongs to the caller: free it with zkr_strings_free.
+ */
+zkr_status zkr_multi_lock_paths(const zkr_multi_lock *multi_lock,
+                                zkr_strings **paths,
+                                zkr_error **error);
+
+/**
+ * Acquires all of them, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
+ *
+ * ZKR_TIMEOUT if somebody else has one of them for all that time; nothing is held then. held may be NULL when
+ * zkr_multi_lock_release is enough; otherwise *held, which stands for all of them, belongs to the caller: free it with
+ * zkr_held_free. Cancelling: zkr_multi_lock_cancel, zkr_multi_lock_free or, for one call,
+ * zkr_multi_lock_acquire_cancellable.
+ */
+zkr_status zkr_multi_lock_acquire(zkr_multi_lock *multi_lock,
+                                  int64_t timeout_ms,
+                                  zkr_held **held,
+                                  zkr_error **error);
+
+/** zkr_multi_lock_acquire that another thread can withdraw; token may be NULL. */
+zkr_status zkr_multi_lock_acquire_cancellable(zkr_multi_lock *multi_lock,
+                                              int64_t timeout_ms,
+                                              zkr_cancel_token *token,
+                                              zkr_held **held,
+                                              zkr_error **error);
+
+/** zkr_multi_lock_acquire in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_multi_lock_acquire_async(zkr_multi_lock *multi_lock,
+                                        int64_t timeout_ms,
+                                        zkr_held_callback callback,
+                                        void *user_data);
+
+/** zkr_multi_lock_acquire_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_multi_lock_acquire_cancellable_async(zkr_multi_lock *multi_lock,
+                                                    int64_t timeout_ms,
+                                                    zkr_cancel_token *token,
+                                                    zkr_held_callback callback,
+                                                    void *user_data);
+
+/**
+ * Releases all of them. From the call on they count as not held.
+ *
+ * ZKR_NOT_HELD if nothing is held. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
+ * the background until it does or the session has ended.
+ */
+zkr_status zkr_multi_lock_release(zkr_multi_lock *multi_lock,
+                                  zkr_error **error);
+
+/** zkr_multi_lock_release in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_multi_lock_release_async(zkr_multi_lock *multi_lock,
+                                        zkr_done_callback callback,
+                                        void *user_data);
+
+/**
+ * The same, with the confirmation left to the background: never blocks, fit for destructors and callbacks.
+ * ZKR_NOT_HELD if nothing is held.
+ */
+zkr_status zkr_multi_lock_release_in_background(zkr_multi_lock *multi_lock, zkr_error **error);
+
+/**
+ * Whether all of them are certainly held through this handle at this moment: a comparison of clocks, no request. Never true again for an
+ * acquisition once lost.
+ */
+bool zkr_multi_lock_is_held(const zkr_multi_lock *multi_lock);
+
+/** Wakes all waits in progress on this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_multi_lock_cancel(zkr_multi_lock *multi_lock, zkr_error **error);
+
+/**
+ * The fencing tokens of what is held, in the order of the paths. Writes as many as there is room for and returns how
+ * many there are, 0 when nothing is held; tokens may be NULL to ask for that alone.
+ */
+size_t zkr_multi_lock_fencing_tokens(const zkr_multi_lock *multi_lock,
+                                     uint64_t *tokens,
+                                     size_t room);
+
+/* Semaphores ------------------------------------------------------------------------------------------ */
+
+/**
+ * Makes a handle of a semaphore with so many permits. Validates, but sends nothing; acquiring is ZKR_MISMATCH if others
+ * say another number. On success *semaphore belongs to the caller: free it with zkr_semaphore_free.
+ */
+zkr_status zkr_semaphore_new(zkr_client *client,
+                             const char *path,
+                             size_t permits,
+                             zkr_semaphore **semaphore,
+                             zkr_error **error);
+
+/**
+ * Frees a semaphore. Waits in progress on it end with ZKR_CANCELLED. What is held through it is released in the
+ * background, but for acquisitions whose zkr_held is still around, which owns it from then on. Never blocks. NULL and
+ * freed ones are ignored.
+ */
+void zkr_semaphore_free(zkr_semaphore *semaphore);
+
+/** The path of the semaphore; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_semaphore_path(const zkr_semaphore *semaphore);
+
+/** How many permits there are, as far as this handle knows; 0 for a handle that cannot be used. */
+size_t zkr_semaphore_permits(const zkr_semaphore *semaphore);
+
+/**
+ * Acquires n permits in one step, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
+ *
+ * ZKR_TIMEOUT if they are not free in all that time, ZKR_INVALID if there are never that many, ZKR_MISMATCH if others
+ * say another number of permits. held may be NULL when zkr_semaphore_release is enough; otherwise *held belongs to the
+ * caller: free it with zkr_held_free. Cancelling: zkr_semaphore_cancel, zkr_semaphore_free or, for one call,
+ * zkr_semaphore_acquire_cancellable.
+ */
+zkr_status zkr_semaphore_acquire(zkr_semaphore *semaphore,
+                                 size_t n,
+                                 int64_t timeout_ms,
+                                 zkr_held **held,
+                                 zkr_error **error);
+
+/** zkr_semaphore_acquire that another thread can withdraw; token may be NULL. */
+zkr_status zkr_semaphore_acquire_cancellable(zkr_semaphore *semaphore,
+                                             size_t n,
+                                             int64_t timeout_ms,
+                                             zkr_cancel_token *token,
+                                             zkr_held **held,
+                                             zkr_error **error);
+
+/** zkr_semaphore_acquire in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_semaphore_acquire_async(zkr_semaphore *semaphore,
+                                       size_t n,
+                                       int64_t timeout_ms,
+                                       zkr_held_callback callback,
+                                       void *user_data);
+
+/** zkr_semaphore_acquire_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_semaphore_acquire_cancellable_async(zkr_semaphore *semaphore,
+                                                   size_t n,
+                                                   int64_t timeout_ms,
+                                                   zkr_cancel_token *token,
+                                                   zkr_held_callback callback,
+                                                   void *user_data);
+
+/**
+ * Releases the acquisition made last through this handle, all its permits. From the call on it counts as not held.
+ *
+ * ZKR_NOT_HELD if nothing is held. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
+ * the background until it does or the session has ended.
+ */
+zkr_status zkr_semaphore_release(zkr_semaphore *semaphore,
+                                 zkr_error **error);
+
+/** zkr_semaphore_release in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_semaphore_release_async(zkr_semaphore *semaphore, zkr_done_callback callback, void *user_data);
+
+/**
+ * The same, with the confirmation left to the background: never blocks, fit for destructors and callbacks.
+ * ZKR_NOT_HELD if nothing is held.
+ */
+zkr_status zkr_semaphore_release_in_background(zkr_semaphore *semaphore, zkr_error **error);
+
+/**
+ * Whether permits are certainly held through this handle at this moment: a comparison of clocks, no request. Never true again for an
+ * acquisition once lost.
+ */
+bool zkr_semaphore_is_held(const zkr_semaphore *semaphore);
+
+/** Wakes all waits in progress on this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_semaphore_cancel(zkr_semaphore *semaphore, zkr_error **error);
+
+/**
+ * Who holds permits, one entry for each permit. On success *holders belongs to the caller: free it with
+ * zkr_contenders_free.
+ */
+zkr_status zkr_semaphore_holders(zkr_semaphore *semaphore, zkr_contenders **holders, zkr_error **error);
+
+/** zkr_semaphore_holders in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_semaphore_holders_async(zkr_semaphore *semaphore,
+                                       zkr_contenders_callback callback,
+                                       void *user_data);
+
+/**
+ * Changes how many permits there are, for everybody: handles that still say the old number get ZKR_MISMATCH. If it is
+ * fewer than are held now, that takes effect as they are released.
+ */
+zkr_status zkr_semaphore_resize(zkr_semaphore *semaphore,
+                                size_t permits,
+                                zkr_error **error);
+
+/** zkr_semaphore_resize in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_semaphore_resize_async(zkr_semaphore *semaphore,
+                                      size_t permits,
+                                      zkr_done_callback callback,
+                                      void *user_data);
+
+/* Sequencers ------------------------------------------------------------------------------------------ */
+
+/**
+ * Asks whether the acquisition that a sequencer (zkr_held_sequencer) stands for still stands, as the quorum sees it.
+ * ZKR_INVALID for what is no sequencer.
+ */
+zkr_status zkr_client_check_sequencer(zkr_client *client,
+                                      const char *sequencer,
+                                      bool *valid,
+                                      zkr_error **error);
+
+/**
+ * zkr_client_check_sequencer in the background; the answer is whether it stands. ZKR_OK says that the callback will be
+ * called exactly once.
+ */
+zkr_status zkr_client_check_sequencer_async(zkr_client *client,
+                                            const char *sequencer,
+                                            zkr_answer_callback callback,
+                                            void *user_data);
+
+/**
+ * Waits until the acquisition that a sequencer stands for no longer stands, up to timeout_ms: 0 is one look, any
+ * negative is for ever. ZKR_TIMEOUT if it still stands then.
+ */
+zkr_status zkr_client_watch_sequencer(zkr_client *client,
+                                      const char *sequencer,
+                                      int64_t timeout_ms,
+                                      zkr_error **error);
+
+/** zkr_client_watch_sequencer that another thread can withdraw; token may be NULL. */
+zkr_status zkr_client_watch_sequencer_cancellable(zkr_client *client,
+                                                  const char *sequencer,
+                                                  int64_t timeout_ms,
+                                                  zkr_cancel_token *token,
+                                                  zkr_error **error);
+
+/**
+ * Waits in the background until the acquisition that a sequencer stands for no longer stands. ZKR_OK says that the
+ * callback will be called exactly once.
+ */
+zkr_status zkr_client_watch_sequencer_async(zkr_client *client,
+                                            const char *sequencer,
+                                            zkr_done_callback callback,
+                                            void *user_data);
+
+/** zkr_client_watch_sequencer_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_client_watch_sequencer_cancellable_async(zkr_client *client,
+                                                        const char *sequencer,
+                                                        zkr_cancel_token *token,
+                                                        zkr_done_callback callback,
+                                                        void *user_data);
 
 /* Transactions ---------------------------------------------------------------------------------------- */
 

@@ -22,6 +22,15 @@ use crate::handle::{self, Object};
 pub type zkr_done_callback =
     Option<unsafe extern "C" fn(status: zkr_status, error: *const zkr_error, user_data: *mut c_void)>;
 
+/// The end of a question that is answered with yes or no; false on failure. The error is NULL on success and only lent
+/// for the callback.
+pub type zkr_answer_callback = Option<
+    unsafe extern "C" fn(status: zkr_status, answer: bool, error: *const zkr_error, user_data: *mut c_void),
+>;
+
+/// Somebody asks for what is held.
+pub type zkr_revoke_callback = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
 /// What is lost, with the reason in the error, which is only lent for the callback.
 pub type zkr_lost_callback = Option<unsafe extern "C" fn(error: *const zkr_error, user_data: *mut c_void)>;
 
@@ -155,6 +164,17 @@ impl Listener<Done> {
     pub(crate) fn done(self, outcome: Result<()>) {
         // SAFETY: a function of this type, as the caller gave it.
         self.report(outcome, Ok, |function, status, _, error, data| unsafe { function(status, error, data) });
+    }
+}
+
+type Answer = unsafe extern "C" fn(zkr_status, bool, *const zkr_error, *mut c_void);
+
+impl Listener<Answer> {
+    pub(crate) fn answer(self, outcome: Result<bool>) {
+        // SAFETY: a function of this type, as the caller gave it.
+        self.report(outcome, Ok, |function, status, answer, error, data| unsafe {
+            function(status, answer.unwrap_or(false), error, data);
+        });
     }
 }
 

@@ -1,13 +1,17 @@
 //! One acquisition.
 
 use std::ffi::{CString, c_char, c_void};
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
 
-use zkrecipes::{Client, Held, Result};
+use zkrecipes::{Client, Granted, Held, Result};
 
+use crate::cancel::{self, zkr_cancel_token};
 use crate::error::{zkr_error, zkr_status};
 use crate::events::{
-    self, Gate, Listener, SubscriptionHandle, zkr_done_callback, zkr_lost_callback, zkr_subscription,
+    self, Gate, Listener, SubscriptionHandle, zkr_done_callback, zkr_lost_callback, zkr_revoke_callback,
+    zkr_subscription,
 };
 use crate::guard;
 use crate::handle::{self, Object};
@@ -66,6 +70,66 @@ fn get(held: *const zkr_held) -> Result<Arc<HeldHandle>> {
     handle::get("held", held)
 }
 
+/// Waits for an acquisition and hands it over to whoever wants it.
+pub(crate) fn acquire<F>(
+    client: &Client,
+    token: *const zkr_cancel_token,
+    place: &HandlePlace<zkr_held>,
+    begin: impl FnOnce() -> F,
+) -> Result<()>
+where
+    F: Future<Output = Result<Granted>> + Send + 'static,
+{
+    let token = cancel::token(token)?;
+    let held = events::wait(token.as_ref(), begin)?.keep();
+    place.put(|| handle::publish(HeldHandle::new(client.clone(), held)))
+}
+
+/// The same in the background.
+pub(crate) fn acquire_async<F>(
+    client: &Client,
+    token: *const zkr_cancel_token,
+    callback: zkr_held_callback,
+    user_data: *mut c_void,
+    begin: impl FnOnce() -> F,
+) -> Result<()>
+where
+    F: Future<Output = Result<Granted>> + Send + 'static,
+{
+    let token = cancel::token(token)?;
+    let listener = Listener::new(callback, user_data)?;
+    let owner = client.clone();
+    // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call.
+    events::start(client, token, begin(), move |outcome| {
+        listener.report(
+            outcome,
+            |granted| handle::publish(HeldHandle::new(owner, granted.keep())),
+            // SAFETY: a function of this type, as the caller gave it.
+            |function, status, held, error, data| unsafe {
+                function(status, held.unwrap_or(std::ptr::null_mut()), error, data);
+            },
+        );
+    })
+}
+
+/// Leaves the confirmation of a release, which took effect as it began, to the background.
+pub(crate) fn let_go(releasing: impl Future<Output = Result<()>>) -> Result<()> {
+    // What was refused is ready at once; a deletion under way goes on without the future.
+    match pin!(releasing).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => Ok(()),
+    }
+}
+
+/// Copies tokens to C as far as there is room, and says how many there are.
+pub(crate) fn copy_tokens(found: &[u64], tokens: *mut u64, room: usize) -> usize {
+    if !tokens.is_null() {
+        // SAFETY: the header asks for room for that many; no more is written.
+        unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), tokens, found.len().min(room)) };
+    }
+    found.len()
+}
+
 /// Frees a zkr_held. It is released in the background unless it was released before or the lock that it came from
 /// still keeps it. Never blocks. NULL and freed ones are ignored.
 #[unsafe(no_mangle)]
@@ -97,6 +161,28 @@ pub extern "C" fn zkr_held_sequencer(held: *const zkr_held) -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_fencing_token(held: *const zkr_held) -> u64 {
     guard::answer(0, || Some(get(held).ok()?.core.fencing_token()))
+}
+
+/// The fencing tokens of everything that is held together: several for a zkr_multi_lock, in the order of its paths.
+/// Writes as many as there is room for and returns how many there are; tokens may be NULL to ask for that alone. 0 for
+/// a handle that cannot be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_held_fencing_tokens(held: *const zkr_held, tokens: *mut u64, room: usize) -> usize {
+    guard::answer(0, || Some(copy_tokens(&get(held).ok()?.core.fencing_tokens(), tokens, room)))
+}
+
+/// How often the turn was passed on inside this process since it was won from the others. With local_handoff,
+/// acquisitions share a fencing token; the pair of the token and this number rises strictly.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_held_passes(held: *const zkr_held) -> u32 {
+    guard::answer(0, || Some(get(held).ok()?.core.passes()))
+}
+
+/// How many permits it is, for an acquisition of a zkr_semaphore; 1 for a lock, the number of its locks for a
+/// zkr_multi_lock, 0 for a handle that cannot be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_held_permits(held: *const zkr_held) -> usize {
+    guard::answer(0, || Some(get(held).ok()?.core.permits()))
 }
 
 /// Whether this acquisition certainly stands at this moment: a comparison of clocks, no request. Never true again once
@@ -162,6 +248,30 @@ pub extern "C" fn zkr_held_on_lost(
         let listener = Listener::new(callback, user_data)?;
         let gate = Gate::new();
         let core = held.core.on_lost(when_lost(listener, &gate));
+        place.put(|| handle::publish(SubscriptionHandle::new(core, gate)))
+    })
+}
+
+/// Calls back once when somebody asks for what is held (zkr_lock_revoke), at once if somebody already has: finish, then
+/// release. Never after its own release. subscription may be NULL; otherwise end it with zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_held_on_revoke(
+    held: *mut zkr_held,
+    callback: zkr_revoke_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    guard::verb(error, || {
+        let place = HandlePlace::optional(subscription);
+        let held = get(held)?;
+        let listener = Listener::new(callback, user_data)?;
+        let gate = Gate::new();
+        let entrance = Arc::clone(&gate);
+        let core = held.core.on_revoke(move || {
+            // SAFETY: a function of this type, as the caller gave it.
+            entrance.pass(|| listener.call(|function, data| unsafe { function(data) }));
+        });
         place.put(|| handle::publish(SubscriptionHandle::new(core, gate)))
     })
 }

@@ -26,6 +26,14 @@ mod lock;
 
 mod held;
 
+mod read_write_lock;
+
+mod multi_lock;
+
+mod semaphore;
+
+mod sequencer;
+
 mod transaction;
 
 mod nodes;

@@ -4,18 +4,19 @@ use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use zkrecipes::{Client, Contender, Error, Granted, Held, Lock, Result, time};
+use zkrecipes::{Client, Contender, Error, Granted, Lock, Result, time};
 
-use crate::cancel::{self, zkr_cancel_token};
+use crate::cancel::zkr_cancel_token;
 use crate::client::{self, zkr_client};
 use crate::error::{zkr_error, zkr_status};
 use crate::events::{
-    self, Gate, Listener, SubscriptionHandle, zkr_done_callback, zkr_lost_callback, zkr_subscription,
+    self, Gate, Listener, SubscriptionHandle, zkr_answer_callback, zkr_done_callback, zkr_lost_callback,
+    zkr_subscription,
 };
 use crate::guard;
 use crate::handle::{self, Object};
-use crate::held::{HeldHandle, zkr_held, zkr_held_callback};
-use crate::input::{self, HandlePlace, to_c};
+use crate::held::{self, zkr_held, zkr_held_callback};
+use crate::input::{self, HandlePlace, Place, to_c};
 use crate::options::{self, zkr_lock_options};
 use crate::transaction::{TransactionHandle, zkr_transaction};
 
@@ -28,8 +29,17 @@ pub struct zkr_lock {
 
 pub(crate) struct LockHandle {
     client: Client,
-    core: Lock,
+    pub(crate) core: Lock,
     path: CString,
+    /// Whether it is a side of a read/write lock, which frees it.
+    is_part: bool,
+}
+
+impl LockHandle {
+    pub(crate) fn new(client: Client, core: Lock, is_part: bool) -> LockHandle {
+        let path = to_c(core.path());
+        LockHandle { client, core, path, is_part }
+    }
 }
 
 impl Object for LockHandle {
@@ -56,20 +66,26 @@ pub extern "C" fn zkr_lock_new(
         let client = client::get(client)?.core.clone();
         let path = input::text("path", path)?;
         let core = client.lock(&path, options::read(options)?.convert()?)?;
-        let path = to_c(core.path());
-        place.put(|| handle::publish(LockHandle { client, core, path }))
+        place.put(|| handle::publish(LockHandle::new(client, core, false)))
     })
 }
 
 /// Frees a lock. Waits in progress on it end with ZKR_CANCELLED. If it is held, it is released in the background,
-/// unless a zkr_held of it is still around, which owns it from then on. Never blocks. NULL and freed ones are ignored.
+/// unless a zkr_held of it is still around, which owns it from then on. Never blocks. NULL, freed ones and the sides of
+/// a zkr_read_write_lock are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_free(lock: *mut zkr_lock) {
     guard::quietly(|| {
-        if let Some(lock) = handle::take::<LockHandle>(lock) {
-            lock.core.cancel();
+        if !get(lock).is_ok_and(|lock| lock.is_part) {
+            free(lock);
         }
     });
+}
+
+pub(crate) fn free(lock: *mut zkr_lock) {
+    if let Some(lock) = handle::take::<LockHandle>(lock) {
+        lock.core.cancel();
+    }
 }
 
 /// The path of the lock; NULL for a handle that cannot be used. Valid until the lock is freed.
@@ -107,9 +123,7 @@ pub extern "C" fn zkr_lock_acquire_cancellable(
     guard::verb(error, || {
         let place = HandlePlace::optional(held);
         let lock = get(lock)?;
-        let token = cancel::token(token)?;
-        let held = events::wait(token.as_ref(), || lock.acquire(timeout_ms))?.keep();
-        place.put(|| lock.hand_over(held))
+        held::acquire(&lock.client, token, &place, || lock.acquire(timeout_ms))
     })
 }
 
@@ -136,18 +150,7 @@ pub extern "C" fn zkr_lock_acquire_cancellable_async(
 ) -> zkr_status {
     guard::verdict(|| {
         let lock = get(lock)?;
-        let token = cancel::token(token)?;
-        let listener = Listener::new(callback, user_data)?;
-        events::start(&lock.client.clone(), token, lock.acquire(timeout_ms), move |outcome| {
-            listener.report(
-                outcome,
-                |granted| lock.hand_over(granted.keep()),
-                // SAFETY: a function of this type, as the caller gave it.
-                |function, status, held, error, data| unsafe {
-                    function(status, held.unwrap_or(std::ptr::null_mut()), error, data);
-                },
-            );
-        })
+        held::acquire_async(&lock.client, token, callback, user_data, || lock.acquire(timeout_ms))
     })
 }
 
@@ -313,26 +316,81 @@ pub extern "C" fn zkr_lock_contenders_async(
         let listener = Listener::new(callback, user_data)?;
         let core = lock.core.clone();
         events::start(&lock.client, None, async move { core.contenders().await }, move |outcome| {
-            listener.report(
-                outcome,
-                |found| handle::publish(Contenders::new(&found)),
-                // SAFETY: a function of this type, as the caller gave it.
-                |function, status, contenders, error, data| unsafe {
-                    function(status, contenders.unwrap_or(std::ptr::null_mut()), error, data);
-                },
-            );
+            report_contenders(listener, outcome);
         })
     })
 }
 
+type Listed = unsafe extern "C" fn(zkr_status, *mut zkr_contenders, *const zkr_error, *mut c_void);
+
+pub(crate) fn report_contenders(listener: Listener<Listed>, outcome: Result<Vec<Contender>>) {
+    listener.report(
+        outcome,
+        |found| handle::publish(Contenders::new(&found)),
+        // SAFETY: a function of this type, as the caller gave it.
+        |function, status, contenders, error, data| unsafe {
+            function(status, contenders.unwrap_or(std::ptr::null_mut()), error, data);
+        },
+    );
+}
+
+/// Asks for the lock: whoever holds it, or the contender whose node is named as in a zkr_contender (NULL: whoever
+/// holds), hears of it through zkr_held_on_revoke and lets go when it can.
+///
+/// With force_after_ms, exactly the nodes that were asked are deleted if they have not gone by then; any negative is
+/// never. A holder that cannot be reached at that moment does not know that it lost until its lease runs out: only
+/// guarded writes and fencing tokens protect from it. asked may be NULL; otherwise it says whether there was anybody to
+/// ask.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_lock_revoke(
+    lock: *mut zkr_lock,
+    contender: *const c_char,
+    force_after_ms: i64,
+    asked: *mut bool,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    guard::verb(error, || {
+        let place = Place::optional(asked);
+        let lock = get(lock)?;
+        let contender = input::optional_text("contender", contender)?;
+        place.put(events::wait(None, || lock.revoke(contender, force_after_ms))?);
+        Ok(())
+    })
+}
+
+/// zkr_lock_revoke in the background; the answer is whether there was anybody to ask. ZKR_OK says that the callback
+/// will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_lock_revoke_async(
+    lock: *mut zkr_lock,
+    contender: *const c_char,
+    force_after_ms: i64,
+    callback: zkr_answer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    guard::verdict(|| {
+        let lock = get(lock)?;
+        let listener = Listener::new(callback, user_data)?;
+        let contender = input::optional_text("contender", contender);
+        let asking = lock.clone();
+        let revoking = async move { asking.revoke(contender?, force_after_ms).await };
+        events::start(&lock.client, None, revoking, move |outcome| listener.answer(outcome))
+    })
+}
+
 impl LockHandle {
-    // Made here and not at its first poll, so that a zkr_lock_cancel right after the call means this call.
-    fn acquire(&self, timeout_ms: i64) -> impl Future<Output = Result<Granted>> + Send + 'static {
+    fn acquire(&self, timeout_ms: i64) -> impl Future<Output = Result<Granted>> + Send + use<> {
         self.core.acquire_kept(time::from_millis("timeout_ms", timeout_ms))
     }
 
-    fn hand_over(&self, held: Arc<Held>) -> Result<*mut zkr_held> {
-        handle::publish(HeldHandle::new(self.client.clone(), held))
+    fn revoke(
+        &self,
+        contender: Option<String>,
+        force_after_ms: i64,
+    ) -> impl Future<Output = Result<bool>> + Send + use<> {
+        let core = self.core.clone();
+        let force_after = time::from_millis("force_after_ms", force_after_ms);
+        async move { core.revoke(contender.as_deref(), force_after).await }
     }
 }
 
@@ -343,7 +401,7 @@ pub struct zkr_contender {
     pub node: *const c_char,
     /// Who it says it is: the identity option of its client.
     pub identity: *const c_char,
-    /// What it wants: "lock".
+    /// What it wants: "lock", "read", "write" or "lease", which is a permit of a semaphore.
     pub kind: *const c_char,
     /// The session that its node belongs to.
     pub session_id: u64,
@@ -385,7 +443,7 @@ impl Object for Contenders {
 }
 
 impl Contenders {
-    fn new(found: &[Contender]) -> Contenders {
+    pub(crate) fn new(found: &[Contender]) -> Contenders {
         let mut texts = Vec::with_capacity(found.len() * 3);
         let mut keep = |text: &str| {
             texts.push(to_c(text));

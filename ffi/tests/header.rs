@@ -3,12 +3,16 @@
 use std::path::Path;
 
 /// The headings of the header: each stands before the first function whose name begins like this.
-const SECTIONS: [(&str, &str); 12] = [
+const SECTIONS: [(&str, &str); 16] = [
     ("zkr_error_", "Errors"),
     ("zkr_version", "Clients"),
     ("zkr_lock_", "Locks"),
     ("zkr_contenders_", "Contenders"),
     ("zkr_held_", "Acquisitions"),
+    ("zkr_read_write_lock_", "Read/write locks"),
+    ("zkr_multi_lock_", "Several locks as one"),
+    ("zkr_semaphore_", "Semaphores"),
+    ("zkr_client_check_sequencer", "Sequencers"),
     ("zkr_nodes_transaction", "Transactions"),
     ("zkr_nodes_create", "Nodes"),
     ("zkr_cancel_token_", "Cancelling"),

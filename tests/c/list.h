@@ -19,6 +19,19 @@
   X(guarded_writes_apply_only_while_held)                 \
   X(an_expired_session_is_lost_with_its_reason)           \
   X(a_deleted_node_is_lost_with_its_reason)               \
+  X(readers_share_and_a_writer_excludes)                  \
+  X(a_writer_may_go_on_as_a_reader)                       \
+  X(the_sides_of_a_read_write_lock_go_with_it)            \
+  X(a_multi_lock_takes_all_or_none)                       \
+  X(bad_sets_of_locks_are_refused)                        \
+  X(a_semaphore_has_so_many_permits)                      \
+  X(bad_numbers_of_permits_are_refused)                   \
+  X(waits_of_the_family_can_be_withdrawn)                 \
+  X(a_holder_hears_that_it_is_asked_for)                  \
+  X(a_holder_that_does_not_let_go_can_be_forced)          \
+  X(a_sequencer_tells_whether_an_acquisition_stands)      \
+  X(the_family_works_asynchronously)                      \
+  X(a_turn_passed_on_inside_the_process_is_counted)       \
   X(bad_paths_are_refused_before_anything_is_sent)        \
   X(null_is_refused_by_every_verb)                        \
   X(freed_handles_are_refused_by_every_verb)              \
