@@ -16,7 +16,7 @@ pub(crate) struct Common {
 }
 
 /// How long the end of a command may take: what is left then ends with the session.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSING: Duration = Duration::from_secs(2);
 
 impl Common {
     /// Whether the option is one of these; takes its value then.

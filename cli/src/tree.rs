@@ -14,15 +14,15 @@ struct Process {
 /// A command and what it started.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Our own child: its number is ours until we have waited for it.
-    root: i32,
+    /// Our own child: its number is taken until we have waited for it.
+    root: Option<i32>,
     /// Everybody else that was seen; they stay here when their parents die.
     others: Vec<Process>,
 }
 
 impl Tree {
     pub(crate) fn of(root: i32) -> Tree {
-        Tree { root, others: Vec::new() }
+        Tree { root: Some(root), others: Vec::new() }
     }
 
     /// Asks everybody to end. The stopped are continued, or they would not hear it.
@@ -39,9 +39,9 @@ impl Tree {
 
     /// Once the command itself has ended and was waited for: gives the others until then, and kills whoever is left.
     pub(crate) fn finish(&mut self, until: Option<Instant>) {
-        self.root = 0;
+        self.root = None;
         loop {
-            self.others.retain(|process| started(process.id) == Some(process.started));
+            self.look();
             match until {
                 _ if self.others.is_empty() => return,
                 Some(until) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
@@ -51,9 +51,9 @@ impl Tree {
     }
 
     fn signal(&self, number: i32) {
-        if self.root > 0 {
+        if let Some(root) = self.root {
             // SAFETY: plain numbers; the child was not waited for yet.
-            unsafe { libc::kill(self.root, number) };
+            unsafe { libc::kill(root, number) };
         }
         for process in &self.others {
             if started(process.id) == Some(process.started) {
@@ -63,7 +63,7 @@ impl Tree {
         }
     }
 
-    /// Adds everybody who now descends from somebody we know.
+    /// Forgets who has ended, and adds everybody who descends from those who have not.
     #[cfg(target_os = "linux")]
     fn look(&mut self) {
         let Ok(entries) = std::fs::read_dir("/proc") else { return };
@@ -71,15 +71,15 @@ impl Tree {
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
             .filter_map(|id| stat(id).map(|(parent, started)| (parent, Process { id, started })))
             .collect();
-        let mut at = 0;
-        let mut parent = self.root;
+        self.others.retain(|known| running.iter().any(|(_, process)| process == known));
         loop {
-            let children = running.iter().filter(|(of, _)| *of == parent).map(|(_, process)| *process);
+            let is_ours = |id| self.root == Some(id) || self.others.iter().any(|other| other.id == id);
+            let children = running.iter().filter(|(parent, _)| is_ours(*parent)).map(|(_, process)| *process);
             let unknown: Vec<_> = children.filter(|process| !self.others.contains(process)).collect();
+            if unknown.is_empty() {
+                return;
+            }
             self.others.extend(unknown);
-            let Some(next) = self.others.get(at) else { return };
-            parent = next.id;
-            at += 1;
         }
     }
 

@@ -185,9 +185,10 @@ impl Watching<'_> {
             lines.truncate(room);
             lines.push(format!("… and {hidden} more"));
         }
-        let cut = |line: String| line.chars().take(width).collect::<String>() + "\n";
+        // Each line clears what stood behind it, and the last what stood below: clearing first would flicker.
+        let cut = |line: String| line.chars().take(width).collect::<String>() + "\x1b[K\n";
         let screen: String = lines.into_iter().map(cut).collect();
-        outcome::print(&format!("\x1b[H\x1b[2J{screen}")).map(drop)
+        outcome::print(&format!("\x1b[H{screen}\x1b[J")).map(drop)
     }
 }
 

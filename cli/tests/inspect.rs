@@ -252,7 +252,7 @@ fn a_watch_on_a_terminal_draws_the_table() {
     let server = server();
     let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
     let mut terminal = Terminal::run(command(&server, &["watch", PATH]));
-    terminal.shows("\x1b[H\x1b[2J/locks/report");
+    terminal.shows("\x1b[H/locks/report");
     terminal.shows("PLACE  HOLDS  KIND");
     terminal.shows("1      yes    lock  one");
     holder.send_line();

@@ -236,3 +236,18 @@ fn an_outage_that_is_shorter_than_the_session_is_no_loss() {
     assert_eq!(running.end().status, 0);
     assert_nothing_left(&server, PATH);
 }
+
+/// Nobody tells a holder that is cut off: its lease runs out by its own clock.
+#[test]
+fn the_command_ends_when_the_servers_fall_silent() {
+    let server = server();
+    let running = holding(&server, &["--session-timeout", "1s", PATH], "echo started; exec cat");
+    server.pause();
+    assert_eq!(running.out.rest(), "");
+    let ended = running.end();
+    assert_eq!(ended.status, 76);
+    assert!(ended.err.contains("lost"), "{ended:?}");
+    server.resume();
+    eventually("the session expires", || server.sessions().is_empty());
+    assert_nothing_left(&server, PATH);
+}
