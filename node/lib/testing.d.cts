@@ -142,7 +142,12 @@ export class Proxy {
   shutdown(): void
   [Symbol.dispose](): void
   [Symbol.asyncDispose](): Promise<void>
-  /** Ends a session for real, at the server: its ephemeral nodes go. False when none of that id went by. */
+  /**
+   * Ends a session for real, at the server: its ephemeral nodes go. False when none of that id went by.
+   *
+   * Call `pause()` before and `resume()` after: a real server keeps only the latest connection of a session, and a client that
+   * comes back at once takes it away (`CONNECTION_LOST`).
+   */
   expire(sessionId: bigint): Promise<boolean>
   /** Breaks all connections, on both sides; the sessions live on. */
   dropConnections(): void
