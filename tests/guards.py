@@ -18,7 +18,6 @@ import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 COPY = ROOT / "target/guards"
-SOURCES = ["Cargo.toml", "Cargo.lock", "core", "embedded", "ffi", "bindings", "tests"]
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
@@ -30,15 +29,13 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 def copy_sources() -> None:
     """Leaves unchanged files alone, so that cargo builds only what is broken next."""
-    for name in SOURCES:
-        source, target = ROOT / name, COPY / name
-        for path in [source, *source.rglob("*")]:
-            twin = target / path.relative_to(source)
-            if path.is_dir():
-                twin.mkdir(parents=True, exist_ok=True)
-            elif path.is_file() and (not twin.exists() or twin.read_bytes() != path.read_bytes()):
-                twin.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, twin)
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    for name in filter(None, names):
+        source, twin = ROOT / name, COPY / name
+        if source.is_file() and (not twin.is_file() or twin.read_bytes() != source.read_bytes()):
+            twin.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, twin)
 
 
 def build() -> str | None:
