@@ -185,3 +185,80 @@ fn all_members_stop_and_start_together() {
     let mut fresh = Raw::connect(&ensemble.member(2).unwrap());
     assert_eq!((fresh.exists("/x", false), fresh.ping().zxid), (Err(-101), 1));
 }
+
+#[test]
+fn members_stop_one_by_one_and_reads_are_left() {
+    let builder = Server::builder().tick(Duration::from_secs(1)).read_only_without_quorum(true);
+    let ensemble = builder.start_ensemble(3).unwrap();
+    ensemble.server().freeze_clock();
+    let [leader, first, second] = [0, 1, 2].map(|m| ensemble.member(m).unwrap());
+    let mut raw = Raw::connect(&leader);
+    raw.create("/a", EPHEMERAL).unwrap();
+    let mut client = Raw::connect(&first);
+    assert!(!ensemble.stop_member(0) && !ensemble.stop_member(3), "the leader stays");
+    assert!(ensemble.stop_member(1) && !ensemble.stop_member(1));
+    assert!(client.is_closed() && std::net::TcpStream::connect(&first).is_err());
+    raw.create("/b", 0).unwrap();
+    assert!(ensemble.has_quorum());
+    assert!(ensemble.stop_member(2) && !ensemble.has_quorum());
+    assert!(raw.is_closed());
+    assert!(Raw::attach(&leader, raw.session, &raw.password, 5000, 0).is_none(), "nobody knows if it lives");
+    ensemble.server().advance_clock(Duration::from_secs(100));
+
+    let mut reader = Raw::connect_read_only(&leader).unwrap();
+    assert_eq!(reader.create("/c", 0), Err(-119));
+    assert!(reader.exists("/a", false).is_ok());
+    let zxid = ensemble.server().zxid();
+    assert!(ensemble.start_member(1).unwrap() && !ensemble.start_member(1).unwrap());
+    assert!(ensemble.has_quorum() && reader.is_closed());
+    assert_eq!(ensemble.server().zxid(), zxid, "sessions of its own leave nothing behind");
+
+    let mut raw = Raw::attach(&first, raw.session, &raw.password, 5000, zxid).unwrap();
+    assert_ne!(raw.session, 0);
+    assert_eq!(raw.exists("/a", false).unwrap().ephemeral_owner, raw.session);
+    raw.create("/c", 0).unwrap();
+    assert!(ensemble.start_member(2).unwrap());
+    let mut late = Raw::connect(&second);
+    assert_eq!(late.exists("/c", false), raw.exists("/c", false));
+    assert_ne!(late.session, reader.session, "ids do not come back");
+}
+
+#[test]
+fn without_a_majority_nobody_is_served_unless_asked_for() {
+    let ensemble = Ensemble::start(3).unwrap();
+    assert!(ensemble.stop_member(1) && ensemble.stop_member(2));
+    assert!(Raw::connect_read_only(&ensemble.member(0).unwrap()).is_none());
+    ensemble.server().restart().unwrap();
+    assert!(std::net::TcpStream::connect(ensemble.member(1).unwrap()).is_err(), "it has stopped by itself");
+    assert!(ensemble.start_member(1).unwrap());
+    Raw::connect(&ensemble.member(1).unwrap()).create("/a", 0).unwrap();
+}
+
+#[test]
+fn the_list_of_servers_changes_for_those_who_may() {
+    let super_digest = zkrecipes_embedded::digest("super:test");
+    let builder = Server::builder().super_digest(&super_digest);
+    let ensemble = builder.reconfig("server.1=a:1:2:participant;3").start_ensemble(3).unwrap();
+    let mut raw = Raw::connect(&ensemble.member(1).unwrap());
+    let mut watcher = Raw::connect(&ensemble.member(2).unwrap());
+    assert_eq!(get(&mut raw, "/zookeeper/config").unwrap(), b"server.1=a:1:2:participant;3\nversion=0");
+    watcher.exists("/zookeeper/config", true).unwrap();
+    let reconfig = |raw: &mut Raw, joining: &str, leaving: &str, all: &str, from: i64| {
+        raw.call(Op::RECONFIG, |w| _ = w.string(joining).string(leaving).string(all).long(from))
+    };
+    assert_eq!(reconfig(&mut raw, "server.2=b:1:2", "", "", -1).err, -102);
+    assert_eq!(raw.auth("digest", "super:test"), 0);
+    assert_eq!(reconfig(&mut raw, "server.2=b:1:2", "", "", 7).err, -103);
+    for (joining, leaving, all) in [("server.2", "", ""), ("", "x", ""), ("", "1", ""), ("", "", "b:1")] {
+        assert_eq!(reconfig(&mut raw, joining, leaving, all, -1).err, -8, "{joining} {leaving} {all}");
+    }
+    let reply = reconfig(&mut raw, "server.2=b:1:2:observer;3,server.3=c:1:2:participant;3", "1", "", 0);
+    let list = format!("server.2=b:1:2:observer;3\nserver.3=c:1:2:participant;3\nversion={:x}", reply.zxid);
+    assert_eq!(reply.ok(|r| Ok(r.buffer()?.unwrap().to_vec())), Ok(list.into_bytes()));
+    assert_eq!(watcher.event().1, "/zookeeper/config");
+    let reply = reconfig(&mut raw, "", "", "server.9=d:1:2:participant;3", reply.zxid);
+    assert_eq!(reply.err, 0);
+    sync(&mut watcher);
+    let list = format!("server.9=d:1:2:participant;3\nversion={:x}", reply.zxid);
+    assert_eq!(get(&mut watcher, "/zookeeper/config"), Ok(list.into_bytes()));
+}

@@ -121,16 +121,63 @@ fn handshakes_stall_and_pings_vanish() {
 #[test]
 fn black_holes_swallow_one_way_or_both() {
     let (server, mut raw) = start();
+    let mut other = Raw::connect(&server.connect_string());
     server.inject(Fault::black_hole_requests().session(raw.session as u64));
     raw.send(Op::CREATE, |w| Raw::create_body(w, "/lost", b"", 0));
     assert!(server.wait_for(|e| e.path == "/lost" && e.outcome == Outcome::Lost, SOON));
     server.clear_faults();
-    server.inject(Fault::black_hole_replies());
+    assert!(raw.is_closed(), "it cannot go on in the middle");
+    other.ping();
+    let mut raw = Raw::attach(&server.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+    server.inject(Fault::black_hole_replies().session(raw.session as u64));
     raw.send(Op::CREATE, |w| Raw::create_body(w, "/kept", b"", 0));
     assert!(server.wait_for(|e| e.path == "/kept", SOON));
     server.clear_faults();
-    raw.ping();
+    assert!(raw.is_closed());
+    other.ping();
     assert_eq!(server.dump_paths(), ["/kept"]);
+}
+
+#[test]
+fn a_black_hole_that_ends_by_itself_breaks_what_it_took_from() {
+    for fault in [Fault::black_hole(), Fault::black_hole_requests(), Fault::black_hole_replies()] {
+        let (server, mut raw) = start();
+        let mut idle = Raw::connect(&server.connect_string());
+        server.inject(fault.lasting(50 * MS));
+        raw.send(Op::SYNC, |w| _ = w.string("/"));
+        assert!(raw.is_closed());
+        assert_eq!(server.connections(), 1);
+        idle.ping();
+        Raw::attach(&server.connect_string(), raw.session, &raw.password, 5000, 0).unwrap().ping();
+    }
+}
+
+#[test]
+fn a_handshake_can_be_told_that_it_comes_too_late() {
+    let (server, raw) = start();
+    server.inject(Fault::answer_expired("connect"));
+    let mut back = Raw::attach(&server.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+    assert_eq!((back.session, back.timeout, &back.password[..]), (0, 0, &[0; 16][..]));
+    assert!(back.is_closed());
+    assert_eq!(server.sessions(), [raw.session as u64], "the session itself lives on");
+    let back = Raw::attach(&server.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+    assert_eq!(back.session, raw.session);
+}
+
+#[test]
+fn nobody_takes_the_port_of_a_stopped_server() {
+    let server = Server::start().unwrap();
+    let address = server.connect_string();
+    for _ in 0..20 {
+        let mut raw = Raw::connect(&address);
+        server.stop();
+        assert!(raw.is_closed());
+        assert!(std::net::TcpStream::connect(&address).is_err());
+        assert!(std::net::TcpListener::bind(&address).is_err(), "the port is kept");
+        assert!(Server::builder().port(server.port()).start().is_err());
+        server.restart().unwrap();
+    }
+    Raw::connect(&address).ping();
 }
 
 #[test]

@@ -171,6 +171,8 @@ fn events_handshakes_and_black_holes_are_at_hand_too() {
     other.send(Op::PING, |_| {});
     assert!(proxy.wait_for(|e| e.op == "ping" && e.outcome == Outcome::Lost, SOON));
     proxy.clear_faults();
+    assert!(other.is_closed());
+    let mut other = Raw::connect(&proxy.connect_string());
     proxy.inject(Fault::drop_after_event().path("/a"));
     raw.exists("/a", true).unwrap_err();
     other.create("/a", 0).unwrap();
@@ -189,4 +191,64 @@ fn a_server_that_is_away_is_felt_through_the_proxy() {
         Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).map(|r| r.session),
         Some(raw.session)
     );
+}
+
+#[test]
+fn a_handshake_can_be_told_that_it_comes_too_late() {
+    let (server, proxy, raw) = start();
+    proxy.inject(Fault::answer_expired("connect"));
+    let mut back = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
+    assert_eq!((back.session, back.timeout, &back.password[..]), (0, 0, &[0; 16][..]));
+    assert!(back.is_closed());
+    assert_eq!(server.sessions(), [raw.session as u64], "the session itself lives on");
+}
+
+#[test]
+fn black_holes_break_what_they_took_from() {
+    for fault in [Fault::black_hole(), Fault::black_hole_requests(), Fault::black_hole_replies()] {
+        for lasting in [true, false] {
+            let (_server, proxy, mut raw) = start();
+            let mut idle = Raw::connect(&proxy.connect_string());
+            let fault = if lasting { fault.clone().lasting(50 * MS) } else { fault.clone() };
+            let id = proxy.inject(fault);
+            raw.send(Op::SYNC, |w| _ = w.string("/"));
+            let deadline = Instant::now() + SOON;
+            while !proxy.fault_fired(id) && Instant::now() < deadline {
+                std::thread::sleep(MS);
+            }
+            if !lasting {
+                proxy.clear_faults();
+            }
+            assert!(raw.is_closed());
+            idle.ping();
+        }
+    }
+}
+
+#[test]
+fn a_session_ends_although_its_client_keeps_coming_back() {
+    let embedded = Server::builder().tick(100 * MS).start().unwrap();
+    for upstream in upstreams(&embedded) {
+        let proxy = Proxy::start(&upstream).unwrap();
+        for _ in 0..30 {
+            let address = proxy.connect_string();
+            let raw = Raw::connect(&address);
+            let id = raw.session as u64;
+            let client = std::thread::spawn(move || {
+                let mut raw = Some(raw);
+                let (session, password) = raw.as_ref().map(|r| (r.session, r.password.clone())).unwrap();
+                loop {
+                    match &mut raw {
+                        Some(raw) if raw.session == 0 => return,
+                        Some(raw) => while raw.frame().is_some() {},
+                        None => {}
+                    }
+                    raw = Raw::attach(&address, session, &password, 5000, 0);
+                }
+            });
+            assert!(proxy.expire(id).unwrap());
+            client.join().unwrap();
+            assert!(!proxy.expire(id).unwrap(), "it is gone already");
+        }
+    }
 }

@@ -33,16 +33,21 @@
 //!          | "for"       how long stalls, swallowed pings and black holes last; without it, until cleared
 //! ```
 //!
+//! Connections that a black hole took something from break when it ends or is cleared: TCP loses nothing in mid-stream,
+//! so what comes later must not arrive without what came before.
+//!
 //! For example `drop_after create2 path=/locks/** nth=2`, `delay_reply getData by=200ms times=forever`,
 //! `refuse_connections times=3`.
 
 mod glob;
 mod parse;
+mod robbed;
 mod rules;
 
 pub use rules::{Ask, Fate, Rules, Verdict};
 
 pub(crate) use glob::matches as glob_matches;
+pub(crate) use robbed::Robbed;
 use std::time::Duration;
 
 /// Names an injected fault.
@@ -117,7 +122,8 @@ impl Fault {
         Fault::new(Act::DelayReply(by), op)
     }
 
-    /// The request is answered "session expired" and not carried out. The session itself lives on.
+    /// The request is answered "session expired" and not carried out. The session itself lives on. For `"connect"` it is
+    /// the answer to a handshake that comes too late, after which the connection is closed.
     pub fn answer_expired(op: &str) -> Fault {
         Fault::new(Act::AnswerExpired, op)
     }
@@ -138,6 +144,7 @@ impl Fault {
     }
 
     /// Nothing arrives and nothing is answered, while connections stay up; until cleared, or see [`Fault::lasting`].
+    /// Then the connections break that it took something from.
     pub fn black_hole() -> Fault {
         Fault::new(Act::BlackHole { requests: true, replies: true }, "**")
     }

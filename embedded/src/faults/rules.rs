@@ -47,6 +47,8 @@ pub struct Rules {
     rules: Vec<Rule>,
     fired: BTreeSet<FaultId>,
     last_id: u64,
+    /// The black hole that took what was asked about last.
+    taken_by: Option<FaultId>,
 }
 
 impl Rules {
@@ -71,9 +73,23 @@ impl Rules {
         self.rules.is_empty()
     }
 
+    /// The black hole that swallowed the request or reply asked about last, if one did.
+    pub(crate) fn taken_by(&self) -> Option<FaultId> {
+        self.taken_by
+    }
+
+    pub(crate) fn is_in_force(&self, id: FaultId, now: Duration) -> bool {
+        self.rules.iter().any(|r| r.id == id && r.until.is_none_or(|t| t > now))
+    }
+
+    pub(crate) fn ends_at(&self, id: FaultId) -> Option<Duration> {
+        self.rules.iter().find(|r| r.id == id)?.until
+    }
+
     /// Judges a request as it arrives. Each request must be judged once.
     pub fn judge(&mut self, ask: Ask, now: Duration) -> Verdict {
         let mut verdict = Verdict::default();
+        let mut taken_by = None;
         self.each(now, |rule| {
             let fate = match rule.fault.act {
                 Act::DropAfterEvent | Act::RefuseConnection => return false,
@@ -98,9 +114,13 @@ impl Rules {
             }
             if verdict.fate == Fate::Pass {
                 verdict.fate = fate;
+                if matches!(rule.fault.act, Act::BlackHole { .. }) {
+                    taken_by = Some(rule.id);
+                }
             }
             true
         });
+        self.taken_by = taken_by;
         verdict
     }
 
@@ -132,14 +152,17 @@ impl Rules {
 
     /// Whether what the server sends to this session vanishes.
     pub fn reply_vanishes(&mut self, session: u64, now: Duration) -> bool {
-        let mut vanishes = false;
+        let mut taken_by = None;
         self.each(now, |rule| {
             let hit = matches!(rule.fault.act, Act::BlackHole { replies: true, .. })
                 && rule.fault.session.is_none_or(|s| s == session);
-            vanishes |= hit;
+            if hit {
+                taken_by = Some(rule.id);
+            }
             hit
         });
-        vanishes
+        self.taken_by = taken_by;
+        taken_by.is_some()
     }
 
     /// Runs over the living rules, notes which fired, and drops those that are spent or over.

@@ -1,6 +1,7 @@
 //! Several machines as one ensemble: a leader, and followers that lag and can be cut off. Still without sockets.
 
 use super::journal::{Commit, Forward};
+use super::quorum::Before;
 use super::{Config, ConnId, Machine, Now, Output, Time};
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -12,20 +13,21 @@ const SYNC_LIMIT: u32 = 5;
 
 /// What travels from the leader to a follower, in order.
 #[derive(Debug)]
-enum Parcel {
+pub(super) enum Parcel {
     Commit(Arc<Commit>),
     Answer { conn: ConnId, outputs: Vec<Output> },
 }
 
 /// The way between the leader and one follower. The leader's own stays unused.
 #[derive(Debug, Default)]
-struct Link {
-    parcels: VecDeque<(Time, Parcel)>,
-    to_leader: VecDeque<Forward>,
+pub(super) struct Link {
+    pub parcels: VecDeque<(Time, Parcel)>,
+    pub to_leader: VecDeque<Forward>,
     lag: Duration,
-    cut_since: Option<Time>,
+    pub cut_since: Option<Time>,
     /// Cut off for too long: clients are gone, and new ones are turned away.
-    lost: bool,
+    pub lost: bool,
+    pub stopped: bool,
 }
 
 /// One server, or an ensemble of them. Member 0 leads; the others follow.
@@ -34,12 +36,14 @@ struct Link {
 /// relay their clients' signs of life every half tick. One that is cut off goes on like that for five ticks.
 #[derive(Debug)]
 pub struct Cluster {
-    members: Vec<Machine>,
-    links: Vec<Link>,
+    pub(super) members: Vec<Machine>,
+    pub(super) links: Vec<Link>,
     home: HashMap<ConnId, usize>,
     tick: Duration,
-    next_relay: Time,
-    out: Vec<Output>,
+    pub(super) next_relay: Time,
+    pub(super) out: Vec<Output>,
+    pub(super) reads_without_quorum: bool,
+    pub(super) before: Option<Before>,
 }
 
 impl Cluster {
@@ -59,7 +63,16 @@ impl Cluster {
             members[0].lead();
         }
         let links = members.iter().map(|_| Link::default()).collect();
-        Cluster { members, links, home: HashMap::new(), tick, next_relay: Time::ZERO, out: Vec::new() }
+        Cluster {
+            members,
+            links,
+            home: HashMap::new(),
+            tick,
+            next_relay: Time::ZERO,
+            out: Vec::new(),
+            reads_without_quorum: false,
+            before: None,
+        }
     }
 
     pub fn leader(&self) -> &Machine {
@@ -80,7 +93,8 @@ impl Cluster {
 
     /// A client has connected to a member. False if that member takes nobody.
     pub fn open(&mut self, conn: ConnId, peer: SocketAddr, member: usize) -> bool {
-        let takes = self.links.get(member).is_some_and(|l| !l.lost);
+        let served = self.has_quorum() || self.reads_without_quorum;
+        let takes = served && self.links.get(member).is_some_and(|l| !l.lost);
         if takes {
             self.home.insert(conn, member);
             self.members[member].open(conn, peer);
@@ -248,7 +262,9 @@ impl Cluster {
 
     /// Brings a follower back: it learns what it missed.
     pub fn heal(&mut self, m: usize) -> bool {
-        let Some(link) = self.links.get_mut(m).filter(|l| l.cut_since.is_some()) else { return false };
+        let Some(link) = self.links.get_mut(m).filter(|l| l.cut_since.is_some() && !l.stopped) else {
+            return false;
+        };
         (link.cut_since, link.lost) = (None, false);
         true
     }
@@ -271,6 +287,7 @@ impl Cluster {
         for member in &mut self.members {
             member.lose_state(next);
         }
+        self.before = None;
         self.links.iter_mut().for_each(|link| *link = Link { lag: link.lag, ..Link::default() });
     }
 }

@@ -25,10 +25,29 @@ fn parse(frame: &[u8]) -> Option<Hello> {
     })
 }
 
+/// The answer to a handshake that comes too late. The connection is closed after it.
+pub(crate) fn too_late(hello: &[u8]) -> Vec<u8> {
+    let read_only = parse(hello).is_none_or(|h| h.read_only.is_some()).then_some(false);
+    greeting(0, Duration::ZERO, [0; 16], read_only)
+}
+
+fn greeting(session: i64, timeout: Duration, password: [u8; 16], read_only: Option<bool>) -> Vec<u8> {
+    let mut w = Writer::frame();
+    w.int(0).int(timeout.as_millis() as i32).long(session).buffer(Some(&password));
+    if let Some(read_only) = read_only {
+        w.bool(read_only);
+    }
+    w.finish()
+}
+
 impl Machine {
     pub(super) fn handshake(&mut self, conn: ConnId, frame: &[u8], now: Now) {
         let Some(hello) = parse(frame) else { return self.close(conn) };
         if self.config.read_only && hello.read_only != Some(true) {
+            return self.close(conn);
+        }
+        if self.without_quorum.is_some_and(|local| hello.session != 0 && hello.session < local) {
+            // Only an ensemble that is whole can say whether it still lives.
             return self.close(conn);
         }
         if hello.zxid_seen > self.zxid {
@@ -76,11 +95,7 @@ impl Machine {
     }
 
     fn greet(&mut self, conn: ConnId, session: i64, timeout: Duration, password: [u8; 16], hello: &Hello) {
-        let mut w = Writer::frame();
-        w.int(0).int(timeout.as_millis() as i32).long(session).buffer(Some(&password));
-        if hello.read_only.is_some() {
-            w.bool(self.config.read_only);
-        }
-        self.send(conn, Kind::Handshake, w.finish());
+        let read_only = hello.read_only.map(|_| self.config.read_only);
+        self.send(conn, Kind::Handshake, greeting(session, timeout, password, read_only));
     }
 }

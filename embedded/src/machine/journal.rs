@@ -65,7 +65,7 @@ pub(super) fn is_leaders(request: &Request) -> bool {
             | Request::SetAcl { .. }
             | Request::Multi(_)
             | Request::Sync { .. }
-            | Request::Reconfig
+            | Request::Reconfig { .. }
             | Request::Close
     )
 }
@@ -133,8 +133,11 @@ impl Machine {
     /// Carries out what a follower passed on. Returns what its connection is to be sent.
     pub(crate) fn forwarded(&mut self, from: Forward, now: Now) -> Vec<Output> {
         let Forward { conn, session, timeout, ids, peer, frame } = from;
-        if session.is_some_and(|s| self.by_session.get(&s) != Some(&conn)) {
-            // The session has moved to another server: no answer, or the client would take it for its own.
+        let has_moved = |s| self.by_session.get(&s) != Some(&conn);
+        // One that ended while its request was on the way must not get its nodes back.
+        let has_ended = |s| !self.sessions.contains(s);
+        if session.is_some_and(|s| has_moved(s) || has_ended(s)) {
+            // No answer, or the client of a moved session would take it for its own.
             return vec![Output::Close { conn }];
         }
         let before = self.out.len();

@@ -26,8 +26,10 @@ mod interface;
 mod journal;
 mod multi;
 mod profile;
+mod quorum;
 mod read;
 mod reap;
+mod reconfig;
 mod request;
 mod saved;
 mod sessions;
@@ -42,6 +44,8 @@ pub use interface::{Config, ConnId, Kind, Note, Now, Output, Time};
 pub use journal::{Commit, Forward};
 pub use profile::Profile;
 pub use words::is_word;
+
+pub(crate) use connect::too_late;
 
 use crate::wire::{Acl, Writer, XID_EVENT};
 use sessions::Sessions;
@@ -102,6 +106,10 @@ pub struct Machine {
     journal: Option<Vec<Commit>>,
     /// A follower's: sessions to vouch for.
     touched: Option<BTreeMap<i64, Duration>>,
+    /// The servers that `/zookeeper/config` names at first, if clients may change them.
+    ensemble: Option<String>,
+    /// There is no majority, so no transactions and no expiry; sessions from this id on are the server's own.
+    without_quorum: Option<i64>,
     received: u64,
     sent: u64,
     out: Vec<Output>,
@@ -120,6 +128,8 @@ impl Machine {
             next_reap: config.reap_every,
             journal: None,
             touched: None,
+            ensemble: None,
+            without_quorum: None,
             received: 0,
             sent: 0,
             out: Vec::new(),
@@ -165,7 +175,7 @@ impl Machine {
 
     /// Lets time pass: sessions end, containers and overdue nodes go.
     pub fn tick(&mut self, now: Now) {
-        if self.is_follower() {
+        if self.is_follower() || self.without_quorum.is_some() {
             return;
         }
         while let Some(session) = self.sessions.due(now.mono) {
@@ -179,7 +189,7 @@ impl Machine {
 
     /// When [`Machine::tick`] has something to do at the earliest.
     pub fn next_deadline(&self) -> Option<Time> {
-        if self.is_follower() {
+        if self.is_follower() || self.without_quorum.is_some() {
             return None;
         }
         let reap = self.tree.has_reapable().then_some(self.next_reap);
@@ -209,7 +219,9 @@ impl Machine {
     pub fn lose_state(&mut self, next_session_id: i64) {
         let config = Config { first_session_id: next_session_id, ..self.config.clone() };
         let (leads, follows) = (self.journal.is_some(), self.is_follower());
+        let ensemble = self.ensemble.take();
         *self = Machine::new(config);
+        self.allow_reconfig(ensemble);
         if leads {
             self.lead();
         }
@@ -267,6 +279,9 @@ impl Machine {
     }
 
     fn next_zxid(&mut self) -> i64 {
+        if self.without_quorum.is_some() {
+            return self.zxid;
+        }
         self.zxid += 1;
         if let Some(journal) = &mut self.journal {
             journal.push(Commit { zxid: self.zxid, changes: Vec::new() });

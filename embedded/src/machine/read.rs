@@ -101,7 +101,7 @@ impl Machine {
             | Request::Multi(_)
             | Request::MultiRead(_)
             | Request::Ping
-            | Request::Reconfig
+            | Request::Reconfig { .. }
             | Request::Auth { .. }
             | Request::Sasl
             | Request::Close

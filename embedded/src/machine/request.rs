@@ -1,5 +1,6 @@
 //! From a frame to its reply.
 
+use super::reconfig::Change;
 use super::{ConnId, Identity, Kind, Machine, Note, Now, acl, journal};
 use crate::wire::{Code, Op, Reader, Request, Writer, XID_PING, parse_request};
 use std::sync::Arc;
@@ -61,9 +62,9 @@ impl Machine {
                 self.send(conn, Kind::Reply, w.finish());
                 self.close(conn);
             }
-            Request::Reconfig => {
-                self.next_zxid();
-                self.reply_error(conn, xid, Code::ReconfigDisabled);
+            Request::Reconfig { joining, leaving, all, from } => {
+                let change = Change { joining, leaving, all };
+                self.reconfig(&caller, &change, from, now);
             }
             Request::Close => self.close_session(&caller),
             Request::Unknown => {
@@ -129,6 +130,6 @@ fn is_write(request: &Request) -> bool {
             | Request::SetAcl { .. }
             | Request::Multi(_)
             | Request::Sync { .. }
-            | Request::Reconfig
+            | Request::Reconfig { .. }
     )
 }

@@ -51,6 +51,11 @@ impl Sessions {
         }
     }
 
+    /// Ids from here on only.
+    pub fn skip_to(&mut self, next_id: i64) {
+        self.next_id = self.next_id.max(next_id);
+    }
+
     /// Starts a session.
     pub fn create(&mut self, now: Time, timeout: Duration) -> i64 {
         let id = self.next_id;

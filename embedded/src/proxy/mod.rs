@@ -10,11 +10,13 @@ use crate::wire::{Op, Writer};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use world::World;
 
 /// How long the server may take to answer when the proxy speaks to it on its own behalf.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Between attempts.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Stands in front of a real ZooKeeper server, passes everything through, and has the same faults and the same
 /// request log as [`Server`](crate::Server). Clones are handles to the same one; with the last of them it stops.
@@ -102,7 +104,7 @@ impl Proxy {
 
     /// Ends a session for real: re-attaches with the id and password that went by, and closes it. The server
     /// deletes its ephemeral nodes; the client finds its connection broken and, when it comes back, its session
-    /// expired.
+    /// expired. It is kept waiting until then if it comes back at once.
     ///
     /// Returns false if no such session went by, or it had ended already.
     ///
@@ -110,25 +112,46 @@ impl Proxy {
     /// If the server cannot be reached or does not answer.
     pub fn expire(&self, session_id: u64) -> io::Result<bool> {
         let Some(password) = self.world().passwords.get(&session_id).cloned() else { return Ok(false) };
-        let mut stream = TcpStream::connect_timeout(&self.upstream, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_nodelay(true)?;
-        let mut hello = Writer::frame();
-        hello.int(0).long(0).int(10_000).long(session_id as i64).buffer(Some(&password)).bool(false);
-        stream.write_all(&hello.finish())?;
-        let welcome = read_frame(&mut stream)?;
-        // protocol version, timeout, session
-        let attached = welcome.get(8..16).is_some_and(|id| id == session_id.to_be_bytes());
-        if attached {
-            let mut close = Writer::frame();
-            close.int(1).int(Op::CLOSE.0);
-            stream.write_all(&close.finish())?;
-            read_frame(&mut stream)?;
+        // Each of the two that attach to a session cuts the other off: the client waits meanwhile.
+        let deadline = Instant::now() + PATIENCE;
+        while !self.world().begin_ending(session_id) {
+            if Instant::now() >= deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(PAUSE);
         }
+        let ended = self.end(session_id, &password, deadline);
         let mut world = self.world();
-        world.passwords.remove(&session_id);
-        world.drop_session(session_id);
-        Ok(attached)
+        if ended.is_ok() {
+            world.passwords.remove(&session_id);
+        }
+        world.finish_ending(session_id);
+        drop(world);
+        self.handle.shared.wake();
+        ended
+    }
+
+    /// Ends a session at the server. A client's attempt that was under way may still cut this one off: then again.
+    fn end(&self, session_id: u64, password: &[u8], deadline: Instant) -> io::Result<bool> {
+        let mut asked = false;
+        loop {
+            let failed = match end_once(self.upstream, session_id, password, &mut asked) {
+                // Gone because an attempt of ours was carried out without an answer, or before we came.
+                Ok(attached) => return Ok(attached || asked),
+                Err(failed) => failed,
+            };
+            let cut_off = matches!(
+                failed.kind(),
+                io::ErrorKind::UnexpectedEof
+                    | io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::BrokenPipe
+            );
+            if !cut_off || Instant::now() >= deadline {
+                return Err(failed);
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Injects a fault; it fires once unless it says otherwise. See [`faults`](crate::faults).
@@ -146,7 +169,9 @@ impl Proxy {
 
     /// Removes all faults that are still waiting or still in force.
     pub fn clear_faults(&self) {
-        self.world().desk.rules.clear();
+        let mut world = self.world();
+        world.desk.rules.clear();
+        world.break_robbed();
     }
 
     /// Whether a fault has fired, once at least.
@@ -183,6 +208,28 @@ impl Proxy {
     pub fn connections(&self) -> usize {
         self.world().connections()
     }
+}
+
+/// Attaches to a session and closes it; false if the server does not know it. `asked` tells whether it got as far as
+/// asking for the close.
+fn end_once(upstream: SocketAddr, session_id: u64, password: &[u8], asked: &mut bool) -> io::Result<bool> {
+    let mut stream = TcpStream::connect_timeout(&upstream, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_nodelay(true)?;
+    let mut hello = Writer::frame();
+    hello.int(0).long(0).int(10_000).long(session_id as i64).buffer(Some(password)).bool(false);
+    stream.write_all(&hello.finish())?;
+    let welcome = read_frame(&mut stream)?;
+    // protocol version, timeout, session
+    if welcome.get(8..16).is_none_or(|id| id != session_id.to_be_bytes()) {
+        return Ok(false);
+    }
+    let mut close = Writer::frame();
+    close.int(1).int(Op::CLOSE.0);
+    *asked = true;
+    stream.write_all(&close.finish())?;
+    read_frame(&mut stream)?;
+    Ok(true)
 }
 
 fn read_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {

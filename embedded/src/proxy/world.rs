@@ -1,23 +1,23 @@
 //! What passes through the proxy, and what faults make of it.
 
-use super::link::{Link, Pending};
+use super::PATIENCE;
+use super::link::{Link, Pending, learn, next_frame};
 use crate::faults::{Ask, Fate, Verdict};
 use crate::log::Head;
-use crate::machine::is_word;
+use crate::machine::{is_word, too_late};
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
-use crate::wire::{Code, Op, Reader, Writer, event_path, op_name};
+use crate::wire::{Code, Op, Writer, event_path, op_name};
 use mio::net::TcpStream;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Frames beyond this are not ZooKeeper's, whatever its limit is set to.
-const FRAME_LIMIT: usize = 256 << 20;
-
 pub(super) struct World {
     pub desk: Desk,
     /// Passwords of the sessions that went by.
     pub passwords: BTreeMap<u64, Vec<u8>>,
+    /// Sessions that are being ended: their clients' handshakes wait.
+    ending: BTreeSet<u64>,
     upstream: SocketAddr,
     /// By the client's token, which is even; the server's is the next.
     links: BTreeMap<u64, Link>,
@@ -37,6 +37,7 @@ impl World {
         World {
             desk,
             passwords: BTreeMap::new(),
+            ending: BTreeSet::new(),
             upstream,
             links: BTreeMap::new(),
             next_token: FIRST_CONN,
@@ -59,9 +60,32 @@ impl World {
         self.accept();
     }
 
-    pub fn drop_session(&mut self, session: u64) {
-        let of_session = self.links.iter().filter(|(_, link)| link.session == session).map(|(id, _)| *id);
-        for id in of_session.collect::<Vec<_>>() {
+    fn links_of(&self, session: u64) -> Vec<u64> {
+        self.links.iter().filter(|(_, link)| link.session == session).map(|(id, _)| *id).collect()
+    }
+
+    /// Breaks a session's connections and lets none back in. False if somebody else is at it already.
+    pub fn begin_ending(&mut self, session: u64) -> bool {
+        let begins = self.ending.insert(session);
+        if begins {
+            self.links_of(session).into_iter().for_each(|id| self.drop_link(id));
+        }
+        begins
+    }
+
+    /// Lets the clients of a session have their handshakes answered.
+    pub fn finish_ending(&mut self, session: u64) {
+        self.ending.remove(&session);
+        for id in self.links_of(session) {
+            if let Some(link) = self.links.get_mut(&id) {
+                link.client.held_in.iter_mut().for_each(|held| held.release = Duration::ZERO);
+            }
+        }
+    }
+
+    /// Breaks the connections that a black hole took something from, once it has ended.
+    pub fn break_robbed(&mut self) {
+        for id in self.desk.take_robbed() {
             self.drop_link(id);
         }
     }
@@ -136,8 +160,11 @@ impl World {
             head
         };
         let now = self.desk.now();
-        let verdict =
-            self.desk.rules.judge(Ask { op: head.op, paths: &head.paths, session: link.session }, now);
+        let ask = Ask { op: head.op, paths: &head.paths, session: link.session };
+        let mut verdict = self.desk.judge(id, ask, now);
+        if self.ending.contains(&link.session) {
+            verdict.delay_request = verdict.delay_request.max(PATIENCE);
+        }
         let after = link.client.held_in.back().map(|h| h.release);
         if after.is_some() || !verdict.delay_request.is_zero() {
             let release = (now + verdict.delay_request).max(after.unwrap_or_default());
@@ -163,7 +190,10 @@ impl World {
                 return self.desk.log.push(pending.entry);
             }
             Fate::AnswerExpired => {
-                pending.made_up = Some(Writer::reply(xid, 0, Code::SessionExpired as i32).finish());
+                pending.made_up = Some(match pending.entry.op == op_name(Op::CONNECT) {
+                    true => too_late(&frame[4..]),
+                    false => Writer::reply(xid, 0, Code::SessionExpired as i32).finish(),
+                });
                 link.pending.push_back(pending);
                 return self.made_up_answers(id);
             }
@@ -201,7 +231,7 @@ impl World {
         let Some(link) = self.links.get_mut(&id).filter(|l| !l.client.closing) else { return };
         self.dirty.insert(id);
         let now = self.desk.now();
-        let vanishes = self.desk.rules.reply_vanishes(link.session, now);
+        let vanishes = self.desk.vanishes(id, link.session, now);
         let Some(mut pending) = link.answered_by(&frame) else {
             let breaks = self.desk.rules.breaks_after_event(&event_path(&frame), link.session, now);
             if !vanishes {
@@ -236,8 +266,10 @@ impl World {
         let now = self.desk.now();
         let Some(link) = self.links.get_mut(&id) else { return };
         while let Some((pending, answer)) = link.next_made_up() {
-            self.desk.log.push(pending.entry);
             link.client.enqueue(answer, now, pending.delay_reply);
+            // After a handshake that comes too late, there is nothing more to say.
+            link.client.closing |= pending.entry.op == op_name(Op::CONNECT);
+            self.desk.log.push(pending.entry);
         }
         if !link.client.held_out.is_empty() {
             self.holding.insert(id);
@@ -290,6 +322,7 @@ impl World {
             for conn in [&mut link.client, &mut link.server] {
                 self.desk.hang_up(conn);
             }
+            self.desk.forget(id);
             for set in [&mut self.dirty, &mut self.holding, &mut self.unread] {
                 set.remove(&id);
                 set.remove(&(id + 1));
@@ -301,32 +334,6 @@ impl World {
                 self.desk.log.push(entry);
             }
         }
-    }
-}
-
-/// Notes id and password from a handshake's answer.
-fn learn(passwords: &mut BTreeMap<u64, Vec<u8>>, link: &mut Link, frame: &[u8]) {
-    let mut r = Reader::new(frame.get(4..).unwrap_or_default());
-    let (Ok(_), Ok(_), Ok(session), Ok(Some(password))) = (r.int(), r.int(), r.long(), r.buffer()) else {
-        return;
-    };
-    if session == 0 {
-        passwords.remove(&link.session);
-    } else {
-        link.session = session as u64;
-        passwords.insert(link.session, password.to_vec());
-    }
-}
-
-/// Where the frame at `at` ends, length included, if all of it is there; None inside if it cannot be one.
-fn next_frame(bytes: &[u8], at: usize) -> Option<(Option<usize>, usize)> {
-    let prefix = bytes.get(at..)?.first_chunk::<4>()?;
-    match usize::try_from(i32::from_be_bytes(*prefix)) {
-        Ok(length) if length < FRAME_LIMIT => {
-            let end = at + 4 + length;
-            (end <= bytes.len()).then_some((Some(4 + length), end))
-        }
-        _ => Some((None, at)),
     }
 }
 
@@ -368,6 +375,7 @@ impl Shell for World {
         if self.desk.state != State::Running {
             return false;
         }
+        self.break_robbed();
         for token in std::mem::take(&mut self.unread) {
             self.read(token);
         }
@@ -380,8 +388,10 @@ impl Shell for World {
         if self.desk.state != State::Running {
             return None;
         }
-        let next = self.holding.iter().filter_map(|id| self.links.get(id)?.client.next_release()).min()?;
-        Some(next.saturating_sub(self.desk.now()) + Duration::from_millis(1))
+        let now = self.desk.now();
+        let next = self.holding.iter().filter_map(|id| self.links.get(id)?.client.next_release()).min();
+        let next = next.map(|release| release.saturating_sub(now));
+        [next, self.desk.until_robbed()].into_iter().flatten().min().map(|d| d + Duration::from_millis(1))
     }
 
     fn drop_all_connections(&mut self) {

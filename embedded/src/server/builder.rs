@@ -11,12 +11,15 @@ use std::time::Duration;
 /// Sets up a [`Server`]. Made by [`Server::builder`].
 pub struct Builder {
     port: u16,
+    member_ports: Vec<u16>,
     address: IpAddr,
     data_limit: usize,
     log_limit: usize,
     min_timeout: Option<Duration>,
     version: String,
     config: Config,
+    reads_without_quorum: bool,
+    servers: Option<String>,
     saved: Option<Vec<u8>>,
     tell: Option<Tell>,
 }
@@ -25,12 +28,15 @@ impl Builder {
     pub(super) fn new() -> Self {
         Builder {
             port: 0,
+            member_ports: Vec::new(),
             address: Ipv4Addr::LOCALHOST.into(),
             data_limit: 1 << 20,
             log_limit: 1 << 20,
             min_timeout: None,
             version: "3.9".to_owned(),
             config: Config::default(),
+            reads_without_quorum: false,
+            servers: None,
             saved: None,
             tell: None,
         }
@@ -39,6 +45,12 @@ impl Builder {
     /// The port; 0, which is the default, takes a free one.
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
+        self
+    }
+
+    /// The ports of an ensemble's members, the leader first. Members beyond them take free ones.
+    pub fn member_ports(mut self, ports: &[u16]) -> Self {
+        self.member_ports = ports.to_vec();
         self
     }
 
@@ -115,6 +127,21 @@ impl Builder {
         self
     }
 
+    /// Lets an ensemble without a majority serve reads, to clients that said they can live with that.
+    pub fn read_only_without_quorum(mut self, allowed: bool) -> Self {
+        self.reads_without_quorum = allowed;
+        self
+    }
+
+    /// Lets clients change the list of servers in `/zookeeper/config`, which is this at first, one to a line:
+    /// `server.1=HOST:PORT:PORT:participant;CLIENTPORT`. Nothing but the list changes. Real servers refuse it unless
+    /// asked to, and so does this one; and they want a client with the right to write that node, such as
+    /// [`Builder::super_digest`] gives.
+    pub fn reconfig(mut self, servers: &str) -> Self {
+        self.servers = Some(servers.to_owned());
+        self
+    }
+
     /// Goes on from where another server stopped, with its nodes, sessions and zxids. See [`Server::save`].
     pub fn saved(mut self, saved: Vec<u8>) -> Self {
         self.saved = Some(saved);
@@ -158,7 +185,7 @@ impl Builder {
             self.config.max_session_timeout.max(self.config.min_session_timeout);
         self.config.first_session_id = fresh_session_id();
 
-        let machine = match &self.saved {
+        let mut machine = match &self.saved {
             None => Machine::new(self.config),
             // The clock of a new server stands at zero.
             Some(saved) => Machine::load(self.config, saved, Now::default()).map_err(|_| {
@@ -168,11 +195,18 @@ impl Builder {
                 )
             })?,
         };
-        let port = |member| if member == 0 { self.port } else { 0 };
+        machine.allow_reconfig(self.servers.take());
+        let port = |member: usize| match self.member_ports.get(member) {
+            Some(port) => *port,
+            None if member == 0 => self.port,
+            None => 0,
+        };
+        let mut cluster = Cluster::new(machine, members);
+        cluster.read_only_without_quorum(self.reads_without_quorum);
         let addresses = (0..members).map(|m| SocketAddr::new(self.address, port(m))).collect();
         let handle = Handle::start("zk-embedded", addresses, |registry| {
             let desk = Desk::new(registry, self.log_limit, self.tell);
-            World::new(desk, Cluster::new(machine, members), self.data_limit)
+            World::new(desk, cluster, self.data_limit)
         })?;
         Ok(Server { handle })
     }

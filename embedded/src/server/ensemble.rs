@@ -1,6 +1,7 @@
 //! Several servers as one ensemble.
 
 use super::Server;
+use crate::shell::State;
 use std::io;
 use std::time::Duration;
 
@@ -93,6 +94,42 @@ impl Ensemble {
     /// Connects a follower again: it learns what it missed. False if it was not cut off.
     pub fn heal(&self, follower: usize) -> bool {
         self.server.change(|world| world.cluster.heal(follower))
+    }
+
+    /// Stops one follower as if its process had ended: its connections break, and new ones are refused. If that leaves
+    /// no majority, the others send their clients away too, and take none until enough have started again, or only
+    /// such as can live with reads alone: see
+    /// [`Builder::read_only_without_quorum`](super::Builder::read_only_without_quorum). Sessions do not expire
+    /// meanwhile. False if there is no such follower, or it has stopped already.
+    pub fn stop_member(&self, follower: usize) -> bool {
+        self.server.change(|world| {
+            let now = world.clock.now();
+            let stopped = world.cluster.stop_member(follower, now);
+            if stopped {
+                world.desk.close_port(follower);
+            }
+            stopped
+        })
+    }
+
+    /// Starts a follower again on its port. False if it had not stopped.
+    ///
+    /// # Errors
+    /// If the port has been taken meanwhile.
+    pub fn start_member(&self, follower: usize) -> io::Result<bool> {
+        self.server.change(|world| {
+            let now = world.clock.now();
+            let started = world.cluster.start_member(follower, now);
+            if started && world.desk.state != State::Stopped {
+                world.desk.reopen(follower)?;
+            }
+            Ok(started)
+        })
+    }
+
+    /// Whether a majority of the members is there.
+    pub fn has_quorum(&self) -> bool {
+        self.server.world().cluster.has_quorum()
     }
 
     /// How many transactions a member is behind the leader.

@@ -12,7 +12,7 @@ pub use ensemble::Ensemble;
 use crate::faults::{Fault, FaultId};
 use crate::log::LogEntry;
 use crate::machine::Machine;
-use crate::shell::{Handle, Shell, State, bind, listen};
+use crate::shell::{Handle, Shell, State};
 use std::io;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -81,16 +81,14 @@ impl Server {
         if matches!(world.desk.state, State::Running | State::Paused) {
             world.desk.state = State::Stopped;
             world.drop_all_connections();
-            world.desk.close_listeners();
-            // Best effort: if it fails, another process may take the port, and restart will say so.
-            world.kept = self.handle.shared.addresses.iter().map(|address| bind(*address).ok()).collect();
+            (0..self.handle.shared.addresses.len()).for_each(|door| world.desk.close_port(door));
         }
     }
 
     /// Starts again on the same port with all nodes and sessions; every session has its whole timeout again.
     ///
     /// # Errors
-    /// If the port has been taken meanwhile, or the server was shut down for good.
+    /// If the system did not let the port be kept and it has been taken meanwhile, or the server was shut down for good.
     pub fn restart(&self) -> io::Result<()> {
         self.stop();
         let shared = &self.handle.shared;
@@ -98,15 +96,11 @@ impl Server {
         if world.desk.state == State::Gone {
             return Err(io::Error::other("the server was shut down for good"));
         }
-        let kept = std::mem::take(&mut world.kept).into_iter().chain(std::iter::repeat_with(|| None));
-        let mut listeners = Vec::new();
-        for (socket, address) in kept.zip(&shared.addresses) {
-            listeners.push(listen(match socket {
-                Some(socket) => socket,
-                None => bind(*address)?,
-            })?);
+        for door in 0..shared.addresses.len() {
+            if !world.cluster.has_stopped(door) {
+                world.desk.reopen(door)?;
+            }
         }
-        world.desk.register_listeners(listeners)?;
         world.desk.state = State::Running;
         let now = world.clock.now();
         world.cluster.restart(now);
@@ -205,7 +199,10 @@ impl Server {
 
     /// Removes all faults that are still waiting or still in force.
     pub fn clear_faults(&self) {
-        self.world().desk.rules.clear();
+        self.change(|world| {
+            world.desk.rules.clear();
+            world.break_robbed();
+        });
     }
 
     /// Whether a fault has fired, once at least.

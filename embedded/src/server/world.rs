@@ -3,9 +3,9 @@
 use super::clock::Clock;
 use crate::faults::{Ask, Fate, Verdict};
 use crate::log::{Head, LogEntry, Outcome};
-use crate::machine::{Cluster, Kind, Output, is_word};
+use crate::machine::{Cluster, Kind, Output, is_word, too_late};
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
-use crate::wire::{Code, Writer, event_path};
+use crate::wire::{Code, Op, Writer, event_path, op_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -13,8 +13,6 @@ pub(crate) struct World {
     pub desk: Desk,
     pub cluster: Cluster,
     pub clock: Clock,
-    /// Holds the ports while the server is stopped.
-    pub kept: Vec<Option<socket2::Socket>>,
     conns: BTreeMap<u64, Conn>,
     next_conn: u64,
     data_limit: usize,
@@ -44,7 +42,6 @@ impl World {
             desk,
             cluster,
             clock: Clock::start(),
-            kept: Vec::new(),
             conns: BTreeMap::new(),
             next_conn: FIRST_CONN,
             data_limit,
@@ -137,11 +134,7 @@ impl World {
             (false, false) => (Head::of_request(frame), self.session_of(id)),
         };
         let now = self.desk.now();
-        let verdict = if self.desk.rules.is_empty() {
-            Verdict::default()
-        } else {
-            self.desk.rules.judge(Ask { op: head.op, paths: &head.paths, session }, now)
-        };
+        let verdict = self.desk.judge(id, Ask { op: head.op, paths: &head.paths, session }, now);
         let Some(conn) = self.conns.get_mut(&id) else { return };
         let after = conn.held_in.back().map(|h| h.release);
         if after.is_some() || !verdict.delay_request.is_zero() {
@@ -154,7 +147,7 @@ impl World {
     }
 
     fn handle(&mut self, id: u64, frame: &[u8], head: Head, verdict: Verdict) {
-        let xid = head.xid;
+        let (xid, handshake) = (head.xid, head.op == op_name(Op::CONNECT));
         let wanted = self.desk.log.wanted();
         let mut entry = wanted.then(|| head.into_entry(id, self.session_of(id), frame.len() + 4));
         match verdict.fate {
@@ -167,10 +160,16 @@ impl World {
                 self.dispatch(Some(Asked { conn: id, verdict, entry: entry.as_mut() }));
             }
             Fate::AnswerExpired => {
-                let reply =
-                    Writer::reply(xid, self.cluster.leader().zxid(), Code::SessionExpired as i32).finish();
+                let reply = if handshake {
+                    too_late(frame)
+                } else {
+                    Writer::reply(xid, self.cluster.leader().zxid(), Code::SessionExpired as i32).finish()
+                };
                 entry.iter_mut().for_each(|e| e.answered(&reply, Outcome::Answered));
                 self.enqueue(id, reply, verdict.delay_reply);
+                if handshake {
+                    self.finish(id);
+                }
             }
             Fate::DropBefore | Fate::Vanish => {}
         }
@@ -232,7 +231,8 @@ impl World {
 
     fn enqueue(&mut self, id: u64, frame: Vec<u8>, delay: Duration) {
         let now = self.desk.now();
-        if !self.desk.rules.is_empty() && self.desk.rules.reply_vanishes(self.session_of(id), now) {
+        let session = self.session_of(id);
+        if self.desk.vanishes(id, session, now) {
             return;
         }
         let Some(conn) = self.conns.get_mut(&id).filter(|c| !c.closing) else { return };
@@ -298,11 +298,19 @@ impl World {
     fn drop_connection(&mut self, id: u64) {
         if let Some(mut conn) = self.conns.remove(&id) {
             self.desk.hang_up(&mut conn);
+            self.desk.forget(id);
             self.cluster.closed(id);
             for set in [&mut self.dirty, &mut self.holding, &mut self.unread] {
                 set.remove(&id);
             }
             self.desk.say(|| format!("connection {id} closed"));
+        }
+    }
+
+    /// Breaks the connections that a black hole took something from, once it has ended.
+    pub fn break_robbed(&mut self) {
+        for id in self.desk.take_robbed() {
+            self.drop_connection(id);
         }
     }
 
@@ -344,6 +352,7 @@ impl Shell for World {
             return false;
         }
         self.pass_time();
+        self.break_robbed();
         for id in std::mem::take(&mut self.unread) {
             self.read(id);
         }
@@ -364,7 +373,11 @@ impl Shell for World {
         let held = self.holding.iter().filter_map(|id| self.conns.get(id)?.next_release());
         let held = held.min().map(|t| t.saturating_sub(now));
         // Polls count in whole milliseconds; rounding up keeps the loop from spinning through the last one.
-        [session, held].into_iter().flatten().min().map(|d| d + Duration::from_millis(1))
+        [session, held, self.desk.until_robbed()]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|d| d + Duration::from_millis(1))
     }
 
     fn drop_all_connections(&mut self) {

@@ -2,14 +2,14 @@
 
 mod conn;
 mod event_loop;
+mod port;
 
 pub(crate) use conn::{Conn, Got, HeldRequest};
+pub(crate) use port::Port;
 
-use crate::faults::{Fault, FaultId, Rules};
+use crate::faults::{Ask, Fate, Fault, FaultId, Robbed, Rules, Verdict};
 use crate::log::{LogEntry, RequestLog};
-use mio::net::TcpListener;
 use mio::{Interest, Poll, Registry, Token, Waker};
-use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -39,8 +39,9 @@ pub(crate) enum State {
 pub(crate) struct Desk {
     pub state: State,
     pub rules: Rules,
+    robbed: Robbed,
     pub log: RequestLog,
-    listeners: Vec<TcpListener>,
+    ports: Vec<Port>,
     pub registry: Registry,
     pub scratch: Vec<u8>,
     waiters: usize,
@@ -53,8 +54,9 @@ impl Desk {
         Desk {
             state: State::Running,
             rules: Rules::default(),
+            robbed: Robbed::default(),
             log: RequestLog::new(log_limit),
-            listeners: Vec::new(),
+            ports: Vec::new(),
             registry,
             scratch: vec![0; SCRATCH],
             waiters: 0,
@@ -72,7 +74,7 @@ impl Desk {
     pub fn accept(&mut self) -> Option<(mio::net::TcpStream, SocketAddr, usize)> {
         let mut door = 0;
         loop {
-            let (stream, peer) = match self.listeners.get(door)?.accept() {
+            let (stream, peer) = match self.ports.get_mut(door)?.accept() {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 // Nobody is waiting here, or they went away again.
@@ -91,11 +93,72 @@ impl Desk {
         }
     }
 
-    pub fn register_listeners(&mut self, mut listeners: Vec<TcpListener>) -> io::Result<()> {
-        for (listener, token) in listeners.iter_mut().zip(LISTENERS) {
-            self.registry.register(listener, Token(token), Interest::READABLE)?;
+    /// What becomes of a request that has just arrived on a connection.
+    pub fn judge(&mut self, conn: u64, ask: Ask, now: Duration) -> Verdict {
+        if self.robbed.is_over(conn, &self.rules, now) {
+            return Verdict { fate: Fate::DropBefore, ..Verdict::default() };
         }
-        self.listeners = listeners;
+        if self.rules.is_empty() {
+            return Verdict::default();
+        }
+        let verdict = self.rules.judge(ask, now);
+        self.robbed.note(self.rules.taken_by(), conn);
+        verdict
+    }
+
+    /// Whether what is to be sent on a connection vanishes.
+    pub fn vanishes(&mut self, conn: u64, session: u64, now: Duration) -> bool {
+        if self.robbed.is_over(conn, &self.rules, now) {
+            return true;
+        }
+        let vanishes = !self.rules.is_empty() && self.rules.reply_vanishes(session, now);
+        if vanishes {
+            self.robbed.note(self.rules.taken_by(), conn);
+        }
+        vanishes
+    }
+
+    /// Connections to break, now that the black hole that took something from them has ended.
+    pub fn take_robbed(&mut self) -> impl Iterator<Item = u64> + use<> {
+        self.robbed.take_ended(&self.rules, self.started.elapsed()).into_iter()
+    }
+
+    /// How long until a black hole ends that took something.
+    pub fn until_robbed(&self) -> Option<Duration> {
+        Some(self.robbed.next_end(&self.rules)?.saturating_sub(self.now()))
+    }
+
+    pub fn forget(&mut self, conn: u64) {
+        self.robbed.forget(conn);
+    }
+
+    fn register_listener(&mut self, door: usize) -> io::Result<()> {
+        match self.ports[door].listener() {
+            Some(listener) => {
+                let token = Token(LISTENERS.start + door);
+                self.registry.register(listener, token, Interest::READABLE)
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub fn open_ports(&mut self, ports: Vec<Port>) -> io::Result<()> {
+        self.ports = ports;
+        (0..self.ports.len()).try_for_each(|door| self.register_listener(door))
+    }
+
+    /// Turns clients away at a door, and keeps its port for [`Desk::reopen`].
+    pub fn close_port(&mut self, door: usize) {
+        if let Some(port) = self.ports.get_mut(door) {
+            port.close(&self.registry);
+        }
+    }
+
+    /// Takes clients again. Does nothing at a door that is open.
+    pub fn reopen(&mut self, door: usize) -> io::Result<()> {
+        if self.ports.get_mut(door).map_or(Ok(false), Port::reopen)? {
+            self.register_listener(door)?;
+        }
         Ok(())
     }
 
@@ -125,10 +188,9 @@ impl Desk {
         conn.shutdown();
     }
 
-    pub fn close_listeners(&mut self) {
-        for mut listener in self.listeners.drain(..) {
-            let _ = self.registry.deregister(&mut listener);
-        }
+    pub fn give_up_ports(&mut self) {
+        (0..self.ports.len()).for_each(|door| self.close_port(door));
+        self.ports.clear();
     }
 
     pub fn inject(&mut self, fault: Fault) -> FaultId {
@@ -221,14 +283,13 @@ impl<S: Shell> Handle<S> {
         addresses: Vec<SocketAddr>,
         make: impl FnOnce(Registry) -> S,
     ) -> io::Result<Arc<Handle<S>>> {
-        let listeners = addresses.into_iter().take(LISTENERS.len()).map(|a| listen(bind(a)?));
-        let listeners = listeners.collect::<io::Result<Vec<TcpListener>>>()?;
-        let addresses =
-            listeners.iter().map(TcpListener::local_addr).collect::<io::Result<Vec<SocketAddr>>>()?;
+        let ports = addresses.into_iter().take(LISTENERS.len()).map(Port::open);
+        let ports = ports.collect::<io::Result<Vec<Port>>>()?;
+        let addresses: Vec<SocketAddr> = ports.iter().map(Port::address).collect();
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
         let mut shell = make(poll.registry().try_clone()?);
-        shell.desk_mut().register_listeners(listeners)?;
+        shell.desk_mut().open_ports(ports)?;
         let name = format!("{name}-{}", addresses.first().map_or(0, SocketAddr::port));
         let shared = Arc::new(Shared { shell: Mutex::new(shell), logged: Condvar::new(), waker, addresses });
         let thread = {
@@ -243,7 +304,7 @@ impl<S: Shell> Handle<S> {
             let mut shell = self.shared.lock();
             shell.desk_mut().state = State::Gone;
             shell.drop_all_connections();
-            shell.desk_mut().close_listeners();
+            shell.desk_mut().give_up_ports();
         }
         self.shared.logged.notify_all();
         self.shared.wake();
@@ -260,18 +321,4 @@ impl<S: Shell> Drop for Handle<S> {
     fn drop(&mut self) {
         self.shutdown();
     }
-}
-
-/// A socket that holds its port without listening: clients are refused, and nobody else gets it.
-pub(crate) fn bind(address: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.bind(&address.into())?;
-    Ok(socket)
-}
-
-pub(crate) fn listen(socket: Socket) -> io::Result<TcpListener> {
-    socket.listen(1024)?;
-    socket.set_nonblocking(true)?;
-    Ok(TcpListener::from_std(socket.into()))
 }

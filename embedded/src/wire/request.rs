@@ -34,25 +34,70 @@ pub enum SubRead<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request<'a> {
     Write(SubWrite<'a>),
-    SetAcl { path: Cow<'a, str>, acl: Vec<Acl>, version: i32 },
+    SetAcl {
+        path: Cow<'a, str>,
+        acl: Vec<Acl>,
+        version: i32,
+    },
     Multi(Vec<SubWrite<'a>>),
     MultiRead(Vec<SubRead<'a>>),
-    Exists { path: Cow<'a, str>, watch: bool },
-    GetData { path: Cow<'a, str>, watch: bool },
-    GetAcl { path: Cow<'a, str> },
-    GetChildren { path: Cow<'a, str>, watch: bool },
-    GetChildren2 { path: Cow<'a, str>, watch: bool },
-    Sync { path: Cow<'a, str> },
+    Exists {
+        path: Cow<'a, str>,
+        watch: bool,
+    },
+    GetData {
+        path: Cow<'a, str>,
+        watch: bool,
+    },
+    GetAcl {
+        path: Cow<'a, str>,
+    },
+    GetChildren {
+        path: Cow<'a, str>,
+        watch: bool,
+    },
+    GetChildren2 {
+        path: Cow<'a, str>,
+        watch: bool,
+    },
+    Sync {
+        path: Cow<'a, str>,
+    },
     Ping,
-    Reconfig,
-    CheckWatches { path: Cow<'a, str>, kind: i32 },
-    RemoveWatches { path: Cow<'a, str>, kind: i32 },
-    Auth { scheme: Cow<'a, str>, auth: &'a [u8] },
+    /// Servers to join and to leave, or all of them; `from` is the version to be changed, or −1.
+    Reconfig {
+        joining: Option<Cow<'a, str>>,
+        leaving: Option<Cow<'a, str>>,
+        all: Option<Cow<'a, str>>,
+        from: i64,
+    },
+    CheckWatches {
+        path: Cow<'a, str>,
+        kind: i32,
+    },
+    RemoveWatches {
+        path: Cow<'a, str>,
+        kind: i32,
+    },
+    Auth {
+        scheme: Cow<'a, str>,
+        auth: &'a [u8],
+    },
     Sasl,
-    SetWatches { seen: i64, lists: [Vec<Cow<'a, str>>; 5] },
-    GetEphemerals { prefix: Cow<'a, str> },
-    GetAllChildrenNumber { path: Cow<'a, str> },
-    AddWatch { path: Cow<'a, str>, mode: i32 },
+    SetWatches {
+        seen: i64,
+        lists: [Vec<Cow<'a, str>>; 5],
+    },
+    GetEphemerals {
+        prefix: Cow<'a, str>,
+    },
+    GetAllChildrenNumber {
+        path: Cow<'a, str>,
+    },
+    AddWatch {
+        path: Cow<'a, str>,
+        mode: i32,
+    },
     WhoAmI,
     Close,
     Unknown,
@@ -80,7 +125,11 @@ pub fn parse_request<'a>(op: Op, body: &'a [u8]) -> Result<Request<'a>, Malforme
         Op::PING => Request::Ping,
         Op::MULTI => Request::Multi(multi(r, sub_write)?),
         Op::MULTI_READ => Request::MultiRead(multi(r, sub_read)?),
-        Op::RECONFIG => Request::Reconfig,
+        Op::RECONFIG => {
+            let mut part = || r.opt_string().map(|p| p.filter(|p| !p.is_empty()));
+            let (joining, leaving, all) = (part()?, part()?, part()?);
+            Request::Reconfig { joining, leaving, all, from: r.long()? }
+        }
         Op::CHECK_WATCHES => Request::CheckWatches { path: r.string()?, kind: r.int()? },
         Op::REMOVE_WATCHES => Request::RemoveWatches { path: r.string()?, kind: r.int()? },
         Op::AUTH => {
@@ -189,7 +238,7 @@ impl Request<'_> {
             | Request::GetAllChildrenNumber { path }
             | Request::AddWatch { path, .. } => vec![path],
             Request::Ping
-            | Request::Reconfig
+            | Request::Reconfig { .. }
             | Request::Auth { .. }
             | Request::Sasl
             | Request::SetWatches { .. }

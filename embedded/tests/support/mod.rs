@@ -37,13 +37,29 @@ impl Raw {
         Raw::attach(address, 0, &[0; 16], timeout, 0).expect("a new session")
     }
 
+    /// A new session of a client that can live with reads alone. None if it is not wanted.
+    pub fn connect_read_only(address: &str) -> Option<Raw> {
+        Raw::greet(address, 0, &[0; 16], 10_000, 0, true)
+    }
+
     /// None if the server closes without an answer.
     pub fn attach(address: &str, session: i64, password: &[u8], timeout: i32, seen: i64) -> Option<Raw> {
+        Raw::greet(address, session, password, timeout, seen, false)
+    }
+
+    fn greet(
+        address: &str,
+        session: i64,
+        password: &[u8],
+        timeout: i32,
+        seen: i64,
+        read_only: bool,
+    ) -> Option<Raw> {
         let mut stream = TcpStream::connect(address).ok()?;
         stream.set_nodelay(true).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
         let mut w = Writer::frame();
-        w.int(0).long(seen).int(timeout).long(session).buffer(Some(password)).bool(false);
+        w.int(0).long(seen).int(timeout).long(session).buffer(Some(password)).bool(read_only);
         stream.write_all(&w.finish()).ok()?;
         let mut raw =
             Raw { stream, session: 0, password: Vec::new(), timeout: 0, next_xid: 1, unnumbered: 0 };

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
-use zkrecipes_embedded::Server;
+use zkrecipes_embedded::{Builder, Ensemble, Server};
 
 pub mod clients {
     pub use crate::Cli;
@@ -92,8 +93,19 @@ impl<T> RunnableImage<T> {
     }
 }
 
+/// Three members that containers share. The tests name their ports.
+const PORTS: [u16; 3] = [4003, 4001, 4002];
+
+/// The ensemble that the containers of one test are members of.
+static ENSEMBLE: Mutex<Weak<Ensemble>> = Mutex::new(Weak::new());
+
+enum Running {
+    Alone(Server),
+    Member { ensemble: Arc<Ensemble>, member: usize },
+}
+
 pub struct Container<'a, T> {
-    server: Server,
+    running: Running,
     kind: PhantomData<&'a T>,
 }
 
@@ -131,17 +143,52 @@ impl Cli {
         if let Some(scheme) = setting("enforce.auth.schemes") {
             builder = builder.require_auth(scheme);
         }
-        Container { server: builder.start().expect("a server"), kind: PhantomData }
+        builder = builder.read_only_without_quorum(flag("readonlymode.enabled") == Some("true"));
+        let servers: Vec<&str> = config.lines().filter(|l| l.starts_with("server.")).collect();
+        let running = if servers.is_empty() {
+            Running::Alone(builder.start().expect("a server"))
+        } else {
+            if setting("reconfigEnabled") == Some("true") {
+                let participants: Vec<&str> =
+                    servers.into_iter().filter(|s| s.contains(":participant")).collect();
+                builder = builder.reconfig(&participants.join("\n"));
+            }
+            let (data, _) = image.volumes.iter().find(|(_, to)| to == "/data").expect("a directory");
+            let id = std::fs::read_to_string(format!("{data}/myid")).expect("a number");
+            let id: usize = id.trim().parse().expect("a number");
+            // The leader cannot stop; the tests never stop the third.
+            Running::Member { ensemble: shared(builder), member: id % PORTS.len() }
+        };
+        Container { running, kind: PhantomData }
     }
+}
+
+/// Containers start side by side: the first to come starts the ensemble.
+fn shared(builder: Builder) -> Arc<Ensemble> {
+    let mut current = ENSEMBLE.lock().expect("nobody panics here");
+    current.upgrade().unwrap_or_else(|| {
+        let ensemble = builder.member_ports(&PORTS).start_ensemble(PORTS.len()).expect("an ensemble");
+        let ensemble = Arc::new(ensemble);
+        *current = Arc::downgrade(&ensemble);
+        ensemble
+    })
 }
 
 impl<T> Container<'_, T> {
     pub fn stop(&self) {
-        self.server.stop();
+        match &self.running {
+            Running::Alone(server) => server.stop(),
+            Running::Member { ensemble, member } => assert!(ensemble.stop_member(*member)),
+        }
     }
 
     pub fn start(&self) {
-        self.server.restart().expect("the server starts again");
+        match &self.running {
+            Running::Alone(server) => server.restart().expect("the server starts again"),
+            Running::Member { ensemble, member } => {
+                assert!(ensemble.start_member(*member).expect("the member starts again"));
+            }
+        }
     }
 
     pub fn stdout(&self) -> LogStream {
@@ -149,7 +196,10 @@ impl<T> Container<'_, T> {
     }
 
     pub fn get_host_port(&self, _: u16) -> u16 {
-        self.server.port()
+        match &self.running {
+            Running::Alone(server) => server.port(),
+            Running::Member { member, .. } => PORTS[*member],
+        }
     }
 }
 
