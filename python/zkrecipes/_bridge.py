@@ -43,18 +43,18 @@ def _arrive(arrival: asyncio.Future[Outcome], outcome: Outcome) -> None:
         arrival.set_result(outcome)
 
 
-def run_callback(callback: Callable[[Any], object], argument: Any) -> None:
+def run_callback(callback: Callable[..., object], arguments: list[Any]) -> None:
     """Runs a user's callback; what it raises is logged and stops nothing."""
     try:
-        callback(argument)
+        callback(*arguments)
     except Exception:
         logger.exception("exception in the callback %r", callback)
 
 
-def post_callback(loop: asyncio.AbstractEventLoop, callback: Callable[[Any], object], argument: Any) -> None:
+def post_callback(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], arguments: list[Any]) -> None:
     """The same on the loop that the callback was registered on, if it still runs."""
     if not loop.is_closed():
         try:
-            loop.call_soon_threadsafe(run_callback, callback, argument)
+            loop.call_soon_threadsafe(run_callback, callback, arguments)
         except RuntimeError:
             logger.debug("the loop closed before %r could be called", callback)

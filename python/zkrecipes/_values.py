@@ -52,7 +52,7 @@ class Contender(NamedTuple):
     identity: str
     """Who it says it is; host:pid unless the client was given another identity."""
     kind: str
-    """What it contends for, such as "lock"."""
+    """What it contends for: "lock", "read" or "write", or "lease" for the permit of a semaphore."""
     session_id: int
     """The session that keeps it in line."""
     since: datetime
@@ -78,18 +78,23 @@ class Stat(NamedTuple):
 
 
 class LogEntry(NamedTuple):
-    """One request that an embedded server received."""
+    """One request that an embedded server, or a proxy, received."""
 
     connection: int
     session_id: int
     xid: int
     op: str
+    """What kind of request: "create2", "getData", "multi", …"""
     path: str
+    """As it was asked for; for a multi, that of its first operation."""
     parts: list[tuple[str, str]]
+    """The operations of a multi, with their paths."""
     zxid: int
     error: int
     bytes_in: int
     bytes_out: int
+    outcome: Literal["answered", "unanswered", "lost"]
+    """Carried out and answered, carried out without an answer, or kept away by a fault."""
 
 
 class TlsOptions(TypedDict, total=False):

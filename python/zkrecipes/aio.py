@@ -19,7 +19,9 @@ is released. Callbacks run on the loop that registered them.
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -73,10 +75,13 @@ __all__ = [
     "Lock",
     "Lost",
     "Mismatch",
+    "MultiLock",
     "NoNode",
     "Nodes",
     "NotEmpty",
     "NotHeld",
+    "ReadWriteLock",
+    "Semaphore",
     "Stat",
     "State",
     "Timeout",
@@ -132,11 +137,46 @@ class Client(_native.ClientBase):
 
         With `cancel_on_lost`, losing the lock cancels the body of its `async with`, which then raises Lost.
         """
-        if not isinstance(cancel_on_lost, bool):
-            raise InvalidType(f"invalid cancel_on_lost: must be True or False, not {type(cancel_on_lost).__name__}")
+        _check_flag(cancel_on_lost)
         lock = cast(Lock, super().lock(path, reentrant=reentrant, local_handoff=local_handoff, **unknown))
         lock._cancel_on_lost = cancel_on_lost
         return lock
+
+    def read_write_lock(self, path: str, *, cancel_on_lost: bool = False) -> ReadWriteLock:
+        """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
+        _check_flag(cancel_on_lost)
+        lock = cast(ReadWriteLock, super().read_write_lock(path))
+        lock.read._cancel_on_lost = lock.write._cancel_on_lost = cancel_on_lost
+        return lock
+
+    def multi_lock(self, locks: Iterable[Lock], *, cancel_on_lost: bool = False) -> MultiLock:
+        """Several locks of this client as one: all or none, in the order of their paths."""
+        _check_flag(cancel_on_lost)
+        lock = cast(MultiLock, super().multi_lock(locks))
+        lock._cancel_on_lost = cancel_on_lost
+        return lock
+
+    def semaphore(self, path: str, permits: int, *, cancel_on_lost: bool = False) -> Semaphore:
+        """At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch."""
+        _check_flag(cancel_on_lost)
+        semaphore = cast(Semaphore, super().semaphore(path, permits))
+        semaphore._cancel_on_lost = cancel_on_lost
+        return semaphore
+
+    async def check_sequencer(self, sequencer: str) -> bool:
+        """Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands."""
+        return cast(bool, await settle(super().check_sequencer(sequencer)))
+
+    async def watch_sequencer(self, sequencer: str, timeout: float | None = None) -> None:
+        """Waits until the acquisition that this `held.sequencer` names no longer stands, or raises Timeout."""
+        watching = settle(super().watch_sequencer(sequencer, timeout))
+        if not timeout or timeout == math.inf:
+            await watching
+            return
+        try:
+            await asyncio.wait_for(watching, timeout)
+        except asyncio.TimeoutError as error:
+            raise Timeout("the time ran out, and the sequencer is still valid") from error
 
     @property
     def nodes(self) -> Nodes:
@@ -144,8 +184,23 @@ class Client(_native.ClientBase):
         return cast(Nodes, super().nodes)
 
 
+def _check_flag(cancel_on_lost: object) -> None:
+    if not isinstance(cancel_on_lost, bool):
+        raise InvalidType(f"invalid cancel_on_lost: must be True or False, not {type(cancel_on_lost).__name__}")
+
+
 class Held(_native.HeldBase):
     """One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost."""
+
+    _revoked: asyncio.Event | None = None
+
+    @property
+    def revoked(self) -> asyncio.Event:
+        """Set when somebody asks for this (`lock.revoke()`): finish, then release."""
+        if self._revoked is None:
+            self._revoked = asyncio.Event()
+            self.on_revoke(self._revoked.set)
+        return self._revoked
 
     async def release(self, wait: bool = True) -> None:
         await settle(super().release(wait))
@@ -166,11 +221,8 @@ class Held(_native.HeldBase):
         await _leave(self, kind is not None)
 
 
-class Lock(_native.LockBase):
-    """A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
-
-    `async with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
-    """
+class _Handle(_native.HandleBase):
+    """What all handles share: `async with handle as held:` waits, and releases on any exit."""
 
     _cancel_on_lost = False
 
@@ -178,32 +230,18 @@ class Lock(_native.LockBase):
         # Tasks take turns on one handle; one that released early must not leave with another's acquisition.
         self._scopes: list[tuple[asyncio.Task[object], Hold]] = []
 
-    async def acquire(self, blocking: bool = True, *, timeout: float | None = None) -> Held | None:
-        """Waits for the lock and returns what was acquired, or None when the time ran out.
-
-        `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever.
-        """
-        return cast("Held | None", await settle(super().acquire(blocking, timeout=timeout)))
-
     async def release(self, wait: bool = True) -> None:
         await settle(super().release(wait))
 
     async def verify(self) -> None:
         await settle(super().verify())
 
-    async def contenders(self) -> list[Contender]:
-        return cast("list[Contender]", await settle(super().contenders()))
-
     def guarded(self) -> Transaction:
-        """Node writes that the server applies only while the lock is held."""
+        """Node writes that the server applies only while this is held."""
         return cast(Transaction, super().guarded())
 
-    def hold(self, timeout: float | None = None) -> Hold:
-        """A context manager that acquires within `timeout` seconds or raises Timeout."""
-        return Hold(self, timeout)
-
     async def __aenter__(self) -> Held:
-        scope = Hold(self, None)
+        scope = Hold(self, 1, None)
         held = await scope.__aenter__()
         self._scopes.append((_this_task(), scope))
         return held
@@ -218,20 +256,97 @@ class Lock(_native.LockBase):
         await scope.__aexit__(kind, exception, traceback)
 
 
+class Lock(_Handle, _native.LockBase):
+    """A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
+
+    `async with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
+    """
+
+    async def acquire(self, blocking: bool = True, *, timeout: float | None = None) -> Held | None:
+        """Waits for the lock and returns what was acquired, or None when the time ran out.
+
+        `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever.
+        """
+        return cast("Held | None", await settle(super().acquire(blocking, timeout=timeout)))
+
+    def hold(self, timeout: float | None = None) -> Hold:
+        """A context manager that acquires within `timeout` seconds or raises Timeout."""
+        return Hold(self, 1, timeout)
+
+    async def contenders(self) -> list[Contender]:
+        return cast("list[Contender]", await settle(super().contenders()))
+
+    async def revoke(self, contender: str | Contender | None = None, force_after: float | None = None) -> bool:
+        """Asks for the lock: whoever holds it, or the contender given, hears of it and lets go when it can.
+
+        With `force_after` seconds, exactly the nodes that were asked are deleted when they have not gone by then. False
+        when there was nobody to ask.
+        """
+        return cast(bool, await settle(super().revoke(contender, force_after)))
+
+
+class ReadWriteLock(_native.ReadWriteLockBase):
+    """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
+
+    Each side is a Lock. Who holds `write` may take `read` too, and then release `write`: nobody gets in between.
+    """
+
+    @property
+    def read(self) -> Lock:
+        """The shared side."""
+        return cast(Lock, super().read)
+
+    @property
+    def write(self) -> Lock:
+        """The exclusive side."""
+        return cast(Lock, super().write)
+
+
+class MultiLock(_Handle, _native.MultiLockBase):
+    """Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`."""
+
+    async def acquire(self, blocking: bool = True, *, timeout: float | None = None) -> Held | None:
+        """Waits for all of them and returns what was acquired, or None when the time ran out."""
+        return cast("Held | None", await settle(super().acquire(blocking, timeout=timeout)))
+
+    def hold(self, timeout: float | None = None) -> Hold:
+        """A context manager that acquires all within `timeout` seconds or raises Timeout."""
+        return Hold(self, 1, timeout)
+
+
+class Semaphore(_Handle, _native.SemaphoreBase):
+    """At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`."""
+
+    async def acquire(self, n: int = 1, blocking: bool = True, *, timeout: float | None = None) -> Held | None:
+        """Waits for `n` permits at once and returns what was acquired, or None when the time ran out."""
+        return cast("Held | None", await settle(super().acquire(n, blocking, timeout=timeout)))
+
+    def hold(self, n: int = 1, timeout: float | None = None) -> Hold:
+        """A context manager that acquires `n` permits within `timeout` seconds or raises Timeout."""
+        return Hold(self, n, timeout)
+
+    async def holders(self) -> list[Contender]:
+        return cast("list[Contender]", await settle(super().holders()))
+
+    async def resize(self, permits: int) -> None:
+        await settle(super().resize(permits))
+
+
 class Hold:
-    """What `lock.hold(timeout)` returns: the scope of one acquisition at a time."""
+    """What `hold(timeout)` returns: the scope of one acquisition at a time."""
 
     _held: Held | None = None
     _lost: Lost | None = None
 
-    def __init__(self, lock: Lock, timeout: float | None) -> None:
-        self._lock = lock
+    def __init__(self, handle: _Handle, n: int, timeout: float | None) -> None:
+        self._handle = handle
+        self._n = n
         self._timeout = timeout
 
     async def __aenter__(self) -> Held:
-        held = cast(Held, await settle(self._lock._take(self._timeout)))
+        held = cast(Held, await settle(self._handle._take(self._n, self._timeout)))
         self._held = held
-        if self._lock._cancel_on_lost:
+        if self._handle._cancel_on_lost:
             self._task = _this_task()
             self._cancelling = _cancelling(self._task)
             self._unsubscribe = held.on_lost(self._interrupt)
@@ -248,7 +363,7 @@ class Hold:
         held, lost = self._held, self._lost
         assert held is not None, "left without being entered"
         self._held = self._lost = None
-        if self._lock._cancel_on_lost:
+        if self._handle._cancel_on_lost:
             self._unsubscribe()
         # Our own cancellation is taken back, and shows as Lost; one from outside stands, and so does the body's error.
         if lost is not None and not _cancelled_from_outside(self._task, self._cancelling, exception):

@@ -28,19 +28,19 @@ impl Callback {
     }
 
     /// Whatever the callback raises is logged by zkrecipes/_bridge.py and stops nothing.
-    pub fn call(&self, argument: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
+    pub fn call(&self, arguments: impl FnOnce(Python<'_>) -> PyResult<Vec<Py<PyAny>>>) {
         static RUN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static POST: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         // Not attached means that the interpreter is shutting down: nobody is left to be told.
         from_library_thread(|py| {
-            let called = argument(py).and_then(|argument| match &self.event_loop {
+            let called = arguments(py).and_then(|arguments| match &self.event_loop {
                 None => {
-                    RUN.import(py, "zkrecipes._bridge", "run_callback")?.call1((&self.callable, argument))
+                    RUN.import(py, "zkrecipes._bridge", "run_callback")?.call1((&self.callable, arguments))
                 }
                 Some(event_loop) => POST.import(py, "zkrecipes._bridge", "post_callback")?.call1((
                     event_loop,
                     &self.callable,
-                    argument,
+                    arguments,
                 )),
             });
             if let Err(failure) = called {

@@ -12,8 +12,12 @@ use crate::attach::{await_the_others, begin_exit, parked_if_unwound};
 use crate::callback::{Callback, unsubscriber};
 use crate::errors::{OrRaise, exception, guard};
 use crate::face::{Face, wait};
+use crate::handle::{HandleBase, Recipe};
 use crate::lock::LockBase;
+use crate::multi_lock::MultiLockBase;
 use crate::nodes::NodesBase;
+use crate::read_write_lock::ReadWriteLockBase;
+use crate::semaphore::SemaphoreBase;
 use crate::{convert, options};
 
 /// The core's client, shared by the Python client and by every handle made from it: as long as one of them lives, so
@@ -114,6 +118,16 @@ impl ClientBase {
         self.asked.set((hosts, options)).map_err(|_| problem())
     }
 
+    fn hand_out_lock(
+        &self,
+        py: Python<'_>,
+        session: &Arc<Session>,
+        lock: zkrecipes::Lock,
+    ) -> PyResult<Py<PyAny>> {
+        let handle = HandleBase::new(self.face, Recipe::Lock(lock.clone()), session.clone());
+        LockBase { lock }.hand_out(py, handle)
+    }
+
     fn session(&self, py: Python<'_>) -> PyResult<&Arc<Session>> {
         let problem = "this client is not connected; use it in `async with`, or `await Client.connect(…)`";
         self.session.get().ok_or_else(|| exception(py, &Error::new(ErrorKind::Closed, problem)))
@@ -210,7 +224,7 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyCFunction>> {
         let session = self.session(py)?;
         let callback = Callback::new(self.face, callback)?;
-        let tell = move |state| callback.call(|py| convert::state(py, state));
+        let tell = move |state| callback.call(|py| Ok(vec![convert::state(py, state)?]));
         unsubscriber(py, guard(|| Ok(session.client.on_state(tell))).or_raise(py)?)
     }
 
@@ -229,7 +243,76 @@ impl ClientBase {
         let options = options::lock(reentrant, local_handoff, others)?;
         let session = self.session(py)?;
         let lock = guard(|| session.client.lock(&path, options)).or_raise(py)?;
-        LockBase::new(self.face, lock, session.clone()).hand_out(py)
+        self.hand_out_lock(py, session, lock)
+    }
+
+    /// Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`.
+    fn read_write_lock(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let path = convert::text("path", path)?;
+        let session = self.session(py)?;
+        let lock = guard(|| session.client.read_write_lock(&path)).or_raise(py)?;
+        let read = self.hand_out_lock(py, session, lock.read().clone())?;
+        let write = self.hand_out_lock(py, session, lock.write().clone())?;
+        ReadWriteLockBase::new(self.face, lock.path(), read, write).hand_out(py)
+    }
+
+    /// Several locks of this client as one: all or none, in the order of their paths.
+    fn multi_lock(&self, py: Python<'_>, locks: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let locks = convert::each("locks", "a list of locks", locks, |lock| {
+            lock.cast::<LockBase>().ok().map(|lock| lock.get().lock.clone())
+        })?;
+        let session = self.session(py)?;
+        let lock = guard(|| session.client.multi_lock(&locks)).or_raise(py)?;
+        let handle = HandleBase::new(self.face, Recipe::MultiLock(lock.clone()), session.clone());
+        MultiLockBase { lock }.hand_out(py, handle)
+    }
+
+    /// At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch.
+    fn semaphore(
+        &self,
+        py: Python<'_>,
+        path: &Bound<'_, PyAny>,
+        permits: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let (path, permits) = (convert::text("path", path)?, convert::permits("permits", permits)?);
+        let session = self.session(py)?;
+        let semaphore = guard(|| session.client.semaphore(&path, permits)).or_raise(py)?;
+        let handle = HandleBase::new(self.face, Recipe::Semaphore(semaphore.clone()), session.clone());
+        SemaphoreBase { semaphore }.hand_out(py, handle)
+    }
+
+    /// Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands.
+    fn check_sequencer(&self, py: Python<'_>, sequencer: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let sequencer = convert::text("sequencer", sequencer)?;
+        let client = self.session(py)?.client.clone();
+        self.face.run(py, || async move { client.check_sequencer(&sequencer).await }, convert::truth)
+    }
+
+    /// Waits until the acquisition that this `held.sequencer` names no longer stands; Timeout after `timeout` seconds.
+    #[pyo3(signature = (sequencer, timeout=None))]
+    fn watch_sequencer(
+        &self,
+        py: Python<'_>,
+        sequencer: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let sequencer = convert::text("sequencer", sequencer)?;
+        let limit = convert::limit("timeout", timeout)?;
+        let client = self.session(py)?.client.clone();
+        let still_stands =
+            || Error::new(ErrorKind::Timeout, "the time ran out, and the sequencer is still valid");
+        if limit.is_some_and(|limit| limit.is_zero()) {
+            let stands = async move { client.check_sequencer(&sequencer).await };
+            return self
+                .face
+                .run_unit(py, || async move { if stands.await? { Err(still_stands()) } else { Ok(()) } });
+        }
+        self.face.run_within(
+            py,
+            limit,
+            still_stands,
+            || async move { client.watch_sequencer(&sequencer).await },
+        )
     }
 
     /// Plain node operations.

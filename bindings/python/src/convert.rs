@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyMemoryView, PyString, PyType};
 use zkrecipes::{Contender, CreateMode, Error, Stat, State};
+use zkrecipes_embedded::Outcome;
 
 use crate::errors::{OrRaise, invalid, invalid_type};
 
@@ -72,6 +73,18 @@ pub fn port(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u16> {
 
 pub fn size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
     integer(argument, "an int that is not negative", value)
+}
+
+/// A number of permits. True is an int to Python, but nobody's number of permits.
+pub fn permits(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(argument, "an int", value));
+    }
+    integer(argument, "an int that is at least 1", value)
+}
+
+pub fn permits_or(argument: &str, value: Option<&Bound<'_, PyAny>>, default: usize) -> PyResult<usize> {
+    value.map_or(Ok(default), |value| permits(argument, value))
 }
 
 /// A node's version to check; `None` (or the wire's −1) is any.
@@ -155,6 +168,22 @@ pub fn callback(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>
     }
 }
 
+/// All items of an iterable; `item` answers None to what does not belong.
+pub fn each<T>(
+    argument: &str,
+    wanted: &str,
+    value: &Bound<'_, PyAny>,
+    item: impl Fn(&Bound<'_, PyAny>) -> Option<T>,
+) -> PyResult<Vec<T>> {
+    let items = value.try_iter().map_err(|_| wrong_type(argument, wanted, value))?;
+    items
+        .map(|one| {
+            let one = one?;
+            item(&one).ok_or_else(|| wrong_type(argument, &format!("{wanted} only"), &one))
+        })
+        .collect()
+}
+
 // The small value types live in zkrecipes/_values.py, where they can be NamedTuples and a str-enum.
 fn value_type<'py>(
     py: Python<'py>,
@@ -187,14 +216,40 @@ pub fn stat(py: Python<'_>, stat: &Stat) -> PyResult<Py<PyAny>> {
     Ok(value_type(py, &TYPE, "Stat")?.call1(fields)?.unbind())
 }
 
-pub fn contender(py: Python<'_>, one: Contender) -> PyResult<Py<PyAny>> {
+fn contender(py: Python<'_>, one: Contender) -> PyResult<Py<PyAny>> {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let fields = (one.node, one.identity, one.kind, one.session_id, one.since, one.holds);
     Ok(value_type(py, &TYPE, "Contender")?.call1(fields)?.unbind())
 }
 
+pub fn contenders(py: Python<'_>, all: Vec<Contender>) -> PyResult<Py<PyAny>> {
+    let all = all.into_iter().map(|one| contender(py, one)).collect::<PyResult<Vec<_>>>()?;
+    Ok(all.into_pyobject(py)?.unbind())
+}
+
+/// A contender's node: its name, or the contender as it was listed.
+pub fn contender_node(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if value.is_instance(value_type(value.py(), &TYPE, "Contender")?)? {
+        return text(argument, &value.getattr("node")?);
+    }
+    if value.is_instance_of::<PyString>() {
+        return text(argument, value);
+    }
+    Err(wrong_type(argument, "a Contender or the name of its node", value))
+}
+
+pub fn truth(py: Python<'_>, truth: bool) -> PyResult<Py<PyAny>> {
+    Ok(truth.into_pyobject(py)?.to_owned().into_any().unbind())
+}
+
 pub fn log_entry(py: Python<'_>, entry: &zkrecipes_embedded::LogEntry) -> PyResult<Py<PyAny>> {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let outcome = match entry.outcome {
+        Outcome::Answered => "answered",
+        Outcome::Unanswered => "unanswered",
+        Outcome::Lost => "lost",
+    };
     let fields = (
         entry.connection,
         entry.session_id,
@@ -206,6 +261,7 @@ pub fn log_entry(py: Python<'_>, entry: &zkrecipes_embedded::LogEntry) -> PyResu
         entry.error,
         entry.bytes_in,
         entry.bytes_out,
+        outcome,
     );
     Ok(value_type(py, &TYPE, "LogEntry")?.call1(fields)?.unbind())
 }

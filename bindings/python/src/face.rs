@@ -4,13 +4,13 @@
 use std::any::Any;
 use std::future::Future;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use zkrecipes::Result;
 use zkrecipes::drive::{self, CancelToken, Tick};
+use zkrecipes::{Error, Result};
 
 use crate::attach::{from_library_thread, park_if_exiting, parked_if_unwound};
 use crate::errors::{OrRaise, exception, guard};
@@ -54,6 +54,23 @@ impl Face {
         self.run(py, begin, |py, ()| Ok(py.None()))
     }
 
+    /// The same for a verb that has no limit of its own; what is beyond `limit` is `late`. On asyncio the limit is the
+    /// loop's business.
+    pub fn run_within<F: Future<Output = Result<()>> + Send + 'static>(
+        self,
+        py: Python<'_>,
+        limit: Option<Duration>,
+        late: impl FnOnce() -> Error,
+        begin: impl FnOnce() -> F,
+    ) -> PyResult<Py<PyAny>> {
+        match (self, limit) {
+            (Face::Blocking, Some(limit)) => {
+                wait_within(py, Some((limit, &late())), begin).map(|()| py.None())
+            }
+            _ => self.run_unit(py, begin),
+        }
+    }
+
     /// The same for a verb that need not wait, which a callback may use too.
     pub fn run_at_once(self, py: Python<'_>, verb: impl FnOnce() -> Result<()>) -> PyResult<Py<PyAny>> {
         match self {
@@ -68,26 +85,42 @@ pub fn wait<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
     py: Python<'_>,
     begin: impl FnOnce() -> F,
 ) -> PyResult<T> {
+    wait_within(py, None, begin)
+}
+
+/// The same for at most a while, and the error that says it is over.
+fn wait_within<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+    py: Python<'_>,
+    limit: Option<(Duration, &Error)>,
+    begin: impl FnOnce() -> F,
+) -> PyResult<T> {
     // Before it begins: a verb that may not wait here must not have done anything.
     drive::check_may_wait().or_raise(py)?;
     let future = guard(|| Ok(begin())).or_raise(py)?;
     let mut interrupted = None;
-    let ticking = on_main_thread(py)?;
+    let heeds_signals = on_main_thread(py)?;
+    let mut is_late = false;
+    let every = limit.map_or(SIGNALS_EVERY, |(limit, _)| limit.min(SIGNALS_EVERY));
+    let deadline = limit.and_then(|(limit, _)| Instant::now().checked_add(limit));
     let result = py.detach(|| {
-        let mut hook = || match Python::try_attach(|py| py.check_signals()) {
-            Some(Err(raised)) => {
+        let mut hook = || {
+            if heeds_signals && let Some(Err(raised)) = Python::try_attach(|py| py.check_signals()) {
                 interrupted = Some(raised);
-                false
             }
-            _ => true,
+            is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            interrupted.is_none() && !is_late
         };
-        let tick = ticking.then_some(Tick { every: SIGNALS_EVERY, hook: &mut hook });
+        let ticking = heeds_signals || deadline.is_some();
+        let tick = ticking.then_some(Tick { every, hook: &mut hook });
         let result = guard(|| drive::wait(future, None, tick));
         park_if_exiting();
         result
     });
     if let Some(raised) = interrupted {
         return Err(raised);
+    }
+    if let (true, Err(_), Some((_, late))) = (is_late, &result, limit) {
+        return Err(exception(py, late));
     }
     let value = result.or_raise(py)?;
     // A Ctrl-C that arrived last must not find the result already handed over and nobody holding it.

@@ -10,7 +10,7 @@ use crate::callback::{Callback, unsubscriber};
 use crate::convert::flag_or;
 use crate::errors::{OrRaise, exception, guard, is_ours};
 use crate::face::{Face, Seed, two_faces, wait};
-use crate::lock::Handle;
+use crate::handle::Handle;
 use crate::nodes::TransactionBase;
 
 /// What both faces of an acquisition share.
@@ -81,8 +81,20 @@ impl HeldBase {
     ) -> PyResult<Bound<'py, PyCFunction>> {
         let callback = Callback::new(self.face, callback)?;
         let tell =
-            move |error: Error| callback.call(|py| Ok(exception(py, &error).into_value(py).into_any()));
+            move |error: Error| callback.call(|py| Ok(vec![exception(py, &error).into_value(py).into_any()]));
         unsubscriber(py, guard(|| Ok(self.held.on_lost(tell))).or_raise(py)?)
+    }
+
+    /// Calls `callback()` once when somebody asks for this (`lock.revoke()`), at once if that has happened: finish, then
+    /// release. Returns a function that unsubscribes.
+    fn on_revoke<'py>(
+        &self,
+        py: Python<'py>,
+        callback: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyCFunction>> {
+        let callback = Callback::new(self.face, callback)?;
+        let tell = move || callback.call(|_| Ok(Vec::new()));
+        unsubscriber(py, guard(|| Ok(self.held.on_revoke(tell))).or_raise(py)?)
     }
 
     /// The path of the lock.
@@ -109,7 +121,27 @@ impl HeldBase {
         self.held.fencing_token()
     }
 
-    /// A text that lets others check whether this acquisition still stands.
+    /// The tokens of all that is held together, in the order of their paths: several for a multi-lock.
+    #[getter]
+    fn fencing_tokens(&self) -> Vec<u64> {
+        self.held.fencing_tokens()
+    }
+
+    /// How often the turn was passed on inside this process since it was won. With `local_handoff`, acquisitions share a
+    /// fencing token, and the pair (fencing_token, passes) rises strictly.
+    #[getter]
+    fn passes(&self) -> u32 {
+        self.held.passes()
+    }
+
+    /// How many nodes of ours stand for this: the permits of a semaphore, the locks of a multi-lock.
+    #[getter]
+    fn permits(&self) -> usize {
+        self.held.permits()
+    }
+
+    /// A text by which anybody, in any language, can check or watch whether this acquisition still stands; see
+    /// `client.check_sequencer`.
     #[getter]
     fn sequencer(&self) -> String {
         self.held.sequencer()

@@ -10,11 +10,15 @@ mod client;
 mod convert;
 mod errors;
 mod face;
+mod handle;
 mod held;
 mod lock;
 mod log;
+mod multi_lock;
 mod nodes;
 mod options;
+mod read_write_lock;
+mod semaphore;
 mod server;
 
 use pyo3::prelude::*;
@@ -28,11 +32,19 @@ mod _native {
     #[pymodule_export]
     use crate::face::{Call, Outcome, Seed};
     #[pymodule_export]
+    use crate::handle::{HandleBase, Hold};
+    #[pymodule_export]
     use crate::held::{Held, HeldBase};
     #[pymodule_export]
-    use crate::lock::{Hold, Lock, LockBase};
+    use crate::lock::{Lock, LockBase};
+    #[pymodule_export]
+    use crate::multi_lock::{MultiLock, MultiLockBase};
     #[pymodule_export]
     use crate::nodes::{Nodes, NodesBase, Transaction, TransactionBase};
+    #[pymodule_export]
+    use crate::read_write_lock::{ReadWriteLock, ReadWriteLockBase};
+    #[pymodule_export]
+    use crate::semaphore::{Semaphore, SemaphoreBase};
     #[pymodule_export]
     use crate::server::EmbeddedServer;
     #[pymodule_export]

@@ -1,0 +1,60 @@
+//! `MultiLock`: several locks as one.
+
+use pyo3::prelude::*;
+
+use crate::errors::{OrRaise, guard};
+use crate::face::Seed;
+use crate::handle::{HandleBase, Hold, context_manager, handle_faces};
+
+/// What both multi-locks have besides.
+#[pyclass(frozen, subclass, extends = HandleBase, module = "zkrecipes._native")]
+pub struct MultiLockBase {
+    pub lock: zkrecipes::MultiLock,
+}
+
+handle_faces!(MultiLockBase, MultiLock, "MultiLock");
+
+#[pymethods]
+impl MultiLockBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<PyClassInitializer<MultiLockBase>> {
+        MultiLockBase::grown(seed)
+    }
+
+    /// The paths that are locked, in the order in which they are acquired and in which the tokens come.
+    #[getter]
+    fn paths(&self) -> Vec<String> {
+        self.lock.paths().to_vec()
+    }
+
+    /// The fencing tokens of what is held, in the order of `paths`.
+    #[getter]
+    fn fencing_tokens(slf: &Bound<'_, Self>) -> PyResult<Vec<u64>> {
+        let handle = slf.as_super().get();
+        guard(|| Ok(handle.current()?.fencing_tokens())).or_raise(slf.py())
+    }
+}
+
+/// Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`.
+///
+/// They are taken in the order of their paths, so that two who need the same ones never wait for each other.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/multi-lock-doc")
+/// >>> both = client.multi_lock([client.lock("/accounts/bob"), client.lock("/accounts/alice")])
+/// >>> both.paths
+/// ['/accounts/alice', '/accounts/bob']
+/// >>> with both as held:
+/// ...     print(len(held.fencing_tokens), client.lock("/accounts/bob").acquire(blocking=False))
+/// 2 None
+/// >>> client.close()
+#[pyclass(frozen, weakref, extends = MultiLockBase, module = "zkrecipes")]
+pub struct MultiLock;
+
+context_manager! { MultiLock,
+    /// A context manager that acquires all within `timeout` seconds or raises Timeout.
+    #[pyo3(signature = (timeout=None))]
+    fn hold(slf: &Bound<'_, Self>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Hold> {
+        slf.as_super().as_super().get().hold(1, timeout)
+    }
+}

@@ -1,0 +1,80 @@
+//! `ReadWriteLock`: two locks that know each other.
+
+use pyo3::prelude::*;
+
+use crate::face::Face;
+use crate::face::{Seed, two_faces};
+
+/// What both read/write locks share.
+#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+pub struct ReadWriteLockBase {
+    face: Face,
+    path: String,
+    // Objects rather than the core's locks, so that a side is the same one each time it is asked for.
+    read: Py<PyAny>,
+    write: Py<PyAny>,
+}
+
+impl ReadWriteLockBase {
+    pub fn new(face: Face, path: &str, read: Py<PyAny>, write: Py<PyAny>) -> ReadWriteLockBase {
+        ReadWriteLockBase { face, path: path.to_owned(), read, write }
+    }
+}
+
+two_faces!(ReadWriteLockBase, ReadWriteLock, "ReadWriteLock");
+
+#[pymethods]
+impl ReadWriteLockBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<ReadWriteLockBase> {
+        seed.get().take()
+    }
+
+    /// The shared side, a Lock.
+    #[getter]
+    fn read(&self, py: Python<'_>) -> Py<PyAny> {
+        self.read.clone_ref(py)
+    }
+
+    /// The exclusive side, a Lock.
+    #[getter]
+    fn write(&self, py: Python<'_>) -> Py<PyAny> {
+        self.write.clone_ref(py)
+    }
+
+    /// The path that is locked.
+    #[getter]
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(format!("<{} {}>", slf.get_type().name()?, slf.get().path))
+    }
+}
+
+/// Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
+///
+/// Each side is a `Lock`. Who holds `write` may take `read` too, and then release `write`: nobody gets in between. Taking
+/// `write` while holding `read` is Invalid, since two who tried would wait for each other.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/read-write-lock-doc")
+/// >>> catalogue = client.read_write_lock("/locks/catalogue")
+/// >>> with catalogue.read, client.read_write_lock("/locks/catalogue").read as other:
+/// ...     print(other.is_held, catalogue.path)
+/// True /locks/catalogue
+/// >>> with catalogue.write as writing:
+/// ...     reading = catalogue.read.acquire()
+/// >>> reading.is_held, reading.fencing_token == writing.fencing_token
+/// (True, True)
+/// >>> reading.release()
+/// >>> client.close()
+#[pyclass(frozen, weakref, extends = ReadWriteLockBase, module = "zkrecipes")]
+pub struct ReadWriteLock;
+
+impl ReadWriteLock {
+    fn new() -> ReadWriteLock {
+        ReadWriteLock
+    }
+}
