@@ -176,6 +176,7 @@ class [[nodiscard]] Subscription {
   friend class Held;
 
   using OnState = std::shared_ptr<std::function<void(State)>>;
+  using OnRevoke = std::shared_ptr<std::function<void()>>;
   using OnLost = std::shared_ptr<std::function<void(const Error &)>>;
 
   // The callback may end its own subscription, so each call keeps the function alive for itself.
@@ -187,6 +188,11 @@ class [[nodiscard]] Subscription {
   static void lost(const zkr_error *error, void *user_data) {
     const OnLost function = *static_cast<OnLost *>(user_data);
     detail::contain([&] { (*function)(Error(zkr_error_code(error), error)); });
+  }
+
+  static void revoke(void *user_data) {
+    const OnRevoke function = *static_cast<OnRevoke *>(user_data);
+    detail::contain([&] { (*function)(); });
   }
 
   template <typename Function, typename Register>
@@ -283,6 +289,16 @@ class Held {
 
   /** Rises strictly from one acquisition of a path to the next. */
   std::uint64_t fencing_token() const noexcept { return zkr_held_fencing_token(get()); }
+  /** All tokens of what is held together: several for a MultiLock, in the order of its paths. */
+  std::vector<std::uint64_t> fencing_tokens() const {
+    std::vector<std::uint64_t> tokens(zkr_held_fencing_tokens(get(), nullptr, 0));
+    zkr_held_fencing_tokens(get(), tokens.data(), tokens.size());
+    return tokens;
+  }
+  /** How often the turn was passed on inside this process; with the token, rises strictly. */
+  std::uint32_t passes() const noexcept { return zkr_held_passes(get()); }
+  /** How many permits it is, for an acquisition of a Semaphore. */
+  std::size_t permits() const noexcept { return zkr_held_permits(get()); }
   /** Whether it certainly stands at this moment; never true again once false. Asks no server. */
   bool is_held() const noexcept { return zkr_held_is_held(get()); }
   std::string path() const { return text(zkr_held_path(get())); }
@@ -310,6 +326,14 @@ class Held {
     return Subscription::make(std::move(callback),
                               [&](void *data, zkr_subscription **out, zkr_error **error) {
                                 return zkr_held_on_lost(get(), &Subscription::lost, data, out, error);
+                              });
+  }
+
+  /** Calls back once when somebody asks for it, at once if somebody has: finish, then release. */
+  Subscription on_revoke(std::function<void()> callback) const {
+    return Subscription::make(std::move(callback),
+                              [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                return zkr_held_on_revoke(get(), &Subscription::revoke, data, out, error);
                               });
   }
 
@@ -342,16 +366,55 @@ struct Contender {
 struct LockOptions {
   /** The handle is the owner: nested acquisitions count. */
   bool reentrant = false;
+  /** How many times waiters of this process may pass the turn on in memory; 0 is never. */
   std::uint32_t local_handoff = 0;
 };
 
-/**
- * A lock that at most one holder in the whole ensemble has at a time. It is TimedLockable: std::lock_guard,
- * std::unique_lock and std::scoped_lock take it. The destructor releases what is held, in the background.
- */
-class Lock {
+namespace detail {
+
+/** Takes over a list of contenders. */
+inline std::vector<Contender> contenders(zkr_contenders *list) {
+  const Handle<zkr_contenders, zkr_contenders_free> freed(list);
+  std::vector<Contender> contenders;
+  for (std::size_t i = 0; i < zkr_contenders_count(list); i++) {
+    const zkr_contender *one = zkr_contenders_get(list, i);
+    contenders.push_back({one->node, one->identity, one->kind, one->session_id,
+                          std::chrono::system_clock::time_point(Milliseconds(one->since_ms)), one->holds});
+  }
+  return contenders;
+}
+
+/** Takes over a list of strings. */
+inline std::vector<std::string> strings(zkr_strings *list) {
+  const Handle<zkr_strings, zkr_strings_free> freed(list);
+  std::vector<std::string> strings;
+  for (std::size_t i = 0; i < zkr_strings_count(list); i++) strings.emplace_back(zkr_strings_get(list, i));
+  return strings;
+}
+
+/** Nothing instead of an exception when the time ran out. */
+template <typename Take>
+std::optional<Held> unless_timeout(Take &&take) {
+  try {
+    return take();
+  } catch (const Error &error) {
+    if (error.code() == ErrorKind::Timeout) return std::nullopt;
+    throw;
+  }
+}
+
+template <typename Rep, typename Period>
+std::int64_t limit_ms(const std::chrono::duration<Rep, Period> &timeout) {
+  return timeout == forever ? forever.count() : wait_ms(timeout);
+}
+
+/** What every lock can do that one owner has at a time. */
+template <typename Verbs>
+class TimedLockable {
  public:
-  explicit Lock(zkr_lock *handle) : shared_(std::make_unique<Shared>(handle)) {}
+  using CHandle = typename Verbs::CHandle;
+
+  explicit TimedLockable(CHandle *handle) : shared_(std::make_unique<Shared>(handle)) {}
 
   /** Waits for as long as it takes. */
   void lock() { wait(forever.count(), nullptr); }
@@ -364,26 +427,25 @@ class Lock {
 
   template <typename Rep, typename Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period> &duration) {
-    return attempt(detail::wait_ms(duration));
+    return attempt(wait_ms(duration));
   }
 
   template <typename Clock, typename Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration> &deadline) {
-    return attempt(detail::wait_ms(deadline - Clock::now()));
+    return attempt(wait_ms(deadline - Clock::now()));
   }
 
   /** Releases without waiting for the server. What goes wrong is reported on stderr; release() throws it. */
   void unlock() noexcept {
-    detail::Outcome outcome;
-    if (zkr_lock_release_in_background(get(), outcome.place()) != ZKR_OK)
-      detail::log("unlock", outcome.message());
+    Outcome outcome;
+    if (Verbs::release_in_background(get(), outcome.place()) != ZKR_OK) log("unlock", outcome.message());
     leave();
   }
 
   /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
   void release() {
-    detail::Outcome outcome;
-    const zkr_status status = zkr_lock_release(get(), outcome.place());
+    Outcome outcome;
+    const zkr_status status = Verbs::release(get(), outcome.place());
     leave();
     outcome.check(status);
   }
@@ -394,30 +456,104 @@ class Lock {
   /** The same within a time, throwing Timeout. */
   template <typename Rep, typename Period>
   Held acquire(const std::chrono::duration<Rep, Period> &timeout) {
-    return take(timeout == forever ? forever.count() : detail::wait_ms(timeout), nullptr);
+    return take(limit_ms(timeout), nullptr);
   }
 
   /** The same, with a token that withdraws it, throwing Cancelled. */
   template <typename Rep, typename Period>
   Held acquire(const std::chrono::duration<Rep, Period> &timeout, const CancelToken &token) {
-    return take(timeout == forever ? forever.count() : detail::wait_ms(timeout), token.get());
+    return take(limit_ms(timeout), token.get());
   }
 
   /** One attempt: nothing if somebody else has it. */
   std::optional<Held> try_acquire() {
-    try {
-      return take(0, nullptr);
-    } catch (const Error &error) {
-      if (error.code() == ErrorKind::Timeout) return std::nullopt;
-      throw;
-    }
+    return unless_timeout([&] { return take(0, nullptr); });
   }
 
   /** Whether lock() or try_lock…() succeeded and unlock() is still due. It cannot see loss; is_held() can. */
   bool owns_lock() const noexcept { return shared_ && shared_->owed > 0; }
 
   /** Whether it is certainly held at this moment. Asks no server. */
-  bool is_held() const noexcept { return zkr_lock_is_held(get()); }
+  bool is_held() const noexcept { return Verbs::is_held(get()); }
+
+  /** Ends all waits in progress on this handle with Cancelled; never later ones. */
+  void cancel() {
+    detail::Outcome outcome;
+    outcome.check(Verbs::cancel(get(), outcome.place()));
+  }
+
+  CHandle *get() const noexcept { return shared_ ? shared_->handle.get() : nullptr; }
+
+ private:
+  struct Shared {
+    explicit Shared(CHandle *lock) : handle(lock) {}
+    Handle<CHandle, Verbs::free> handle;
+    std::atomic<int> owed{0};
+  };
+
+  void wait(std::int64_t timeout_ms, zkr_cancel_token *token) {
+    Outcome outcome;
+    outcome.check(Verbs::acquire_cancellable(get(), timeout_ms, token, nullptr, outcome.place()));
+    enter();
+  }
+
+  bool attempt(std::int64_t timeout_ms) {
+    Outcome outcome;
+    const zkr_status status =
+        Verbs::acquire_cancellable(get(), timeout_ms, nullptr, nullptr, outcome.place());
+    if (status == ZKR_TIMEOUT) return false;
+    outcome.check(status);
+    enter();
+    return true;
+  }
+
+  Held take(std::int64_t timeout_ms, zkr_cancel_token *token) {
+    Outcome outcome;
+    zkr_held *held = nullptr;
+    outcome.check(Verbs::acquire_cancellable(get(), timeout_ms, token, &held, outcome.place()));
+    return Held(held);
+  }
+
+  void enter() noexcept {
+    if (shared_) shared_->owed++;
+  }
+
+  void leave() noexcept {
+    if (owns_lock()) shared_->owed--;
+  }
+
+  std::unique_ptr<Shared> shared_;
+};
+
+struct LockVerbs {
+  using CHandle = zkr_lock;
+  static constexpr auto free = zkr_lock_free;
+  static constexpr auto acquire_cancellable = zkr_lock_acquire_cancellable;
+  static constexpr auto release = zkr_lock_release;
+  static constexpr auto release_in_background = zkr_lock_release_in_background;
+  static constexpr auto is_held = zkr_lock_is_held;
+  static constexpr auto cancel = zkr_lock_cancel;
+};
+
+struct MultiLockVerbs {
+  using CHandle = zkr_multi_lock;
+  static constexpr auto free = zkr_multi_lock_free;
+  static constexpr auto acquire_cancellable = zkr_multi_lock_acquire_cancellable;
+  static constexpr auto release = zkr_multi_lock_release;
+  static constexpr auto release_in_background = zkr_multi_lock_release_in_background;
+  static constexpr auto is_held = zkr_multi_lock_is_held;
+  static constexpr auto cancel = zkr_multi_lock_cancel;
+};
+
+}  // namespace detail
+
+/**
+ * A lock that at most one holder in the whole ensemble has at a time. It is TimedLockable: std::lock_guard,
+ * std::unique_lock and std::scoped_lock take it. The destructor releases what is held, in the background.
+ */
+class Lock : public detail::TimedLockable<detail::LockVerbs> {
+ public:
+  using TimedLockable::TimedLockable;
 
   /** Rises strictly from one acquisition of a path to the next. Throws NotHeld when nothing is held. */
   std::uint64_t fencing_token() const {
@@ -448,72 +584,182 @@ class Lock {
                               });
   }
 
-  /** Ends all waits in progress on this handle with Cancelled; never later ones. */
-  void cancel() {
-    detail::Outcome outcome;
-    outcome.check(zkr_lock_cancel(get(), outcome.place()));
-  }
-
   /** Who holds and who waits, in order. */
   std::vector<Contender> contenders() const {
     detail::Outcome outcome;
     zkr_contenders *list = nullptr;
     outcome.check(zkr_lock_contenders(get(), &list, outcome.place()));
-    const detail::Handle<zkr_contenders, zkr_contenders_free> freed(list);
-    std::vector<Contender> contenders;
-    for (std::size_t i = 0; i < zkr_contenders_count(list); i++) {
-      const zkr_contender *one = zkr_contenders_get(list, i);
-      contenders.push_back({one->node, one->identity, one->kind, one->session_id,
-                            std::chrono::system_clock::time_point(Milliseconds(one->since_ms)), one->holds});
-    }
-    return contenders;
+    return detail::contenders(list);
+  }
+
+  /**
+   * Asks for the lock: whoever holds, or the contender with this node, hears of it through Held::on_revoke.
+   * With force_after, exactly the nodes that were asked are deleted if they have not gone by then. False:
+   * nobody to ask.
+   */
+  bool revoke(const std::string &contender = "", std::optional<Milliseconds> force_after = std::nullopt) {
+    if (force_after && force_after->count() < 0)
+      throw Error(ErrorKind::Invalid, "force_after: is negative; leave it out to force nobody");
+    detail::Outcome outcome;
+    bool asked = false;
+    outcome.check(zkr_lock_revoke(get(), contender.empty() ? nullptr : contender.c_str(),
+                                  force_after ? force_after->count() : -1, &asked, outcome.place()));
+    return asked;
   }
 
   std::string path() const {
     const char *path = zkr_lock_path(get());
     return path ? path : "";
   }
+};
 
-  zkr_lock *get() const noexcept { return shared_ ? shared_->handle.get() : nullptr; }
+/**
+ * A lock that many readers share and writers have for themselves, in the order of arrival. It is what
+ * std::unique_lock and std::shared_lock take: lock() is the writer's side, lock_shared() the reader's; read()
+ * and write() are the two as a Lock each. Who holds write may take read too and then let write go. Who holds
+ * read may not take write, which throws Invalid. Like a Lock, an object has one owner: threads that read at
+ * the same time have one each.
+ */
+class ReadWriteLock {
+ public:
+  explicit ReadWriteLock(zkr_read_write_lock *handle)
+      : handle_(handle), read_(zkr_read_write_lock_read(handle)), write_(zkr_read_write_lock_write(handle)) {}
+
+  /** The side that readers share. It goes with this object. */
+  Lock &read() noexcept { return read_; }
+  /** The side that a writer has alone. It goes with this object. */
+  Lock &write() noexcept { return write_; }
+
+  void lock() { write_.lock(); }
+  bool try_lock() { return write_.try_lock(); }
+  template <typename Rep, typename Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period> &duration) {
+    return write_.try_lock_for(duration);
+  }
+  template <typename Clock, typename Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration> &deadline) {
+    return write_.try_lock_until(deadline);
+  }
+  void unlock() noexcept { write_.unlock(); }
+
+  void lock_shared() { read_.lock(); }
+  bool try_lock_shared() { return read_.try_lock(); }
+  template <typename Rep, typename Period>
+  bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &duration) {
+    return read_.try_lock_for(duration);
+  }
+  template <typename Clock, typename Duration>
+  bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &deadline) {
+    return read_.try_lock_until(deadline);
+  }
+  void unlock_shared() noexcept { read_.unlock(); }
+
+  std::string path() const { return read_.path(); }
+
+  zkr_read_write_lock *get() const noexcept { return handle_.get(); }
 
  private:
-  struct Shared {
-    explicit Shared(zkr_lock *lock) : handle(lock) {}
-    detail::Handle<zkr_lock, zkr_lock_free> handle;
-    std::atomic<int> owed{0};
-  };
+  detail::Handle<zkr_read_write_lock, zkr_read_write_lock_free> handle_;
+  Lock read_, write_;
+};
 
-  void wait(std::int64_t timeout_ms, zkr_cancel_token *token) {
-    detail::Outcome outcome;
-    outcome.check(zkr_lock_acquire_cancellable(get(), timeout_ms, token, nullptr, outcome.place()));
-    enter();
+/**
+ * Several locks that are acquired all or none, in an order in which nobody waits for each other. It is
+ * TimedLockable itself; a Held of it stands for all of them, and losing one loses all.
+ */
+class MultiLock : public detail::TimedLockable<detail::MultiLockVerbs> {
+ public:
+  using TimedLockable::TimedLockable;
+
+  /** The tokens of what is held, in the order of paths(). Throws NotHeld when nothing is held. */
+  std::vector<std::uint64_t> fencing_tokens() const {
+    std::vector<std::uint64_t> tokens(zkr_multi_lock_fencing_tokens(get(), nullptr, 0));
+    tokens.resize(
+        std::min(tokens.size(), zkr_multi_lock_fencing_tokens(get(), tokens.data(), tokens.size())));
+    if (tokens.empty())
+      throw Error(ErrorKind::NotHeld, "not held: there are no fencing tokens; acquire first");
+    return tokens;
   }
 
-  bool attempt(std::int64_t timeout_ms) {
+  /** What is locked, in the order in which it is acquired. */
+  std::vector<std::string> paths() const {
     detail::Outcome outcome;
-    const zkr_status status = zkr_lock_acquire(get(), timeout_ms, nullptr, outcome.place());
-    if (status == ZKR_TIMEOUT) return false;
-    outcome.check(status);
-    enter();
-    return true;
+    zkr_strings *list = nullptr;
+    outcome.check(zkr_multi_lock_paths(get(), &list, outcome.place()));
+    return detail::strings(list);
+  }
+};
+
+/**
+ * At most so many permits at once in the whole ensemble, in the order of arrival. Each acquisition is a Held
+ * of its own, which gives its permits back on destruction.
+ */
+class Semaphore {
+ public:
+  explicit Semaphore(zkr_semaphore *handle) : handle_(handle) {}
+
+  /** Waits for n permits in one step. */
+  Held acquire(std::size_t n = 1) { return take(n, forever.count(), nullptr); }
+
+  /** The same within a time, throwing Timeout. */
+  template <typename Rep, typename Period>
+  Held acquire(std::size_t n, const std::chrono::duration<Rep, Period> &timeout) {
+    return take(n, detail::limit_ms(timeout), nullptr);
   }
 
-  Held take(std::int64_t timeout_ms, zkr_cancel_token *token) {
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  template <typename Rep, typename Period>
+  Held acquire(std::size_t n, const std::chrono::duration<Rep, Period> &timeout, const CancelToken &token) {
+    return take(n, detail::limit_ms(timeout), token.get());
+  }
+
+  /** One attempt: nothing if they are not free. */
+  std::optional<Held> try_acquire(std::size_t n = 1) {
+    return detail::unless_timeout([&] { return take(n, 0, nullptr); });
+  }
+
+  /** Who holds permits, one entry for each. */
+  std::vector<Contender> holders() const {
+    detail::Outcome outcome;
+    zkr_contenders *list = nullptr;
+    outcome.check(zkr_semaphore_holders(get(), &list, outcome.place()));
+    return detail::contenders(list);
+  }
+
+  /** Changes how many permits there are, for everybody; whoever still says the old number gets Mismatch. */
+  void resize(std::size_t permits) {
+    detail::Outcome outcome;
+    outcome.check(zkr_semaphore_resize(get(), permits, outcome.place()));
+  }
+
+  /** How many permits there are, as far as this object knows. */
+  std::size_t permits() const noexcept { return zkr_semaphore_permits(get()); }
+
+  /** Whether permits are certainly held through this object. */
+  bool is_held() const noexcept { return zkr_semaphore_is_held(get()); }
+
+  /** Ends all waits in progress on this object with Cancelled; never later ones. */
+  void cancel() {
+    detail::Outcome outcome;
+    outcome.check(zkr_semaphore_cancel(get(), outcome.place()));
+  }
+
+  std::string path() const {
+    const char *path = zkr_semaphore_path(get());
+    return path ? path : "";
+  }
+
+  zkr_semaphore *get() const noexcept { return handle_.get(); }
+
+ private:
+  Held take(std::size_t n, std::int64_t timeout_ms, zkr_cancel_token *token) {
     detail::Outcome outcome;
     zkr_held *held = nullptr;
-    outcome.check(zkr_lock_acquire_cancellable(get(), timeout_ms, token, &held, outcome.place()));
+    outcome.check(zkr_semaphore_acquire_cancellable(get(), n, timeout_ms, token, &held, outcome.place()));
     return Held(held);
   }
 
-  void enter() noexcept {
-    if (shared_) shared_->owed++;
-  }
-
-  void leave() noexcept {
-    if (owns_lock()) shared_->owed--;
-  }
-
-  std::unique_ptr<Shared> shared_;
+  detail::Handle<zkr_semaphore, zkr_semaphore_free> handle_;
 };
 
 /** Plain node operations, on the session of a client that must outlive this. */
@@ -684,6 +930,50 @@ class Client {
     return Lock(lock);
   }
 
+  /** Makes a handle of a read/write lock. Validates, but sends nothing. */
+  ReadWriteLock read_write_lock(const std::string &path) {
+    detail::Outcome outcome;
+    zkr_read_write_lock *lock = nullptr;
+    outcome.check(zkr_read_write_lock_new(get(), path.c_str(), &lock, outcome.place()));
+    return ReadWriteLock(lock);
+  }
+
+  /** Makes one lock of several plain ones of this client: client.multi_lock({a, b}). Sends nothing. */
+  MultiLock multi_lock(const std::vector<std::reference_wrapper<const Lock>> &locks) {
+    std::vector<zkr_lock *> handles;
+    for (const Lock &lock : locks) handles.push_back(lock.get());
+    detail::Outcome outcome;
+    zkr_multi_lock *lock = nullptr;
+    outcome.check(zkr_multi_lock_new(get(), handles.data(), handles.size(), &lock, outcome.place()));
+    return MultiLock(lock);
+  }
+
+  /** Makes a handle of a semaphore with so many permits. Validates, but sends nothing. */
+  Semaphore semaphore(const std::string &path, std::size_t permits) {
+    detail::Outcome outcome;
+    zkr_semaphore *semaphore = nullptr;
+    outcome.check(zkr_semaphore_new(get(), path.c_str(), permits, &semaphore, outcome.place()));
+    return Semaphore(semaphore);
+  }
+
+  /** Whether the acquisition that a sequencer (Held::sequencer) stands for still stands. */
+  bool check_sequencer(const std::string &sequencer) {
+    detail::Outcome outcome;
+    bool valid = false;
+    outcome.check(zkr_client_check_sequencer(get(), sequencer.c_str(), &valid, outcome.place()));
+    return valid;
+  }
+
+  /** Waits until it no longer stands, throwing Timeout if it still does after the time given. */
+  void watch_sequencer(const std::string &sequencer, Milliseconds timeout = forever) {
+    watch(sequencer, timeout, nullptr);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void watch_sequencer(const std::string &sequencer, Milliseconds timeout, const CancelToken &token) {
+    watch(sequencer, timeout, token.get());
+  }
+
   Nodes nodes() const noexcept { return Nodes(get()); }
 
   /** Readable while callbacks wait for dispatch(); from the first call on they run nowhere else. */
@@ -739,6 +1029,12 @@ class Client {
     handle_.reset(client);
   }
 
+  void watch(const std::string &sequencer, Milliseconds timeout, zkr_cancel_token *token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_client_watch_sequencer_cancellable(get(), sequencer.c_str(), detail::limit_ms(timeout),
+                                                         token, outcome.place()));
+  }
+
   static const char *given(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
 
   static int number(int number) {
@@ -771,16 +1067,50 @@ struct ServerOptions {
   std::size_t data_limit = 0;
 };
 
+/** One request that a server or a proxy has seen. */
+struct Request {
+  std::string kind, path;
+  std::uint64_t session_id, connection;
+  std::int64_t zxid;
+  std::int32_t error;
+  zkr_test_outcome outcome;
+  std::size_t bytes_in, bytes_out;
+};
+
+}  // namespace testing
+
+namespace detail {
+
+inline zkr_test_server_options convert(const testing::ServerOptions &options) {
+  zkr_test_server_options c = ZKR_TEST_SERVER_OPTIONS_INIT;
+  c.port = options.port;
+  c.tick_ms = options.tick.count();
+  c.min_session_timeout_ms = options.min_session_timeout.count();
+  c.max_session_timeout_ms = options.max_session_timeout.count();
+  c.data_limit = options.data_limit;
+  return c;
+}
+
+inline std::vector<testing::Request> requests(zkr_test_requests *list) {
+  const Handle<zkr_test_requests, zkr_test_requests_free> freed(list);
+  std::vector<testing::Request> requests;
+  for (std::size_t i = 0; i < zkr_test_requests_count(list); i++) {
+    const zkr_test_request *one = zkr_test_requests_get(list, i);
+    requests.push_back({one->kind, one->path, one->session_id, one->connection, one->zxid, one->error,
+                        one->outcome, one->bytes_in, one->bytes_out});
+  }
+  return requests;
+}
+
+}  // namespace detail
+
+namespace testing {
+
 /** A ZooKeeper server inside this process, for tests of code that uses zkrecipes. The destructor ends it. */
 class Server {
  public:
   explicit Server(const ServerOptions &options = {}) {
-    zkr_test_server_options c = ZKR_TEST_SERVER_OPTIONS_INIT;
-    c.port = options.port;
-    c.tick_ms = options.tick.count();
-    c.min_session_timeout_ms = options.min_session_timeout.count();
-    c.max_session_timeout_ms = options.max_session_timeout.count();
-    c.data_limit = options.data_limit;
+    const zkr_test_server_options c = detail::convert(options);
     detail::Outcome outcome;
     zkr_test_server *server = nullptr;
     outcome.check(zkr_test_server_start(&c, &server, outcome.place()));
@@ -841,21 +1171,144 @@ class Server {
     detail::Outcome outcome;
     zkr_strings *list = nullptr;
     outcome.check(zkr_test_server_paths(get(), &list, outcome.place()));
-    const detail::Handle<zkr_strings, zkr_strings_free> freed(list);
-    std::vector<std::string> paths;
-    for (std::size_t i = 0; i < zkr_strings_count(list); i++) paths.emplace_back(zkr_strings_get(list, i));
-    return paths;
+    return detail::strings(list);
+  }
+
+  /** The requests seen so far, oldest first. */
+  std::vector<Request> log() const {
+    detail::Outcome outcome;
+    zkr_test_requests *list = nullptr;
+    outcome.check(zkr_test_server_log(get(), &list, outcome.place()));
+    return detail::requests(list);
   }
 
   zkr_test_server *get() const noexcept { return handle_.get(); }
 
  private:
+  friend class Ensemble;
+  explicit Server(zkr_test_server *part) : handle_(part) {}
+
   void act(zkr_status (*verb)(zkr_test_server *, zkr_error **)) {
     detail::Outcome outcome;
     outcome.check(verb(get(), outcome.place()));
   }
 
   detail::Handle<zkr_test_server, zkr_test_server_free> handle_;
+};
+
+/** Brings the faults of a Server between clients and a real server, "host:port". The destructor ends it. */
+class Proxy {
+ public:
+  explicit Proxy(const std::string &upstream) {
+    detail::Outcome outcome;
+    zkr_test_proxy *proxy = nullptr;
+    outcome.check(zkr_test_proxy_start(upstream.c_str(), &proxy, outcome.place()));
+    handle_.reset(proxy);
+  }
+
+  /** What to connect to. */
+  std::string connect_string() const { return zkr_test_proxy_connect_string(get()); }
+  std::uint16_t port() const noexcept { return zkr_test_proxy_port(get()); }
+
+  /** Breaks every connection, on both sides; sessions go on. */
+  void drop_connections() { act(zkr_test_proxy_drop_connections); }
+  /** Passes nothing on until resume(). */
+  void pause() { act(zkr_test_proxy_pause); }
+  void resume() { act(zkr_test_proxy_resume); }
+  void clear_faults() { act(zkr_test_proxy_clear_faults); }
+  void clear_log() { act(zkr_test_proxy_clear_log); }
+
+  /** Ends a session at the server, for real. */
+  void expire(std::uint64_t session_id) {
+    detail::Outcome outcome;
+    outcome.check(zkr_test_proxy_expire(get(), session_id, outcome.place()));
+  }
+
+  /** Prepares a fault that strikes once; fault_fired() tells whether it has. */
+  std::uint64_t inject(const std::string &text) {
+    detail::Outcome outcome;
+    std::uint64_t fault = 0;
+    outcome.check(zkr_test_proxy_inject(get(), text.c_str(), &fault, outcome.place()));
+    return fault;
+  }
+
+  bool fault_fired(std::uint64_t fault) const noexcept { return zkr_test_proxy_fault_fired(get(), fault); }
+
+  /** How many requests of an operation went to the server for paths that match glob; "" is any path. */
+  std::size_t count(const std::string &operation, const std::string &glob = "") const {
+    return zkr_test_proxy_count(get(), operation.c_str(), glob.empty() ? nullptr : glob.c_str());
+  }
+
+  /** The requests so far, in the order of their answers. */
+  std::vector<Request> log() const {
+    detail::Outcome outcome;
+    zkr_test_requests *list = nullptr;
+    outcome.check(zkr_test_proxy_log(get(), &list, outcome.place()));
+    return detail::requests(list);
+  }
+
+  zkr_test_proxy *get() const noexcept { return handle_.get(); }
+
+ private:
+  void act(zkr_status (*verb)(zkr_test_proxy *, zkr_error **)) {
+    detail::Outcome outcome;
+    outcome.check(verb(get(), outcome.place()));
+  }
+
+  detail::Handle<zkr_test_proxy, zkr_test_proxy_free> handle_;
+};
+
+/** Several servers that are one ensemble, whose followers can lag and be cut off. Member 0 leads. */
+class Ensemble {
+ public:
+  explicit Ensemble(std::size_t members, const ServerOptions &options = {})
+      : handle_(start(members, options)), server_(zkr_test_ensemble_server(get())) {}
+
+  /** All members at once. It goes with this object. */
+  Server &server() noexcept { return server_; }
+
+  std::size_t size() const noexcept { return zkr_test_ensemble_size(get()); }
+
+  /** What clients of one member connect to; "" past the end. */
+  std::string member(std::size_t member) const {
+    const char *at = zkr_test_ensemble_member(get(), member);
+    return at ? at : "";
+  }
+
+  /** How late a follower learns of transactions. */
+  void lag(std::size_t follower, Milliseconds by) {
+    detail::Outcome outcome;
+    outcome.check(zkr_test_ensemble_lag(get(), follower, by.count(), outcome.place()));
+  }
+
+  /** Keeps everything from a follower until release(). */
+  void hold(std::size_t follower) { act(zkr_test_ensemble_hold, follower); }
+  void release(std::size_t follower) { act(zkr_test_ensemble_release, follower); }
+  /** Cuts a follower off from the leader until heal(). */
+  void isolate(std::size_t follower) { act(zkr_test_ensemble_isolate, follower); }
+  void heal(std::size_t follower) { act(zkr_test_ensemble_heal, follower); }
+
+  /** How many transactions a member is behind the leader. */
+  std::int64_t behind(std::size_t member) const noexcept { return zkr_test_ensemble_behind(get(), member); }
+
+  zkr_test_ensemble *get() const noexcept { return handle_.get(); }
+
+ private:
+  static zkr_test_ensemble *start(std::size_t members, const ServerOptions &options) {
+    const zkr_test_server_options c = detail::convert(options);
+    detail::Outcome outcome;
+    zkr_test_ensemble *ensemble = nullptr;
+    outcome.check(zkr_test_ensemble_start(members, &c, &ensemble, outcome.place()));
+    return ensemble;
+  }
+
+  void act(zkr_status (*verb)(zkr_test_ensemble *, std::size_t, zkr_error **), std::size_t follower) {
+    detail::Outcome outcome;
+    outcome.check(verb(get(), follower, outcome.place()));
+  }
+
+  detail::Handle<zkr_test_ensemble, zkr_test_ensemble_free> handle_;
+  Server server_;
 };
 
 }  // namespace testing

@@ -45,3 +45,9 @@ mod events;
 mod collections;
 
 mod testing;
+
+mod test_log;
+
+mod test_proxy;
+
+mod test_ensemble;

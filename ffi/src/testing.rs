@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zkrecipes::{Error, ErrorKind, Result};
-use zkrecipes_embedded::{FaultId, Server};
+use zkrecipes_embedded::{Builder, FaultId, Server};
 
 use crate::collections::{Strings, zkr_strings};
 use crate::error::{zkr_error, zkr_status};
@@ -13,6 +13,7 @@ use crate::guard;
 use crate::handle::{self, Object};
 use crate::input::{self, HandlePlace, Place, to_c};
 use crate::options::{self, SelfSized};
+use crate::test_log::{Requests, zkr_test_requests};
 
 /// A ZooKeeper server inside this process, in memory only, for development and tests.
 pub struct zkr_test_server {
@@ -54,6 +55,15 @@ impl SelfSized for zkr_test_server_options {
 pub(crate) struct ServerHandle {
     server: Server,
     connect_string: CString,
+    /// Whether it stands for all members of an ensemble, which frees it.
+    is_part: bool,
+}
+
+impl ServerHandle {
+    pub(crate) fn new(server: Server, is_part: bool) -> ServerHandle {
+        let connect_string = to_c(&server.connect_string());
+        ServerHandle { server, connect_string, is_part }
+    }
 }
 
 impl Object for ServerHandle {
@@ -81,27 +91,30 @@ pub extern "C" fn zkr_test_server_start(
 ) -> zkr_status {
     guard::verb(error, || {
         let place = HandlePlace::required("server", server)?;
-        let options = options::read(options)?;
-        let mut builder = Server::builder().port(options.port);
-        if let Some(tick) = duration("tick_ms", options.tick_ms)? {
-            builder = builder.tick(tick);
-        }
-        if let Some(least) = duration("min_session_timeout_ms", options.min_session_timeout_ms)? {
-            builder = builder.min_session_timeout(least);
-        }
-        if let Some(most) = duration("max_session_timeout_ms", options.max_session_timeout_ms)? {
-            builder = builder.max_session_timeout(most);
-        }
-        if options.data_limit > 0 {
-            builder = builder.data_limit(options.data_limit);
-        }
-        let server = builder.start().map_err(|cause| trouble("start", cause))?;
-        let connect_string = to_c(&server.connect_string());
-        place.put(|| handle::publish(ServerHandle { server, connect_string }))
+        let server = builder(options)?.start().map_err(|cause| trouble("test server", "start", cause))?;
+        place.put(|| handle::publish(ServerHandle::new(server, false)))
     })
 }
 
-fn duration(argument: &str, ms: i64) -> Result<Option<Duration>> {
+pub(crate) fn builder(options: *const zkr_test_server_options) -> Result<Builder> {
+    let options = options::read(options)?;
+    let mut builder = Server::builder().port(options.port);
+    if let Some(tick) = duration("tick_ms", options.tick_ms)? {
+        builder = builder.tick(tick);
+    }
+    if let Some(least) = duration("min_session_timeout_ms", options.min_session_timeout_ms)? {
+        builder = builder.min_session_timeout(least);
+    }
+    if let Some(most) = duration("max_session_timeout_ms", options.max_session_timeout_ms)? {
+        builder = builder.max_session_timeout(most);
+    }
+    if options.data_limit > 0 {
+        builder = builder.data_limit(options.data_limit);
+    }
+    Ok(builder)
+}
+
+pub(crate) fn duration(argument: &str, ms: i64) -> Result<Option<Duration>> {
     match u64::try_from(ms) {
         Ok(0) => Ok(None),
         Ok(ms) => Ok(Some(Duration::from_millis(ms))),
@@ -109,14 +122,22 @@ fn duration(argument: &str, ms: i64) -> Result<Option<Duration>> {
     }
 }
 
-fn trouble(verb: &str, cause: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::ConnectionLost, format!("the test server did not {verb}: {cause}"))
+pub(crate) fn trouble(whom: &str, verb: &str, cause: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::ConnectionLost, format!("the {whom} did not {verb}: {cause}"))
 }
 
-/// Ends a server and forgets its data. NULL and freed ones are ignored.
+/// Ends a server and forgets its data. NULL, freed ones and the server of a zkr_test_ensemble are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_test_server_free(server: *mut zkr_test_server) {
-    guard::quietly(|| drop(handle::take::<ServerHandle>(server)));
+    guard::quietly(|| {
+        if !get(server).is_ok_and(|server| server.is_part) {
+            free(server);
+        }
+    });
+}
+
+pub(crate) fn free(server: *mut zkr_test_server) {
+    drop(handle::take::<ServerHandle>(server));
 }
 
 /// What to connect to; NULL for a handle that cannot be used. Valid until the server is freed.
@@ -146,7 +167,9 @@ pub extern "C" fn zkr_test_server_restart(
     server: *mut zkr_test_server,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || get(server)?.server.restart().map_err(|cause| trouble("restart", cause)))
+    guard::verb(error, || {
+        get(server)?.server.restart().map_err(|cause| trouble("test server", "restart", cause))
+    })
 }
 
 /// Ends a session, as its expiry does. ZKR_INVALID if there is no such session.
@@ -158,8 +181,12 @@ pub extern "C" fn zkr_test_server_expire(
 ) -> zkr_status {
     guard::verb(error, || match get(server)?.server.expire(session_id) {
         true => Ok(()),
-        false => Err(Error::invalid("session_id", format_args!("the server has no session {session_id:#x}"))),
+        false => Err(no_session(session_id)),
     })
+}
+
+pub(crate) fn no_session(id: u64) -> Error {
+    Error::invalid("session_id", format_args!("the server has no session {id:#x}"))
 }
 
 /// Breaks every connection; sessions go on.
@@ -281,9 +308,29 @@ pub extern "C" fn zkr_test_server_count(
     glob: *const c_char,
 ) -> usize {
     guard::answer(0, || {
-        let operation = input::text("operation", operation).ok()?;
-        let glob = input::optional_text("glob", glob).ok()?.unwrap_or_else(|| "**".to_owned());
+        let (operation, glob) = pattern(operation, glob)?;
         Some(get(server).ok()?.server.count(&operation, &glob))
+    })
+}
+
+pub(crate) fn pattern(operation: *const c_char, glob: *const c_char) -> Option<(String, String)> {
+    let operation = input::text("operation", operation).ok()?;
+    let glob = input::optional_text("glob", glob).ok()?;
+    Some((operation, glob.unwrap_or_else(|| "**".to_owned())))
+}
+
+/// The requests that the server has seen since it started or zkr_test_server_clear_log, oldest first; it keeps the last
+/// million. On success *requests belongs to the caller: free it with zkr_test_requests_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_test_server_log(
+    server: *const zkr_test_server,
+    requests: *mut *mut zkr_test_requests,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    guard::verb(error, || {
+        let place = HandlePlace::required("requests", requests)?;
+        let log = get(server)?.server.log();
+        place.put(|| handle::publish(Requests::new(log)))
     })
 }
 
@@ -300,6 +347,12 @@ pub extern "C" fn zkr_test_server_clear_log(
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_test_server_session_count(server: *const zkr_test_server) -> usize {
     guard::answer(0, || Some(get(server).ok()?.server.sessions().len()))
+}
+
+/// How many clients are connected.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_test_server_connection_count(server: *const zkr_test_server) -> usize {
+    guard::answer(0, || Some(get(server).ok()?.server.connections()))
 }
 
 /// How many watches are set.

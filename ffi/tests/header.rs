@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The headings of the header: each stands before the first function whose name begins like this.
-const SECTIONS: [(&str, &str); 16] = [
+const SECTIONS: [(&str, &str); 19] = [
     ("zkr_error_", "Errors"),
     ("zkr_version", "Clients"),
     ("zkr_lock_", "Locks"),
@@ -20,6 +20,9 @@ const SECTIONS: [(&str, &str); 16] = [
     ("zkr_buffer_", "Bytes"),
     ("zkr_strings_", "Lists"),
     ("zkr_test_server_", "Testing kit"),
+    ("zkr_test_requests_", "Testing kit: requests"),
+    ("zkr_test_proxy_", "Testing kit: in front of a real server"),
+    ("zkr_test_ensemble_", "Testing kit: several servers"),
 ];
 
 #[test]

@@ -4,11 +4,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <mutex>
+#include <shared_mutex>
 #include <sstream>
 #include <thread>
 #include <zkrecipes.hpp>
@@ -34,6 +36,12 @@ using namespace std::chrono_literals;
   X(nodes_are_plain_values)                           \
   X(options_reach_the_library)                        \
   X(moved_from_objects_are_empty_not_dangerous)       \
+  X(a_shared_lock_reads_and_a_unique_lock_writes)     \
+  X(a_multi_lock_takes_all_or_none)                   \
+  X(a_semaphore_gives_permits_as_values)              \
+  X(a_holder_can_be_asked_and_forced)                 \
+  X(a_sequencer_tells_whether_an_acquisition_stands)  \
+  X(a_proxy_and_an_ensemble_misbehave_too)            \
   X(the_testing_server_misbehaves_on_demand)
 
 namespace {
@@ -405,6 +413,149 @@ void the_testing_server_misbehaves_on_demand() {
   held.verify();
   CHECK(server.port() > 0 && server.paths().size() >= 2);
   THROWS(server.inject("no such fault"), zkr::ErrorKind::Invalid);
+}
+
+void a_shared_lock_reads_and_a_unique_lock_writes() {
+  zkr::Client one(hosts()), two(hosts());
+  auto first = one.read_write_lock(path("shared")), second = two.read_write_lock(path("shared"));
+  {
+    std::shared_lock<zkr::ReadWriteLock> reading(first);
+    std::shared_lock<zkr::ReadWriteLock> too(second, 5s);
+    CHECK(too.owns_lock() && first.read().is_held() && second.read().is_held());
+    too.unlock();
+    CHECK(!second.try_lock() && !second.try_lock_for(50ms));
+    THROWS(first.lock(), zkr::ErrorKind::Invalid);  // an upgrade
+  }
+  CHECK(second.try_lock_for(5s));
+  CHECK(!first.try_lock_shared() && !first.try_lock_shared_for(50ms));
+  CHECK(!first.try_lock_shared_until(std::chrono::steady_clock::now()));
+  const auto token = second.write().fencing_token();
+  second.lock_shared();  // a writer may go on as a reader
+  second.unlock();
+  CHECK(second.read().fencing_token() == token && first.try_lock_shared_for(5s));
+  first.unlock_shared();
+  second.unlock_shared();
+  zkr::ReadWriteLock moved = std::move(first);
+  const std::unique_lock<zkr::ReadWriteLock> writing(moved);
+  CHECK(writing.owns_lock() && moved.path() == path("shared"));
+  THROWS(one.read_write_lock("relative"), zkr::ErrorKind::Invalid);
+}
+
+void a_multi_lock_takes_all_or_none() {
+  zkr::Client one(hosts()), two(hosts());
+  auto a = one.lock(path("multi-a")), b = one.lock(path("multi-b")), other = two.lock(path("multi-b"));
+  auto both = one.multi_lock({b, a});
+  CHECK((both.paths() == std::vector<std::string>{path("multi-a"), path("multi-b")}));
+  THROWS(both.fencing_tokens(), zkr::ErrorKind::NotHeld);
+  {
+    std::lock_guard<zkr::Lock> in_the_way(other);
+    CHECK(!both.try_lock() && !both.try_lock_for(50ms) && !both.try_acquire());
+  }
+  {
+    std::unique_lock<zkr::MultiLock> guard(both, 5s);
+    CHECK(guard.owns_lock() && both.is_held() && both.fencing_tokens().size() == 2);
+  }
+  CHECK(!both.is_held() && !both.owns_lock());
+  auto held = both.acquire(5s);
+  CHECK(held.fencing_tokens().size() == 2 && held.permits() == 2 && held.passes() == 0);
+  held.release();
+  THROWS(both.release(), zkr::ErrorKind::NotHeld);
+  THROWS(one.multi_lock({}), zkr::ErrorKind::Invalid);
+  THROWS(one.multi_lock({a, a}), zkr::ErrorKind::Invalid);
+  THROWS(one.multi_lock({a, other}), zkr::ErrorKind::Invalid);
+}
+
+void a_semaphore_gives_permits_as_values() {
+  zkr::Client client(hosts(), named("me"));
+  auto semaphore = client.semaphore(path("semaphore"), 2);
+  {
+    const auto first = semaphore.acquire();
+    const auto second = semaphore.acquire(1, 5s);
+    CHECK(first.permits() == 1 && semaphore.is_held() && semaphore.holders().size() == 2);
+    CHECK(semaphore.holders()[0].identity == "me");
+    CHECK(!semaphore.try_acquire());
+    THROWS(semaphore.acquire(1, 50ms), zkr::ErrorKind::Timeout);
+    zkr::CancelToken token;
+    token.cancel();
+    THROWS(semaphore.acquire(1, zkr::forever, token), zkr::ErrorKind::Cancelled);
+  }
+  CHECK(!semaphore.is_held());
+  semaphore.acquire(2, 5s).release();
+  THROWS(semaphore.acquire(3), zkr::ErrorKind::Invalid);
+  THROWS(semaphore.acquire(0), zkr::ErrorKind::Invalid);
+  THROWS(client.semaphore(path("semaphore"), 0), zkr::ErrorKind::Invalid);
+  semaphore.resize(3);
+  CHECK(semaphore.permits() == 3 && semaphore.path() == path("semaphore"));
+  auto outdated = client.semaphore(path("semaphore"), 2);
+  THROWS(outdated.acquire(), zkr::ErrorKind::Mismatch);
+}
+
+void a_holder_can_be_asked_and_forced() {
+  zkr::Client one(hosts()), two(hosts());
+  auto holder = one.lock(path("revoke")), asker = two.lock(path("revoke"));
+  CHECK(!asker.revoke());
+  auto held = holder.acquire();
+  std::atomic<int> asked{0}, lost{0};
+  const auto asking = held.on_revoke([&] { asked++; });
+  const auto losing =
+      held.on_lost([&](const zkr::Error &error) { lost += error.reason() == ZKR_REASON_REVOKED; });
+  CHECK(asker.revoke());
+  CHECK(eventually([&] { return asked == 1; }));
+  CHECK(held.is_held());
+  CHECK(asker.revoke("", 50ms));
+  CHECK(eventually([&] { return lost == 1; }));
+  THROWS(asker.revoke("nonsense"), zkr::ErrorKind::Invalid);
+  THROWS(asker.revoke("", -1ms), zkr::ErrorKind::Invalid);
+}
+
+void a_sequencer_tells_whether_an_acquisition_stands() {
+  zkr::Client client(hosts());
+  auto lock = client.lock(path("sequencer"));
+  auto held = lock.acquire();
+  const auto sequencer = held.sequencer();
+  CHECK(client.check_sequencer(sequencer));
+  THROWS(client.watch_sequencer(sequencer, 50ms), zkr::ErrorKind::Timeout);
+  zkr::CancelToken token;
+  token.cancel();
+  THROWS(client.watch_sequencer(sequencer, zkr::forever, token), zkr::ErrorKind::Cancelled);
+  held.release();
+  client.watch_sequencer(sequencer);
+  CHECK(!client.check_sequencer(sequencer));
+  THROWS(client.check_sequencer("nonsense"), zkr::ErrorKind::Invalid);
+}
+
+void a_proxy_and_an_ensemble_misbehave_too() {
+  zkr::testing::Server server;
+  zkr::testing::Proxy proxy(server.connect_string());
+  zkr::Client client(proxy.connect_string());
+  const auto fault = proxy.inject("drop_after create2");
+  client.nodes().ensure("/proxied");
+  auto lock = client.lock("/proxied");
+  const auto held = lock.acquire(20s);
+  CHECK(proxy.fault_fired(fault) && proxy.count("create2") >= 1 && proxy.port() > 0);
+  const auto log = proxy.log();
+  CHECK(std::any_of(log.begin(), log.end(), [&](const zkr::testing::Request &request) {
+    return request.kind == "create2" && request.session_id == client.session_id() &&
+           request.outcome == ZKR_TEST_UNANSWERED;
+  }));
+  CHECK(!server.log().empty());
+  proxy.expire(client.session_id());
+  CHECK(eventually([&] { return !held.is_held(); }));
+
+  zkr::testing::Ensemble ensemble(3);
+  CHECK(ensemble.size() == 3 && !ensemble.member(2).empty() && ensemble.member(3).empty());
+  zkr::Client leading(ensemble.member(0)), following(ensemble.member(1)),
+      any(ensemble.server().connect_string());
+  ensemble.hold(1);
+  leading.nodes().create("/new", "");
+  CHECK(ensemble.behind(1) >= 1 && !following.nodes().exists("/new"));
+  ensemble.release(1);
+  CHECK(eventually([&] { return ensemble.behind(1) == 0; }));
+  ensemble.isolate(1);
+  THROWS(ensemble.isolate(2), zkr::ErrorKind::Invalid);
+  ensemble.heal(1);
+  ensemble.lag(1, 10ms);
+  THROWS(ensemble.lag(0, 10ms), zkr::ErrorKind::Invalid);
 }
 
 struct Test {

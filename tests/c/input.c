@@ -19,6 +19,11 @@ static void ignore_held(zkr_status status, zkr_held *held, const zkr_error *erro
   zkr_held_free(held);
 }
 
+static void ignore_answer(zkr_status status, bool answer, const zkr_error *error, void *user_data) {
+  (void)status, (void)answer, (void)error, (void)user_data;
+}
+
+static void ignore_revoke(void *user_data) { (void)user_data; }
 static void ignore_lost(const zkr_error *error, void *user_data) { (void)error, (void)user_data; }
 static void ignore_state(zkr_state state, void *user_data) { (void)state, (void)user_data; }
 
@@ -75,7 +80,88 @@ typedef struct handles {
   zkr_transaction *transaction;
   zkr_cancel_token *token;
   zkr_test_server *server;
+  zkr_read_write_lock *read_write_lock;
+  zkr_multi_lock *multi_lock;
+  zkr_semaphore *semaphore;
+  zkr_test_proxy *proxy;
+  zkr_test_ensemble *ensemble;
 } handles;
+
+/* The same for the rest of the lock family and of the testing kit. */
+static void every_other_verb_refuses(handles with) {
+  zkr_error *error = NULL;
+  zkr_read_write_lock *read_write_lock = NULL;
+  zkr_multi_lock *multi_lock = NULL;
+  zkr_semaphore *semaphore = NULL;
+  zkr_held *held = NULL;
+  zkr_subscription *subscription = NULL;
+  zkr_contenders *contenders = NULL;
+  zkr_strings *strings = NULL;
+  zkr_test_requests *requests = NULL;
+  bool flag = true;
+  uint64_t number = 0;
+
+  REFUSED(zkr_lock_revoke(with.lock, NULL, -1, &flag, &error), ZKR_INVALID, "lock");
+  CHECK(zkr_lock_revoke_async(with.lock, NULL, -1, ignore_answer, NULL) == ZKR_INVALID);
+  REFUSED(zkr_held_on_revoke(with.held, ignore_revoke, NULL, &subscription, &error), ZKR_INVALID, "held");
+  CHECK(zkr_held_fencing_tokens(with.held, &number, 1) == 0 && zkr_held_permits(with.held) == 0);
+  CHECK(zkr_held_passes(with.held) == 0);
+
+  REFUSED(zkr_read_write_lock_new(with.client, "/a", &read_write_lock, &error), ZKR_INVALID, "client");
+  CHECK(zkr_read_write_lock_path(with.read_write_lock) == NULL);
+  CHECK(zkr_read_write_lock_read(with.read_write_lock) == NULL);
+  CHECK(zkr_read_write_lock_write(with.read_write_lock) == NULL);
+
+  REFUSED(zkr_multi_lock_new(with.client, &with.lock, 1, &multi_lock, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_multi_lock_paths(with.multi_lock, &strings, &error), ZKR_INVALID, "multi_lock");
+  REFUSED(zkr_multi_lock_acquire(with.multi_lock, 0, &held, &error), ZKR_INVALID, "multi_lock");
+  REFUSED(zkr_multi_lock_release(with.multi_lock, &error), ZKR_INVALID, "multi_lock");
+  REFUSED(zkr_multi_lock_release_in_background(with.multi_lock, &error), ZKR_INVALID, "multi_lock");
+  REFUSED(zkr_multi_lock_cancel(with.multi_lock, &error), ZKR_INVALID, "multi_lock");
+  CHECK(zkr_multi_lock_acquire_async(with.multi_lock, 0, ignore_held, NULL) == ZKR_INVALID);
+  CHECK(zkr_multi_lock_release_async(with.multi_lock, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(!zkr_multi_lock_is_held(with.multi_lock));
+  CHECK(zkr_multi_lock_fencing_tokens(with.multi_lock, &number, 1) == 0);
+
+  REFUSED(zkr_semaphore_new(with.client, "/a", 1, &semaphore, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_semaphore_acquire(with.semaphore, 1, 0, &held, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_release(with.semaphore, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_release_in_background(with.semaphore, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_cancel(with.semaphore, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_holders(with.semaphore, &contenders, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_resize(with.semaphore, 1, &error), ZKR_INVALID, "semaphore");
+  CHECK(zkr_semaphore_acquire_async(with.semaphore, 1, 0, ignore_held, NULL) == ZKR_INVALID);
+  CHECK(zkr_semaphore_release_async(with.semaphore, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(zkr_semaphore_resize_async(with.semaphore, 1, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(!zkr_semaphore_is_held(with.semaphore) && zkr_semaphore_permits(with.semaphore) == 0);
+  CHECK(zkr_semaphore_path(with.semaphore) == NULL);
+
+  REFUSED(zkr_client_check_sequencer(with.client, "1:1:/a", &flag, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_client_watch_sequencer(with.client, "1:1:/a", 0, &error), ZKR_INVALID, "client");
+  CHECK(zkr_client_check_sequencer_async(with.client, "1:1:/a", ignore_answer, NULL) == ZKR_INVALID);
+  CHECK(zkr_client_watch_sequencer_async(with.client, "1:1:/a", ignore_done, NULL) == ZKR_INVALID);
+
+  REFUSED(zkr_test_server_log(with.server, &requests, &error), ZKR_INVALID, "server");
+  REFUSED(zkr_test_server_freeze_clock(with.server, &error), ZKR_INVALID, "server");
+  REFUSED(zkr_test_server_advance_clock(with.server, 1, &error), ZKR_INVALID, "server");
+  REFUSED(zkr_test_server_thaw_clock(with.server, &error), ZKR_INVALID, "server");
+  CHECK(zkr_test_server_connection_count(with.server) == 0);
+  REFUSED(zkr_test_proxy_drop_connections(with.proxy, &error), ZKR_INVALID, "proxy");
+  REFUSED(zkr_test_proxy_pause(with.proxy, &error), ZKR_INVALID, "proxy");
+  REFUSED(zkr_test_proxy_resume(with.proxy, &error), ZKR_INVALID, "proxy");
+  REFUSED(zkr_test_proxy_expire(with.proxy, 1, &error), ZKR_INVALID, "proxy");
+  REFUSED(zkr_test_proxy_inject(with.proxy, "drop_before *", &number, &error), ZKR_INVALID, "proxy");
+  REFUSED(zkr_test_proxy_log(with.proxy, &requests, &error), ZKR_INVALID, "proxy");
+  CHECK(zkr_test_proxy_connect_string(with.proxy) == NULL && zkr_test_proxy_port(with.proxy) == 0);
+  CHECK(zkr_test_proxy_count(with.proxy, "*", NULL) == 0 && !zkr_test_proxy_fault_fired(with.proxy, 1));
+  REFUSED(zkr_test_ensemble_lag(with.ensemble, 1, 1, &error), ZKR_INVALID, "ensemble");
+  REFUSED(zkr_test_ensemble_isolate(with.ensemble, 1, &error), ZKR_INVALID, "ensemble");
+  CHECK(zkr_test_ensemble_server(with.ensemble) == NULL && zkr_test_ensemble_size(with.ensemble) == 0);
+  CHECK(zkr_test_ensemble_member(with.ensemble, 0) == NULL);
+
+  CHECK(!read_write_lock && !multi_lock && !semaphore && !held && !subscription);
+  CHECK(!contenders && !strings && !requests);
+}
 
 static void every_verb_refuses(handles with) {
   zkr_error *error = NULL;
@@ -164,6 +250,7 @@ static void every_verb_refuses(handles with) {
   CHECK(zkr_test_server_count(with.server, "*", NULL) == 0);
 
   CHECK(!client && !lock && !held && !transaction && !subscription && !contenders && !buffer && !strings);
+  every_other_verb_refuses(with);
 }
 
 void null_is_refused_by_every_verb(void) {
@@ -203,10 +290,20 @@ static handles fresh(void) {
   made.token = zkr_cancel_token_new();
   zkr_lock_acquire(made.lock, 5000, &made.held, &error);
   zkr_held_guarded(made.held, &made.transaction, &error);
+  zkr_read_write_lock_new(made.client, "/sides", &made.read_write_lock, &error);
+  zkr_multi_lock_new(made.client, &made.lock, 1, &made.multi_lock, &error);
+  zkr_semaphore_new(made.client, "/semaphore", 1, &made.semaphore, &error);
+  zkr_test_proxy_start(zkr_test_server_connect_string(made.server), &made.proxy, &error);
+  zkr_test_ensemble_start(3, NULL, &made.ensemble, &error);
   return made;
 }
 
 static void free_all(handles all) {
+  zkr_read_write_lock_free(all.read_write_lock);
+  zkr_multi_lock_free(all.multi_lock);
+  zkr_semaphore_free(all.semaphore);
+  zkr_test_proxy_free(all.proxy);
+  zkr_test_ensemble_free(all.ensemble);
   zkr_transaction_free(all.transaction);
   zkr_held_free(all.held);
   zkr_lock_free(all.lock);
@@ -217,7 +314,8 @@ static void free_all(handles all) {
 
 void freed_handles_are_refused_by_every_verb(void) {
   handles used = fresh();
-  CHECK(used.held != NULL && used.transaction != NULL);
+  CHECK(used.held != NULL && used.transaction != NULL && used.read_write_lock != NULL);
+  CHECK(used.multi_lock != NULL && used.semaphore != NULL && used.proxy != NULL && used.ensemble != NULL);
   free_all(used);
   every_verb_refuses(used);
   handles successors = fresh(); /* in the same places, but not the same handles */
@@ -232,14 +330,19 @@ void a_handle_of_another_kind_is_refused_by_every_verb(void) {
                    .held = (zkr_held *)right.transaction,
                    .transaction = (zkr_transaction *)right.token,
                    .token = (zkr_cancel_token *)right.server,
-                   .server = (zkr_test_server *)right.client};
+                   .server = (zkr_test_server *)right.client,
+                   .read_write_lock = (zkr_read_write_lock *)right.lock,
+                   .multi_lock = (zkr_multi_lock *)right.semaphore,
+                   .semaphore = (zkr_semaphore *)right.multi_lock,
+                   .proxy = (zkr_test_proxy *)right.ensemble,
+                   .ensemble = (zkr_test_ensemble *)right.server};
   every_verb_refuses(wrong);
 
   int local = 0;
   void *foreign[] = {&local, (void *)1, (void *)-1, (void *)0x7fffffffffff, "text"};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
     void *one = foreign[i];
-    every_verb_refuses((handles){one, one, one, one, one, one});
+    every_verb_refuses((handles){one, one, one, one, one, one, one, one, one, one, one});
   }
   CHECK(zkr_held_is_held(right.held));
   free_all(right);

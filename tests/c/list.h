@@ -62,4 +62,8 @@
   X(node_verbs_work_asynchronously)                       \
   X(a_transaction_is_all_or_nothing)                      \
   X(a_forked_child_is_told_at_once)                       \
-  X(the_test_server_misbehaves_on_demand)
+  X(the_test_server_misbehaves_on_demand)                 \
+  X(the_test_servers_clock_can_be_moved)                  \
+  X(the_request_log_says_what_where_and_whose)            \
+  X(a_proxy_brings_faults_before_a_server)                \
+  X(the_followers_of_an_ensemble_can_be_cut_off)
