@@ -228,6 +228,7 @@ fn without_a_majority_nobody_is_served_unless_asked_for() {
     let ensemble = Ensemble::start(3).unwrap();
     assert!(ensemble.stop_member(1) && ensemble.stop_member(2));
     assert!(Raw::connect_read_only(&ensemble.member(0).unwrap()).is_none());
+    ensemble.server().lose_state();
     ensemble.server().restart().unwrap();
     assert!(std::net::TcpStream::connect(ensemble.member(1).unwrap()).is_err(), "it has stopped by itself");
     assert!(ensemble.start_member(1).unwrap());

@@ -287,8 +287,11 @@ impl Cluster {
         for member in &mut self.members {
             member.lose_state(next);
         }
-        self.before = None;
-        self.links.iter_mut().for_each(|link| *link = Link { lag: link.lag, ..Link::default() });
+        for link in &mut self.links {
+            let (stopped, cut_since) = (link.stopped, link.cut_since.filter(|_| link.stopped));
+            *link = Link { lag: link.lag, stopped, cut_since, lost: stopped, ..Link::default() };
+        }
+        self.lose_quorum_again();
     }
 }
 

@@ -70,6 +70,16 @@ impl Cluster {
         }
     }
 
+    /// After everything was forgotten: what will be again is what there is now.
+    pub(super) fn lose_quorum_again(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.members.iter_mut().for_each(|member| member.config.read_only = before.read_only);
+            if !self.is_majority() {
+                self.lose_quorum();
+            }
+        }
+    }
+
     /// What began without a majority is forgotten: sessions of its own, for there is nothing else.
     fn regain_quorum(&mut self, before: &Before, now: Now) {
         let next_session_id = self.members[0].next_session_id();
