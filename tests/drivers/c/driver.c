@@ -21,10 +21,14 @@ typedef struct client client;
 typedef struct lock lock;
 typedef struct command command;
 
+/* What can be acquired: exactly one of the handles is set. */
 struct lock {
   char name[MAX_NAME];
   client *of;
   zkr_lock *handle;
+  zkr_multi_lock *multi_lock;
+  zkr_semaphore *semaphore;
+  zkr_held *held; /* the latest acquisition */
   lock *next;
 };
 
@@ -111,13 +115,27 @@ static client *find_client(const char *name) {
   return found;
 }
 
-static lock *find_lock(const command *command) {
-  const char *name = text(command, 1);
+static lock *find(const client *client, const char *name) {
   pthread_mutex_lock(&mutex);
-  lock *found = command->client->locks;
+  lock *found = client->locks;
   while (found && strcmp(found->name, name) != 0) found = found->next;
   pthread_mutex_unlock(&mutex);
   return found;
+}
+
+static lock *find_lock(const command *command) { return find(command->client, text(command, 1)); }
+
+/* A later lock of the same name hides the earlier one. */
+static void add(client *client, lock what, const char *name, const char *side) {
+  lock *made = malloc(sizeof *made);
+  if (!made) abort();
+  *made = what;
+  snprintf(made->name, sizeof made->name, "%s%s", name, side);
+  made->of = client;
+  pthread_mutex_lock(&mutex);
+  made->next = client->locks;
+  client->locks = made;
+  pthread_mutex_unlock(&mutex);
 }
 
 /* The handle of the lock that a command names; NULL, which every verb refuses, if there is none. */
@@ -131,6 +149,11 @@ static zkr_lock *named(const command *command) {
 static void on_state(zkr_state state, void *user_data) {
   const client *of = user_data;
   say("event %s state %s", of->name, zkr_state_name(state));
+}
+
+static void on_revoke(void *user_data) {
+  const lock *asked = user_data;
+  say("event %s revoked %s", asked->of->name, asked->name);
 }
 
 static void on_lost(const zkr_error *error, void *user_data) {
@@ -168,31 +191,114 @@ static void do_lock(command *c) {
     fail(c, status, error);
     return;
   }
-  lock *made = calloc(1, sizeof *made);
-  if (!made) abort();
-  snprintf(made->name, sizeof made->name, "%s", text(c, 1));
-  made->of = c->client;
-  made->handle = handle;
-  pthread_mutex_lock(&mutex);
-  made->next = c->client->locks; /* a later lock of the same name hides the earlier one */
-  c->client->locks = made;
-  pthread_mutex_unlock(&mutex);
+  add(c->client, (lock){.handle = handle}, text(c, 1), "");
   say("%s ok", c->seq);
 }
 
-static void do_held(command *c) { say("%s ok %s", c->seq, zkr_lock_is_held(named(c)) ? "true" : "false"); }
+static void do_rwlock(command *c) {
+  zkr_error *error = NULL;
+  zkr_read_write_lock *handle = NULL;
+  zkr_status status = zkr_read_write_lock_new(c->client->handle, text(c, 2), &handle, &error);
+  if (status == ZKR_OK) {
+    add(c->client, (lock){.handle = zkr_read_write_lock_read(handle)}, text(c, 1), ".read");
+    add(c->client, (lock){.handle = zkr_read_write_lock_write(handle)}, text(c, 1), ".write");
+  }
+  answer(c, status, error);
+}
+
+static void do_multilock(command *c) {
+  zkr_error *error = NULL;
+  zkr_lock *locks[MAX_WORDS];
+  zkr_multi_lock *handle = NULL;
+  size_t count = 0;
+  for (int i = 2; i < c->count; i++) {
+    const lock *found = find(c->client, c->words[i]);
+    locks[count++] = found ? found->handle : NULL;
+  }
+  zkr_status status = zkr_multi_lock_new(c->client->handle, locks, count, &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.multi_lock = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+/* A number of things; what is none, or negative, is refused by the verb that gets it. */
+static size_t number(const command *command, int index) {
+  const char *given = word(command, index);
+  char *end = NULL;
+  long long parsed = given ? strtoll(given, &end, 10) : 1;
+  return given && (*end || parsed < 0) ? 0 : (size_t)parsed;
+}
+
+static void do_semaphore(command *c) {
+  zkr_error *error = NULL;
+  zkr_semaphore *handle = NULL;
+  zkr_status status = zkr_semaphore_new(c->client->handle, text(c, 2), number(c, 3), &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.semaphore = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_held(command *c) {
+  const lock *of = find_lock(c);
+  bool is_held = of && (of->multi_lock  ? zkr_multi_lock_is_held(of->multi_lock)
+                        : of->semaphore ? zkr_semaphore_is_held(of->semaphore)
+                                        : zkr_lock_is_held(of->handle));
+  say("%s ok %s", c->seq, is_held ? "true" : "false");
+}
+
+/* The latest acquisition, for what only an acquisition can tell. */
+static zkr_held *latest(const command *command) {
+  const lock *of = find_lock(command);
+  return of ? of->held : NULL;
+}
 
 static void do_token(command *c) {
-  uint64_t token = zkr_lock_fencing_token(named(c));
+  const lock *of = find_lock(c);
+  zkr_held *held = zkr_held_is_held(latest(c)) ? latest(c) : NULL;
+  uint64_t token = of && of->handle ? zkr_lock_fencing_token(of->handle) : zkr_held_fencing_token(held);
   if (token == 0)
     say("%s error NOT_HELD", c->seq);
   else
     say("%s ok %" PRIu64, c->seq, token);
 }
 
+static void do_tokens(command *c) {
+  uint64_t tokens[MAX_WORDS];
+  size_t count = zkr_held_is_held(latest(c)) ? zkr_held_fencing_tokens(latest(c), tokens, MAX_WORDS) : 0;
+  if (count == 0) {
+    say("%s error NOT_HELD", c->seq);
+    return;
+  }
+  flockfile(stdout);
+  printf("%s ok", c->seq);
+  for (size_t i = 0; i < count; i++) printf(" %" PRIu64, tokens[i]);
+  putchar('\n');
+  fflush(stdout);
+  funlockfile(stdout);
+}
+
+static void do_sequencer(command *c) {
+  const char *sequencer = zkr_held_sequencer(latest(c));
+  if (sequencer)
+    say("%s ok %s", c->seq, sequencer);
+  else
+    say("%s error NOT_HELD", c->seq);
+}
+
+static void do_watch_revoke(command *c) {
+  zkr_error *error = NULL;
+  if (!latest(c)) {
+    say("%s error NOT_HELD", c->seq);
+    return;
+  }
+  zkr_status status = zkr_held_on_revoke(latest(c), on_revoke, find_lock(c), NULL, &error);
+  answer(c, status, error);
+}
+
 static void do_cancel(command *c) {
   zkr_error *error = NULL;
-  zkr_status status = zkr_lock_cancel(named(c), &error);
+  const lock *of = find_lock(c);
+  zkr_status status = of && of->multi_lock  ? zkr_multi_lock_cancel(of->multi_lock, &error)
+                      : of && of->semaphore ? zkr_semaphore_cancel(of->semaphore, &error)
+                                            : zkr_lock_cancel(named(c), &error);
   answer(c, status, error);
 }
 
@@ -211,7 +317,8 @@ static void do_withdraw(command *c) {
 
 static void do_watch_lost(command *c) {
   zkr_error *error = NULL;
-  zkr_status status = zkr_lock_on_lost(named(c), on_lost, find_lock(c), NULL, &error);
+  zkr_status status = named(c) ? zkr_lock_on_lost(named(c), on_lost, find_lock(c), NULL, &error)
+                               : zkr_held_on_lost(latest(c), on_lost, find_lock(c), NULL, &error);
   answer(c, status, error);
 }
 
@@ -222,6 +329,9 @@ static void do_free(command *c) {
     return;
   }
   zkr_lock_free(found->handle);
+  zkr_multi_lock_free(found->multi_lock);
+  zkr_semaphore_free(found->semaphore);
+  zkr_held_free(found->held);
   say("%s ok", c->seq);
 }
 
@@ -251,25 +361,40 @@ static void do_close(command *c) {
   answer(c, status, error);
 }
 
+static zkr_status acquire(command *c, int64_t timeout_ms, size_t n, zkr_held **held, zkr_error **error) {
+  const lock *of = find_lock(c);
+  if (of && of->multi_lock)
+    return zkr_multi_lock_acquire_cancellable(of->multi_lock, timeout_ms, c->token, held, error);
+  if (of && of->semaphore)
+    return zkr_semaphore_acquire_cancellable(of->semaphore, n, timeout_ms, c->token, held, error);
+  return zkr_lock_acquire_cancellable(named(c), timeout_ms, c->token, held, error);
+}
+
 static void acquired(command *c, zkr_status status, zkr_held *held, zkr_error *error) {
-  if (status == ZKR_OK)
-    say("%s ok %" PRIu64, c->seq, zkr_held_fencing_token(held));
-  else
+  if (status != ZKR_OK) {
     fail(c, status, error);
-  zkr_held_free(held); /* the lock keeps it */
+    return;
+  }
+  lock *of = find_lock(c);
+  pthread_mutex_lock(&mutex);
+  zkr_held *before = of->held;
+  of->held = held;
+  pthread_mutex_unlock(&mutex);
+  zkr_held_free(before); /* the lock keeps it, if it is still held */
+  say("%s ok %" PRIu64, c->seq, zkr_held_fencing_token(held));
 }
 
 static void do_acquire(command *c) {
   zkr_error *error = NULL;
   zkr_held *held = NULL;
-  zkr_status status = zkr_lock_acquire_cancellable(named(c), timeout(c, 2), c->token, &held, &error);
+  zkr_status status = acquire(c, timeout(c, 2), number(c, 3), &held, &error);
   acquired(c, status, held, error);
 }
 
 static void do_try(command *c) {
   zkr_error *error = NULL;
   zkr_held *held = NULL;
-  zkr_status status = zkr_lock_acquire_cancellable(named(c), 0, c->token, &held, &error);
+  zkr_status status = acquire(c, 0, number(c, 2), &held, &error);
   if (status == ZKR_TIMEOUT) {
     say("%s ok none", c->seq);
     zkr_error_free(error);
@@ -280,13 +405,50 @@ static void do_try(command *c) {
 
 static void do_release(command *c) {
   zkr_error *error = NULL;
-  zkr_status status = zkr_lock_release(named(c), &error);
+  const lock *of = find_lock(c);
+  zkr_status status = of && of->multi_lock  ? zkr_multi_lock_release(of->multi_lock, &error)
+                      : of && of->semaphore ? zkr_semaphore_release(of->semaphore, &error)
+                                            : zkr_lock_release(named(c), &error);
+  answer(c, status, error);
+}
+
+static void do_resize(command *c) {
+  zkr_error *error = NULL;
+  const lock *of = find_lock(c);
+  zkr_status status = zkr_semaphore_resize(of ? of->semaphore : NULL, number(c, 2), &error);
+  answer(c, status, error);
+}
+
+static void do_revoke(command *c) {
+  zkr_error *error = NULL;
+  bool asked = false;
+  zkr_status status = zkr_lock_revoke(named(c), word(c, 2), timeout(c, 3), &asked, &error);
+  if (status == ZKR_OK)
+    say("%s ok %s", c->seq, asked ? "true" : "false");
+  else
+    fail(c, status, error);
+}
+
+static void do_check_sequencer(command *c) {
+  zkr_error *error = NULL;
+  bool valid = false;
+  zkr_status status = zkr_client_check_sequencer(c->client->handle, text(c, 1), &valid, &error);
+  if (status == ZKR_OK)
+    say("%s ok %s", c->seq, valid ? "true" : "false");
+  else
+    fail(c, status, error);
+}
+
+static void do_watch_sequencer(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status =
+      zkr_client_watch_sequencer_cancellable(c->client->handle, text(c, 1), -1, c->token, &error);
   answer(c, status, error);
 }
 
 static void do_verify(command *c) {
   zkr_error *error = NULL;
-  zkr_status status = zkr_lock_verify(named(c), &error);
+  zkr_status status = named(c) ? zkr_lock_verify(named(c), &error) : zkr_held_verify(latest(c), &error);
   answer(c, status, error);
 }
 
@@ -304,6 +466,25 @@ static void do_contenders(command *c) {
     const zkr_contender *one = zkr_contenders_get(list, i);
     printf(" %s%s", one->identity, one->holds ? "*" : "");
   }
+  putchar('\n');
+  fflush(stdout);
+  funlockfile(stdout);
+  zkr_contenders_free(list);
+}
+
+static void do_holders(command *c) {
+  zkr_error *error = NULL;
+  zkr_contenders *list = NULL;
+  const lock *of = find_lock(c);
+  zkr_status status = zkr_semaphore_holders(of ? of->semaphore : NULL, &list, &error);
+  if (status != ZKR_OK) {
+    fail(c, status, error);
+    return;
+  }
+  flockfile(stdout);
+  printf("%s ok", c->seq);
+  for (size_t i = 0; i < zkr_contenders_count(list); i++)
+    printf(" %s", zkr_contenders_get(list, i)->identity);
   putchar('\n');
   fflush(stdout);
   funlockfile(stdout);
@@ -399,6 +580,9 @@ static const struct {
     {"lease", do_lease, false},
     {"watch-state", do_watch_state, false},
     {"lock", do_lock, false},
+    {"rwlock", do_rwlock, false},
+    {"multilock", do_multilock, false},
+    {"semaphore", do_semaphore, false},
     {"acquire", do_acquire, true},
     {"try", do_try, true},
     {"release", do_release, true},
@@ -406,6 +590,14 @@ static const struct {
     {"cancel", do_cancel, false},
     {"held", do_held, false},
     {"token", do_token, false},
+    {"tokens", do_tokens, false},
+    {"sequencer", do_sequencer, false},
+    {"check-sequencer", do_check_sequencer, true},
+    {"watch-sequencer", do_watch_sequencer, true},
+    {"revoke", do_revoke, true},
+    {"watch-revoke", do_watch_revoke, false},
+    {"holders", do_holders, true},
+    {"resize", do_resize, true},
     {"withdraw", do_withdraw, false},
     {"watch-lost", do_watch_lost, false},
     {"contenders", do_contenders, true},
