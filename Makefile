@@ -93,8 +93,16 @@ packages: ## Wheel, npm tarball, C and C++ against the installed library, each o
 	@tests/packages.sh
 
 .PHONY: guards
-guards: ## Breaks the lines that guard the promises, one by one, and expects their scenarios to fail
+guards: ## Breaks the lines that guard the promises, one by one, and expects their scenarios and tests to fail
 	@python tests/guards.py
+
+.PHONY: sim
+sim: ## The lock under virtual time, one seed one schedule; ARGS="--seeds 500" or "--seed 7 --trace"
+	@cargo run --quiet --release -p zkrecipes-simulation -- $(ARGS)
+
+.PHONY: interop
+interop: ## Curator, kazoo and ZooKeeper's own recipes, on our server and on one path with us
+	@tests/interop/run.sh $(ARGS)
 
 .PHONY: bench
 bench: ## Benchmarks beside the raw floor and the peers

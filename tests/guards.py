@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks each line of tests/guards.toml in a copy of the sources and expects its scenarios to fail there.
+"""Breaks each line of tests/guards.toml in a copy of the sources and expects its scenarios and tests to fail there.
 
 guards.py              all of them; a few minutes
 guards.py czxid        only those whose reason contains this
@@ -51,18 +51,31 @@ def fails(scenario: str, repeat: int) -> bool:
     return done.returncode == 1
 
 
+def test_fails(test: str) -> bool:
+    """`test` is a test program of the core, and what of it to run; one that hangs has failed."""
+    program, *words = test.split()
+    target = ["--lib"] if program == "lib" else ["--test", program]
+    built = run("cargo", "test", "--quiet", "--package", "zkrecipes", *target, "--no-run")
+    if built.returncode != 0:
+        raise SystemExit(built.stderr)
+    return run("timeout", "240", "cargo", "test", "--quiet", "--package", "zkrecipes", *target, *words).returncode != 0
+
+
 def judge(guard: dict[str, Any]) -> list[str]:
-    """What is wrong with this guard; nothing, if every scenario notices that it is broken."""
+    """What is wrong with this guard; nothing, if every scenario and test notices that it is broken."""
     file = COPY / guard["file"]
-    text = file.read_text()
-    if text.count(guard["line"]) != 1:
-        return [f"its line stands {text.count(guard['line'])} times in {guard['file']}"]
-    file.write_text(text.replace(guard["line"], guard["broken"]))
+    text = broken = file.read_text()
+    for line, instead in [(guard["line"], guard["broken"]), *([guard["also"]] if "also" in guard else [])]:
+        if text.count(line) != 1:
+            return [f"its line stands {text.count(line)} times in {guard['file']}"]
+        broken = broken.replace(line, instead)
+    file.write_text(broken)
     try:
         if complaint := build():
             return [f"does not compile when broken:\n{complaint}"]
-        names = guard["scenarios"]
-        return [f"{name} passes all the same" for name in names if not fails(name, guard.get("repeat", 1))]
+        passing = [name for name in guard.get("scenarios", []) if not fails(name, guard.get("repeat", 1))]
+        passing += [test for test in guard.get("tests", []) if not test_fails(test)]
+        return [f"{name} passes all the same" for name in passing]
     finally:
         file.write_text(text)
 
