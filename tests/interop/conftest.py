@@ -24,6 +24,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("server", SERVERS[metafunc.config.getoption("--server")], scope="session")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    # One server after the other: pytest's own order would start each several times.
+    items.sort(key=lambda item: item.callspec.params["server"])
+
+
 def pytest_sessionstart() -> None:
     peers.build()
 

@@ -94,7 +94,9 @@ def c_recipe() -> Path:
             text = source.read_text().replace("\ndeb ", "\ndeb-src ")
             (apt / "sources.d" / f"{source.stem}.list").write_text(text)
         for source in APT.glob("sources.list.d/*.sources"):
-            lines = ["Types: deb-src" if line.startswith("Types:") else line for line in source.read_text().splitlines()]
+            lines = [
+                "Types: deb-src" if line.startswith("Types:") else line for line in source.read_text().splitlines()
+            ]
             (apt / "sources.d" / source.name).write_text("\n".join([*lines, ""]))
         options = [
             f"Dir::Etc::sourceparts={apt / 'sources.d'}", "Dir::Etc::sourcelist=/dev/null",
@@ -104,7 +106,9 @@ def c_recipe() -> Path:
         run("apt-get", *settings, "update")
         run("apt-get", *settings, "source", "--download-only", "zookeeper", cwd=folder)
         for archive in folder.glob("*.orig.tar.?z"):
-            run("tar", "-xf", archive, "--wildcards", "--strip-components=6", "*/src/main/c/*/zoo_lock.[ch]", cwd=folder)
+            run(
+                "tar", "-xf", archive, "--wildcards", "--strip-components=6", "*/src/main/c/*/zoo_lock.[ch]", cwd=folder
+            )
         for rest in [*folder.glob("zookeeper_*")]:
             rest.unlink()
         shutil.rmtree(apt)
@@ -141,7 +145,7 @@ def build_c() -> None:
     lock = BUILT / "zoo_lock.o"
     if outdated(lock, recipe / "src" / "zoo_lock.c"):
         run("cc", *flags, "-w", "-c", recipe / "src" / "zoo_lock.c", "-o", lock)
-    for name in ("peer",):
+    for name in ("peer", "client"):
         source, product = HERE / "c" / f"{name}.c", BUILT / f"c-{name}"
         if outdated(product, source):
             run("cc", *flags, "-Wall", "-Wextra", "-Werror", source, lock, archive, "-lm", "-o", product)
@@ -155,6 +159,18 @@ def build() -> None:
     )  # fmt: skip
     build_java()
     build_c()
+
+
+def build_faces() -> None:
+    """The product's own faces in C, Python and Node, for the crowd."""
+    prefix = BUILT / "prefix"
+    run("cargo", "build", "--quiet", "--profile", PROFILE, "-p", "zkrecipes-ffi", cwd=ROOT)
+    run(ROOT / "ffi" / "install.sh", f"PREFIX={prefix}", f"PROFILE={PROFILE}", cwd=ROOT)
+    run(
+        "cc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", HERE / "c" / "worker.c",
+        f"-I{prefix}/include", f"-L{prefix}/lib", "-lzkrecipes", f"-Wl,-rpath,{prefix}/lib", "-o", BUILT / "c-worker",
+    )  # fmt: skip
+    run("make", "setup", "build-python", "build-node", f"PROFILE={PROFILE}", cwd=ROOT)
 
 
 def java(program: str, *arguments: str) -> list[str]:

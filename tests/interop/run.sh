@@ -7,10 +7,4 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-venv=../../.cache/interop/venv
-if ! cmp -s requirements.txt "$venv/requirements.txt"; then
-    python3 -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
-    cp requirements.txt "$venv/requirements.txt"
-fi
-exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "$@"
+exec "$(./environment.sh)" -m pytest -q -p no:cacheprovider "$@"

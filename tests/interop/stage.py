@@ -35,7 +35,8 @@ def serving(server: str) -> Iterator[str]:
         with Ensemble(server.removeprefix("zookeeper-")) as ensemble:
             yield ensemble.connect_string
         return
-    command = [peers.RUST / "zkrecipes-server", "--port", "0", "--tick", "300", "--extended-types", "--quiet"]
+    settings = ["--port", "0", "--tick", "300", "--max-timeout", "60000", "--extended-types", "--quiet"]
+    command = [peers.RUST / "zkrecipes-server", *settings]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process.stdout.readline().removeprefix("listening on ").strip()
