@@ -250,7 +250,8 @@ def test_a_closed_client_says_so(client: zkrecipes.Client) -> None:
 
 
 def test_classes_are_made_by_their_factories_only() -> None:
-    classes: list[Any] = [zkrecipes.Lock, zkrecipes.Held, zkrecipes.Nodes, zkrecipes.Transaction, zkrecipes.aio.Lock]
+    names = ["Lock", "ReadWriteLock", "MultiLock", "Semaphore", "Held", "Nodes", "Transaction"]
+    classes: list[Any] = [getattr(face, name) for face in (zkrecipes, zkrecipes.aio) for name in names]
     for cls in classes:
         with pytest.raises(TypeError):
             cls()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from typing import Literal
 
 import zkrecipes
 import zkrecipes.aio
 from typing_extensions import assert_type
-from zkrecipes.testing import EmbeddedServer, LogEntry
+from zkrecipes.testing import EmbeddedServer, Ensemble, LogEntry, Proxy
 
 
 def blocking() -> None:
@@ -36,6 +38,21 @@ def blocking() -> None:
         assert_type(data, bytes)
         assert_type(stat.version, int)
         client.nodes.create("/data", mode="ephemeral")
+        catalogue = client.read_write_lock("/catalogue")
+        assert_type(catalogue.read, zkrecipes.Lock)
+        with client.multi_lock([lock, client.lock("/other")]) as held:
+            assert_type(held.fencing_tokens, list[int])
+        semaphore = client.semaphore("/limit", 3)
+        with semaphore.hold(2, timeout=5) as held:
+            assert_type(held.permits, int)
+            held.on_revoke(lambda: held.release(wait=False))
+        assert_type(semaphore.acquire(2, blocking=False), zkrecipes.Held | None)
+        assert_type(semaphore.holders(), list[zkrecipes.Contender])
+        assert_type(lock.revoke(force_after=5), bool)
+        assert_type(client.check_sequencer(held.sequencer), bool)
+        client.watch_sequencer(held.sequencer, timeout=5)
+        client.semaphore("/limit")  # type: ignore[call-arg]
+        client.multi_lock(["/a"])  # type: ignore[list-item]
         client.lock("/lock", reentrnat=True)  # type: ignore[call-arg]
         client.nodes.create("/data", mode="sequential")  # type: ignore[arg-type]
         zkrecipes.Client("zk1:2181", sesion_timeout=6)  # type: ignore[call-arg]
@@ -51,6 +68,13 @@ async def awaiting() -> None:
         assert_type(await lock.acquire(blocking=False), zkrecipes.aio.Held | None)
         assert_type(await lock.contenders(), list[zkrecipes.Contender])
         assert_type(await client.nodes.get("/data"), tuple[bytes, zkrecipes.Stat])
+        async with client.read_write_lock("/catalogue").write as held:
+            assert_type(await asyncio.wait_for(held.revoked.wait(), 5), Literal[True])
+        async with client.semaphore("/limit", 3, cancel_on_lost=True).hold(2) as held:
+            assert_type(held.permits, int)
+        async with client.multi_lock([lock]) as held:
+            assert_type(await lock.revoke(), bool)
+        assert_type(await client.check_sequencer(held.sequencer), bool)
         with lock:  # type: ignore[attr-defined]
             pass
         client.lock("/lock", cancel_on_los=True)  # type: ignore[arg-type]
@@ -61,6 +85,11 @@ def testing() -> None:
     with EmbeddedServer(tick=0.1) as server:
         assert_type(server.log(), list[LogEntry])
         assert_type(server.inject("drop_before delete"), int)
+        with Proxy(server.connect_string) as proxy:
+            assert_type(proxy.expire(proxy.sessions()[0]), bool)
+    with Ensemble(3, tick=0.1) as ensemble:
+        assert_type(ensemble.member(1), str)
+        ensemble.advance_clock(5)
 
 
 def errors(error: zkrecipes.Error) -> TimeoutError | ValueError | None:

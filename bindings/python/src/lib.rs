@@ -19,7 +19,7 @@ mod nodes;
 mod options;
 mod read_write_lock;
 mod semaphore;
-mod server;
+mod testing;
 
 use pyo3::prelude::*;
 
@@ -46,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use crate::semaphore::{Semaphore, SemaphoreBase};
     #[pymodule_export]
-    use crate::server::EmbeddedServer;
+    use crate::testing::{EmbeddedServer, PyEnsemble, PyProxy, TestingBase};
     #[pymodule_export]
     use crate::version;
 

@@ -1,0 +1,131 @@
+//! The embedded server.
+
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use zkrecipes_embedded::{Builder, Server};
+
+use super::{Running, TestingBase};
+use crate::convert::{self, duration, flag, signed, size, text};
+use crate::options::unknown;
+
+const OPTIONS: &[&str] = &[
+    "tick",
+    "min_session_timeout",
+    "max_session_timeout",
+    "data_limit",
+    "emulate",
+    "extended_types",
+    "read_only",
+];
+
+/// The settings of a server or of an ensemble.
+pub fn builder(
+    py: Python<'_>,
+    port: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Builder> {
+    let mut builder = Server::builder();
+    if let Some(port) = port {
+        builder = builder.port(convert::port("port", port)?);
+    }
+    for (name, value) in options.into_iter().flatten() {
+        let name = text("option", &name)?;
+        let name = name.as_str();
+        builder = match name {
+            _ if !OPTIONS.contains(&name) => return Err(unknown(py, name, OPTIONS)),
+            _ if value.is_none() => builder,
+            "tick" => builder.tick(duration(name, &value)?),
+            "min_session_timeout" => builder.min_session_timeout(duration(name, &value)?),
+            "max_session_timeout" => builder.max_session_timeout(duration(name, &value)?),
+            "data_limit" => builder.data_limit(size(name, &value)?),
+            "emulate" => builder.emulate(&text(name, &value)?),
+            "extended_types" => builder.extended_types(flag(name, &value)?),
+            _ => builder.read_only(flag(name, &value)?),
+        };
+    }
+    Ok(builder)
+}
+
+/// A ZooKeeper server inside this process, in memory only, for tests. Starts at once, on a free port unless one is given.
+#[pyclass(frozen, subclass, weakref, extends = TestingBase, module = "zkrecipes.testing")]
+pub struct EmbeddedServer;
+
+impl EmbeddedServer {
+    /// Asks the server, or the ensemble as one.
+    fn ask<T: Send>(slf: &Bound<'_, Self>, question: impl FnOnce(&Server) -> T + Send) -> PyResult<T> {
+        slf.as_super().get().ask(slf.py(), |running| match running {
+            Running::Server(server) => question(server),
+            Running::Ensemble(ensemble) => question(ensemble.server()),
+            Running::Proxy(_) => unreachable!("a proxy is no server"),
+        })
+    }
+}
+
+#[pymethods]
+impl EmbeddedServer {
+    #[new]
+    #[pyo3(signature = (port=None, **options))]
+    fn start(
+        py: Python<'_>,
+        port: Option<&Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let builder = builder(py, port, options)?;
+        let server = py.detach(|| builder.start())?;
+        Ok(PyClassInitializer::from(TestingBase::new(Running::Server(server))).add_subclass(EmbeddedServer))
+    }
+
+    /// Stops serving; nodes, sessions and the port are kept for `restart`.
+    fn stop(slf: &Bound<'_, Self>) -> PyResult<()> {
+        Self::ask(slf, |server| server.stop())
+    }
+
+    /// Serves again, on the same port, with all nodes and sessions.
+    fn restart(slf: &Bound<'_, Self>) -> PyResult<()> {
+        Self::ask(slf, |server| server.restart())?.map_err(PyErr::from)
+    }
+
+    /// Ends a session as if its time had come; False when there is none of this id.
+    fn expire(slf: &Bound<'_, Self>, session_id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let session_id = convert::session_id("session_id", session_id)?;
+        Self::ask(slf, |server| server.expire(session_id))
+    }
+
+    /// Stops the server's clock: no session expires.
+    fn freeze_clock(slf: &Bound<'_, Self>) -> PyResult<()> {
+        Self::ask(slf, |server| server.freeze_clock())
+    }
+
+    /// Moves the server's clock forward, in seconds.
+    fn advance_clock(slf: &Bound<'_, Self>, seconds: &Bound<'_, PyAny>) -> PyResult<()> {
+        let by: Duration = duration("seconds", seconds)?;
+        Self::ask(slf, |server| server.advance_clock(by))
+    }
+
+    /// Lets the server's clock run again.
+    fn thaw_clock(slf: &Bound<'_, Self>) -> PyResult<()> {
+        Self::ask(slf, |server| server.thaw_clock())
+    }
+
+    /// Sets the number that the next sequential child of `path` gets; False when there is no such node.
+    fn set_next_sequence(
+        slf: &Bound<'_, Self>,
+        path: &Bound<'_, PyAny>,
+        next: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let (path, next) = (text("path", path)?, signed("next", next)?);
+        Self::ask(slf, |server| server.set_next_sequence(&path, next))
+    }
+
+    /// The paths of all nodes.
+    fn nodes(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
+        Self::ask(slf, |server| server.dump_paths())
+    }
+
+    /// How many watches are set.
+    fn watch_count(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Self::ask(slf, |server| server.watch_count())
+    }
+}
