@@ -15,8 +15,9 @@ EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples/python").glob
 
 def test_the_classes_people_start_with_have_examples() -> None:
     """Which pytest runs, as it does those of the modules and of README.md."""
-    for cls in (zkrecipes.Client, zkrecipes.Lock, zkrecipes.Held, zkrecipes.Nodes, zkrecipes.Transaction):
-        assert ">>>" in (cls.__doc__ or "")
+    names = ["Client", "Lock", "ReadWriteLock", "MultiLock", "Semaphore", "Held", "Nodes", "Transaction"]
+    for name in names:
+        assert ">>>" in (getattr(zkrecipes, name).__doc__ or "")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
@@ -29,8 +30,16 @@ def test_an_example_runs(example: Path, hosts: str) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(zkrecipes.__file__).parents[1])},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("fencing token") == 6
+    assert "fencing token" in done.stdout
 
 
 def test_there_are_examples() -> None:
-    assert {example.name for example in EXAMPLES} >= {"lock.py", "lock_asyncio.py"}
+    assert {example.name for example in EXAMPLES} >= {
+        "lock.py",
+        "lock_asyncio.py",
+        "multi_lock.py",
+        "read_write_lock.py",
+        "revocation.py",
+        "semaphore.py",
+        "sequencer.py",
+    }

@@ -1,0 +1,207 @@
+"""The lock family on the asyncio face."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+import pytest
+from test_aio import eventually, run
+from zkrecipes import aio
+from zkrecipes.testing import EmbeddedServer
+
+
+def test_the_sides_of_a_read_write_lock_are_locks(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client, aio.Client(hosts) as client2:
+            one, two = client.read_write_lock("/lock"), client2.read_write_lock("/lock")
+            assert isinstance(one.read, aio.Lock)
+            assert one.read is one.read
+            async with one.read, two.read as reading:
+                assert reading.is_held
+                with pytest.raises(aio.Invalid, match="upgrade"):
+                    await one.write.acquire()
+            async with one.write as writing:
+                assert await two.read.acquire(blocking=False) is None
+                downgraded = await one.read.acquire()
+                assert downgraded
+            assert downgraded.fencing_token == writing.fencing_token
+            assert await two.write.acquire(timeout=0.05) is None
+            await one.read.release()
+
+    run(body())
+
+
+def test_several_locks_at_once(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            both = client.multi_lock([client.lock("/b"), client.lock("/a")])
+            assert both.paths == ["/a", "/b"]
+            async with both as held:
+                assert held.fencing_tokens == both.fencing_tokens
+                assert await client.lock("/a").acquire(blocking=False) is None
+                waiting = client.multi_lock([client.lock("/b")])
+                with pytest.raises(TimeoutError):
+                    async with waiting.hold(0.05):
+                        pass
+                await both.verify()
+            assert not both.is_held
+
+    run(body())
+
+
+def test_permits(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            semaphore = client.semaphore("/limit", 2)
+            running = most = 0
+
+            async def work() -> None:
+                nonlocal running, most
+                async with semaphore as held:
+                    assert held.permits == 1
+                    running += 1
+                    most = max(most, running)
+                    await asyncio.sleep(0.01)
+                    running -= 1
+
+            await asyncio.gather(*(work() for _ in range(8)))
+            assert most == 2
+            async with semaphore.hold(2, timeout=5):
+                assert await semaphore.acquire(blocking=False) is None
+                assert len(await semaphore.holders()) == 2
+            await semaphore.resize(3)
+            assert semaphore.permits == 3
+            assert await semaphore.holders() == []
+
+    run(body())
+
+
+def test_a_cancelled_task_leaves_no_permit_behind(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            semaphore = client.semaphore("/limit", 1)
+            async with semaphore:
+                tasks = [asyncio.ensure_future(semaphore.acquire()) for _ in range(3)]
+                await asyncio.sleep(0.05)
+                for task in tasks:
+                    task.cancel()
+                for task in tasks:
+                    with pytest.raises(asyncio.CancelledError):
+                        await task
+            assert await semaphore.holders() == []
+
+            async def nobody_waits() -> bool:
+                return not await client.nodes.children("/limit/locks")
+
+            await eventually(nobody_waits)
+
+    run(body())
+
+
+def test_a_revocation_sets_an_event_and_calls_back_on_the_loop(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client, aio.Client(hosts) as other:
+            loops: list[asyncio.AbstractEventLoop] = []
+            async with client.lock("/lock") as held:
+                assert not held.revoked.is_set()
+                assert held.revoked is held.revoked
+                held.on_revoke(lambda: loops.append(asyncio.get_running_loop()))
+                assert await other.lock("/lock").revoke()
+                await asyncio.wait_for(held.revoked.wait(), 10)
+                assert held.is_held
+            await asyncio.sleep(0)
+            assert loops == [asyncio.get_running_loop()]
+            assert not await other.lock("/lock").revoke()
+
+    run(body())
+
+
+def test_a_forced_revocation_cancels_the_body(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client, aio.Client(hosts) as other:
+            recipes: list[tuple[Any, str]] = [
+                (client.read_write_lock("/rw", cancel_on_lost=True).write, "/rw"),
+                (client.multi_lock([client.lock("/a"), client.lock("/b")], cancel_on_lost=True), "/b"),
+            ]
+            for recipe, path in recipes:
+                with pytest.raises(aio.Lost) as caught:
+                    async with recipe:
+                        (holder,) = await other.lock(path).contenders()
+                        assert await other.lock(path).revoke(holder, force_after=0.05)
+                        await asyncio.sleep(30)
+                assert caught.value.reason == "revoked"
+
+    run(body())
+
+
+def test_permits_that_are_lost_cancel_the_body(server: EmbeddedServer) -> None:
+    async def body() -> None:
+        async with aio.Client(server.connect_string) as client:
+            with pytest.raises(aio.Lost):
+                async with client.semaphore("/limit", 2, cancel_on_lost=True):
+                    server.expire(client.session_id)
+                    await asyncio.sleep(30)
+
+    run(body())
+
+
+def test_a_sequencer_can_be_checked_and_watched(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client, aio.Client(hosts) as other:
+            async with client.lock("/lock") as held:
+                assert await other.check_sequencer(held.sequencer)
+                for timeout in (0, 0.05):
+                    with pytest.raises(aio.Timeout):
+                        await other.watch_sequencer(held.sequencer, timeout)
+                watching = asyncio.ensure_future(other.watch_sequencer(held.sequencer))
+                withdrawn = asyncio.ensure_future(other.watch_sequencer(held.sequencer))
+                await asyncio.sleep(0.01)
+                withdrawn.cancel()
+                assert not watching.done()
+            await asyncio.wait_for(watching, 10)
+            assert withdrawn.cancelled()
+            await other.watch_sequencer(held.sequencer, math.inf)
+            assert not await other.check_sequencer(held.sequencer)
+
+    run(body())
+
+
+def test_bad_input_is_refused_by_name(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client, aio.Client(hosts) as other:
+            bad: Any
+            for bad in (0, -1, 1.5, "1", None, True):
+                with pytest.raises(aio.Invalid, match="permits"):
+                    client.semaphore("/limit", bad)
+                if bad is not None:
+                    with pytest.raises(aio.Invalid, match="n"):
+                        await client.semaphore("/limit", 2).acquire(bad)
+            with pytest.raises(aio.Invalid, match="n"):
+                async with client.semaphore("/limit", 2).hold(3):
+                    pass
+            for bad in (None, [], [5], [client.lock("/a")] * 2, [other.lock("/a")]):
+                with pytest.raises(aio.Invalid, match="locks"):
+                    client.multi_lock(bad)
+            for bad in (1, None, "yes"):
+                for factory in (
+                    lambda bad: client.read_write_lock("/a", cancel_on_lost=bad),
+                    lambda bad: client.multi_lock([client.lock("/a")], cancel_on_lost=bad),
+                    lambda bad: client.semaphore("/a", 1, cancel_on_lost=bad),
+                ):
+                    with pytest.raises(aio.Invalid, match="cancel_on_lost"):
+                        factory(bad)
+            for bad in ("", "1:x:/a", 5):
+                with pytest.raises(aio.Invalid, match="sequencer"):
+                    await client.check_sequencer(bad)
+                with pytest.raises(aio.Invalid, match="sequencer"):
+                    await client.watch_sequencer(bad)
+            for bad in ("x", 5):
+                with pytest.raises(aio.Invalid, match="contender"):
+                    await client.lock("/a").revoke(bad)
+            for bad in (-1, math.nan, "1"):
+                with pytest.raises(aio.Invalid, match="timeout"):
+                    await client.watch_sequencer("1:5:/a", bad)
+
+    run(body())
