@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 import threading
+from typing import TypeAlias
 
 from protocol import (
     Command,
@@ -13,17 +14,22 @@ from protocol import (
     connect_options,
     names_of,
     parse,
+    permits,
     refuse,
     say,
     seconds,
     truth,
+    whole,
 )  # finds the package, so it comes first
 
 # isort: split
 import zkrecipes.aio as zkrecipes
 
 clients: dict[str, zkrecipes.Client] = {}
-locks: dict[tuple[str, str], zkrecipes.Lock] = {}
+Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore
+handles: dict[tuple[str, str], Handle] = {}
+# What was acquired through each handle and not released, the latest last.
+acquired: dict[tuple[str, str], list[zkrecipes.Held]] = {}
 tasks: dict[str, asyncio.Task[None]] = {}
 
 
@@ -52,44 +58,110 @@ async def perform(command: Command) -> list[str]:
         client.on_state(lambda state: say("event", who, "state", state))
     elif verb == "lock":
         name, path, *options = args
-        locks[who, name] = client.lock(path, reentrant="reentrant" in options)
+        handles[who, name] = client.lock(path, reentrant="reentrant" in options)
+    elif verb == "rwlock":
+        name, path = args
+        both = client.read_write_lock(path)
+        handles[who, f"{name}.read"], handles[who, f"{name}.write"] = (
+            both.read,
+            both.write,
+        )
+    elif verb == "multilock":
+        name, *names = args
+        handles[who, name] = client.multi_lock([lock_of(handles[who, one]) for one in names])
+    elif verb == "semaphore":
+        name, path, size = args
+        handles[who, name] = client.semaphore(path, whole(size))
+    elif verb == "check-sequencer":
+        return [truth(await client.check_sequencer(args[0]))]
+    elif verb == "watch-sequencer":
+        await client.watch_sequencer(args[0])
     elif verb in ("create", "set", "delete", "get", "exists", "children"):
         return await nodes(client, verb, args)
     elif verb == "free":
-        del locks[who, args[0]]
+        del handles[who, args[0]]
+        acquired.pop((who, args[0]), None)
         gc.collect()
     else:
-        return await use_lock(command, locks[who, args[0]])
+        return await use_handle(command, handles[who, args[0]])
     return []
 
 
-async def use_lock(command: Command, lock: zkrecipes.Lock) -> list[str]:
+def remember(key: tuple[str, str], held: zkrecipes.Held) -> list[str]:
+    acquired.setdefault(key, []).append(held)
+    return [str(held.fencing_token)]
+
+
+def latest(key: tuple[str, str]) -> zkrecipes.Held:
+    """What was acquired last through a handle, and not released since."""
+    if not acquired.get(key):
+        raise zkrecipes.NotHeld("nothing was acquired through this handle")
+    return acquired[key][-1]
+
+
+def lock_of(handle: Handle) -> zkrecipes.Lock:
+    if not isinstance(handle, zkrecipes.Lock):
+        raise zkrecipes.InvalidType("this verb is for locks")
+    return handle
+
+
+def semaphore_of(handle: Handle) -> zkrecipes.Semaphore:
+    if not isinstance(handle, zkrecipes.Semaphore):
+        raise zkrecipes.InvalidType("this verb is for semaphores")
+    return handle
+
+
+async def acquire(
+    handle: Handle, n: int, *, blocking: bool = True, timeout: float | None = None
+) -> zkrecipes.Held | None:
+    if isinstance(handle, zkrecipes.Semaphore):
+        return await handle.acquire(n, blocking, timeout=timeout)
+    return await handle.acquire(blocking, timeout=timeout)
+
+
+async def use_handle(command: Command, handle: Handle) -> list[str]:
     _, who, verb, args = command
+    key = who, args[0]
     if verb == "acquire":
-        held = await lock.acquire(timeout=seconds(args[1:]))
+        held = await acquire(handle, permits(args[2:]), timeout=seconds(args[1:]))
         if held is None:
             raise zkrecipes.Timeout("the time ran out")
-        return [str(held.fencing_token)]
+        return remember(key, held)
     if verb == "try":
-        held = await lock.acquire(blocking=False)
-        return ["none" if held is None else str(held.fencing_token)]
+        held = await acquire(handle, permits(args[1:]), blocking=False)
+        return ["none"] if held is None else remember(key, held)
     if verb == "release":
-        await lock.release()
+        if acquired.get(key):
+            acquired[key].pop()
+        await handle.release()
     elif verb == "verify":
-        await lock.verify()
+        await handle.verify()
     elif verb == "cancel":
-        lock.cancel()
+        handle.cancel()
     elif verb == "held":
-        return [truth(lock.is_held)]
+        return [truth(handle.is_held)]
     elif verb == "token":
-        return [str(lock.fencing_token)]
+        return [str(handle.fencing_token)]
     elif verb == "watch-lost":
-        lock.on_lost(lambda error: lost(who, args[0], error))
+        handle.on_lost(lambda error: lost(who, args[0], error))
+    elif verb == "watch-revoke":
+        latest(key).on_revoke(lambda: say("event", who, "revoked", args[0]))
+    elif verb == "revoke":
+        contender, force_after = args[1] if args[1:] else "", seconds(args[2:])
+        return [truth(await lock_of(handle).revoke(contender or None, force_after))]
+    elif verb == "tokens":
+        return [str(token) for token in latest(key).fencing_tokens]
+    elif verb == "sequencer":
+        return [latest(key).sequencer]
+    elif verb == "holders":
+        return [holder.identity for holder in await semaphore_of(handle).holders()]
+    elif verb == "resize":
+        await semaphore_of(handle).resize(whole(args[1]))
     elif verb == "contenders":
-        return names_of(await lock.contenders())
+        return names_of(await lock_of(handle).contenders())
     elif verb in ("guarded-set", "guarded-create"):
         _, path, data = args
-        transaction = lock.guarded()
+        transaction = handle.guarded()
         if verb == "guarded-set":
             transaction.set(path, data)
         else:

@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import time
+from typing import TypeAlias
 
 from protocol import (
     Command,
@@ -14,21 +15,43 @@ from protocol import (
     hush,
     names_of,
     parse,
+    permits,
     refuse,
     say,
     seconds,
     truth,
+    whole,
 )  # finds the package, so it comes first
 
 # isort: split
 import zkrecipes
 
 clients: dict[str, zkrecipes.Client] = {}
-locks: dict[tuple[str, str], zkrecipes.Lock] = {}
+Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore
+handles: dict[tuple[str, str], Handle] = {}
+# What was acquired through each handle and not released, the latest last.
+acquired: dict[tuple[str, str], list[zkrecipes.Held]] = {}
 # The handle that an outstanding acquire waits on, by the command's number.
-waiting: dict[str, zkrecipes.Lock] = {}
+waiting: dict[str, Handle] = {}
 
-AT_ONCE = {"state", "session", "lease", "watch-state", "lock", "held", "token", "cancel", "watch-lost", "free"}
+AT_ONCE = {
+    "state",
+    "session",
+    "lease",
+    "watch-state",
+    "lock",
+    "rwlock",
+    "multilock",
+    "semaphore",
+    "held",
+    "token",
+    "tokens",
+    "sequencer",
+    "cancel",
+    "watch-lost",
+    "watch-revoke",
+    "free",
+}
 
 
 def lost(client: str, name: str, error: zkrecipes.Lost) -> None:
@@ -53,47 +76,114 @@ def perform(command: Command) -> list[str]:
         client.on_state(lambda state: say("event", who, "state", state))
     elif verb == "lock":
         name, path, *options = args
-        locks[who, name] = client.lock(path, reentrant="reentrant" in options)
+        handles[who, name] = client.lock(path, reentrant="reentrant" in options)
+    elif verb == "rwlock":
+        name, path = args
+        both = client.read_write_lock(path)
+        handles[who, f"{name}.read"], handles[who, f"{name}.write"] = (
+            both.read,
+            both.write,
+        )
+    elif verb == "multilock":
+        name, *names = args
+        handles[who, name] = client.multi_lock([lock_of(handles[who, one]) for one in names])
+    elif verb == "semaphore":
+        name, path, size = args
+        handles[who, name] = client.semaphore(path, whole(size))
+    elif verb == "check-sequencer":
+        return [truth(client.check_sequencer(args[0]))]
+    elif verb == "watch-sequencer":
+        client.watch_sequencer(args[0])
     elif verb in ("create", "set", "delete", "get", "exists", "children"):
         return nodes(client, verb, args)
     elif verb == "free":
-        del locks[who, args[0]]
+        del handles[who, args[0]]
+        acquired.pop((who, args[0]), None)
         gc.collect()
     else:
-        return use_lock(command, locks[who, args[0]])
+        return use_handle(command, handles[who, args[0]])
     return []
 
 
-def use_lock(command: Command, lock: zkrecipes.Lock) -> list[str]:
+def remember(key: tuple[str, str], held: zkrecipes.Held) -> list[str]:
+    acquired.setdefault(key, []).append(held)
+    return [str(held.fencing_token)]
+
+
+def latest(key: tuple[str, str]) -> zkrecipes.Held:
+    """What was acquired last through a handle, and not released since."""
+    if not acquired.get(key):
+        raise zkrecipes.NotHeld("nothing was acquired through this handle")
+    return acquired[key][-1]
+
+
+def lock_of(handle: Handle) -> zkrecipes.Lock:
+    if not isinstance(handle, zkrecipes.Lock):
+        raise zkrecipes.InvalidType("this verb is for locks")
+    return handle
+
+
+def semaphore_of(handle: Handle) -> zkrecipes.Semaphore:
+    if not isinstance(handle, zkrecipes.Semaphore):
+        raise zkrecipes.InvalidType("this verb is for semaphores")
+    return handle
+
+
+def acquire(handle: Handle, n: int, *, blocking: bool = True, timeout: float | None = None) -> zkrecipes.Held | None:
+    if isinstance(handle, zkrecipes.Semaphore):
+        return handle.acquire(n, blocking, timeout=timeout)
+    return handle.acquire(blocking, timeout=timeout)
+
+
+def use_handle(command: Command, handle: Handle) -> list[str]:
     seq, who, verb, args = command
+    key = who, args[0]
     if verb in ("acquire", "try"):
-        waiting[seq] = lock
+        waiting[seq] = handle
         try:
-            held = lock.acquire(blocking=False) if verb == "try" else lock.acquire(timeout=seconds(args[1:]))
+            if verb == "try":
+                held = acquire(handle, permits(args[1:]), blocking=False)
+            else:
+                held = acquire(handle, permits(args[2:]), timeout=seconds(args[1:]))
         finally:
             del waiting[seq]
         if held is not None:
-            return [str(held.fencing_token)]
+            return remember(key, held)
         if verb == "try":
             return ["none"]
         raise zkrecipes.Timeout("the time ran out")
     if verb == "release":
-        lock.release()
+        if acquired.get(key):
+            acquired[key].pop()
+        handle.release()
     elif verb == "verify":
-        lock.verify()
+        handle.verify()
     elif verb == "cancel":
-        lock.cancel()
+        handle.cancel()
     elif verb == "held":
-        return [truth(lock.is_held)]
+        return [truth(handle.is_held)]
     elif verb == "token":
-        return [str(lock.fencing_token)]
+        return [str(handle.fencing_token)]
     elif verb == "watch-lost":
-        lock.on_lost(lambda error: lost(who, args[0], error))
+        handle.on_lost(lambda error: lost(who, args[0], error))
+    elif verb == "watch-revoke":
+        latest(key).on_revoke(lambda: say("event", who, "revoked", args[0]))
+    elif verb == "revoke":
+        contender, force_after = args[1] if args[1:] else "", seconds(args[2:])
+        return [truth(lock_of(handle).revoke(contender or None, force_after))]
+    elif verb == "tokens":
+        return [str(token) for token in latest(key).fencing_tokens]
+    elif verb == "sequencer":
+        return [latest(key).sequencer]
+    elif verb == "holders":
+        return [holder.identity for holder in semaphore_of(handle).holders()]
+    elif verb == "resize":
+        semaphore_of(handle).resize(whole(args[1]))
     elif verb == "contenders":
-        return names_of(lock.contenders())
+        return names_of(lock_of(handle).contenders())
     elif verb in ("guarded-set", "guarded-create"):
         _, path, data = args
-        transaction = lock.guarded()
+        transaction = handle.guarded()
         if verb == "guarded-set":
             transaction.set(path, data)
         else:
@@ -123,8 +213,8 @@ def nodes(client: zkrecipes.Client, verb: str, args: list[str]) -> list[str]:
 
 def withdraw(seq: str, outstanding: str) -> None:
     """The blocking way to cancel: `lock.cancel()`, once the wait is under way."""
-    while lock := waiting.get(outstanding):
-        lock.cancel()
+    while handle := waiting.get(outstanding):
+        handle.cancel()
         time.sleep(0.005)
     answer(seq)
 

@@ -62,6 +62,18 @@ def seconds(milliseconds: list[str]) -> float | None:
     return float(milliseconds[0]) / 1000 if milliseconds and milliseconds[0] else None
 
 
+def whole(number: str) -> int:
+    try:
+        return int(number)
+    except ValueError:
+        raise zkrecipes.Invalid(f"{number} is not a whole number") from None
+
+
+def permits(number: list[str]) -> int:
+    """An optional argument that only semaphores heed."""
+    return whole(number[0]) if number and number[0] else 1
+
+
 def connect_options(words: list[str]) -> zkrecipes.ClientOptions:
     options = zkrecipes.ClientOptions()
     for word in words:
