@@ -30,8 +30,13 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 def copy_sources() -> None:
     """Leaves unchanged files alone, so that cargo builds only what is broken next."""
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    for name in filter(None, names):
+    listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    names = set(filter(None, listed))
+    for stale in COPY.rglob("*.rs"):
+        name = stale.relative_to(COPY)
+        if name.parts[0] != "target" and str(name) not in names:
+            stale.unlink()
+    for name in sorted(names):
         source, twin = ROOT / name, COPY / name
         if source.is_file() and (not twin.is_file() or twin.read_bytes() != source.read_bytes()):
             twin.parent.mkdir(parents=True, exist_ok=True)
