@@ -33,14 +33,14 @@ def copy_sources() -> None:
     listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     names = set(filter(None, listed))
     for stale in COPY.rglob("*.rs"):
-        name = stale.relative_to(COPY)
-        if name.parts[0] != "target" and str(name) not in names:
+        twin = stale.relative_to(COPY)
+        if twin.parts[0] != "target" and str(twin) not in names:
             stale.unlink()
     for name in sorted(names):
-        source, twin = ROOT / name, COPY / name
-        if source.is_file() and (not twin.is_file() or twin.read_bytes() != source.read_bytes()):
-            twin.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, twin)
+        source, copied = ROOT / name, COPY / name
+        if source.is_file() and (not copied.is_file() or copied.read_bytes() != source.read_bytes()):
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, copied)
 
 
 def build() -> str | None:
