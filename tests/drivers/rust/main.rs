@@ -7,12 +7,79 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
-use zkrecipes::{Client, ClientOptions, CreateMode, Error, ErrorKind, Held, Lock, LockOptions, Transaction};
+use zkrecipes::{
+    Client, ClientOptions, CreateMode, Error, ErrorKind, Held, Lock, LockOptions, MultiLock, Semaphore,
+    Transaction,
+};
 
 type Answer = Result<Vec<String>, Error>;
 
 /// A handle by client and name, and what was acquired through it, innermost last.
-type Handles = HashMap<(String, String), (Lock, Vec<Arc<Held>>)>;
+type Handles = HashMap<(String, String), (Handle, Vec<Arc<Held>>)>;
+
+/// What is acquired and released: the same verbs for all of them.
+#[derive(Clone)]
+enum Handle {
+    Lock(Lock),
+    Multi(MultiLock),
+    Semaphore(Semaphore),
+}
+
+impl Handle {
+    async fn acquire(&self, limit: Option<Duration>, n: usize) -> Result<Held, Error> {
+        match self {
+            Handle::Lock(lock) => lock.acquire_within(limit).await,
+            Handle::Multi(multi) => multi.acquire_within(limit).await,
+            Handle::Semaphore(semaphore) => semaphore.acquire_within(n, limit).await,
+        }
+    }
+
+    async fn try_acquire(&self, n: usize) -> Result<Option<Held>, Error> {
+        match self {
+            Handle::Lock(lock) => lock.try_acquire().await,
+            Handle::Multi(multi) => multi.try_acquire().await,
+            Handle::Semaphore(semaphore) => semaphore.try_acquire(n).await,
+        }
+    }
+
+    async fn release(&self) -> Result<(), Error> {
+        match self {
+            Handle::Lock(lock) => lock.release().await,
+            Handle::Multi(multi) => multi.release().await,
+            Handle::Semaphore(semaphore) => semaphore.release().await,
+        }
+    }
+
+    fn is_held(&self) -> bool {
+        match self {
+            Handle::Lock(lock) => lock.is_held(),
+            Handle::Multi(multi) => multi.is_held(),
+            Handle::Semaphore(semaphore) => semaphore.is_held(),
+        }
+    }
+
+    fn cancel(&self) {
+        match self {
+            Handle::Lock(lock) => lock.cancel(),
+            Handle::Multi(multi) => multi.cancel(),
+            Handle::Semaphore(semaphore) => semaphore.cancel(),
+        }
+    }
+
+    fn lock(self) -> Result<Lock, Error> {
+        match self {
+            Handle::Lock(lock) => Ok(lock),
+            _ => Err(Error::invalid("lock", "is no lock")),
+        }
+    }
+
+    fn semaphore(self) -> Result<Semaphore, Error> {
+        match self {
+            Handle::Semaphore(semaphore) => Ok(semaphore),
+            _ => Err(Error::invalid("semaphore", "is no semaphore")),
+        }
+    }
+}
 
 #[derive(Default)]
 struct Stage {
@@ -100,12 +167,15 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
     let client = stage.clients.lock().unwrap().get(name).cloned();
     let client = client.ok_or_else(|| Error::invalid("client", "has not connected"))?;
     let key = (name.clone(), arguments.first().copied().unwrap_or_default().to_owned());
-    let lock = || -> Result<Lock, Error> {
+    let handle_of = |named: &str| -> Result<Handle, Error> {
         let handles = stage.handles.lock().unwrap();
-        handles
-            .get(&key)
-            .map(|(lock, _)| lock.clone())
-            .ok_or_else(|| Error::invalid("lock", "has not been made"))
+        let found = handles.get(&(name.clone(), named.to_owned())).map(|(handle, _)| handle.clone());
+        found.ok_or_else(|| Error::invalid("lock", "has not been made"))
+    };
+    let handle = || handle_of(&key.1);
+    let lock = || handle()?.lock();
+    let make = |named: &str, handle: Handle| {
+        stage.handles.lock().unwrap().insert((name.clone(), named.to_owned()), (handle, vec![]));
     };
     let current = || stage.handles.lock().unwrap().get(&key).and_then(|(_, held)| held.last().cloned());
     let keep = |held: Held| {
@@ -128,15 +198,30 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("lock", [_, path, rest @ ..]) => {
             let options = LockOptions { reentrant: rest.contains(&"reentrant"), ..Default::default() };
             let lock = client.lock(path, options)?;
-            stage.handles.lock().unwrap().insert(key, (lock, vec![]));
+            make(&key.1, Handle::Lock(lock));
             Ok(vec![])
         }
-        ("acquire", [_]) => keep(lock()?.acquire().await?),
-        ("acquire", [_, limit]) => match millis(Some(limit)) {
-            Some(limit) => keep(lock()?.acquire_timeout(limit).await?),
-            None => keep(lock()?.acquire().await?),
-        },
-        ("try", _) => match lock()?.try_acquire().await? {
+        ("rwlock", [named, path]) => {
+            let both = client.read_write_lock(path)?;
+            make(&format!("{named}.read"), Handle::Lock(both.read().clone()));
+            make(&format!("{named}.write"), Handle::Lock(both.write().clone()));
+            Ok(vec![])
+        }
+        ("multilock", [named, locks @ ..]) => {
+            let locks: Vec<Lock> =
+                locks.iter().map(|lock| handle_of(lock)?.lock()).collect::<Result<_, Error>>()?;
+            make(named, Handle::Multi(client.multi_lock(&locks)?));
+            Ok(vec![])
+        }
+        ("semaphore", [named, path, permits]) => {
+            let permits = permits.parse().map_err(|_| Error::invalid("permits", "is no number"))?;
+            make(named, Handle::Semaphore(client.semaphore(path, permits)?));
+            Ok(vec![])
+        }
+        ("acquire", [_, rest @ ..]) => {
+            keep(handle()?.acquire(millis(rest.first()), permits_of(rest.get(1))?).await?)
+        }
+        ("try", [_, rest @ ..]) => match handle()?.try_acquire(permits_of(rest.first())?).await? {
             Some(held) => keep(held),
             None => one("none"),
         },
@@ -144,7 +229,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             let held = stage.handles.lock().unwrap().get_mut(&key).and_then(|(_, held)| held.pop());
             match held {
                 Some(held) => held.release().await.map(|()| vec![]),
-                None => lock()?.release().await.map(|()| vec![]),
+                None => handle()?.release().await.map(|()| vec![]),
             }
         }
         ("verify", _) => match current() {
@@ -152,10 +237,10 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             None => lock()?.verify().await.map(|()| vec![]),
         },
         ("cancel", _) => {
-            lock()?.cancel();
+            handle()?.cancel();
             Ok(vec![])
         }
-        ("held", _) => one(current().map_or(lock()?.is_held(), |held| held.is_held())),
+        ("held", _) => one(current().map_or(handle()?.is_held(), |held| held.is_held())),
         ("token", _) => match current() {
             Some(held) => one(held.fencing_token()),
             None => one(lock()?.fencing_token()?),
@@ -171,6 +256,34 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             };
             Ok(vec![])
         }
+        ("tokens", _) => match current() {
+            Some(held) => Ok(held.fencing_tokens().iter().map(u64::to_string).collect()),
+            None => Err(Error::new(ErrorKind::NotHeld, "nothing was acquired")),
+        },
+        ("holders", _) => {
+            let holders = handle()?.semaphore()?.holders().await?;
+            Ok(holders.into_iter().map(|holder| holder.identity).collect())
+        }
+        ("resize", [_, permits]) => {
+            let permits = permits.parse().map_err(|_| Error::invalid("permits", "is no number"))?;
+            handle()?.semaphore()?.resize(permits).await.map(|()| vec![])
+        }
+        ("revoke", [_, rest @ ..]) => {
+            let contender = rest.first().filter(|node| **node != "-");
+            one(lock()?.revoke(contender.copied(), millis(rest.get(1))).await?)
+        }
+        ("watch-revoke", [named, ..]) => {
+            let line = format!("event {name} revoked {named}");
+            let held = current().ok_or_else(|| Error::new(ErrorKind::NotHeld, "nothing was acquired"))?;
+            let _ = held.on_revoke(move || print(&line));
+            Ok(vec![])
+        }
+        ("sequencer", _) => match current() {
+            Some(held) => one(held.sequencer()),
+            None => Err(Error::new(ErrorKind::NotHeld, "nothing was acquired")),
+        },
+        ("check-sequencer", [sequencer]) => one(client.check_sequencer(sequencer).await?),
+        ("watch-sequencer", [sequencer]) => client.watch_sequencer(sequencer).await.map(|()| vec![]),
         ("contenders", _) => {
             let contenders = lock()?.contenders().await?;
             let star = |holds| if holds { "*" } else { "" };
@@ -203,6 +316,11 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("children", [path]) => client.nodes().children(path).await,
         (verb, _) => Err(Error::invalid("verb", format!("{verb} is not one"))),
     }
+}
+
+/// How many permits: one, unless it says otherwise.
+fn permits_of(word: Option<&&str>) -> Result<usize, Error> {
+    word.map_or(Ok(1), |n| n.parse().map_err(|_| Error::invalid("n", "is no number")))
 }
 
 fn guarded(held: Option<Arc<Held>>, lock: Lock) -> Result<Transaction, Error> {
