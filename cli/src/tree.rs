@@ -25,16 +25,27 @@ impl Tree {
         Tree { root: Some(root), others: Vec::new() }
     }
 
-    /// Asks everybody to end. The stopped are continued, or they would not hear it.
+    /// Asks everybody to end.
     pub(crate) fn terminate(&mut self) {
-        self.look();
+        self.stop();
         self.signal(libc::SIGTERM);
         self.signal(libc::SIGCONT);
     }
 
     pub(crate) fn kill(&mut self) {
-        self.look();
+        self.stop();
         self.signal(libc::SIGKILL);
+    }
+
+    /// Stops everybody, so that nobody ends while a child of theirs that we have not seen yet begins: it would be
+    /// nobody's. A fork that is under way when the signal is sent has either put its child where we look, or waits.
+    fn stop(&mut self) {
+        loop {
+            self.signal(libc::SIGSTOP);
+            if !self.look() {
+                return;
+            }
+        }
     }
 
     /// Once the command itself has ended and was waited for: gives the others until then, and kills whoever is left.
@@ -45,7 +56,7 @@ impl Tree {
             match until {
                 _ if self.others.is_empty() => return,
                 Some(until) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
-                _ => return self.signal(libc::SIGKILL),
+                _ => return self.kill(),
             }
         }
     }
@@ -63,28 +74,32 @@ impl Tree {
         }
     }
 
-    /// Forgets who has ended, and adds everybody who descends from those who have not.
+    /// Forgets who has ended, and adds everybody who descends from those who have not; whether anybody was added.
     #[cfg(target_os = "linux")]
-    fn look(&mut self) {
-        let Ok(entries) = std::fs::read_dir("/proc") else { return };
+    fn look(&mut self) -> bool {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return false };
         let running: Vec<_> = entries
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
             .filter_map(|id| stat(id).map(|(parent, started)| (parent, Process { id, started })))
             .collect();
         self.others.retain(|known| running.iter().any(|(_, process)| process == known));
+        let mut any = false;
         loop {
             let is_ours = |id| self.root == Some(id) || self.others.iter().any(|other| other.id == id);
             let children = running.iter().filter(|(parent, _)| is_ours(*parent)).map(|(_, process)| *process);
             let unknown: Vec<_> = children.filter(|process| !self.others.contains(process)).collect();
             if unknown.is_empty() {
-                return;
+                return any;
             }
+            any = true;
             self.others.extend(unknown);
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn look(&mut self) {}
+    fn look(&mut self) -> bool {
+        false
+    }
 }
 
 /// When the process started, unless it has ended.

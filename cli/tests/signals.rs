@@ -87,23 +87,23 @@ fn a_signal_while_connecting_gives_up() {
 #[test]
 fn what_was_ignored_stays_ignored() {
     let server = server();
-    let us = env!("CARGO_BIN_EXE_zkrecipes");
+    let mut holder = holding(&server, &[PATH], UNTIL_A_LINE);
     let mut shell = std::process::Command::new("sh");
     shell
         .args([
             "-c",
-            &format!("trap '' HUP; exec \"$0\" lock {PATH} -- sh -c \"$1\""),
-            us,
-            &telling(&["USR1"]),
+            &format!("trap '' HUP; exec \"$0\" lock {PATH} echo ran"),
+            env!("CARGO_BIN_EXE_zkrecipes"),
         ])
         .env("ZKRECIPES_HOSTS", server.connect_string());
-    let mut running = Running::of(shell);
-    assert_eq!(running.out.line(), "started");
-    running.signal(libc::SIGHUP);
-    running.signal(libc::SIGUSR1);
-    assert_eq!(running.out.line(), "USR1");
-    running.send_line();
-    assert_eq!(running.end().status, 0);
+    let waiter = Running::of(shell);
+    eventually("the waiter queues", || contenders(&server, PATH).len() == 2);
+    waiter.signal(libc::SIGHUP);
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+    let ended = waiter.end();
+    assert_eq!((ended.status, ended.out.as_str()), (0, "ran\n"));
+    assert_nothing_left(&server, PATH);
 }
 
 /// Our handlers and our mask are not the command's.
@@ -132,11 +132,16 @@ fn what_the_terminal_sends_reaches_the_command_once() {
         let script = telling(&[name, "USR1"]) + "; exit 3";
         let mut terminal = Terminal::run(command(&server, &["lock", PATH, "--", "sh", "-c", &script]));
         terminal.shows("started");
+        let id = terminal.id();
+        // SAFETY: plain numbers, a child of ours.
+        let signal = |number| assert_eq!(unsafe { libc::kill(id, number) }, 0);
+        // The command gets its signal while we cannot do anything, so that another one would be a second.
+        signal(libc::SIGSTOP);
         terminal.types(key);
         terminal.shows(name);
+        signal(libc::SIGCONT);
         // Signals are passed on in their order: a second one would have come before this.
-        // SAFETY: plain numbers, a child of ours.
-        unsafe { libc::kill(terminal.id(), libc::SIGUSR1) };
+        signal(libc::SIGUSR1);
         terminal.shows("USR1");
         terminal.types("\n");
         assert_eq!(terminal.end(), 3);

@@ -197,6 +197,13 @@ pub fn assert_nothing_left(server: &Server, path: &str) {
     assert_eq!(server.sessions(), [0; 0]);
 }
 
+/// The same after a loss: a session that was being opened anew when the command ended runs out by itself.
+pub fn assert_nothing_stays(server: &Server, path: &str) {
+    assert_eq!(contenders(server, path), [""; 0]);
+    assert_eq!(server.watch_count(), 0);
+    eventually("no session is left", || server.sessions().is_empty());
+}
+
 /// The words of every line, without the line of headings.
 pub fn cells(table: &str) -> Vec<Vec<&str>> {
     table.lines().skip(1).map(|line| line.split_whitespace().collect()).collect()
