@@ -9,14 +9,14 @@ cd "$(dirname "$0")/../.."
 cargo build --package zkrecipes-embedded
 root=$PWD
 work=${ZKRECIPES_CACHE:-$root/.cache}/kazoo
-kazoo=kazoo-2.11.0
+kazoo="kazoo-2.11.0"
 mkdir -p "$work/bin"
 if [ ! -x "$work/venv/bin/pytest" ]; then
     python3 -m pip download --quiet --no-deps --no-binary :all: --dest "$work" "kazoo==${kazoo#kazoo-}"
     tar -xf "$work/$kazoo.tar.gz" -C "$work"
     python3 -m venv "$work/venv"
     # Later releases of pyOpenSSL lack what the suite makes its certificates with.
-    "$work/venv/bin/pip" install --quiet --editable "$work/$kazoo[test,sasl,eventlet,gevent]" "pyopenssl<24"
+    "$work/venv/bin/pip" install --quiet --editable "$work/${kazoo}[test,sasl,eventlet,gevent]" "pyopenssl<24"
 fi
 cp target/debug/zkrecipes-server "$work/bin/zkrecipes-server"
 cat > "$work/bin/java" <<'JAVA'

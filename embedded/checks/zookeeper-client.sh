@@ -10,7 +10,7 @@ work=${ZKRECIPES_CACHE:-$root/.cache}/zookeeper-client
 version=0.11.2
 mkdir -p "$work"
 cargo fetch --quiet
-source=$(ls -d "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/zookeeper-client-$version | head -1)
+source=$(find "${CARGO_HOME:-$HOME/.cargo}/registry/src" -maxdepth 2 -name "zookeeper-client-$version" | head -1)
 rm -rf "$work/client"
 cp -R "$source" "$work/client"
 chmod -R u+w "$work/client"
