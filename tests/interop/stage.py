@@ -203,23 +203,28 @@ class Stage:
 
     def until_children(self, count: int, below: str = "") -> list[str]:
         """Waits until that many nodes stand below the path."""
-        while True:
-            changed = threading.Event()
-            path = self.path + below
-            if not self.observer.exists(path, watch=lambda _, changed=changed: changed.set()):
-                names = []
-            else:
-                names = self.observer.get_children(path, watch=lambda _, changed=changed: changed.set())
-            if len(names) == count:
-                return names
-            assert changed.wait(PATIENCE), f"{path} has {names}, not {count}"
+        return self._until(lambda names: len(names) == count, f"{count} nodes", below)
 
     def queue(self, owner: Owner, kind: str, below: str = "", limit: float | None = None) -> Future[list[str]]:
-        """Begins to acquire, and returns when its node stands."""
-        standing = len(self.children(below))
+        """Begins to acquire, and returns when a new node stands: others may still be on their way out."""
+        before = set(self.children(below))
         pending = owner.acquire(kind, self.path, limit)
-        self.until_children(standing + 1, below)
+        self._until(lambda names: bool(set(names) - before), "a new node", below)
         return pending
+
+    def _until(self, enough: Callable[[list[str]], bool], what: str, below: str) -> list[str]:
+        path = self.path + below
+        while True:
+            changed = threading.Event()
+
+            def notice(_: object, changed: threading.Event = changed) -> None:
+                changed.set()
+
+            stands = self.observer.exists(path, watch=notice)
+            names = self.observer.get_children(path, watch=notice) if stands else []
+            if enough(names):
+                return names
+            assert changed.wait(PATIENCE), f"{path} has {names}, not {what}"
 
     def close(self) -> None:
         for owner in self._owners:

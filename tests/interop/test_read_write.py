@@ -38,6 +38,22 @@ def test_a_writer_is_alone(stage: Stage, first: str, second: str, held: str, wan
     stage.until_children(0)
 
 
+@pytest.mark.parametrize("naming", ["our-curator", "our-kazoo", "our-zookeeper"])
+@pytest.mark.parametrize("theirs", ["curator", "kazoo"])
+@pytest.mark.parametrize(
+    ("held", "wanted"), [("write", "write"), ("write", "read"), ("read", "write"), ("read", "lock")]
+)
+def test_ours_waits_for_every_contender_it_can_recognise(
+    stage: Stage, naming: str, theirs: str, held: str, wanted: str
+) -> None:
+    holder, waiter = stage.owner(theirs), stage.owner(naming)
+    gets(holder.acquire(held, stage.path))
+    pending = stage.queue(waiter, wanted)
+    waits(pending)
+    holder.release(held, stage.path)
+    gets(pending)
+
+
 @both_ways
 def test_a_reader_does_not_overtake_a_waiting_writer(stage: Stage, first: str, second: str) -> None:
     reader, writer, late = stage.owner(first), stage.owner(second), stage.owner(first)
