@@ -126,7 +126,9 @@ impl Lock {
         let (path, passes) = (self.handle.path.clone(), self.local_handoff);
         Box::new(move |session, mut call| {
             Box::pin(async move {
-                let queue = Queue { session: &session, path: &path, kind: Kind::Lock, verb: "acquire" };
+                let naming = session.options().naming;
+                let queue =
+                    Queue { session: &session, path: &path, kind: Kind::Lock, naming, verb: "acquire" };
                 match passes {
                     0 => turn::take(&queue, &mut call).await,
                     limit => relay::take(session.relays.of(&path), limit, &queue, &mut call).await,

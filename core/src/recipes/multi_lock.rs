@@ -146,7 +146,8 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
     loop {
         let mut all: Option<Grant> = None;
         for path in paths {
-            let queue = Queue { session, path, kind: Kind::Lock, verb };
+            let naming = session.options().naming;
+            let queue = Queue { session, path, kind: Kind::Lock, naming, verb };
             let next = turn::take(&queue, call).await?;
             all = match all {
                 None => Some(next),

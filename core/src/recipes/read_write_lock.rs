@@ -96,7 +96,8 @@ impl Side {
                         Kind::Read
                     }
                 };
-                let queue = Queue { session: &session, path: &path, kind, verb: "acquire" };
+                let naming = session.options().naming;
+                let queue = Queue { session: &session, path: &path, kind, naming, verb: "acquire" };
                 turn::take(&queue, &mut call).await
             })
         })

@@ -235,7 +235,9 @@ impl Taking {
     async fn run(self, call: &mut Call) -> Result<Grant> {
         let locks = path::join(&self.path, LOCKS);
         loop {
-            let queue = Queue { session: &self.session, path: &locks, kind: Kind::Lock, verb: VERB };
+            // The layout is Curator's, so its semaphores take part: they must see our turn, whatever our locks are named.
+            let naming = Naming::Curator;
+            let queue = Queue { session: &self.session, path: &locks, kind: Kind::Lock, naming, verb: VERB };
             // Dropped at the end, whatever the end is: the lock goes to the next.
             let lock = turn::take(&queue, call).await?;
             let epoch = lock.epoch.clone();
@@ -264,7 +266,7 @@ impl Taking {
             let (taken, news) = match (children, max, own_watch) {
                 (_, _, Err(WireError::NoNode)) => return Ok(None),
                 (Err(WireError::NoNode), ..) => {
-                    self.answered(call, self.session.ensure(epoch, &leases, CreateMode::Container)).await?;
+                    self.answered(call, self.session.ensure(epoch, &leases, self.session.parents())).await?;
                     continue;
                 }
                 (_, Err(WireError::NoNode), _) => {
@@ -393,7 +395,7 @@ async fn keep_size(
             Ok(_) => return Ok(true),
             Err(WireError::NodeExists) => return Ok(false),
             Err(WireError::NoNode) => {
-                let ensured = call.briefly(VERB, session.ensure(epoch, path, CreateMode::Container)).await?;
+                let ensured = call.briefly(VERB, session.ensure(epoch, path, session.parents())).await?;
                 if let Err(error) = ensured
                     && !error.is_unanswered()
                 {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::error::{Error, ErrorKind, LostReason, Result};
-use crate::options::ClientOptions;
+use crate::options::{ClientOptions, Naming};
 use crate::path;
 use crate::time::Deadline;
 use crate::turn::relay::Relays;
@@ -380,6 +380,15 @@ impl Session {
         match deadline.at() {
             Some(at) => self.clock.sleep_until(at).await,
             None => std::future::pending().await,
+        }
+    }
+
+    /// What a recipe's parents are created as: containers, unless others use the path who do not expect it to go. kazoo
+    /// and the recipes that ship with ZooKeeper make a parent once and count on it.
+    pub(crate) fn parents(&self) -> CreateMode {
+        match self.options.naming {
+            Naming::Curator => CreateMode::Container,
+            Naming::Kazoo | Naming::Zookeeper => CreateMode::Persistent,
         }
     }
 

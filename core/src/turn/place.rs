@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::name::{self, Entry, Kind};
 use crate::error::Result;
+use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
@@ -20,6 +21,8 @@ pub(crate) struct Queue<'a> {
     pub(crate) session: &'a Arc<Session>,
     pub(crate) path: &'a str,
     pub(crate) kind: Kind,
+    /// Whose names to queue under.
+    pub(crate) naming: Naming,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
 }
@@ -50,10 +53,10 @@ pub(crate) enum Listing {
 impl Place {
     /// Creates our node, within the retry budget, and lists its siblings.
     pub(crate) async fn enter(queue: &Queue<'_>, call: &mut Call) -> Result<(Place, Vec<String>)> {
-        let Queue { session, path, kind, verb } = *queue;
+        let Queue { session, path, kind, naming, verb } = *queue;
         loop {
             let epoch = call.epoch(verb).await.map_err(|error| error.with_path(path))?;
-            let (prefix, guid) = name::fresh(session.options().naming, kind);
+            let (prefix, guid) = name::fresh(naming, kind);
             let create = epoch.create(
                 &path::join(path, &prefix),
                 session.identity().as_bytes(),
@@ -70,9 +73,8 @@ impl Place {
                     place.forget();
                     match error {
                         WireError::NoNode => {
-                            let ensured = call
-                                .briefly(verb, session.ensure(&epoch, path, CreateMode::Container))
-                                .await?;
+                            let ensured =
+                                call.briefly(verb, session.ensure(&epoch, path, session.parents())).await?;
                             match ensured {
                                 Err(error) if !error.is_unanswered() => {
                                     return Err(refusal(error, verb, path));
