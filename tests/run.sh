@@ -4,6 +4,11 @@
 #   tests/run.sh              all parts
 #   tests/run.sh rust node    only these
 set -uo pipefail
+
+# Started in the background or by nohup, a shell ignores signals that tests send, and so would all it starts.
+if [ -z "${ZKR_SIGNALS-}" ] && env --default-signal=HUP true 2>/dev/null; then
+    ZKR_SIGNALS=default exec env --default-signal=HUP,INT,QUIT,TERM,USR1,USR2 "$0" "$@"
+fi
 cd "$(dirname "$0")/.." || exit
 
 profile=${ZKR_PROFILE:-dev}
