@@ -32,6 +32,8 @@ impl Wake for Alert {
 
 struct Task {
     host: HostId,
+    /// On a thread that the system may hold up while the others of its process run.
+    may_stall: bool,
     future: Later<()>,
     waker: Waker,
 }
@@ -59,20 +61,20 @@ impl Taken {
 }
 
 impl Tasks {
-    pub fn spawn(&mut self, host: HostId, future: Later<()>) {
+    pub fn spawn(&mut self, host: HostId, may_stall: bool, future: Later<()>) {
         let id = self.next;
         self.next += 1;
         let waker = Waker::from(Arc::new(Alert { task: id, ready: self.ready.clone() }));
-        self.live.insert(id, Task { host, future, waker });
+        self.live.insert(id, Task { host, may_stall, future, waker });
         lock(&self.ready).insert(id);
     }
 
     /// Those that want to run, in the order of their making, of the hosts that may.
-    pub fn ready(&self, may_run: impl Fn(HostId) -> bool, into: &mut Vec<u64>) {
+    pub fn ready(&self, may_run: impl Fn(HostId, bool) -> bool, into: &mut Vec<u64>) {
         into.clear();
         lock(&self.ready).retain(|id| match self.live.get(id) {
             Some(task) => {
-                if may_run(task.host) {
+                if may_run(task.host, task.may_stall) {
                     into.push(*id);
                 }
                 true

@@ -7,13 +7,15 @@ use std::sync::{Arc, Weak};
 use zkrecipes::Held;
 
 use crate::server::Changes;
-use crate::sim::{HostId, Sim};
+use crate::sim::{HostId, Instant, Sim};
 use crate::solo::Solo;
 use crate::tell;
 use crate::wire::names::short;
 
 /// How long after a pause a host may take to find out what it lost meanwhile.
 const GRACE: u64 = 100_000_000;
+/// How long the news of a loss may be on its way to who wants to hear it, when the node is deleted at the same time.
+const ON_ITS_WAY: u64 = 10_000_000;
 
 /// An acquisition that its worker has not released.
 struct Holding {
@@ -24,6 +26,7 @@ struct Holding {
     node: String,
     has_denied: bool,
     has_heard: bool,
+    gone_since: Option<Instant>,
 }
 
 /// A worker that waits for its turn.
@@ -46,7 +49,10 @@ struct Book {
     /// Which task was told that which node is gone, and at which step.
     told_gone: HashMap<(u64, String), u64>,
     waiting: BTreeMap<u64, Waiting>,
-    last_token: u64,
+    /// The fencing token granted last, with the number of times its turn was passed on.
+    last_token: (u64, u32),
+    /// At which step a session of which host ended last.
+    ended: BTreeMap<HostId, u64>,
     /// Acquisitions that were released and not lost.
     let_go: HashSet<u64>,
     is_parent_missing: bool,
@@ -148,6 +154,11 @@ impl Ledger {
         self.book.lock().told_gone.entry((task, node.to_owned())).or_insert(step);
     }
 
+    /// A session of a host's client has ended.
+    pub fn session_ended(&self, host: HostId, step: u64) {
+        self.book.lock().ended.insert(host, step);
+    }
+
     // ---- waiting
 
     /// Something happened that may cost waiters their place: to one host's, or to all.
@@ -178,9 +189,9 @@ impl Ledger {
     /// The turn has come: everything that must be true of that is checked before anybody else runs.
     pub fn granted(&self, sim: &Arc<Sim>, host: HostId, ticket: u64, held: &Arc<Held>) -> u64 {
         let node = sim.chance(|rng| sim.names.lock().outgoing(rng, held.node()));
-        let (is_held, token) = (held.is_held(), held.fencing_token());
+        let (is_held, token) = (held.is_held(), (held.fencing_token(), held.passes()));
         let name = short(&node);
-        tell!(sim, "h{host} granted {name}, token {token}, held {is_held}");
+        tell!(sim, "h{host} granted {name}, token {token:?}, held {is_held}");
         let mut book = self.book.lock();
         let mut wrongs = Vec::new();
         if let Some(waiting) = book.waiting.remove(&ticket)
@@ -192,16 +203,21 @@ impl Ledger {
         if !book.had_turn.contains(&node) {
             wrongs.push(format!("h{host}: {name} was granted but never was first in line"));
         }
-        // News that came before this very poll was there to be seen.
+        // News that came before this very poll was there to be seen. A turn that is passed on leaves its watch behind: who
+        // takes it over asks anew, and the answer to that is still to come.
         let told = book.told_gone.get(&(sim.current_task(), node.clone()));
-        if told.is_some_and(|step| *step < sim.steps()) {
+        if token.1 == 0 && told.is_some_and(|step| *step < sim.steps()) {
             wrongs
                 .push(format!("h{host}: {name} was granted although its task had been told that it is gone"));
+        }
+        // Only the end of its session, in the middle of this very step, can have come before the owner's first question.
+        if !is_held && book.ended.get(&host) != Some(&sim.steps()) {
+            wrongs.push(format!("h{host}: {name} was granted but is not held"));
         }
         // Deleted by force on the way to its owner, it may come after its successor: that is what tokens are for.
         let says = is_held && !book.forced.contains(&node);
         if says && token <= book.last_token {
-            wrongs.push(format!("h{host}: token {token} of {name} after {}", book.last_token));
+            wrongs.push(format!("h{host}: token {token:?} of {name} after {:?}", book.last_token));
         }
         if says {
             book.last_token = token;
@@ -211,7 +227,8 @@ impl Ledger {
         self.tally.lock().acquisitions += 1;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let held = Arc::downgrade(held);
-        let holding = Holding { id, host, held, node, has_denied: !is_held, has_heard: false };
+        let holding =
+            Holding { id, host, held, node, has_denied: !is_held, has_heard: false, gone_since: None };
         self.holdings.lock().push(holding);
         id
     }
@@ -293,8 +310,13 @@ impl Ledger {
                     None => wrongs.push(format!("h{} holds {name}, which is gone", holding.host)),
                 }
             }
-            let is_unaware = !holding.has_heard && !holding.has_denied;
-            if is_unaware && !is_forced && place.is_none() && sim.now() > resumed + GRACE {
+            let gone_since = *holding.gone_since.get_or_insert(sim.now());
+            if place.is_some() {
+                holding.gone_since = None;
+            }
+            let is_unaware = !holding.has_heard && !holding.has_denied && !is_forced;
+            let due = (resumed + GRACE).max(gone_since + ON_ITS_WAY);
+            if is_unaware && place.is_none() && sim.now() > due {
                 wrongs.push(format!("h{} was not told in time that {name} is gone", holding.host));
             }
         }

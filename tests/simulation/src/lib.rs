@@ -77,6 +77,7 @@ const BUSY: u64 = 100_000;
 
 fn play(sim: &Arc<Sim>) -> Result<(), String> {
     let parties: Vec<_> = (0..sim.plan.hosts).map(|host| Party::start(sim, host)).collect();
+    (1..sim.plan.members).for_each(|member| mischief::rejoin(sim, member));
     mischief::plan_next(sim);
     let unrest = sim.plan.unrest;
     // Busy worlds end sooner, so that no seed takes much longer than the others.
@@ -91,19 +92,19 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
         return Err(format!("{waiting} workers have not finished {patience:?} after the last fault"));
     }
 
-    let is_tidy = |sim: &Sim| sim.ledger.standing() == 0 && sim.net.lock().server.machine.watch_count() == 0;
+    let is_tidy = |sim: &Sim| sim.ledger.standing() == 0 && sim.net.lock().server.watches() == 0;
     if !until(sim, patience, is_tidy)? {
-        let (nodes, watches) = (sim.ledger.standing(), sim.net.lock().server.machine.watch_count());
+        let (nodes, watches) = (sim.ledger.standing(), sim.net.lock().server.watches());
         return Err(format!("{nodes} contenders and {watches} watches are left behind"));
     }
 
     parties.iter().for_each(|party| party.close());
     let has_ended = |sim: &Sim| {
         let is_closed = parties.iter().all(|party| party.is_closed());
-        is_closed && sim.tasks() == 0 && sim.net.lock().server.machine.sessions().is_empty()
+        is_closed && sim.tasks() == 0 && sim.net.lock().server.sessions() == 0
     };
     if !until(sim, patience, has_ended)? {
-        let sessions = sim.net.lock().server.machine.sessions().len();
+        let sessions = sim.net.lock().server.sessions();
         return Err(format!("{} tasks and {sessions} sessions outlive their clients", sim.tasks()));
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::rng::Rng;
-use crate::sim::{DAWN, Due, HostId, Sim, nanos};
+use crate::sim::{DAWN, Due, HostId, Instant, Sim, nanos};
 use crate::tell;
 
 /// Schedules the next fault, unless the time of unrest is over.
@@ -29,7 +29,7 @@ pub fn strike(sim: &Arc<Sim>) {
     plan_next(sim);
     sim.ledger.count_fault();
     let (host, kind, lapse) = sim.chance(|rng| {
-        (rng.below(sim.plan.hosts as u64) as HostId, rng.below(20), lapse(rng, sim.plan.session_timeout))
+        (rng.below(sim.plan.hosts as u64) as HostId, rng.below(28), lapse(rng, sim.plan.session_timeout))
     });
     let until = sim.now() + nanos(lapse);
     match kind {
@@ -66,8 +66,36 @@ pub fn strike(sim: &Arc<Sim>) {
             tell!(sim, "the server stops for {lapse:?}");
             sim.net.lock().stop(sim, until);
         }
+        24 | 25 => {
+            tell!(sim, "h{host} workers stall, for {lapse:?} or until they hear of something");
+            stall(sim, host, until);
+        }
+        17..=20 if sim.plan.members > 1 => {
+            let (member, is_cut) =
+                sim.chance(|rng| (rng.number(1..=sim.plan.members as u64 - 1) as usize, rng.one_in(3)));
+            let mut net = sim.net.lock();
+            if is_cut && net.isolate(sim, member) {
+                tell!(sim, "s{member} loses the leader for {lapse:?}");
+            } else {
+                tell!(sim, "s{member} lags by {:?} for {lapse:?}", lapse / 2);
+                net.lag(sim, member, lapse / 2);
+            }
+            sim.at(until, Due::Rejoin(member));
+        }
         _ if sim.plan.forces == 0 => {}
-        17 => sim.net.lock().expire_by_force(sim),
+        21 | 22 => {
+            // Deleted in the client's absence, and it learns of both when it is back.
+            tell!(sim, "h{host} is away for {lapse:?}");
+            let mut net = sim.net.lock();
+            net.stick(host, Some(until), Some(until));
+            for conn in net.of_host(host) {
+                net.cut(sim, conn);
+            }
+            sim.at(sim.now() + nanos(lapse / 2), Due::Ambush);
+            drop(net);
+            stall(sim, host, until + nanos(lapse));
+        }
+        23 => sim.net.lock().expire_by_force(sim),
         _ => {
             let mut net = sim.net.lock();
             let victims = net.server.contenders();
@@ -77,6 +105,13 @@ pub fn strike(sim: &Arc<Sim>) {
             }
         }
     }
+}
+
+/// A host's workers stand still until then, or until an event reaches their client.
+fn stall(sim: &Sim, host: HostId, until: Instant) {
+    sim.ledger.disturb(Some(host));
+    sim.hosts.lock()[host].is_stalled = true;
+    sim.at(until, Due::GoOn(host));
 }
 
 /// None of the host's tasks, timers and alarms runs for a while; what arrives waits. A suspended one also keeps its
@@ -98,9 +133,26 @@ fn pause(sim: &Sim, host: HostId, lapse: Duration, is_suspended: bool) {
     sim.at(until, Due::Resume(host));
 }
 
+/// The second in line goes by force, then the first.
+pub fn ambush(sim: &Sim) {
+    let mut net = sim.net.lock();
+    for victim in net.server.contenders().into_iter().take(2).rev() {
+        net.delete_by_force(sim, &victim);
+    }
+}
+
+/// A follower keeps up again.
+pub fn rejoin(sim: &Sim, member: usize) {
+    let mut net = sim.net.lock();
+    net.lag(sim, member, sim.plan.lag);
+    net.rejoin(sim, member);
+}
+
 /// From now on everything works.
 pub fn heal(sim: &Sim) {
     tell!(sim, "no more faults");
     sim.ledger.calm();
     sim.net.lock().heal(sim.now());
+    (0..sim.plan.hosts).for_each(|host| sim.go_on(host));
+    (1..sim.plan.members).for_each(|member| rejoin(sim, member));
 }

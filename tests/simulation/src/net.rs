@@ -30,6 +30,8 @@ pub enum Down {
 
 pub struct Conn {
     pub host: HostId,
+    /// The server it leads to.
+    pub member: usize,
     client: Weak<Transport>,
     up: Lane<Up>,
     down: Lane<Down>,
@@ -111,11 +113,11 @@ impl Net {
 
     // ---- from clients
 
-    pub fn connect(sim: &Sim, host: HostId, client: Weak<Transport>) -> ConnId {
+    pub fn connect(sim: &Sim, host: HostId, member: usize, client: Weak<Transport>) -> ConnId {
         let net = &mut *sim.net.lock();
         let conn = net.next;
         net.next += 1;
-        let fresh = Conn { host, client, up: Lane::default(), down: Lane::default(), is_open: false };
+        let fresh = Conn { host, member, client, up: Lane::default(), down: Lane::default(), is_open: false };
         net.conns.insert(conn, fresh);
         net.send_up(sim, conn, Up::Syn);
         conn

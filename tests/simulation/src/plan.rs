@@ -10,6 +10,10 @@ pub const LOCK: &str = "/locks/simulated";
 
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// Servers; the first one leads.
+    pub members: usize,
+    /// How late followers learn of things, as a rule.
+    pub lag: Duration,
     pub hosts: usize,
     /// Tasks per client.
     pub workers: usize,
@@ -31,6 +35,8 @@ pub struct Plan {
     /// The longest that a worker holds, and that it thinks before it comes back.
     pub hold: Duration,
     pub think: Duration,
+    /// How often a client's workers may pass a turn on among themselves.
+    pub handoff: u32,
     /// Everybody is asked at every step whether they hold; otherwise only the workers themselves ask.
     pub probes: bool,
 }
@@ -50,6 +56,8 @@ impl Plan {
         let latency = rng.pick(&[fast.clone(), fast, ms(1)..=ms(5), ms(5)..=ms(60)]).clone();
         let is_rough = rng.one_in(3);
         Plan {
+            members: *rng.pick(&[1, 3, 3, 5]),
+            lag: ms(*rng.pick(&[0, 2, 50])),
             hosts: rng.number(2..=4) as usize,
             workers: rng.number(1..=4) as usize,
             session_timeout,
@@ -63,6 +71,7 @@ impl Plan {
             unrest: ms(rng.number(30_000..=120_000)),
             hold: ms(*rng.pick(&[5, 100, 1_000, 3_000])),
             think: ms(*rng.pick(&[0, 10, 500, 3_000])),
+            handoff: *rng.pick(&[0, 0, 0, 3]),
             probes: rng.one_in(2),
         }
     }

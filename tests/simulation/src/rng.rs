@@ -47,6 +47,12 @@ impl Rng {
         &from[self.below(from.len() as u64) as usize]
     }
 
+    pub fn shuffle<T>(&mut self, all: &mut [T]) {
+        for at in (1..all.len()).rev() {
+            all.swap(at, self.below(at as u64 + 1) as usize);
+        }
+    }
+
     pub fn number(&mut self, range: RangeInclusive<u64>) -> u64 {
         range.start() + self.below(range.end() - range.start() + 1)
     }

@@ -69,18 +69,19 @@ impl Party {
         // Callbacks run as tasks of the host, at some time of their own like on any other thread.
         let sink = HostClock { sim: self.sim.clone(), host: self.host };
         client.deliver_through(move |job| sink.spawn(Box::pin(async move { job() })));
-        let shared = client.lock(LOCK, LockOptions::default());
+        let options = || LockOptions { local_handoff: self.sim.plan.handoff, ..Default::default() };
+        let shared = client.lock(LOCK, options());
         for worker in 0..self.sim.plan.workers {
             // Some have a handle each, some share one.
             let is_shared = worker >= 2;
             let lock = match &shared {
                 Ok(lock) if is_shared => Ok(lock.clone()),
-                _ => client.lock(LOCK, LockOptions::default()),
+                _ => client.lock(LOCK, options()),
             };
             match lock {
                 Ok(lock) => {
                     let work = self.clone().work(client.clone(), lock, is_shared);
-                    self.sim.spawn(self.host, Box::pin(work));
+                    self.sim.spawn_worker(self.host, Box::pin(work));
                 }
                 Err(error) => self.accuse(format!("no handle: {error}")),
             }

@@ -1,9 +1,9 @@
-//! The server's end: the embedded state machine, paused, stopped, or interrupted in the middle of a request.
+//! The servers' end: the embedded state machines, one or an ensemble, paused, stopped, or interrupted in the middle of a request.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use zkrecipes_embedded::machine::{Config, Machine, Note, Now, Output};
+use zkrecipes_embedded::machine::{Cluster, Config, Machine, Note, Now, Output};
 use zkrecipes_embedded::wire::{Op, ReplyHead, Request, op_name, parse_request};
 
 use crate::net::{ConnId, Down, Net, Up};
@@ -18,7 +18,8 @@ use crate::wire::names::short;
 const ADMIN: ConnId = 1 << 32;
 
 pub struct Server {
-    pub machine: Machine,
+    cluster: Cluster,
+    outputs: Vec<Output>,
     is_paused: bool,
     is_stopped: bool,
     /// What arrived during a pause, in order.
@@ -49,7 +50,8 @@ impl Server {
             ..Config::default()
         };
         Server {
-            machine: Machine::new(config),
+            cluster: Cluster::new(Machine::new(config), plan.members),
+            outputs: Vec::new(),
             is_paused: false,
             is_stopped: false,
             backlog: VecDeque::new(),
@@ -63,13 +65,14 @@ impl Server {
         if self.is_paused || self.is_stopped {
             return None;
         }
-        self.machine.next_deadline().map(|when| DAWN + nanos(when))
+        self.cluster.next_deadline().map(|when| DAWN + nanos(when))
     }
 
     fn take_changes(&mut self) -> Changes {
-        if self.seen_zxid != self.machine.zxid() {
-            self.seen_zxid = self.machine.zxid();
-            let paths = self.machine.paths();
+        let leader = self.cluster.leader();
+        if self.seen_zxid != leader.zxid() {
+            self.seen_zxid = leader.zxid();
+            let paths = leader.paths();
             self.changes.is_parent_missing = paths.binary_search(&LOCK.to_owned()).is_err();
             self.changes.contenders = Some(contenders(paths));
         }
@@ -78,7 +81,16 @@ impl Server {
 
     /// The nodes under the lock, in their order.
     pub fn contenders(&self) -> Vec<String> {
-        contenders(self.machine.paths())
+        contenders(self.cluster.leader().paths())
+    }
+
+    /// Watches on all members.
+    pub fn watches(&self) -> usize {
+        self.cluster.members().iter().map(Machine::watch_count).sum()
+    }
+
+    pub fn sessions(&self) -> usize {
+        self.cluster.leader().sessions().len()
     }
 
     fn clock(&self, now: Instant) -> Now {
@@ -106,11 +118,12 @@ impl Net {
         match what {
             Up::Syn if self.server.is_stopped => self.send_down(sim, conn, Down::Refused),
             Up::Syn => {
+                let Some(member) = self.conn(conn).map(|c| c.member) else { return };
+                let is_open = self.server.cluster.open(conn, ([127, 0, 0, 1], 40_000).into(), member);
                 if let Some(c) = self.conn_mut(conn) {
-                    c.is_open = true;
-                    self.server.machine.open(conn, ([127, 0, 0, 1], 40_000).into());
-                    self.send_down(sim, conn, Down::Connected);
+                    c.is_open = is_open;
                 }
+                self.send_down(sim, conn, if is_open { Down::Connected } else { Down::Refused });
             }
             Up::Fin => self.close(conn),
             Up::Frame(frame) if self.conn(conn).is_some_and(|c| c.is_open) => {
@@ -121,7 +134,7 @@ impl Net {
     }
 
     fn close(&mut self, conn: ConnId) {
-        self.server.machine.closed(conn);
+        self.server.cluster.closed(conn);
         if let Some(c) = self.conn_mut(conn) {
             c.is_open = false;
         }
@@ -130,7 +143,7 @@ impl Net {
 
     /// One request, unless a fault comes before, with or behind it.
     fn frame(&mut self, sim: &Sim, conn: ConnId, frame: &[u8]) {
-        let op = match self.server.machine.session_of(conn) {
+        let op = match self.server.cluster.session_of(conn) {
             Some(_) => frame.get(4..8).map(|op| Op(i32::from_be_bytes([op[0], op[1], op[2], op[3]]))),
             None => Some(Op::CONNECT),
         };
@@ -142,7 +155,9 @@ impl Net {
             sim.ledger.count_fault();
             tell!(sim, "c{conn} {snare:?} at {}", op_name(op));
         }
-        if op != Op::PING {
+        if op == Op::CONNECT {
+            tell!(sim, "c{conn} → connect to s{}", self.conn(conn).map_or(0, |c| c.member));
+        } else if op != Op::PING {
             tell!(sim, "c{conn} → {}", describe(op, frame));
         }
         if matches!(snare, Some(Snare::BreakBefore)) {
@@ -150,8 +165,8 @@ impl Net {
             return self.close(conn);
         }
         let now = self.server.clock(sim.now());
-        self.server.machine.frame(conn, frame, now);
-        self.server.machine.settle();
+        self.server.cluster.frame(conn, frame, now);
+        self.server.cluster.settle();
         self.dispatch(sim, snare.filter(|snare| *snare == Snare::BreakAfter).map(|_| conn));
         match snare {
             Some(Snare::BreakAfter) => {
@@ -177,9 +192,13 @@ impl Net {
 
     /// Sends on what the machine says; nothing to `mute`, whose connection is breaking.
     fn dispatch(&mut self, sim: &Sim, mute: Option<ConnId>) {
+        let now = self.server.clock(sim.now());
+        let mut outputs = std::mem::take(&mut self.server.outputs);
+        self.server.cluster.drain_output_into(&mut outputs, now);
+        // Only now, since it is the draining that carries what followers pass on to the leader.
         let changes = self.server.take_changes();
         sim.ledger.follow(sim, changes);
-        for output in self.server.machine.take_output() {
+        for output in outputs.drain(..) {
             match output {
                 Output::Send { conn, .. } | Output::Close { conn } if conn >= ADMIN || mute == Some(conn) => {
                 }
@@ -207,11 +226,12 @@ impl Net {
                 Output::Note(_) | Output::Forward(_) => {}
             }
         }
+        self.server.outputs = outputs;
     }
 
     pub(super) fn let_time_pass(&mut self, sim: &Sim) {
         let now = self.server.clock(sim.now());
-        self.server.machine.tick(now);
+        self.server.cluster.tick(now);
         self.dispatch(sim, None);
     }
 
@@ -244,7 +264,7 @@ impl Net {
         }
         self.server.is_stopped = true;
         let now = self.server.clock(sim.now());
-        self.server.machine.restart(now);
+        self.server.cluster.restart(now);
         for conn in 0..sim.plan.hosts {
             for conn in self.of_host(conn) {
                 self.cut(sim, conn);
@@ -258,7 +278,27 @@ impl Net {
         tell!(sim, "the server starts");
         self.server.is_stopped = false;
         let now = self.server.clock(sim.now());
-        self.server.machine.restart(now);
+        self.server.cluster.restart(now);
+    }
+
+    /// A follower falls behind by so much.
+    pub fn lag(&mut self, sim: &Sim, member: usize, lag: Duration) {
+        let now = self.server.clock(sim.now());
+        self.server.cluster.set_lag(member, lag, now);
+        self.dispatch(sim, None);
+    }
+
+    /// A follower loses the leader, if a majority is left without it.
+    pub fn isolate(&mut self, sim: &Sim, member: usize) -> bool {
+        let now = self.server.clock(sim.now());
+        self.server.cluster.isolate(member, now)
+    }
+
+    pub fn rejoin(&mut self, sim: &Sim, member: usize) {
+        if self.server.cluster.heal(member) {
+            tell!(sim, "s{member} is back with the leader");
+            self.dispatch(sim, None);
+        }
     }
 
     // ---- by force
@@ -272,26 +312,26 @@ impl Net {
         let conn = self.server.next_admin;
         self.server.next_admin += 1;
         let now = self.server.clock(sim.now());
-        let machine = &mut self.server.machine;
-        machine.open(conn, ([127, 0, 0, 1], 50_000).into());
+        let cluster = &mut self.server.cluster;
+        cluster.open(conn, ([127, 0, 0, 1], 50_000).into(), 0);
         for frame in [frames::greeting(0, 4000, 0, &[0; 16]), frames::delete(1, path), frames::close(2)] {
-            machine.frame(conn, &frame, now);
+            cluster.frame(conn, &frame, now);
         }
-        machine.closed(conn);
+        cluster.closed(conn);
         self.server.changes.forced.push(path.to_owned());
         self.dispatch(sim, None);
     }
 
     /// The server gives a session up before its time; that is force to its nodes, too.
     pub fn expire_by_force(&mut self, sim: &Sim) {
-        let sessions = self.server.machine.sessions();
+        let sessions = self.server.cluster.leader().sessions();
         if sessions.is_empty() || self.server.is_paused || self.server.is_stopped {
             return;
         }
         let session = sim.chance(|rng| *rng.pick(&sessions));
         let before = self.server.contenders();
         tell!(sim, "session {:x} is ended by force", session & 0xffff);
-        self.server.machine.expire(session);
+        self.server.cluster.leader_mut().expire(session);
         let after = self.server.contenders();
         self.server.changes.forced.extend(before.into_iter().filter(|path| !after.contains(path)));
         self.dispatch(sim, None);
@@ -324,7 +364,7 @@ fn describe(op: Op, frame: &[u8]) -> String {
             let paths: Vec<_> = lists.iter().flatten().map(|path| short(path)).collect();
             format!("{name} {}", paths.join(" "))
         }
-        Ok(request) if op != Op::CONNECT => {
+        Ok(request) => {
             let paths: Vec<_> = request.paths().into_iter().map(short).collect();
             format!("{name} {}", paths.join(" "))
         }

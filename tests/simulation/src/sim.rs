@@ -44,7 +44,9 @@ pub enum Timer {
 #[derive(Default)]
 pub struct Host {
     pub paused_until: Option<Instant>,
-    /// When it last came back from a pause, or its clock jumped.
+    /// Its workers do not run, but everything else does.
+    pub is_stalled: bool,
+    /// When it last came back from a pause or a stall, or its clock jumped.
     pub resumed: Instant,
     /// How far its clock has run ahead of the world's.
     pub skew: u64,
@@ -70,6 +72,11 @@ pub enum Due {
     Resume(HostId),
     ServerResumes,
     ServerStarts,
+    /// A follower keeps up again.
+    Rejoin(usize),
+    GoOn(HostId),
+    /// Who waits behind the first is deleted by force, then the first.
+    Ambush,
     /// The next fault.
     Mischief,
 }
@@ -169,7 +176,22 @@ impl Sim {
 
     pub fn spawn(&self, host: HostId, task: Later<()>) {
         if !self.over.load(Ordering::Relaxed) {
-            self.tasks.lock().spawn(host, task);
+            self.tasks.lock().spawn(host, false, task);
+        }
+    }
+
+    /// A task that may stand still while the rest of its host goes on.
+    pub fn spawn_worker(&self, host: HostId, task: Later<()>) {
+        if !self.over.load(Ordering::Relaxed) {
+            self.tasks.lock().spawn(host, true, task);
+        }
+    }
+
+    /// Whatever held a host's workers up is over.
+    pub fn go_on(&self, host: HostId) {
+        let state = &mut self.hosts.lock()[host];
+        if std::mem::take(&mut state.is_stalled) {
+            state.resumed = self.now();
         }
     }
 
@@ -247,6 +269,9 @@ impl Sim {
             }
             Due::ServerResumes => Net::resume_server(self),
             Due::ServerStarts => Net::start_server(self),
+            Due::Rejoin(member) => crate::mischief::rejoin(self, member),
+            Due::GoOn(host) => self.go_on(host),
+            Due::Ambush => crate::mischief::ambush(self),
             Due::Mischief => crate::mischief::strike(self),
         }
     }
@@ -255,7 +280,10 @@ impl Sim {
         let mut candidates = self.candidates.lock();
         {
             let hosts = self.hosts.lock();
-            self.tasks.lock().ready(|host| !hosts[host].is_paused(), &mut candidates);
+            let may_run = |host: HostId, may_stall: bool| {
+                !(hosts[host].is_paused() || may_stall && hosts[host].is_stalled)
+            };
+            self.tasks.lock().ready(may_run, &mut candidates);
         }
         if candidates.is_empty() {
             return false;

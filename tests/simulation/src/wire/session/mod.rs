@@ -1,5 +1,7 @@
-//! The state of a session's client end, and one turn of the task that tends it. The order of things is
-//! zookeeper-client's: the state changes before what was in flight fails, and before anything is sent again.
+//! The state of a session's client end, one turn of the task that tends it, and how it connects. The order of things
+//! is zookeeper-client's: the state changes before what was in flight fails, and before anything is sent again.
+
+mod serving;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -7,11 +9,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use zkrecipes::session::wire::{Event, Link, LinkState, WireError};
-use zkrecipes_embedded::wire::{Op, Reader, ReplyHead, XID_EVENT, XID_PING, event_path};
+use zkrecipes_embedded::wire::Reader;
 
 use super::frames;
-use super::names::short;
-use super::transport::{Times, Transport, removal};
+use super::transport::{Times, Transport};
 use super::watches::{Watches, Wish};
 use crate::net::{ConnId, Down, Net};
 use crate::sim::{HostId, Instant, Sim};
@@ -80,7 +81,9 @@ pub struct State {
     pub is_closing: bool,
     phase: Phase,
     conn: Option<ConnId>,
-    attempts: u32,
+    /// The servers in the order in which they are tried, and the attempts since the last success.
+    endpoints: Vec<usize>,
+    attempts: usize,
     /// Of the attempts in progress, after which the session is given up.
     deadline: Instant,
     opened: Option<oneshot::Sender<Result<Arc<Transport>, WireError>>>,
@@ -104,6 +107,12 @@ pub struct State {
 
 const SET_WATCHES_XID: i32 = -8;
 
+fn shuffled(sim: &Sim) -> Vec<usize> {
+    let mut endpoints: Vec<usize> = (0..sim.plan.members).collect();
+    sim.chance(|rng| rng.shuffle(&mut endpoints));
+    endpoints
+}
+
 impl State {
     pub fn new(
         sim: Arc<Sim>,
@@ -115,6 +124,7 @@ impl State {
     ) -> State {
         let times = Times::of(timeout);
         State {
+            endpoints: shuffled(&sim),
             sim,
             host,
             me,
@@ -185,7 +195,8 @@ impl State {
             Phase::Ended => false,
             Phase::Resting { until } if until > now => false,
             Phase::Resting { .. } => {
-                self.conn = Some(Net::connect(&self.sim, self.host, self.me.clone()));
+                let member = self.endpoints[self.attempts % self.endpoints.len()];
+                self.conn = Some(Net::connect(&self.sim, self.host, member, self.me.clone()));
                 self.inbox.clear();
                 self.phase = Phase::Dialling { since: now };
                 true
@@ -224,8 +235,13 @@ impl State {
             return self.end(LinkState::Ended, effects);
         }
         self.attempts += 1;
-        let jitter = self.sim.chance(|rng| rng.below(100));
-        let pause = 100u64.saturating_mul(1 << (self.attempts - 1).min(20)) + jitter;
+        let size = self.endpoints.len();
+        let (cycles, offset) = (self.attempts / size, self.attempts % size);
+        let pause = self.sim.chance(|rng| match (cycles, offset) {
+            (0, _) => 0,
+            (_, 0) => (100 * size as u64).min(1000) * (1 << (cycles - 1).min(20)) + rng.below(100),
+            _ => 50 * offset as u64 + rng.below(50),
+        });
         let until = (now + pause * 1_000_000).min(self.deadline);
         self.phase = Phase::Resting { until };
     }
@@ -270,181 +286,6 @@ impl State {
         self.change(LinkState::Up, effects);
     }
 
-    // ---- connected
-
-    fn serve(&mut self, now: Instant, effects: &mut Vec<Effect>) -> bool {
-        // Which of several things that are ready comes first is open.
-        let reads_first = self.sim.chance(|rng| rng.one_in(2));
-        let has_worked = (reads_first && self.read(now, effects))
-            || self.write(now)
-            || (!reads_first && self.read(now, effects))
-            || self.tick(now, effects);
-        self.move_on(now, effects);
-        has_worked
-    }
-
-    /// From greeting to serving, and from serving to the end.
-    fn move_on(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        match self.phase {
-            Phase::Greeting { has_pinged: false } if self.link.state == LinkState::Up => {
-                self.ping(now);
-                self.phase = Phase::Greeting { has_pinged: true };
-            }
-            Phase::Greeting { has_pinged: true } if self.in_flight.is_empty() => {
-                self.phase = Phase::Serving { is_halted: false };
-                self.tick_at = now + self.times.tick;
-                if let (Some(opened), Some(me)) = (self.opened.take(), self.me.upgrade()) {
-                    effects.push(Effect::Run(Box::new(move || {
-                        if let Err(Ok(unwanted)) = opened.send(Ok(me)) {
-                            unwanted.close();
-                        }
-                    })));
-                }
-            }
-            Phase::Serving { is_halted: true } if self.in_flight.is_empty() => {
-                self.hang_up();
-                self.end(LinkState::Ended, effects);
-            }
-            _ => {}
-        }
-    }
-
-    fn read(&mut self, now: Instant, effects: &mut Vec<Effect>) -> bool {
-        let Some(arrived) = self.inbox.pop_front() else { return false };
-        self.last_heard = now;
-        match arrived {
-            Down::Frame(frame) if self.link.state == LinkState::Down => self.welcomed(&frame, now, effects),
-            Down::Frame(frame) => self.heard(&frame, effects),
-            Down::Connected => {}
-            Down::Fin | Down::Refused => self.broken(now, effects),
-        }
-        true
-    }
-
-    fn broken(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        if matches!(self.phase, Phase::Greeting { .. }) {
-            return self.attempt_failed(now, effects);
-        }
-        self.change(LinkState::Down, effects);
-        self.fail_in_flight(WireError::ConnectionLoss, effects);
-        self.reconnect(now);
-    }
-
-    fn heard(&mut self, frame: &[u8], effects: &mut Vec<Effect>) {
-        let Some(head) = ReplyHead::of(frame) else { return };
-        match head.xid {
-            XID_EVENT => {
-                let (path, Some(event)) = (event_path(frame), frames::event(frame)) else { return };
-                tell!(self.sim, "h{} hears {event:?} {}", self.host, short(&path));
-                let (watchers, dangling) = self.watches.fire(&path, event);
-                for watcher in watchers {
-                    if event == Event::Deleted {
-                        self.sim.ledger.told_gone(watcher.task, &path, self.sim.steps());
-                    }
-                    effects.push(Effect::Run(Box::new(move || _ = watcher.sender.send(event))));
-                }
-                if let Some(dangling) = dangling {
-                    self.send(removal(dangling));
-                }
-            }
-            XID_PING => {
-                self.in_flight.remove(&XID_PING);
-                self.is_pinging = false;
-            }
-            xid => {
-                self.last_zxid = self.last_zxid.max(head.zxid);
-                if let Some(operation) = self.in_flight.remove(&xid) {
-                    self.answered(operation, head.err, &frame[20..], effects);
-                }
-            }
-        }
-    }
-
-    fn answered(&mut self, operation: Operation, err: i32, body: &[u8], effects: &mut Vec<Effect>) {
-        let Operation { watch, answer, .. } = operation;
-        let mut set = None;
-        if let Some(wish) = watch {
-            if err == 0 {
-                set = Some(self.watches.add(&wish));
-            }
-            for late in self.watches.settled(&wish, err == 0) {
-                self.send(removal(late));
-            }
-        }
-        let Some(answer) = answer else { return };
-        self.unanswered -= 1;
-        let result = match err {
-            0 => Ok(Reply { body: body.to_vec(), watch: set }),
-            err => Err(frames::refusal(err)),
-        };
-        effects.push(Effect::Run(Box::new(move || answer(result))));
-    }
-
-    fn write(&mut self, _now: Instant) -> bool {
-        let Phase::Serving { is_halted: false } = self.phase else { return false };
-        match self.asked.pop_front() {
-            Some(Asked::Operation(operation)) => {
-                if let Some(wish) = &operation.watch {
-                    self.watches.setting(wish);
-                }
-                self.send(operation);
-            }
-            Some(Asked::ForgetWatch(id)) => {
-                if let Some(due) = self.watches.forget(id) {
-                    self.send(removal(due));
-                }
-            }
-            None if self.is_closing && self.unanswered == 0 => {
-                let frame = frames::request(Op::CLOSE, |_| {});
-                self.send(Operation { frame, watch: None, answer: None });
-                self.phase = Phase::Serving { is_halted: true };
-            }
-            None => return false,
-        }
-        true
-    }
-
-    fn tick(&mut self, now: Instant, effects: &mut Vec<Effect>) -> bool {
-        if now < self.tick_at {
-            return false;
-        }
-        self.tick_at = now + self.times.tick;
-        if now >= self.last_heard + self.times.silence {
-            tell!(self.sim, "h{} hears nothing and hangs up", self.host);
-            self.broken(now, effects);
-        } else if matches!(self.phase, Phase::Serving { .. })
-            && !self.is_pinging
-            && now >= self.last_sent + self.times.ping
-        {
-            self.ping(now);
-        }
-        true
-    }
-
-    fn ping(&mut self, now: Instant) {
-        let operation = Operation { frame: frames::request(Op::PING, |_| {}), watch: None, answer: None };
-        self.send_as(XID_PING, operation);
-        (self.last_sent, self.is_pinging) = (now, true);
-    }
-
-    fn send(&mut self, operation: Operation) {
-        self.next_xid += 1;
-        self.last_sent = self.sim.transport_now(self.host);
-        self.send_as(self.next_xid, operation);
-    }
-
-    fn send_as(&mut self, xid: i32, mut operation: Operation) {
-        frames::number(&mut operation.frame, xid);
-        self.post(operation.frame.clone());
-        self.in_flight.insert(xid, operation);
-    }
-
-    fn post(&self, frame: Vec<u8>) {
-        if let Some(conn) = self.conn {
-            Net::send(&self.sim, conn, frame);
-        }
-    }
-
     // ---- what others see
 
     fn change(&mut self, state: LinkState, effects: &mut Vec<Effect>) {
@@ -455,6 +296,7 @@ impl State {
         self.link = Link { generation: self.link.generation + 1, state };
         self.sim.ledger.disturb(Some(self.host));
         if state == LinkState::Ended {
+            self.sim.ledger.session_ended(self.host, self.sim.steps());
             for watcher in self.watches.end() {
                 effects.push(Effect::Run(Box::new(move || _ = watcher.send(Event::SessionEnded))));
             }
