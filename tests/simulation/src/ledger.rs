@@ -32,7 +32,7 @@ struct Holding {
 /// A worker that waits for its turn.
 struct Waiting {
     host: HostId,
-    /// It will not give up.
+    /// It will not give up, and began to wait with a session.
     is_patient: bool,
     /// Nothing has happened since that could cost it its place.
     is_undisturbed: bool,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use zkrecipes::session::clock::{Clock, Moment};
-use zkrecipes::{Client, ClientOptions, Error, ErrorKind, Held, Lock, LockOptions, Result};
+use zkrecipes::{Client, ClientOptions, Error, ErrorKind, Held, Lock, LockOptions, Result, State};
 
 use crate::clock::HostClock;
 use crate::plan::LOCK;
@@ -132,8 +132,9 @@ impl Party {
         while !self.is_over() {
             self.nap(self.up_to(self.sim.plan.think)).await;
             let how = self.sim.chance(|rng| rng.below(10));
-            // Who shares a handle is also cancelled with the others.
-            let ticket = self.sim.ledger.queue(self.host, how <= 3 && !is_shared);
+            // Who shares a handle is also cancelled with the others, and without a session there is no order yet.
+            let is_patient = how <= 3 && !is_shared && client.state() == State::Connected;
+            let ticket = self.sim.ledger.queue(self.host, is_patient);
             let acquired = self.acquire(&lock, how).await;
             match acquired {
                 Some(held) => self.hold(&client, ticket, Arc::new(held)).await,
