@@ -1,0 +1,369 @@
+//! The end of the sequence numbers, for everything that queues: up to, across and long after 2147483647.
+//!
+//! There the server's counter stops, so that suffixes repeat; creates that are in flight together show negatives in
+//! between. What came first is then told by the czxid alone. Only the embedded server can be put there in no time.
+
+mod support;
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use support::{client, eventually, lock_of, nodes_under, server, soon};
+use tokio::sync::mpsc::unbounded_channel;
+use zkrecipes::{Client, Error, ErrorKind, Held, LockOptions};
+use zkrecipes_embedded::Server;
+
+const PATH: &str = "/locks/range";
+const SIZE: usize = 3;
+const LAST: i32 = i32::MAX;
+
+/// What a contender wants.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Want {
+    Lock,
+    Read,
+    Write,
+    /// So many of three permits.
+    Permits(usize),
+    /// Two locks as one, named in the one order or the other.
+    Both {
+        backwards: bool,
+    },
+    /// A lock that is passed on in memory at most this often.
+    HandedOn(u32),
+}
+
+type Asking = Pin<Box<dyn Future<Output = Result<Held, Error>> + Send>>;
+
+impl Want {
+    fn ask(self, client: &Client) -> Asking {
+        let of = |name: &str| lock_of(client, &format!("{PATH}/{name}"));
+        match self {
+            Want::Lock => Box::pin(lock_of(client, PATH).acquire()),
+            Want::Read => Box::pin(client.read_write_lock(PATH).expect("valid").read().acquire()),
+            Want::Write => Box::pin(client.read_write_lock(PATH).expect("valid").write().acquire()),
+            Want::Permits(n) => Box::pin(client.semaphore(PATH, SIZE).expect("valid").acquire(n)),
+            Want::Both { backwards } => {
+                let mut locks = [of("a"), of("b")];
+                if backwards {
+                    locks.reverse();
+                }
+                Box::pin(client.multi_lock(&locks).expect("valid").acquire())
+            }
+            Want::HandedOn(local_handoff) => {
+                let options = LockOptions { local_handoff, ..Default::default() };
+                Box::pin(client.lock(PATH, options).expect("valid").acquire())
+            }
+        }
+    }
+
+    /// The nodes that number their children for it; contenders queue under the first.
+    fn parents(self) -> Vec<String> {
+        match self {
+            Want::Permits(_) => vec![format!("{PATH}/locks"), format!("{PATH}/leases")],
+            Want::Both { .. } => vec![format!("{PATH}/a"), format!("{PATH}/b")],
+            _ => vec![PATH.to_owned()],
+        }
+    }
+
+    fn excludes(self, other: Want) -> bool {
+        (self, other) != (Want::Read, Want::Read)
+    }
+}
+
+/// The next contenders of this kind get these numbers.
+fn number_next(server: &Server, want: Want, next: i32) {
+    for parent in want.parents() {
+        assert!(server.set_next_sequence(&parent, next), "{parent} is there");
+    }
+}
+
+fn queued(server: &Server, want: Want) -> usize {
+    nodes_under(server, &want.parents()[0]).len()
+}
+
+async fn make_parents(client: &Client, want: Want) {
+    // Taking it once makes every node it needs, and the lasting one with a semaphore's size.
+    want.ask(client).await.expect("free").release().await.expect("released");
+}
+
+async fn assert_nothing_left(server: &Server, want: Want) {
+    for parent in want.parents() {
+        eventually("no contender is left", || {
+            nodes_under(server, &parent)
+                .iter()
+                .all(|node| ["-lock-", "-lease-", "__"].iter().all(|mark| !node.contains(mark)))
+        })
+        .await;
+    }
+    eventually("no watch is left", || server.watch_count() == 0).await;
+}
+
+/// Who is inside, by their own word: finds those who should not be there together.
+#[derive(Default)]
+struct Room {
+    inside: Mutex<Vec<(Want, u64)>>,
+    last: Mutex<Vec<(Want, (u64, u32))>>,
+}
+
+impl Room {
+    fn enter(&self, want: Want, held: &Held) {
+        assert!(held.is_held());
+        let mut inside = self.inside.lock().expect("inside");
+        let pair = (held.fencing_token(), held.passes());
+        if let Want::Permits(n) = want {
+            let taken: usize = inside.iter().map(|(other, _)| other.permits()).sum();
+            assert!(taken + n <= SIZE, "{taken} of {SIZE} permits and {n} more");
+        } else {
+            let clash = inside.iter().find(|(other, _)| want.excludes(*other));
+            assert_eq!(clash, None, "inside together with {want:?}");
+        }
+        let mut last = self.last.lock().expect("last");
+        for (other, before) in last.iter() {
+            // Permits that fit beside each other may get here in any order.
+            let in_order = match (want, other) {
+                (Want::Permits(n), Want::Permits(others)) => n + others > SIZE,
+                _ => want.excludes(*other),
+            };
+            assert!(!in_order || *before < pair, "{want:?} with {pair:?} after {other:?} with {before:?}");
+        }
+        last.retain(|(other, _)| *other != want);
+        last.push((want, pair));
+        inside.push((want, held.fencing_token()));
+    }
+
+    fn leave(&self, want: Want, held: &Held) {
+        let mut inside = self.inside.lock().expect("inside");
+        let who = (want, held.fencing_token());
+        let at = inside.iter().position(|other| *other == who).expect("it is inside");
+        inside.swap_remove(at);
+    }
+}
+
+impl Want {
+    fn permits(self) -> usize {
+        if let Want::Permits(n) = self { n } else { 0 }
+    }
+}
+
+const KINDS: [&[Want]; 6] = [
+    &[Want::Lock],
+    &[Want::Write],
+    &[Want::Read, Want::Write, Want::Read],
+    &[Want::Permits(2), Want::Permits(3)],
+    &[Want::Both { backwards: false }, Want::Both { backwards: true }],
+    &[Want::HandedOn(2)],
+];
+
+/// The last numbers of the range, the first and others behind it, and what the counter shows for ever after.
+const NUMBERS: [i32; 9] = [LAST - 1, LAST, i32::MIN, LAST, -7, LAST, i32::MIN + 1, -1, LAST];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_queues_one_after_the_other_is_served_in_that_order() {
+    for wants in KINDS.into_iter().filter(|wants| !wants.contains(&Want::Read)) {
+        let server = server();
+        let first = client(&server).await;
+        let want = wants[0];
+        make_parents(&first, want).await;
+        number_next(&server, want, LAST - 2);
+        let held = want.ask(&first).await.expect("free");
+        let (sender, mut order) = unbounded_channel();
+        let room = Arc::new(Room::default());
+        for (place, number) in NUMBERS.into_iter().enumerate() {
+            let (want, client) = (wants[place % wants.len()], client(&server).await);
+            number_next(&server, want, number);
+            let before = queued(&server, want);
+            let (sender, room) = (sender.clone(), room.clone());
+            tokio::spawn(async move {
+                let held = want.ask(&client).await.expect("the turn");
+                room.enter(want, &held);
+                let _ = sender.send(place);
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                room.leave(want, &held);
+                held.release().await.expect("released");
+            });
+            eventually("it queues", || queued(&server, want) == before + 1).await;
+        }
+        held.release().await.expect("released");
+        for expected in 0..NUMBERS.len() {
+            assert_eq!(soon("the next turn", order.recv()).await, Some(expected), "{wants:?}");
+        }
+        assert_nothing_left(&server, want).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_and_writers_that_queue_one_after_the_other_keep_their_order() {
+    use Want::{Read, Write};
+    let server = server();
+    let first = client(&server).await;
+    make_parents(&first, Write).await;
+    number_next(&server, Write, LAST - 2);
+    let held = Write.ask(&first).await.expect("free");
+    let queue = [Read, Read, Write, Read, Write, Write, Read, Read, Read];
+    let room = Arc::new(Room::default());
+    let (sender, mut order) = unbounded_channel();
+    let mut leave = Vec::new();
+    for (place, (want, number)) in queue.into_iter().zip(NUMBERS).enumerate() {
+        let client = client(&server).await;
+        number_next(&server, want, number);
+        let (sender, room) = (sender.clone(), room.clone());
+        let (may_leave, told_to_leave) = tokio::sync::oneshot::channel::<()>();
+        leave.push(Some(may_leave));
+        tokio::spawn(async move {
+            let held = want.ask(&client).await.expect("the turn");
+            room.enter(want, &held);
+            let _ = sender.send(place);
+            let _ = told_to_leave.await;
+            room.leave(want, &held);
+            held.release().await.expect("released");
+        });
+        eventually("it queues", || queued(&server, want) == place + 2).await;
+    }
+    held.release().await.expect("released");
+    for group in [0..2, 2..3, 3..4, 4..5, 5..6, 6..9] {
+        let mut inside = Vec::new();
+        for _ in group.clone() {
+            inside.push(soon("the next group", order.recv()).await.expect("one of it"));
+        }
+        inside.sort_unstable();
+        assert!(inside.iter().copied().eq(group.clone()), "{inside:?} instead of {group:?}");
+        // Those behind them have nothing to hope for yet.
+        assert!(order.try_recv().is_err(), "only {group:?} may be inside");
+        for place in group {
+            drop(leave[place].take());
+        }
+    }
+    assert_nothing_left(&server, Write).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn creates_in_flight_together_are_served_by_their_transactions() {
+    use Want::{Read, Write};
+    for wants in [
+        &[Want::Lock; 6][..],
+        &[Read, Write, Read, Read, Write, Read],
+        &[Write, Write, Read, Write, Write, Read],
+        &[Want::Both { backwards: true }; 6],
+    ] {
+        let server = server();
+        let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
+        make_parents(&a, wants[0]).await;
+        number_next(&server, wants[0], LAST - 2);
+        let first = if wants[0] == Read { Write } else { wants[0] };
+        let held = first.ask(&a).await.expect("free");
+        let room = Arc::new(Room::default());
+        let (sender, mut entered) = unbounded_channel();
+        for client in [&a, &b, &c] {
+            // Polled together, the requests of one client leave together.
+            let asked: Vec<_> = wants.iter().map(|want| want.ask(client)).collect();
+            let (room, sender) = (room.clone(), sender.clone());
+            tokio::spawn(join_all(asked.into_iter().zip(wants).map(move |(asked, &want)| {
+                let (room, sender) = (room.clone(), sender.clone());
+                async move {
+                    let held = asked.await.expect("the turn");
+                    room.enter(want, &held);
+                    let _ = sender.send((want, held.node().to_owned()));
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    room.leave(want, &held);
+                    held.release().await.expect("released");
+                }
+            })));
+        }
+        drop(sender);
+        let all = wants.len() * 3;
+        eventually("all queue", || queued(&server, wants[0]) == all + 1).await;
+        let parent = &wants[0].parents()[0];
+        let mut names = nodes_under(&server, parent);
+        names.retain(|name| name != held.node());
+        let suffixes: Vec<_> = names.iter().map(|name| &name[name.len() - 11..]).collect();
+        assert!(suffixes.iter().any(|suffix| suffix.starts_with("-2147483")), "no negatives: {suffixes:?}");
+        assert!(suffixes.iter().any(|suffix| suffix.ends_with("2147483647")), "no end: {suffixes:?}");
+        let mut by_czxid = Vec::new();
+        for name in names {
+            let stat = a.nodes().exists(&name).await.expect("asked").expect("it waits");
+            by_czxid.push((stat.czxid, name));
+        }
+        by_czxid.sort_unstable();
+        let place_of = |node: &str| by_czxid.iter().position(|(_, name)| name == node).expect("it queued");
+        held.release().await.expect("released");
+        let mut order = Vec::new();
+        for _ in 0..all {
+            let (want, node) = soon("the next turn", entered.recv()).await.expect("somebody");
+            order.push((want, place_of(&node)));
+        }
+        for (at, (later, place)) in order.iter().enumerate() {
+            for (earlier, before) in &order[..at] {
+                assert!(!later.excludes(*earlier) || before < place, "{later:?} overtook: {order:?}");
+            }
+        }
+        assert_nothing_left(&server, wants[0]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rush_across_the_end_and_long_after_it_keeps_exclusion_and_rising_tokens() {
+    let shared: &[Want] = &[Want::Permits(1), Want::Permits(2), Want::Permits(1)];
+    for wants in KINDS.into_iter().chain([shared]) {
+        let server = server();
+        let room = Arc::new(Room::default());
+        let first = client(&server).await;
+        make_parents(&first, wants[0]).await;
+        for start in [LAST - 4, LAST] {
+            number_next(&server, wants[0], start);
+            let mut tasks = Vec::new();
+            for _ in 0..3 {
+                let client = client(&server).await;
+                for number in 0..4 {
+                    let (client, room, want) = (client.clone(), room.clone(), wants[number % wants.len()]);
+                    tasks.push(tokio::spawn(async move {
+                        for _ in 0..6 {
+                            let held = want.ask(&client).await.expect("the turn");
+                            room.enter(want, &held);
+                            tokio::task::yield_now().await;
+                            room.leave(want, &held);
+                            match number % 2 {
+                                0 => held.release().await.expect("released"),
+                                _ => held.release_in_background().expect("released"),
+                            }
+                        }
+                    }));
+                }
+            }
+            for task in tasks {
+                soon("the work", task).await.unwrap_or_else(|error| panic!("{wants:?}: {error}"));
+            }
+            assert_nothing_left(&server, wants[0]).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_at_the_end_of_the_range_cannot_downgrade_and_one_before_it_can() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    make_parents(&a, Want::Write).await;
+    let lock = a.read_write_lock(PATH).expect("valid");
+    number_next(&server, Want::Write, LAST);
+    let writing = lock.write().acquire().await.expect("free");
+    let error = lock.read().acquire().await.map(drop).expect_err("there is no number for it");
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    writing.verify().await.expect("write is held all the same");
+    writing.release().await.expect("released");
+    assert_nothing_left(&server, Want::Write).await;
+
+    number_next(&server, Want::Write, LAST - 1);
+    let writing = lock.write().acquire().await.expect("free");
+    let other = tokio::spawn(Want::Write.ask(&b));
+    eventually("the other queues", || queued(&server, Want::Write) == 2).await;
+    let reading = lock.read().acquire().await.expect("downgraded");
+    writing.release().await.expect("released");
+    let late = b.read_write_lock(PATH).expect("valid");
+    assert!(late.read().try_acquire().await.expect("asked").is_none(), "the other writer is ahead");
+    assert!(!other.is_finished());
+    reading.release().await.expect("released");
+    soon("the other", other).await.expect("joined").expect("the lock").release().await.expect("released");
+    assert_nothing_left(&server, Want::Write).await;
+}
