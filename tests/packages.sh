@@ -102,6 +102,9 @@ cat >"$place/take-locks.sh" <<'SH'
 set -euo pipefail
 cd "$1"
 venv/bin/python python.py "$2"
+status=0
+venv/bin/zkrecipes --hosts "$2" lock /packages/python -- sh -c 'echo "python (command) $ZKR_FENCING_TOKEN"; exit 7' || status=$?
+[ "$status" -eq 7 ]
 node node/lock.mjs "$2"
 node node/lock.cjs "$2"
 LD_LIBRARY_PATH=prefix/lib ./lock-c "$2"

@@ -7,6 +7,7 @@
 mod attach;
 mod callback;
 mod client;
+mod command;
 mod convert;
 mod errors;
 mod face;
@@ -29,6 +30,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::client::{Client, ClientBase, at_exit};
+    #[pymodule_export]
+    use crate::command::run_command;
     #[pymodule_export]
     use crate::face::{Call, Outcome, Seed};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 //! that do I/O must never wait for the GIL.
 
 use std::fmt::{Debug, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
@@ -16,6 +17,13 @@ use crate::attach::from_library_thread;
 type Line = (Level, String);
 
 struct ToLogging;
+
+static MUTE: AtomicBool = AtomicBool::new(false);
+
+/// From now on nothing is logged.
+pub fn mute() {
+    MUTE.store(true, Ordering::Relaxed);
+}
 
 /// Called once, when the module is imported.
 pub fn install() {
@@ -33,6 +41,9 @@ impl Subscriber for ToLogging {
     }
 
     fn event(&self, event: &Event<'_>) {
+        if MUTE.load(Ordering::Relaxed) {
+            return;
+        }
         let mut text = Text::default();
         event.record(&mut text);
         let line = (*event.metadata().level(), text.message + &text.fields);

@@ -1,0 +1,15 @@
+//! The command `zkrecipes`, the one that cargo installs too; zkrecipes/_command.py prepares the process for it.
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+use crate::log;
+
+/// Runs the command with the arguments of a process, its name included, and returns its exit status.
+#[pyfunction]
+pub fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
+    // The command says what there is to say.
+    log::mute();
+    py.detach(|| zkrecipes_cli::run(arguments))
+}
