@@ -2,10 +2,11 @@
 
 mod support;
 
-use std::time::Duration;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
 
 use support::*;
-use zkrecipes::{CreateMode, ErrorKind};
+use zkrecipes::{Client, CreateMode, ErrorKind, Held, Lock, LockOptions, MultiLock, Result, Semaphore};
 
 /// Requests and bytes between the release and the next holder's turn, with so many contenders in the queue.
 async fn cost_of_a_hand_off(waiters: usize) -> (usize, usize) {
@@ -73,43 +74,159 @@ fn resident_kib() -> usize {
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
-/// Cycles through acquire and release with timeouts and cancels in between, on four clients.
-async fn churn(server: &zkrecipes_embedded::Server, cycles: usize) {
+/// Tasks of the library that have not ended: requests, watches, deletions in the background.
+async fn alive_tasks() -> usize {
+    let count = async { Ok(tokio::runtime::Handle::current().metrics().num_alive_tasks()) };
+    let counted = tokio::task::spawn_blocking(|| zkrecipes::drive::wait(count, None, None));
+    counted.await.expect("joined").expect("counted")
+}
+
+/// Whatever can be acquired.
+#[derive(Clone)]
+enum Handle {
+    Lock(Lock),
+    Permits(Semaphore),
+    Both(MultiLock),
+}
+
+impl Handle {
+    /// One of each kind: lock, read, write, semaphore, multi-lock, local hand-off.
+    fn all(client: &Client) -> Vec<Handle> {
+        let of = |name: &str| lock_of(client, &format!("/locks/churn/{name}"));
+        let sides = client.read_write_lock("/locks/churn/sides").expect("valid");
+        let options = LockOptions { local_handoff: 3, ..Default::default() };
+        vec![
+            Handle::Lock(of("plain")),
+            Handle::Lock(sides.read().clone()),
+            // A handle of its own: a reader that takes write is refused.
+            Handle::Lock(client.read_write_lock("/locks/churn/sides").expect("valid").write().clone()),
+            Handle::Permits(client.semaphore("/locks/churn/permits", 3).expect("valid")),
+            Handle::Both(client.multi_lock(&[of("b"), of("a")]).expect("valid")),
+            Handle::Lock(client.lock("/locks/churn/relay", options).expect("valid")),
+        ]
+    }
+
+    fn acquire(
+        &self,
+        n: usize,
+        limit: Option<Duration>,
+    ) -> Pin<Box<dyn Future<Output = Result<Held>> + Send>> {
+        match self {
+            Handle::Lock(lock) => Box::pin(lock.acquire_within(limit)),
+            Handle::Permits(semaphore) => Box::pin(semaphore.acquire_within(n, limit)),
+            Handle::Both(both) => Box::pin(both.acquire_within(limit)),
+        }
+    }
+
+    fn cancel(&self) {
+        match self {
+            Handle::Lock(lock) => lock.cancel(),
+            Handle::Permits(semaphore) => semaphore.cancel(),
+            Handle::Both(both) => both.cancel(),
+        }
+    }
+}
+
+/// Cycles through acquiring and releasing, whatever it is, with timeouts, dropped futures and cancels in between; how
+/// many of them acquired.
+async fn churn(clients: &[Client], cycles: usize, seed: u64) -> usize {
     let mut tasks = Vec::new();
-    for seed in 1..=4_u64 {
-        let lock = lock_of(&client(server).await, "/locks/churn");
+    // Two tasks of each client, so that there is somebody to hand on to.
+    for (number, client) in clients.iter().chain(clients).enumerate() {
+        let handles = Handle::all(client);
+        let mut dice = (seed + number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let cycles = cycles / clients.len() / 2;
         tasks.push(tokio::spawn(async move {
-            let mut dice = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            for _ in 0..cycles / 4 {
+            let mut acquired = 0;
+            for _ in 0..cycles {
                 dice ^= dice << 13;
                 dice ^= dice >> 7;
                 dice ^= dice << 17;
-                let limit = Duration::from_micros(dice % 3000);
-                match dice % 4 {
-                    0 => match lock.acquire_timeout(limit).await {
-                        Ok(held) => held.leave(true).await.expect("left"),
-                        Err(error) => assert_eq!(error.kind(), ErrorKind::Timeout),
+                let (way, kind, n) = (dice % 6, dice / 6 % 6, 1 + dice as usize / 36 % 3);
+                let handle = &handles[kind as usize];
+                let limit = Duration::from_micros(dice / 108 % 4000);
+                let outcome = match way {
+                    0 => handle.acquire(n, Some(limit)).await,
+                    1 => match tokio::time::timeout(limit, handle.acquire(n, None)).await {
+                        Ok(outcome) => outcome,
+                        Err(_) => continue,
                     },
-                    1 => drop(tokio::time::timeout(limit, lock.acquire()).await),
-                    2 => drop(lock.try_acquire().await.expect("asked")),
-                    _ => lock.acquire().await.expect("the lock").release().await.expect("released"),
+                    2 => handle.acquire(n, Some(Duration::ZERO)).await,
+                    3 => {
+                        let mut acquiring = handle.acquire(n, None);
+                        match tokio::time::timeout(limit, &mut acquiring).await {
+                            Ok(outcome) => outcome,
+                            Err(_) => {
+                                handle.cancel();
+                                acquiring.await
+                            }
+                        }
+                    }
+                    _ => handle.acquire(n, None).await,
+                };
+                let held = match (outcome, way) {
+                    (Ok(held), _) => held,
+                    (Err(error), 0 | 2) if error.kind() == ErrorKind::Timeout => continue,
+                    (Err(error), 3) if error.kind() == ErrorKind::Cancelled => continue,
+                    (Err(error), _) => panic!("{error}"),
+                };
+                acquired += 1;
+                match dice / 7 % 4 {
+                    0 => held.leave(true).await.expect("left"),
+                    1 => drop(held),
+                    2 => held.release_in_background().expect("released"),
+                    _ => held.release().await.expect("released"),
                 }
             }
+            acquired
         }));
     }
+    let mut acquired = 0;
     for task in tasks {
-        task.await.expect("joined");
+        acquired += task.await.expect("joined");
+    }
+    acquired
+}
+
+/// No contender, no lease, no watch, and no task of ours that is still at something.
+async fn assert_idle(server: &zkrecipes_embedded::Server, tasks: usize) {
+    let is_contender = |node: &String| ["-lock-", "-lease-", "__"].iter().any(|mark| node.contains(mark));
+    eventually("no contender is left", || !server.dump_paths().iter().any(is_contender)).await;
+    eventually("no watch is left", || server.watch_count() == 0).await;
+    let until = Instant::now() + SOON;
+    while alive_tasks().await > tasks {
+        assert!(Instant::now() < until, "{} tasks, {tasks} when nothing had been done", alive_tasks().await);
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_cycles_with_timeouts_and_cancels_leave_nothing_and_flat_memory() {
     let server = zkrecipes_embedded::Server::builder().log_limit(100).start().expect("a free port");
-    churn(&server, cycles() / 2).await;
-    assert_nothing_left(&server, "/locks/churn").await;
+    let mut clients = Vec::new();
+    for _ in 0..4 {
+        clients.push(client(&server).await);
+    }
+    for handle in Handle::all(&clients[0]) {
+        handle.acquire(1, None).await.expect("free").release().await.expect("released");
+    }
+    eventually("no watch is left", || server.watch_count() == 0).await;
+    let idle = alive_tasks().await;
+    let began = Instant::now();
+    let mut acquired = churn(&clients, cycles() / 2, 1).await;
+    assert_idle(&server, idle).await;
     let before = resident_kib();
-    churn(&server, cycles() / 2).await;
-    assert_nothing_left(&server, "/locks/churn").await;
-    let after = resident_kib();
+    acquired += churn(&clients, cycles() / 2, 1 << 32).await;
+    assert_idle(&server, idle).await;
+    let (after, cycles, took) = (resident_kib(), cycles(), began.elapsed());
+    eprintln!(
+        "{cycles} cycles, {acquired} acquired, {took:?}: {before} KiB half-way, {after} KiB at the end; {idle} tasks"
+    );
+    assert!(acquired > cycles / 3, "only {acquired} of {cycles} cycles acquired anything");
     assert!(after < before + before / 4 + 4096, "{before} KiB before the second half, {after} KiB after it");
+    // Nothing is pending that closing would have to wait for.
+    for client in &clients {
+        client.close(Some(SOON)).await.expect("closed");
+    }
+    assert_eq!((server.sessions().len(), server.watch_count()), (0, 0));
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Held, Lock};
+use super::{Held, Lock, Transaction, common_verbs};
 use crate::drive::{check_may_wait, wait};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::recipes::contenders::Contender;
+use crate::session::delivery::Subscription;
 
 /// [`crate::ReadWriteLock`], blocking.
 #[derive(Clone, Debug)]
@@ -45,12 +46,9 @@ impl MultiLock {
         check_may_wait()?;
         Ok(wait(self.0.try_acquire(), None, None)?.map(|held| Held(Arc::new(held))))
     }
-
-    /// See [`crate::MultiLock::cancel`].
-    pub fn cancel(&self) {
-        self.0.cancel();
-    }
 }
+
+common_verbs!(MultiLock);
 
 /// [`crate::Semaphore`], blocking.
 #[derive(Clone, Debug)]
@@ -74,11 +72,6 @@ impl Semaphore {
         Ok(wait(self.0.try_acquire(n), None, None)?.map(|held| Held(Arc::new(held))))
     }
 
-    /// See [`crate::Semaphore::cancel`].
-    pub fn cancel(&self) {
-        self.0.cancel();
-    }
-
     /// See [`crate::Semaphore::holders`].
     pub fn holders(&self) -> Result<Vec<Contender>> {
         let semaphore = self.0.clone();
@@ -91,3 +84,5 @@ impl Semaphore {
         wait(async move { semaphore.resize(permits).await }, None, None)
     }
 }
+
+common_verbs!(Semaphore);

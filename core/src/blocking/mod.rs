@@ -112,6 +112,69 @@ impl Client {
     }
 }
 
+/// What the handles of all recipes have in common.
+macro_rules! common_verbs {
+    ($recipe:ident) => {
+        impl $recipe {
+            /// Releases the acquisition made last.
+            pub fn release(&self) -> Result<()> {
+                // The check comes first: a release that cannot be waited for should not happen either.
+                check_may_wait()?;
+                wait(self.0.release(), None, None)
+            }
+
+            /// Releases the acquisition made last; the deletion is confirmed in the background.
+            pub fn release_in_background(&self) -> Result<()> {
+                self.0.release_in_background()
+            }
+
+            /// Whether something is certainly held through this handle.
+            pub fn is_held(&self) -> bool {
+                self.0.is_held()
+            }
+
+            /// The fencing token of what this handle holds.
+            pub fn fencing_token(&self) -> Result<u64> {
+                self.0.fencing_token()
+            }
+
+            /// Asks the server whether what was acquired through this handle is still held.
+            pub fn verify(&self) -> Result<()> {
+                let recipe = self.0.clone();
+                wait(async move { recipe.verify().await }, None, None)
+            }
+
+            /// Writes that the server applies only while what this handle holds stands.
+            pub fn guarded(&self) -> Result<Transaction> {
+                self.0.guarded().map(Transaction)
+            }
+
+            /// Calls back once when what this handle holds is lost.
+            pub fn on_lost(&self, callback: impl FnOnce(Error) + Send + 'static) -> Result<Subscription> {
+                self.0.on_lost(callback)
+            }
+
+            /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
+            pub fn cancel(&self) {
+                self.0.cancel();
+            }
+
+            /// Who holds and who waits, in order.
+            pub fn contenders(&self) -> Result<Vec<Contender>> {
+                let recipe = self.0.clone();
+                wait(async move { recipe.contenders().await }, None, None)
+            }
+
+            /// Asks the contender that is named, or whoever holds, to let go. See [`crate::Lock::revoke`].
+            pub fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
+                let (recipe, contender) = (self.0.clone(), contender.map(str::to_owned));
+                wait(async move { recipe.revoke(contender.as_deref(), force_after).await }, None, None)
+            }
+        }
+    };
+}
+use common_verbs;
+
 /// [`crate::Lock`], blocking.
 #[derive(Clone, Debug)]
 pub struct Lock(crate::Lock);
@@ -144,57 +207,9 @@ impl Lock {
         let held = wait(self.0.try_acquire(), None, None)?;
         Ok(held.map(|held| Held(Arc::new(held))))
     }
-
-    /// See [`crate::Lock::release`].
-    pub fn release(&self) -> Result<()> {
-        // The check comes first: a release that cannot be waited for should not happen either.
-        check_may_wait()?;
-        wait(self.0.release(), None, None)
-    }
-
-    /// See [`crate::Lock::is_held`].
-    pub fn is_held(&self) -> bool {
-        self.0.is_held()
-    }
-
-    /// See [`crate::Lock::fencing_token`].
-    pub fn fencing_token(&self) -> Result<u64> {
-        self.0.fencing_token()
-    }
-
-    /// See [`crate::Lock::verify`].
-    pub fn verify(&self) -> Result<()> {
-        let lock = self.0.clone();
-        wait(async move { lock.verify().await }, None, None)
-    }
-
-    /// See [`crate::Lock::guarded`].
-    pub fn guarded(&self) -> Result<Transaction> {
-        self.0.guarded().map(Transaction)
-    }
-
-    /// See [`crate::Lock::on_lost`].
-    pub fn on_lost(&self, callback: impl FnOnce(Error) + Send + 'static) -> Result<Subscription> {
-        self.0.on_lost(callback)
-    }
-
-    /// See [`crate::Lock::cancel`].
-    pub fn cancel(&self) {
-        self.0.cancel();
-    }
-
-    /// See [`crate::Lock::contenders`].
-    pub fn contenders(&self) -> Result<Vec<Contender>> {
-        let lock = self.0.clone();
-        wait(async move { lock.contenders().await }, None, None)
-    }
-
-    /// See [`crate::Lock::revoke`].
-    pub fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
-        let (lock, contender) = (self.0.clone(), contender.map(str::to_owned));
-        wait(async move { lock.revoke(contender.as_deref(), force_after).await }, None, None)
-    }
 }
+
+common_verbs!(Lock);
 
 /// [`crate::Held`], blocking.
 #[must_use = "dropping a Held releases the lock at once; keep it for as long as the work takes"]
@@ -220,6 +235,11 @@ impl Held {
     /// See [`crate::Held::fencing_tokens`].
     pub fn fencing_tokens(&self) -> Vec<u64> {
         self.0.fencing_tokens()
+    }
+
+    /// See [`crate::Held::passes`].
+    pub fn passes(&self) -> u32 {
+        self.0.passes()
     }
 
     /// See [`crate::Held::permits`].

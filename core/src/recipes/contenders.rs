@@ -1,11 +1,12 @@
 //! Who holds a path and who waits for it, and asking a holder to let go.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::path;
+use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::wire::{Event, Stat, WireError};
 use crate::turn::REVOKE;
@@ -14,7 +15,7 @@ use crate::turn::name::{Entry, Kind};
 /// Somebody who holds a path or waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// The name of the node under the path.
+    /// The node: its path below the recipe's, or the whole path where the recipe has several or keeps it elsewhere.
     pub node: String,
     /// What the contender says of itself, `host:pid` by default.
     pub identity: String,
@@ -28,57 +29,89 @@ pub struct Contender {
     pub holds: bool,
 }
 
+/// A contender's node as it was read.
+pub(crate) struct Seen {
+    pub(crate) entry: Entry,
+    pub(crate) data: Vec<u8>,
+    pub(crate) stat: Stat,
+}
+
 /// More requests in one flight than this would only fill queues.
 const READS_IN_FLIGHT: usize = 256;
 
-/// The contenders under `path`, in order.
-pub(crate) async fn list(client: &Client, path: &str) -> Result<Vec<Contender>> {
-    let mut call = client.session()?.call(None);
-    list_within(&mut call, path).await
+/// The contenders of the lock at `path`, in order.
+pub(crate) async fn of_lock(call: &mut Call, path: &str) -> Result<Vec<Contender>> {
+    // Readers share: they hold as long as nobody ahead of them keeps them out.
+    let mut only_readers = true;
+    let queue = queue(call, path).await?.into_iter().enumerate().map(|(place, seen)| {
+        only_readers &= seen.entry.kind == Kind::Read;
+        seen.contender(place == 0 || only_readers)
+    });
+    Ok(queue.collect())
 }
 
-async fn list_within(call: &mut Call, path: &str) -> Result<Vec<Contender>> {
+/// Everybody who queues under `path`, in order.
+pub(crate) async fn queue(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
+    let mut queue = read(call, path, Entry::recognise).await?;
+    queue.sort_by(|a, b| match a.entry.precedes(&b.entry) {
+        Some(true) => Ordering::Less,
+        Some(false) if a.entry == b.entry => Ordering::Equal,
+        Some(false) => Ordering::Greater,
+        None => a.stat.czxid.cmp(&b.stat.czxid),
+    });
+    Ok(queue)
+}
+
+/// Every permit under `path`, the oldest first.
+pub(crate) async fn leases(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
+    let mut leases = read(call, path, |name| Some(Entry::lease(name))).await?;
+    leases.sort_by(|a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
+    Ok(leases)
+}
+
+/// The children of `path` that take part, as they are now. As many reads in one flight as make sense.
+async fn read(
+    call: &mut Call,
+    path: &str,
+    recognise: impl Fn(&str) -> Option<Entry>,
+) -> Result<Vec<Seen>> {
     let names = match call.ask(VERB, |epoch| epoch.children(path)).await {
         Ok(names) => names,
         Err(Failure::Refused(WireError::NoNode)) => return Ok(Vec::new()),
         Err(failure) => return Err(failure.about(VERB, path)),
     };
-    let entries: Vec<Entry> = names.iter().filter_map(|name| Entry::recognise(name)).collect();
-    let names: Vec<_> = entries.iter().map(|entry| entry.name.clone()).collect();
-    let mut found: Vec<_> = Vec::new();
-    for (entry, read) in entries.into_iter().zip(read_all(call, path, &names).await?) {
-        if let Some((data, stat)) = read {
-            found.push((entry, data, stat));
+    let entries: Vec<Entry> = names.iter().filter_map(|name| recognise(name)).collect();
+    let mut seen = Vec::new();
+    for batch in entries.chunks(READS_IN_FLIGHT) {
+        let epoch = call.epoch(VERB).await?;
+        let flights: Vec<_> =
+            batch.iter().map(|entry| (entry, epoch.get_data(&path::join(path, &entry.name)))).collect();
+        for (entry, flight) in flights {
+            let answer = match call.briefly(VERB, flight).await? {
+                Err(error) if error.is_unanswered() => {
+                    let node = path::join(path, &entry.name);
+                    call.ask(VERB, |epoch| epoch.get_data(&node)).await
+                }
+                answer => answer.map_err(Failure::Refused),
+            };
+            match answer {
+                Ok((data, stat)) => seen.push(Seen { entry: entry.clone(), data, stat }),
+                // Gone meanwhile.
+                Err(Failure::Refused(WireError::NoNode)) => {}
+                Err(failure) => return Err(failure.about(VERB, path)),
+            }
         }
     }
-    found.sort_by(|(a, _, a_stat), (b, _, b_stat)| match a.precedes(b) {
-        Some(true) => Ordering::Less,
-        Some(false) if a == b => Ordering::Equal,
-        Some(false) => Ordering::Greater,
-        None => a_stat.czxid.cmp(&b_stat.czxid),
-    });
-    // Readers share: they hold as long as nobody ahead of them keeps them out.
-    let mut contenders = Vec::new();
-    let mut only_readers = true;
-    for (place, (entry, data, stat)) in found.into_iter().enumerate() {
-        only_readers &= entry.kind == Kind::Read;
-        contenders.push(Contender::new(
-            entry.name,
-            entry.kind.name(),
-            &data,
-            &stat,
-            place == 0 || only_readers,
-        ));
-    }
-    Ok(contenders)
+    Ok(seen)
 }
 
-impl Contender {
-    pub(crate) fn new(node: String, kind: &str, data: &[u8], stat: &Stat, holds: bool) -> Contender {
+impl Seen {
+    pub(crate) fn contender(self, holds: bool) -> Contender {
+        let Seen { entry, data, stat } = self;
         Contender {
-            node,
-            identity: String::from_utf8_lossy(data).into_owned(),
-            kind: kind.to_owned(),
+            node: entry.name,
+            identity: String::from_utf8_lossy(&data).into_owned(),
+            kind: entry.kind.name().to_owned(),
             session_id: stat.ephemeral_owner as u64,
             since: SystemTime::UNIX_EPOCH
                 + Duration::from_millis(u64::try_from(stat.ctime).unwrap_or_default()),
@@ -87,78 +120,53 @@ impl Contender {
     }
 }
 
-/// Data and metadata of several nodes under `path`, `None` for those that are gone; as many reads in one flight as make
-/// sense.
-pub(crate) async fn read_all(
-    call: &mut Call,
-    path: &str,
-    names: &[String],
-) -> Result<Vec<Option<(Vec<u8>, Stat)>>> {
-    let mut read = Vec::new();
-    for batch in names.chunks(READS_IN_FLIGHT) {
-        let epoch = call.epoch(VERB).await?;
-        let flights: Vec<_> =
-            batch.iter().map(|name| (name, epoch.get_data(&path::join(path, name)))).collect();
-        for (name, flight) in flights {
-            let answer = match call.briefly(VERB, flight).await? {
-                Err(error) if error.is_unanswered() => {
-                    let node = path::join(path, name);
-                    call.ask(VERB, |epoch| epoch.get_data(&node)).await
-                }
-                answer => answer.map_err(Failure::Refused),
-            };
-            match answer {
-                Ok(found) => read.push(Some(found)),
-                Err(Failure::Refused(WireError::NoNode)) => read.push(None),
-                Err(failure) => return Err(failure.about(VERB, path)),
-            }
-        }
-    }
-    Ok(read)
-}
-
 const VERB: &str = "contenders";
 
-/// Asks contenders under `path` to let go: the one named, or whoever holds. With `force_after`, deletes exactly the nodes
-/// that were asked when they have not gone by then. Answers whether there was anybody to ask.
+/// The nodes of those who hold.
+pub(crate) fn holding(contenders: Vec<Contender>) -> impl Iterator<Item = String> {
+    contenders.into_iter().filter(|contender| contender.holds).map(|contender| contender.node)
+}
+
+/// The path of the node that a contender of the recipe at `path` was said to have.
+pub(crate) fn locate(path: &str, node: &str) -> String {
+    if node.starts_with('/') { node.to_owned() } else { path::join(path, node) }
+}
+
+/// Whether `node` is the path of somebody who queues under `parent`.
+pub(crate) fn queues_under(parent: &str, node: &str) -> bool {
+    path::validate(node).is_ok() && path::parent(node) == parent && Entry::recognise(path::name(node)).is_some()
+}
+
+/// The error for asking somebody who is none of the recipe's contenders.
+pub(crate) fn unknown(node: &str) -> Error {
+    Error::invalid(
+        "contender",
+        format!("{node:?} is not the node of a contender; take it from contenders()"),
+    )
+}
+
+/// Asks the owners of `nodes` to let go. With `force_after`, deletes exactly the nodes that were asked when they have not
+/// gone by then. Answers whether there was anybody to ask.
 pub(crate) async fn revoke(
-    client: &Client,
-    path: &str,
-    contender: Option<&str>,
+    session: &Arc<Session>,
+    nodes: Vec<String>,
     force_after: Option<Duration>,
 ) -> Result<bool> {
-    let session = client.session()?;
     let verb = "revoke";
-    let asked = match contender {
-        Some(name) if Entry::recognise(name).is_none() || name.contains('/') => {
-            return Err(Error::invalid(
-                "contender",
-                format!("{name:?} is not the node of a contender; take it from contenders()"),
-            ));
-        }
-        Some(name) => vec![name.to_owned()],
-        None => {
-            let mut call = session.call(None);
-            let all = list_within(&mut call, path).await?;
-            all.into_iter().filter(|contender| contender.holds).map(|contender| contender.node).collect()
-        }
-    };
-    let mut any = false;
-    let mut standing = Vec::new();
-    for name in &asked {
-        let node = path::join(path, name);
+    let mut asked = Vec::new();
+    for node in nodes {
         let mut call = session.call(None);
         // Writing the same word twice asks once.
         match call.ask(verb, |epoch| epoch.set_data(&node, REVOKE, None)).await {
-            Ok(_) => standing.push(node),
-            Err(Failure::Refused(WireError::NoNode)) => continue,
-            Err(failure) => return Err(failure.about(verb, path)),
+            Ok(_) => asked.push(node),
+            Err(Failure::Refused(WireError::NoNode)) => {}
+            Err(failure) => return Err(failure.about(verb, &node)),
         }
-        any = true;
     }
+    let any = !asked.is_empty();
     let Some(patience) = force_after else { return Ok(any) };
     let mut call = session.call(Some(patience));
-    for node in standing {
+    for node in asked {
         let gone = until_gone(&mut call, &node).await;
         if gone.is_ok() {
             continue;
@@ -166,7 +174,7 @@ pub(crate) async fn revoke(
         let mut call = session.call(None);
         match call.ask(verb, |epoch| epoch.delete(&node, None)).await {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
-            Err(failure) => return Err(failure.about(verb, path)),
+            Err(failure) => return Err(failure.about(verb, &node)),
         }
     }
     Ok(any)

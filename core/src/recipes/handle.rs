@@ -11,7 +11,6 @@ use crate::client::Client;
 use crate::drive;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::nodes::Transaction;
-use crate::path;
 use crate::recipes::sequencer;
 use crate::session::Session;
 use crate::session::call::Call;
@@ -210,6 +209,63 @@ fn queue_at(
     }
 }
 
+/// What the handle of every recipe forwards to what was acquired through it last.
+macro_rules! forwards_to_held {
+    ($recipe:ty) => {
+        impl $recipe {
+            /// The acquisition made last that this handle keeps.
+            pub fn current(&self) -> Option<std::sync::Arc<$crate::Held>> {
+                self.handle.current()
+            }
+
+            /// Releases the acquisition made last: at once, and the future confirms it. See [`Held::release`](crate::Held::release).
+            pub fn release(&self) -> impl Future<Output = $crate::Result<()>> + Send + use<> {
+                let releasing = self.handle.held().map(|grip| grip.release());
+                async move { releasing?.await }
+            }
+
+            /// Releases the acquisition made last; the deletion is confirmed in the background.
+            pub fn release_in_background(&self) -> $crate::Result<()> {
+                self.handle.held()?.release_in_background()
+            }
+
+            /// Whether something is certainly held through this handle.
+            pub fn is_held(&self) -> bool {
+                self.handle.is_held()
+            }
+
+            /// The fencing token of what this handle holds.
+            pub fn fencing_token(&self) -> $crate::Result<u64> {
+                self.handle.held()?.current_token()
+            }
+
+            /// Asks the server whether what was acquired through this handle is still held.
+            pub async fn verify(&self) -> $crate::Result<()> {
+                self.handle.held()?.verify().await
+            }
+
+            /// Writes that the server applies only while what this handle holds stands.
+            pub fn guarded(&self) -> $crate::Result<$crate::Transaction> {
+                Ok(self.handle.held()?.guarded())
+            }
+
+            /// Calls back once when what this handle holds is lost.
+            pub fn on_lost(
+                &self,
+                callback: impl FnOnce($crate::Error) + Send + 'static,
+            ) -> $crate::Result<$crate::Subscription> {
+                Ok(self.handle.held()?.on_lost(callback))
+            }
+
+            /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
+            pub fn cancel(&self) {
+                self.handle.cancel();
+            }
+        }
+    };
+}
+pub(crate) use forwards_to_held;
+
 /// An acquisition on its way to its owner. Dropped before it gets there, because the owner withdrew meanwhile, it is
 /// released; with [`Granted::keep`] the lock handle keeps it until it is released, or until the handle and every `Arc`
 /// are gone.
@@ -342,7 +398,7 @@ impl Grip {
     }
 
     fn path(&self) -> &str {
-        path::parent(&self.shared.hold.node().path)
+        self.shared.hold.path()
     }
 }
 
@@ -353,7 +409,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// The path that is locked.
+    /// The path that was acquired; the paths of a multi-lock with spaces between them.
     pub fn path(&self) -> &str {
         self.grip.path()
     }

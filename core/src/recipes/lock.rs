@@ -12,14 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::contenders::{self, Contender};
-use super::handle::{Granted, Handle, Held, Steps};
+use super::handle::{Granted, Handle, Held, Steps, forwards_to_held};
 use super::read_write_lock::Side;
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
-use crate::nodes::Transaction;
+use crate::error::{ErrorKind, Result};
 use crate::options::LockOptions;
 use crate::path;
-use crate::session::delivery::Subscription;
 use crate::turn;
 use crate::turn::name::Kind;
 use crate::turn::place::Queue;
@@ -137,55 +135,10 @@ impl Lock {
         })
     }
 
-    /// The innermost acquisition that this handle keeps.
-    pub fn current(&self) -> Option<Arc<Held>> {
-        self.handle.current()
-    }
-
-    /// Releases the innermost acquisition: at once, and the future confirms it. See [`Held::release`].
-    pub fn release(&self) -> impl Future<Output = Result<()>> + Send + use<> {
-        let releasing = self.handle.held().map(|grip| grip.release());
-        async move { releasing?.await }
-    }
-
-    /// Releases the innermost acquisition; the deletion is confirmed in the background.
-    pub fn release_in_background(&self) -> Result<()> {
-        self.handle.held()?.release_in_background()
-    }
-
-    /// Whether the lock is certainly held through this handle.
-    pub fn is_held(&self) -> bool {
-        self.handle.is_held()
-    }
-
-    /// The fencing token of the acquisition that this handle holds.
-    pub fn fencing_token(&self) -> Result<u64> {
-        self.handle.held()?.current_token()
-    }
-
-    /// Asks the server whether the lock is still held through this handle.
-    pub async fn verify(&self) -> Result<()> {
-        self.handle.held()?.verify().await
-    }
-
-    /// Writes that the server applies only while this acquisition's node stands.
-    pub fn guarded(&self) -> Result<Transaction> {
-        Ok(self.handle.held()?.guarded())
-    }
-
-    /// Calls back once when what this handle holds is lost.
-    pub fn on_lost(&self, callback: impl FnOnce(Error) + Send + 'static) -> Result<Subscription> {
-        Ok(self.handle.held()?.on_lost(callback))
-    }
-
-    /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
-    pub fn cancel(&self) {
-        self.handle.cancel();
-    }
-
     /// Who holds the lock and who waits for it, in order.
     pub async fn contenders(&self) -> Result<Vec<Contender>> {
-        contenders::list(&self.handle.client, &self.handle.path).await
+        let mut call = self.handle.client.session()?.call(None);
+        contenders::of_lock(&mut call, self.path()).await
     }
 
     /// Asks for the lock: the contender whose node is named, or whoever holds, hears of it (`on_revoke`) and lets go
@@ -193,9 +146,25 @@ impl Lock {
     /// a holder that cannot be reached does not know that it lost until its lease runs out, and only fencing and guarded
     /// writes protect from it. Answers whether there was anybody to ask.
     pub async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
-        contenders::revoke(&self.handle.client, &self.handle.path, contender, force_after).await
+        let session = self.handle.client.session()?;
+        let asked = match contender {
+            Some(node) => vec![self.locate(node)?],
+            None => contenders::holding(self.contenders().await?).map(|node| self.at(&node)).collect(),
+        };
+        contenders::revoke(&session, asked, force_after).await.map_err(|error| error.with_path(self.path()))
+    }
+
+    fn at(&self, node: &str) -> String {
+        contenders::locate(self.path(), node)
+    }
+
+    fn locate(&self, node: &str) -> Result<String> {
+        let path = self.at(node);
+        if contenders::queues_under(self.path(), &path) { Ok(path) } else { Err(contenders::unknown(node)) }
     }
 }
+
+forwards_to_held!(Lock);
 
 impl std::fmt::Debug for Lock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -7,10 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::handle::{Granted, Handle, Held, Steps};
+use super::contenders::{self, Contender};
+use super::handle::{Granted, Handle, Held, Steps, forwards_to_held};
 use super::lock::Lock;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
+use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::wire::{WireError, Write};
@@ -113,27 +115,32 @@ impl MultiLock {
         })
     }
 
-    /// What this handle keeps.
-    pub fn current(&self) -> Option<Arc<Held>> {
-        self.handle.current()
+    /// Who holds the locks and who waits for them, in the order of the paths; a contender's node is its whole path.
+    pub async fn contenders(&self) -> Result<Vec<Contender>> {
+        let mut call = self.handle.client.session()?.call(None);
+        let mut all = Vec::new();
+        for path in self.paths() {
+            let found = contenders::of_lock(&mut call, path).await?.into_iter();
+            all.extend(found.map(|contender| Contender { node: path::join(path, &contender.node), ..contender }));
+        }
+        Ok(all)
     }
 
-    /// Releases all of them: at once, and the future confirms it.
-    pub fn release(&self) -> impl Future<Output = Result<()>> + Send + use<> {
-        let releasing = self.handle.held().map(|grip| grip.release());
-        async move { releasing?.await }
-    }
-
-    /// Whether all are certainly held through this handle.
-    pub fn is_held(&self) -> bool {
-        self.handle.is_held()
-    }
-
-    /// Ends the waits in progress on this handle with Cancelled.
-    pub fn cancel(&self) {
-        self.handle.cancel();
+    /// Asks for the locks: the contender whose node is named, or whoever holds any of them. See [`Lock::revoke`].
+    pub async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
+        let session = self.handle.client.session()?;
+        let asked = match contender {
+            Some(node) if self.paths.iter().any(|path| contenders::queues_under(path, node)) => {
+                vec![node.to_owned()]
+            }
+            Some(node) => return Err(contenders::unknown(node)),
+            None => contenders::holding(self.contenders().await?).collect(),
+        };
+        contenders::revoke(&session, asked, force_after).await
     }
 }
+
+forwards_to_held!(MultiLock);
 
 impl std::fmt::Debug for MultiLock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

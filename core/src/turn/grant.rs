@@ -27,11 +27,14 @@ pub(crate) struct Grant {
     won: Vec<Won>,
     /// The baton, if the turn may be passed on in memory.
     pub(crate) baton: Option<Baton>,
+    /// Whether to watch the nodes from the start: they were watched before they were passed on, and what that watch has
+    /// told by now nobody has heard.
+    pub(crate) is_watched: bool,
 }
 
 impl Grant {
     pub(crate) fn of(epoch: Arc<Epoch>, won: Vec<Won>) -> Grant {
-        Grant { epoch, won, baton: None }
+        Grant { epoch, won, baton: None, is_watched: false }
     }
 
     /// The nodes; from here on their deletion is the caller's business.

@@ -200,8 +200,9 @@ impl<'a> Wait<'a> {
 
         if let Some(flight) = own_flight {
             match call.briefly(verb, flight).await? {
-                Ok((_, _, watch)) => {
-                    self.own = Some(Armed { name: node.entry.name.clone(), watch, generation })
+                Ok((data, _, watch)) => {
+                    self.is_revoked |= data == REVOKE;
+                    self.own = Some(Armed { name: node.entry.name.clone(), watch, generation });
                 }
                 Err(error) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;

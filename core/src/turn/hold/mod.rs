@@ -37,7 +37,7 @@ type RevokeCallback = Box<dyn FnOnce() + Send>;
 pub(crate) struct Hold {
     session: Arc<Session>,
     epoch: Arc<Epoch>,
-    /// The path of the recipe, for error texts.
+    /// The path of the recipe.
     path: String,
     nodes: Vec<Node>,
     tokens: Vec<i64>,
@@ -77,6 +77,7 @@ impl Hold {
         grant: Grant,
         keeps: Option<Box<dyn Send>>,
     ) -> Arc<Hold> {
+        let is_watched = grant.is_watched;
         let (epoch, won, baton) = grant.take();
         let passes = baton.as_ref().map_or(0, Baton::passes);
         let watches_own_nodes = won.iter().all(|won| won.own.is_some());
@@ -118,8 +119,14 @@ impl Hold {
         drop(inner);
         if watches_own_nodes {
             armed.into_iter().for_each(|(node, watch)| hold.follow(node, Some(watch)));
+        } else if is_watched {
+            hold.watch_own_node();
         }
         hold
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 
     /// The node that stands for the acquisition: the first of several.
@@ -337,7 +344,7 @@ impl Hold {
         let mut inner = lock(&self.inner);
         let Some(baton) = inner.baton.take_if(|baton| baton.is_wanted()) else { return false };
         let interests = std::mem::take(&mut inner.interests);
-        let is_revoked = inner.is_revoked;
+        let (is_revoked, is_watched) = (inner.is_revoked, inner.watches_own_nodes);
         drop(inner);
         if is_revoked {
             // Somebody else wants it: the owner has done what it was asked to.
@@ -352,7 +359,8 @@ impl Hold {
             own: None,
             is_revoked: false,
         });
-        let grant = Grant::of(self.epoch.clone(), won.collect());
+        let mut grant = Grant::of(self.epoch.clone(), won.collect());
+        grant.is_watched = is_watched;
         if self.writing.load(Ordering::Acquire) == 0 {
             baton.pass(grant);
             return true;

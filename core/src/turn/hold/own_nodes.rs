@@ -77,12 +77,14 @@ impl Hold {
         };
         self.session.clock().spawn(Box::pin(async move {
             let mut next = first;
+            let mut is_changed = false;
             loop {
                 let (event, asked) = match next {
                     Ok(watch) => (Some(watch), false),
                     Err(flight) => match flight.await {
                         Ok((data, _, watch)) => (Some(watch), data == REVOKE),
-                        Err(WireError::NoNode) => (None, false),
+                        // Only who asks for a node changes it, and this one did not wait until that could be read.
+                        Err(WireError::NoNode) => (None, is_changed),
                         Err(WireError::ConnectionLoss) => {
                             epoch.until_up().await;
                             next = Err(epoch.watch_data(&node));
@@ -103,7 +105,7 @@ impl Hold {
                 match event {
                     Event::Deleted => hold.lose(LostReason::Deleted),
                     Event::SessionEnded => hold.lose(LostReason::Session),
-                    _ => {}
+                    event => is_changed = event == Event::DataChanged,
                 }
                 if hold.tenure() != Tenure::Held {
                     return;

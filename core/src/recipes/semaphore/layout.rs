@@ -1,0 +1,171 @@
+//! Where a semaphore keeps what: in Curator's layout, or in kazoo's.
+//!
+//! | | the queue | permits | the size |
+//! |---|---|---|---|
+//! | Curator | `P/locks` | `P/leases/_c_<guid>-lease-N` | `P/max`, ours alone |
+//! | kazoo | `P-__lock__` | `P/<32 hex>` | the data of `P` |
+//!
+//! The recipes that ship with ZooKeeper have no semaphore; with their names we use Curator's layout.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::Naming;
+use crate::path;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::epoch::Epoch;
+use crate::session::wire::{CreateMode, WireError, Write};
+
+pub(super) struct Layout {
+    /// Where to queue for permits, under the names of `naming`.
+    pub(super) locks: String,
+    pub(super) leases: String,
+    size: String,
+    pub(super) naming: Naming,
+}
+
+/// What the size that is kept says.
+pub(super) enum Agreement {
+    Agreed,
+    /// Nobody has written it yet.
+    Unwritten,
+}
+
+impl Layout {
+    pub(super) fn of(path: &str, naming: Naming) -> Layout {
+        match naming {
+            Naming::Kazoo => Layout {
+                locks: format!("{path}-__lock__"),
+                leases: path.to_owned(),
+                size: path.to_owned(),
+                naming,
+            },
+            // Curator's semaphores must see our turn, whatever our locks are named.
+            Naming::Curator | Naming::Zookeeper => Layout {
+                locks: path::join(path, "locks"),
+                leases: path::join(path, "leases"),
+                size: path::join(path, "max"),
+                naming: Naming::Curator,
+            },
+        }
+    }
+
+    /// The node whose data tells the size.
+    pub(super) fn size(&self) -> &str {
+        &self.size
+    }
+
+    /// The nodes of `n` permits that are taken together, and the part of their names that is like no other.
+    pub(super) fn permits(&self, n: usize, data: &[u8]) -> (Vec<Write>, String) {
+        let id = uuid::Uuid::new_v4();
+        let lease = |name: &str, mode| Write::Create {
+            path: path::join(&self.leases, name),
+            data: data.to_vec(),
+            mode,
+        };
+        match self.naming {
+            Naming::Kazoo => {
+                let mark = id.simple().to_string()[..28].to_owned();
+                let permit = |at| lease(&format!("{mark}{at:04x}"), CreateMode::Ephemeral);
+                ((0..n).map(permit).collect(), mark)
+            }
+            Naming::Curator | Naming::Zookeeper => {
+                let mark = id.hyphenated().to_string();
+                let permit = lease(&format!("_c_{mark}-lease-"), CreateMode::EphemeralSequential);
+                (vec![permit; n], mark)
+            }
+        }
+    }
+
+    /// Whether others say the same size as we do.
+    pub(super) fn agree(&self, here: usize, data: &[u8]) -> Result<Agreement> {
+        match (self.naming, parse(data)) {
+            (_, Some(there)) if there == here => Ok(Agreement::Agreed),
+            (Naming::Kazoo, None) if data.is_empty() => Ok(Agreement::Unwritten),
+            // What is no number there means something else to somebody else, and kazoo leaves it alone.
+            (Naming::Kazoo, None) => Ok(Agreement::Agreed),
+            _ => Err(Error::new(
+                ErrorKind::Mismatch,
+                format!(
+                    "this handle says {here} permits, and {} says {}; make all participants agree, or resize",
+                    self.size,
+                    String::from_utf8_lossy(data)
+                ),
+            )),
+        }
+    }
+
+    /// Creates what is missing: the parent of the permits, and the size for those who come later.
+    pub(super) async fn prepare(
+        &self,
+        session: &Arc<Session>,
+        epoch: &Arc<Epoch>,
+        call: &mut Call,
+        verb: &'static str,
+        permits: usize,
+    ) -> Result<()> {
+        let size = epoch.create(&self.size, permits.to_string().as_bytes(), CreateMode::Persistent);
+        match call.briefly(verb, size).await? {
+            Ok(_) | Err(WireError::NodeExists) => {}
+            Err(WireError::NoNode) => {
+                // Comes back to write the size.
+                let parent = path::parent(&self.size);
+                return answered(call, verb, parent, session.ensure(epoch, parent, session.parents())).await;
+            }
+            Err(error) if error.is_unanswered() => return Ok(()),
+            Err(error) => return Err(refusal(error, verb, &self.size)),
+        }
+        if self.leases == self.size {
+            return Ok(());
+        }
+        answered(call, verb, &self.leases, session.ensure(epoch, &self.leases, session.parents())).await
+    }
+}
+
+/// The number in the data of a node, if it is one.
+pub(super) fn parse(data: &[u8]) -> Option<usize> {
+    std::str::from_utf8(data).ok()?.trim().parse().ok()
+}
+
+/// An answer whose loss only means to look again.
+pub(super) async fn answered<T>(
+    call: &mut Call,
+    verb: &'static str,
+    path: &str,
+    answer: impl Future<Output = Result<T, WireError>>,
+) -> Result<()> {
+    match call.briefly(verb, answer).await? {
+        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
+        Err(error) => Err(refusal(error, verb, path)),
+        Ok(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permits_that_are_taken_together_share_a_mark_and_have_names_of_their_own() {
+        for naming in [Naming::Curator, Naming::Kazoo] {
+            let layout = Layout::of("/s", naming);
+            let (parts, mark) = layout.permits(3, b"me");
+            assert!(parts.iter().all(|part| part.path().contains(&mark)));
+            if naming == Naming::Kazoo {
+                assert!(parts.iter().all(|part| path::name(part.path()).len() == 32));
+                assert_ne!(parts[0].path(), parts[1].path());
+            }
+        }
+    }
+
+    #[test]
+    fn kazoo_leaves_data_alone_that_is_no_number() {
+        let (curator, kazoo) = (Layout::of("/s", Naming::Curator), Layout::of("/s", Naming::Kazoo));
+        assert!(matches!(kazoo.agree(2, b"2"), Ok(Agreement::Agreed)));
+        assert!(matches!(kazoo.agree(2, b"about"), Ok(Agreement::Agreed)));
+        assert!(matches!(kazoo.agree(2, b""), Ok(Agreement::Unwritten)));
+        assert!(kazoo.agree(2, b"3").is_err());
+        assert!(curator.agree(2, b"about").is_err());
+    }
+}
