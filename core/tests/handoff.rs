@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use support::ground::grounds;
 use support::{eventually, lock_of, soon};
@@ -128,6 +128,8 @@ async fn a_turn_that_nobody_takes_any_more_is_given_back() {
     }
 }
 
+const DELAY: Duration = Duration::from_millis(400);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn guarded_writes_are_answered_before_the_turn_is_passed_on() {
     for ground in grounds() {
@@ -139,13 +141,15 @@ async fn guarded_writes_are_answered_before_the_turn_is_passed_on() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let write = held.guarded();
         write.set("/order", b"first", None).expect("valid");
-        ground.inject(Fault::delay_reply("multi", Duration::from_millis(300)));
+        ground.inject(Fault::delay_reply("multi", DELAY));
         let writing = tokio::spawn(async move { write.commit().await });
         eventually("the write is on its way", || ground.client_wrote("/order")).await;
+        let on_its_way = Instant::now();
         held.release().await.expect("released");
         let next = soon("the turn", next).await.expect("joined").expect("the lock");
-        assert!(writing.is_finished(), "the old write was answered before the new holder held");
-        writing.await.expect("joined").expect("applied");
+        let waited = on_its_way.elapsed();
+        assert!(waited > DELAY / 2, "the new holder held {waited:?} after the old write, before its answer");
+        soon("the write", writing).await.expect("joined").expect("applied");
         next.release().await.expect("released");
     }
 }
