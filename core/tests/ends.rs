@@ -126,6 +126,20 @@ async fn a_connect_dropped_in_the_handshake_leaves_no_session() -> TestResult {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_close_while_a_new_session_is_being_opened_closes_that_one_too() -> TestResult {
+    for _ in 0..10 {
+        let server = server();
+        let client = Client::connect(&server.connect_string(), options(30_000 * MS)).await?;
+        server.inject(Fault::delay_reply("ping", 200 * MS));
+        assert!(server.expire(client.session_id()));
+        eventually("there is a new session", || !server.sessions().is_empty()).await;
+        client.close(None).await?;
+        assert_eq!(server.sessions(), [], "closed means that nothing is left");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_sink_that_runs_its_jobs_at_once_does_not_deadlock() -> TestResult {
     let server = server();
     let client = client(&server, options(10_000 * MS)).await;

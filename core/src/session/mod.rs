@@ -75,6 +75,8 @@ pub(crate) struct Session {
     closing: watch::Sender<bool>,
     /// Set once, when the server has confirmed the end of the session or never will.
     closed: watch::Sender<bool>,
+    /// Set once, when no epoch will be opened any more and the last one is closed.
+    tended: watch::Sender<bool>,
     status: Mutex<Status>,
     order: Mutex<()>,
     next_subscription: AtomicU64,
@@ -143,6 +145,7 @@ impl Session {
             current: watch::Sender::new(epoch.clone()),
             closing: watch::Sender::new(false),
             closed: watch::Sender::new(false),
+            tended: watch::Sender::new(false),
             status: Mutex::new(Status { state: State::Connected, subscribers: Vec::new() }),
             order: Mutex::new(()),
             next_subscription: AtomicU64::new(1),
@@ -249,8 +252,13 @@ impl Session {
         }
     }
 
+    async fn tend(self: Arc<Self>, first: Arc<Epoch>) {
+        self.tend_epochs(first).await;
+        self.tended.send_replace(true);
+    }
+
     /// Follows the connection, tells subscribers, opens new epochs. Ends when the client is closed.
-    async fn tend(self: Arc<Self>, mut epoch: Arc<Epoch>) {
+    async fn tend_epochs(self: &Arc<Self>, mut epoch: Arc<Epoch>) {
         loop {
             if !self.follow(&epoch).await {
                 // Closing: whoever closes may have seen the epoch before this one.
@@ -317,10 +325,15 @@ impl Session {
     async fn reopen(&self) -> Option<Arc<Epoch>> {
         let mut pause = self.options.retry.base;
         loop {
+            let mut dialling = Box::pin(dial_once(&self.hosts, &self.options, &self.clock, &*self.dial));
             let dialled = tokio::select! {
                 biased;
-                dialled = dial_once(&self.hosts, &self.options, &self.clock, &*self.dial) => dialled,
-                () = self.until_closing() => return None,
+                dialled = &mut dialling => dialled,
+                () = self.until_closing() => {
+                    // The server may have opened the session already, and it would stay there until its timeout.
+                    let grace = self.clock.sleep_until(self.clock.now() + DIAL_GRACE);
+                    return unless(dialling, grace).await?.ok();
+                }
             };
             match dialled {
                 Ok(epoch) => {
@@ -372,6 +385,9 @@ impl Session {
             () = self.until_over(deadline) => {}
         }
         epoch.close().await;
+        let mut tended = self.tended.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        let _ = tended.wait_for(|tended| *tended).await;
         self.enter(State::Closed);
         self.closed.send_replace(true);
     }
@@ -430,6 +446,9 @@ impl Session {
         Call::new(self.clone(), limit)
     }
 }
+
+/// How long closing waits for a session that is just being opened.
+const DIAL_GRACE: Duration = Duration::from_secs(1);
 
 async fn dial_once(
     hosts: &str,
