@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use zkrecipes::{Client, ClientOptions};
-use zkrecipes_embedded::{Fault, FaultId, Proxy, Server};
+use zkrecipes_embedded::{Fault, FaultId, LogEntry, Proxy, Server};
 
 use super::{eventually, options};
 
@@ -75,13 +75,29 @@ impl Ground {
         }
     }
 
-    /// Whether a transaction that names `path` has reached the server.
-    pub fn client_wrote(&self, path: &str) -> bool {
-        let log = match self {
+    /// What reached the server since the log was cleared, with the server's own paths.
+    pub fn log(&self) -> Vec<LogEntry> {
+        match self {
             Ground::Embedded(server) => server.log(),
             Ground::Real { proxy, .. } => proxy.log(),
-        };
-        log.iter().any(|entry| entry.parts.iter().any(|(_, part)| part.ends_with(path)))
+        }
+    }
+
+    /// How many transactions have a part whose path ends like this.
+    pub fn transactions(&self, path: &str) -> usize {
+        let names = |entry: &&LogEntry| entry.parts.iter().any(|(_, part)| part.ends_with(path));
+        self.log().iter().filter(names).count()
+    }
+
+    /// Whether a transaction that names `path` has reached the server.
+    pub fn client_wrote(&self, path: &str) -> bool {
+        self.transactions(path) > 0
+    }
+
+    /// The requests of one kind that a client made.
+    pub fn requests_of(&self, client: &Client, op: &str) -> Vec<LogEntry> {
+        let session = client.session_id();
+        self.log().into_iter().filter(|entry| entry.session_id == session && entry.op == op).collect()
     }
 
     pub fn clear_log(&self) {

@@ -1,0 +1,193 @@
+//! The lines that a read/write lock hangs by: what wakes whom, and what a downgrade may do.
+
+mod support;
+
+use std::time::Duration;
+
+use support::ground::{Ground, grounds};
+use support::{SOON, eventually, lock_of, soon};
+use tokio::task::JoinHandle;
+use zkrecipes::{Client, ErrorKind, Held, ReadWriteLock, Result};
+use zkrecipes_embedded::Fault;
+
+const PATH: &str = "/locks/sides";
+const TEN: Duration = Duration::from_secs(10);
+
+fn sides(client: &Client) -> ReadWriteLock {
+    client.read_write_lock(PATH).expect("valid")
+}
+
+/// A client that queues for the write side, and its wait.
+async fn waiting_writer(ground: &Ground) -> (Client, JoinHandle<Result<Held>>) {
+    let (client, before) = (ground.client(TEN).await, ground.nodes_under(PATH).len());
+    let wait = tokio::spawn(sides(&client).write().acquire());
+    eventually("the writer queues", || ground.nodes_under(PATH).len() == before + 1).await;
+    (client, wait)
+}
+
+async fn waiting_reader(ground: &Ground) -> (Client, JoinHandle<Result<Held>>) {
+    let (client, before) = (ground.client(TEN).await, ground.nodes_under(PATH).len());
+    let wait = tokio::spawn(sides(&client).read().acquire());
+    eventually("the reader queues", || ground.nodes_under(PATH).len() == before + 1).await;
+    (client, wait)
+}
+
+async fn turn(what: &str, wait: JoinHandle<Result<Held>>) -> Held {
+    soon(what, wait).await.expect("joined").expect("the lock")
+}
+
+/// Who queued last watches somebody, itself included, so many times.
+async fn watches(ground: &Ground, client: &Client, count: usize) -> Vec<String> {
+    eventually("it watches", || ground.requests_of(client, "getData").len() >= count).await;
+    ground.requests_of(client, "getData").into_iter().map(|entry| entry.path).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_waits_for_every_reader_ahead_whichever_goes_first() {
+    for ground in grounds() {
+        for closest_first in [true, false] {
+            let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+            let first = sides(&a).read().acquire().await.expect("free");
+            let second = sides(&b).read().acquire().await.expect("readers share");
+            let (c, writer) = waiting_writer(&ground).await;
+            watches(&ground, &c, 3).await;
+            let lists = ground.requests_of(&c, "getChildren").len();
+            let (goes, stays) = if closest_first { (second, first) } else { (first, second) };
+            goes.release().await.expect("released");
+            eventually("it looks again", || ground.requests_of(&c, "getChildren").len() > lists).await;
+            let theirs = lock_of(&c, PATH).contenders().await.expect("listed");
+            assert_eq!(theirs.iter().map(|c| c.holds).collect::<Vec<_>>(), [true, false]);
+            assert!(!writer.is_finished() && stays.is_held());
+            stays.release().await.expect("released");
+            turn("the writer", writer).await.release().await.expect("released");
+            ground.assert_nothing_left(PATH).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_that_waits_for_one_who_downgrades_looks_again() {
+    // What it waited for was deleted, and nobody else had been ahead: a mutex would own now, and be wrong.
+    for ground in grounds() {
+        let a = ground.client(TEN).await;
+        let lock = sides(&a);
+        let writing = lock.write().acquire().await.expect("free");
+        let (b, other) = waiting_writer(&ground).await;
+        watches(&ground, &b, 2).await;
+        let reading = lock.read().acquire().await.expect("a writer may take read");
+        let lists = ground.requests_of(&b, "getChildren").len();
+        writing.release().await.expect("released");
+        eventually("it looks again", || ground.requests_of(&b, "getChildren").len() > lists).await;
+        // It watches itself, the writer, and now the reader.
+        watches(&ground, &b, 3).await;
+        assert!(!other.is_finished(), "beside a reader");
+        reading.release().await.expect("released");
+        turn("the other writer", other).await.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_watches_the_last_writer_ahead_and_not_the_first() {
+    for ground in grounds() {
+        let a = ground.client(TEN).await;
+        let writing = sides(&a).write().acquire().await.expect("free");
+        let first = writing.node().to_owned();
+        let (_b, second) = waiting_writer(&ground).await;
+        let mut before = ground.nodes_under(PATH);
+        let (_c, third) = waiting_writer(&ground).await;
+        let mut now = ground.nodes_under(PATH);
+        now.retain(|node| !before.contains(node));
+        let last = now.remove(0);
+        before.retain(|node| *node != first);
+        let (d, reader) = waiting_reader(&ground).await;
+        let watched = watches(&ground, &d, 3).await;
+        let watches_node = |node: &str| watched.iter().any(|path| path.ends_with(node));
+        assert!(watches_node(&last) && watches_node(&before[0]), "{watched:?}");
+        assert!(!watches_node(&first), "a release of the first writer is no news for it: {watched:?}");
+        writing.release().await.expect("released");
+        turn("the second", second).await.release().await.expect("released");
+        assert!(!reader.is_finished());
+        turn("the third", third).await.release().await.expect("released");
+        turn("the reader", reader).await.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_whose_node_was_taken_away_cannot_downgrade() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let lock = sides(&a);
+        let writing = lock.write().acquire().await.expect("free");
+        b.nodes().delete(writing.node(), None).await.expect("deleted");
+        let theirs = sides(&b).write().acquire().await.expect("the lock");
+        assert!(writing.is_held(), "it cannot know yet");
+        let error = lock.read().acquire().await.map(drop).expect_err("its node is gone");
+        assert_eq!(error.kind(), ErrorKind::NotHeld);
+        theirs.verify().await.expect("held");
+        assert_eq!(ground.nodes_under(PATH), [theirs.node()], "nothing was created beside the new writer");
+        theirs.release().await.expect("released");
+        assert_eq!(writing.release().await.expect_err("gone").kind(), ErrorKind::NotHeld);
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_downgrade_whose_answer_was_lost_is_found_again_and_keeps_the_token() {
+    for ground in grounds() {
+        for lost in [Fault::drop_after("multi"), Fault::drop_before("multi")] {
+            let a = ground.client(TEN).await;
+            let lock = sides(&a);
+            let writing = lock.write().acquire().await.expect("free");
+            let fault = ground.inject(lost.path("**/*__READ__*"));
+            let reading = soon("the downgrade", lock.read().acquire()).await.expect("downgraded");
+            assert!(ground.fault_fired(fault));
+            assert_eq!(ground.nodes_under(PATH).len(), 2, "one reader");
+            assert_eq!(reading.fencing_token(), writing.fencing_token());
+            assert!(a.check_sequencer(&reading.sequencer()).await.expect("asked"));
+            writing.release().await.expect("released");
+            reading.verify().await.expect("held");
+            reading.release().await.expect("released");
+            ground.assert_nothing_left(PATH).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_downgrade_that_nobody_waits_for_any_more_leaves_nothing() {
+    for ground in grounds() {
+        let a = ground.client(TEN).await;
+        let lock = sides(&a);
+        let writing = lock.write().acquire().await.expect("free");
+        let slow = Fault::delay_reply("multi", Duration::from_millis(300)).path("**/*__READ__*");
+        let fault = ground.inject(slow);
+        let downgrade = tokio::spawn(lock.read().acquire());
+        eventually("the answer is on its way", || ground.fault_fired(fault)).await;
+        downgrade.abort();
+        eventually("only the writer stands", || ground.nodes_under(PATH) == [writing.node()]).await;
+        writing.verify().await.expect("held");
+        writing.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ends_takes_the_downgrade_along() {
+    for ground in grounds() {
+        let a = ground.client(Duration::from_secs(4)).await;
+        let lock = sides(&a);
+        let writing = lock.write().acquire().await.expect("free");
+        let reading = lock.read().acquire().await.expect("downgraded");
+        let (_b, other) = waiting_writer(&ground).await;
+        ground.expire(a.session_id()).await;
+        let other = turn("the other writer", other).await;
+        eventually("both know", || !writing.is_held() && !reading.is_held()).await;
+        // What was lost is no writer to downgrade from, and no reader that may not write.
+        assert!(lock.read().acquire_timeout(Duration::from_millis(50)).await.is_err());
+        other.release().await.expect("released");
+        let again = soon("the lock", lock.write().acquire_timeout(SOON)).await.expect("free");
+        again.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
