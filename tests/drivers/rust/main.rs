@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 use zkrecipes::{
-    Client, ClientOptions, CreateMode, Error, ErrorKind, Held, Lock, LockOptions, MultiLock, Semaphore,
-    Transaction,
+    Client, ClientOptions, Contender, CreateMode, Error, ErrorKind, Held, Lock, LockOptions, MultiLock,
+    Semaphore, Subscription, Transaction,
 };
 
 type Answer = Result<Vec<String>, Error>;
@@ -23,6 +23,17 @@ enum Handle {
     Lock(Lock),
     Multi(MultiLock),
     Semaphore(Semaphore),
+}
+
+/// The same call, whatever the handle is of.
+macro_rules! of_any {
+    ($handle:expr, $recipe:ident => $call:expr) => {
+        match $handle {
+            Handle::Lock($recipe) => $call,
+            Handle::Multi($recipe) => $call,
+            Handle::Semaphore($recipe) => $call,
+        }
+    };
 }
 
 impl Handle {
@@ -43,27 +54,43 @@ impl Handle {
     }
 
     async fn release(&self) -> Result<(), Error> {
-        match self {
-            Handle::Lock(lock) => lock.release().await,
-            Handle::Multi(multi) => multi.release().await,
-            Handle::Semaphore(semaphore) => semaphore.release().await,
-        }
+        of_any!(self, recipe => recipe.release().await)
+    }
+
+    fn release_in_background(&self) -> Result<(), Error> {
+        of_any!(self, recipe => recipe.release_in_background())
+    }
+
+    async fn verify(&self) -> Result<(), Error> {
+        of_any!(self, recipe => recipe.verify().await)
+    }
+
+    async fn contenders(&self) -> Result<Vec<Contender>, Error> {
+        of_any!(self, recipe => recipe.contenders().await)
+    }
+
+    async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool, Error> {
+        of_any!(self, recipe => recipe.revoke(contender, force_after).await)
     }
 
     fn is_held(&self) -> bool {
-        match self {
-            Handle::Lock(lock) => lock.is_held(),
-            Handle::Multi(multi) => multi.is_held(),
-            Handle::Semaphore(semaphore) => semaphore.is_held(),
-        }
+        of_any!(self, recipe => recipe.is_held())
+    }
+
+    fn token(&self) -> Result<u64, Error> {
+        of_any!(self, recipe => recipe.fencing_token())
+    }
+
+    fn guarded(&self) -> Result<Transaction, Error> {
+        of_any!(self, recipe => recipe.guarded())
+    }
+
+    fn on_lost(&self, tell: impl FnOnce(Error) + Send + 'static) -> Result<Subscription, Error> {
+        of_any!(self, recipe => recipe.on_lost(tell))
     }
 
     fn cancel(&self) {
-        match self {
-            Handle::Lock(lock) => lock.cancel(),
-            Handle::Multi(multi) => multi.cancel(),
-            Handle::Semaphore(semaphore) => semaphore.cancel(),
-        }
+        of_any!(self, recipe => recipe.cancel());
     }
 
     fn lock(self) -> Result<Lock, Error> {
@@ -173,7 +200,6 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         found.ok_or_else(|| Error::invalid("lock", "has not been made"))
     };
     let handle = || handle_of(&key.1);
-    let lock = || handle()?.lock();
     let make = |named: &str, handle: Handle| {
         stage.handles.lock().unwrap().insert((name.clone(), named.to_owned()), (handle, vec![]));
     };
@@ -196,7 +222,10 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             Ok(vec![])
         }
         ("lock", [_, path, rest @ ..]) => {
-            let options = LockOptions { reentrant: rest.contains(&"reentrant"), ..Default::default() };
+            let options = LockOptions {
+                reentrant: rest.contains(&"reentrant"),
+                local_handoff: number(rest.iter().find_map(|word| word.strip_prefix("handoff=")))?,
+            };
             let lock = client.lock(path, options)?;
             make(&key.1, Handle::Lock(lock));
             Ok(vec![])
@@ -225,16 +254,20 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             Some(held) => keep(held),
             None => one("none"),
         },
-        ("release", _) => {
+        ("release", [_, rest @ ..]) => {
             let held = stage.handles.lock().unwrap().get_mut(&key).and_then(|(_, held)| held.pop());
-            match held {
-                Some(held) => held.release().await.map(|()| vec![]),
-                None => handle()?.release().await.map(|()| vec![]),
-            }
+            let released = match (held, rest.first()) {
+                (Some(held), None) => held.release().await,
+                (Some(held), Some(&"nowait")) => held.release_in_background(),
+                (None, None) => handle()?.release().await,
+                (None, Some(&"nowait")) => handle()?.release_in_background(),
+                (_, Some(other)) => Err(Error::invalid("release", format!("{other} is not understood"))),
+            };
+            released.map(|()| vec![])
         }
         ("verify", _) => match current() {
             Some(held) => held.verify().await.map(|()| vec![]),
-            None => lock()?.verify().await.map(|()| vec![]),
+            None => handle()?.verify().await.map(|()| vec![]),
         },
         ("cancel", _) => {
             handle()?.cancel();
@@ -243,7 +276,11 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("held", _) => one(current().map_or(handle()?.is_held(), |held| held.is_held())),
         ("token", _) => match current() {
             Some(held) => one(held.fencing_token()),
-            None => one(lock()?.fencing_token()?),
+            None => one(handle()?.token()?),
+        },
+        ("passes", _) => match current() {
+            Some(held) => one(held.passes()),
+            None => Err(Error::new(ErrorKind::NotHeld, "nothing was acquired")),
         },
         ("watch-lost", [handle, ..]) => {
             let line = format!("event {name} lost {handle}");
@@ -252,7 +289,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             };
             let _ = match current() {
                 Some(held) => held.on_lost(tell),
-                None => lock()?.on_lost(tell)?,
+                None => handle_of(&key.1)?.on_lost(tell)?,
             };
             Ok(vec![])
         }
@@ -270,7 +307,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         }
         ("revoke", [_, rest @ ..]) => {
             let contender = rest.first().filter(|node| **node != "-");
-            one(lock()?.revoke(contender.copied(), millis(rest.get(1))).await?)
+            one(handle()?.revoke(contender.copied(), millis(rest.get(1))).await?)
         }
         ("watch-revoke", [named, ..]) => {
             let line = format!("event {name} revoked {named}");
@@ -285,7 +322,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("check-sequencer", [sequencer]) => one(client.check_sequencer(sequencer).await?),
         ("watch-sequencer", [sequencer]) => client.watch_sequencer(sequencer).await.map(|()| vec![]),
         ("contenders", _) => {
-            let contenders = lock()?.contenders().await?;
+            let contenders = handle()?.contenders().await?;
             let star = |holds| if holds { "*" } else { "" };
             Ok(contenders.into_iter().map(|c| format!("{}{}", c.identity, star(c.holds))).collect())
         }
@@ -294,12 +331,12 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             Ok(vec![])
         }
         ("guarded-set", [_, path, data]) => {
-            let writes = guarded(current(), lock()?)?;
+            let writes = guarded(current(), handle()?)?;
             writes.set(path, data.as_bytes(), None)?;
             writes.commit().await.map(|()| vec![])
         }
         ("guarded-create", [_, path, data]) => {
-            let writes = guarded(current(), lock()?)?;
+            let writes = guarded(current(), handle()?)?;
             writes.create(path, data.as_bytes(), CreateMode::Persistent)?;
             writes.commit().await.map(|()| vec![])
         }
@@ -323,8 +360,13 @@ fn permits_of(word: Option<&&str>) -> Result<usize, Error> {
     word.map_or(Ok(1), |n| n.parse().map_err(|_| Error::invalid("n", "is no number")))
 }
 
-fn guarded(held: Option<Arc<Held>>, lock: Lock) -> Result<Transaction, Error> {
-    held.map_or_else(|| lock.guarded(), |held| Ok(held.guarded()))
+/// Zero, unless it says otherwise.
+fn number(word: Option<&str>) -> Result<u32, Error> {
+    word.map_or(Ok(0), |n| n.parse().map_err(|_| Error::invalid("number", format!("{n} is none"))))
+}
+
+fn guarded(held: Option<Arc<Held>>, handle: Handle) -> Result<Transaction, Error> {
+    held.map_or_else(|| handle.guarded(), |held| Ok(held.guarded()))
 }
 
 async fn connect(arguments: &[&str]) -> Result<Client, Error> {
