@@ -1,4 +1,4 @@
-"""The command `zkrecipes` as the package brings it. What it starts gets what it was started with, and nothing of Python."""
+"""The command `zkrecipes` as the package brings it: what it starts gets nothing that Python did to the process."""
 
 from __future__ import annotations
 

@@ -42,12 +42,18 @@ def blocking() -> None:
         assert_type(catalogue.read, zkrecipes.Lock)
         with client.multi_lock([lock, client.lock("/other")]) as held:
             assert_type(held.fencing_tokens, list[int])
+        both = client.multi_lock([lock])
+        assert_type(both.contenders(), list[zkrecipes.Contender])
+        assert_type(both.revoke(both.contenders()[0], force_after=5), bool)
         semaphore = client.semaphore("/limit", 3)
         with semaphore.hold(2, timeout=5) as held:
             assert_type(held.permits, int)
             held.on_revoke(lambda: held.release(wait=False))
         assert_type(semaphore.acquire(2, blocking=False), zkrecipes.Held | None)
         assert_type(semaphore.holders(), list[zkrecipes.Contender])
+        assert_type(semaphore.contenders(), list[zkrecipes.Contender])
+        assert_type(semaphore.revoke(semaphore.holders()[0].node), bool)
+        semaphore.revoke(5)  # type: ignore[arg-type]
         assert_type(lock.revoke(force_after=5), bool)
         assert_type(client.check_sequencer(held.sequencer), bool)
         client.watch_sequencer(held.sequencer, timeout=5)
@@ -70,10 +76,16 @@ async def awaiting() -> None:
         assert_type(await client.nodes.get("/data"), tuple[bytes, zkrecipes.Stat])
         async with client.read_write_lock("/catalogue").write as held:
             assert_type(await asyncio.wait_for(held.revoked.wait(), 5), Literal[True])
-        async with client.semaphore("/limit", 3, cancel_on_lost=True).hold(2) as held:
+        semaphore = client.semaphore("/limit", 3, cancel_on_lost=True)
+        async with semaphore.hold(2) as held:
             assert_type(held.permits, int)
-        async with client.multi_lock([lock]) as held:
-            assert_type(await lock.revoke(), bool)
+            assert_type(await semaphore.contenders(), list[zkrecipes.Contender])
+            assert_type(await semaphore.revoke(force_after=5), bool)
+        both = client.multi_lock([lock])
+        async with both as held:
+            assert_type(await both.contenders(), list[zkrecipes.Contender])
+            assert_type(await both.revoke(held.node), bool)
+            await both.release(wait=False)
         assert_type(await client.check_sequencer(held.sequencer), bool)
         with lock:  # type: ignore[attr-defined]
             pass

@@ -48,7 +48,7 @@ class Contender(NamedTuple):
     """One who holds or waits."""
 
     node: str
-    """Its node's name, below the path contended for."""
+    """Its node below the recipe's path, or the whole path where the recipe has several (a multi-lock)."""
     identity: str
     """Who it says it is; host:pid unless the client was given another identity."""
     kind: str

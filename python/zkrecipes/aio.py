@@ -240,6 +240,18 @@ class _Handle(_native.HandleBase):
         """Node writes that the server applies only while this is held."""
         return cast(Transaction, super().guarded())
 
+    async def contenders(self) -> list[Contender]:
+        """Who holds and who waits, in order."""
+        return cast("list[Contender]", await settle(super().contenders()))
+
+    async def revoke(self, contender: str | Contender | None = None, force_after: float | None = None) -> bool:
+        """Asks for it: whoever holds, or the contender given, hears of it (`held.revoked`) and lets go when it can.
+
+        With `force_after` seconds, exactly the nodes that were asked are deleted when they have not gone by then. False
+        when there was nobody to ask.
+        """
+        return cast(bool, await settle(super().revoke(contender, force_after)))
+
     async def __aenter__(self) -> Held:
         scope = Hold(self, 1, None)
         held = await scope.__aenter__()
@@ -272,17 +284,6 @@ class Lock(_Handle, _native.LockBase):
     def hold(self, timeout: float | None = None) -> Hold:
         """A context manager that acquires within `timeout` seconds or raises Timeout."""
         return Hold(self, 1, timeout)
-
-    async def contenders(self) -> list[Contender]:
-        return cast("list[Contender]", await settle(super().contenders()))
-
-    async def revoke(self, contender: str | Contender | None = None, force_after: float | None = None) -> bool:
-        """Asks for the lock: whoever holds it, or the contender given, hears of it and lets go when it can.
-
-        With `force_after` seconds, exactly the nodes that were asked are deleted when they have not gone by then. False
-        when there was nobody to ask.
-        """
-        return cast(bool, await settle(super().revoke(contender, force_after)))
 
 
 class ReadWriteLock(_native.ReadWriteLockBase):

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
-use zkrecipes::{Error, ErrorKind, Granted, Result, drive};
+use zkrecipes::{Contender, Error, ErrorKind, Granted, Result, drive};
 
 use crate::callback::{Callback, unsubscriber};
 use crate::client::{Session, warn_unless_exiting};
@@ -25,6 +25,19 @@ pub enum Recipe {
     Semaphore(zkrecipes::Semaphore),
 }
 
+/// The same for each of them.
+macro_rules! each {
+    ($recipe:expr, $it:ident => $same:expr) => {
+        match $recipe {
+            Recipe::Lock($it) => $same,
+            Recipe::MultiLock($it) => $same,
+            Recipe::Semaphore($it) => $same,
+        }
+    };
+}
+
+type Waiting<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
 /// The core's handle, shared by the Python one and by what it acquired.
 pub struct Handle {
     recipe: Recipe,
@@ -33,11 +46,7 @@ pub struct Handle {
 
 impl Handle {
     /// The wait begins when this is called. `n` is for semaphores.
-    fn acquire(
-        &self,
-        n: usize,
-        limit: Option<Duration>,
-    ) -> Pin<Box<dyn Future<Output = Result<Granted>> + Send>> {
+    fn acquire(&self, n: usize, limit: Option<Duration>) -> Waiting<Granted> {
         match &self.recipe {
             Recipe::Lock(lock) => Box::pin(lock.acquire_kept(limit)),
             Recipe::MultiLock(lock) => Box::pin(lock.acquire_kept(limit)),
@@ -46,12 +55,7 @@ impl Handle {
     }
 
     fn current(&self) -> Result<Arc<zkrecipes::Held>> {
-        let current = match &self.recipe {
-            Recipe::Lock(lock) => lock.current(),
-            Recipe::MultiLock(lock) => lock.current(),
-            Recipe::Semaphore(semaphore) => semaphore.current(),
-        };
-        current.ok_or_else(|| {
+        each!(&self.recipe, it => it.current()).ok_or_else(|| {
             let problem =
                 format!("{self} is not held: nothing was acquired through this handle; acquire it first");
             Error::new(ErrorKind::NotHeld, problem)
@@ -59,19 +63,30 @@ impl Handle {
     }
 
     pub fn is_held(&self) -> bool {
-        match &self.recipe {
-            Recipe::Lock(lock) => lock.is_held(),
-            Recipe::MultiLock(lock) => lock.is_held(),
-            Recipe::Semaphore(semaphore) => semaphore.is_held(),
-        }
+        each!(&self.recipe, it => it.is_held())
     }
 
     fn cancel(&self) {
-        match &self.recipe {
-            Recipe::Lock(lock) => lock.cancel(),
-            Recipe::MultiLock(lock) => lock.cancel(),
-            Recipe::Semaphore(semaphore) => semaphore.cancel(),
-        }
+        each!(&self.recipe, it => it.cancel());
+    }
+
+    fn fencing_token(&self) -> Result<u64> {
+        self.current()?;
+        each!(&self.recipe, it => it.fencing_token())
+    }
+
+    fn contenders(&self) -> Waiting<Vec<Contender>> {
+        each!(&self.recipe, it => {
+            let it = it.clone();
+            Box::pin(async move { it.contenders().await })
+        })
+    }
+
+    fn revoke(&self, contender: Option<String>, force_after: Option<Duration>) -> Waiting<bool> {
+        each!(&self.recipe, it => {
+            let it = it.clone();
+            Box::pin(async move { it.revoke(contender.as_deref(), force_after).await })
+        })
     }
 
     /// Where it is; several paths for a multi-lock.
@@ -279,6 +294,28 @@ impl HandleBase {
         TransactionBase::new(self.face, transaction, self.handle.session.clone()).hand_out(py)
     }
 
+    /// Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
+    /// multi-lock there are the contenders of each of its locks.
+    fn contenders(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.face.run(py, || self.handle.contenders(), convert::contenders)
+    }
+
+    /// Asks for it: whoever holds, or the `contender` given (as `contenders()` lists it, or its node), hears of it through
+    /// `held.on_revoke` and lets go when it can. With `force_after` seconds, exactly the nodes that were asked are deleted
+    /// when they have not gone by then; a holder that cannot be reached does not know that at once, and only fencing and
+    /// guarded writes protect from it. False when there was nobody to ask.
+    #[pyo3(signature = (contender=None, force_after=None))]
+    fn revoke(
+        &self,
+        py: Python<'_>,
+        contender: Option<&Bound<'_, PyAny>>,
+        force_after: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let contender = contender.map(|one| convert::contender_node("contender", one)).transpose()?;
+        let patience = convert::limit("force_after", force_after)?;
+        self.face.run(py, || self.handle.revoke(contender, patience), convert::truth)
+    }
+
     /// Calls `callback(error)` once if what is held now gets lost; returns a function that unsubscribes.
     fn on_lost<'py>(
         &self,
@@ -308,10 +345,10 @@ impl HandleBase {
         self.handle.is_held()
     }
 
-    /// The number that rises with every acquisition; for resources that refuse lower ones.
+    /// The number that rises with every acquisition, for resources that refuse lower ones; NotHeld when nothing is held.
     #[getter]
     fn fencing_token(&self, py: Python<'_>) -> PyResult<u64> {
-        guard(|| Ok(self.handle.current()?.fencing_token())).or_raise(py)
+        guard(|| self.handle.fencing_token()).or_raise(py)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

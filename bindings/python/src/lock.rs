@@ -2,7 +2,6 @@
 
 use pyo3::prelude::*;
 
-use crate::convert;
 use crate::face::Seed;
 use crate::handle::{HandleBase, Hold, context_manager, handle_faces};
 
@@ -19,36 +18,6 @@ impl LockBase {
     #[new]
     fn py_new(seed: &Bound<'_, Seed>) -> PyResult<PyClassInitializer<LockBase>> {
         LockBase::grown(seed)
-    }
-
-    /// Who holds the lock and who waits, in order.
-    fn contenders(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        let lock = slf.get().lock.clone();
-        slf.as_super().get().face.run(
-            slf.py(),
-            || async move { lock.contenders().await },
-            convert::contenders,
-        )
-    }
-
-    /// Asks for the lock: whoever holds it, or the `contender` given (its node's name, or as `contenders()` lists it),
-    /// hears of it through `held.on_revoke` and lets go when it can. With `force_after` seconds, exactly the nodes that
-    /// were asked are deleted when they have not gone by then; a holder that cannot be reached does not know that at
-    /// once, and only fencing and guarded writes protect from it. False when there was nobody to ask.
-    #[pyo3(signature = (contender=None, force_after=None))]
-    fn revoke(
-        slf: &Bound<'_, Self>,
-        contender: Option<&Bound<'_, PyAny>>,
-        force_after: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
-        let contender = contender.map(|one| convert::contender_node("contender", one)).transpose()?;
-        let patience = convert::limit("force_after", force_after)?;
-        let lock = slf.get().lock.clone();
-        slf.as_super().get().face.run(
-            slf.py(),
-            || async move { lock.revoke(contender.as_deref(), patience).await },
-            convert::truth,
-        )
     }
 
     /// Where the lock is.

@@ -36,7 +36,7 @@ impl SemaphoreBase {
         slf.as_super().get().acquire_some(slf.py(), n, blocking, timeout)
     }
 
-    /// Who holds permits, one entry for each permit.
+    /// Who holds permits, one entry for each permit; `contenders()` lists those who wait too.
     fn holders(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let semaphore = slf.get().semaphore.clone();
         slf.as_super().get().face.run(
