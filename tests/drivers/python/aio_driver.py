@@ -12,6 +12,7 @@ from protocol import (
     Command,
     answer,
     connect_options,
+    lock_options,
     names_of,
     parse,
     permits,
@@ -58,7 +59,7 @@ async def perform(command: Command) -> list[str]:
         client.on_state(lambda state: say("event", who, "state", state))
     elif verb == "lock":
         name, path, *options = args
-        handles[who, name] = client.lock(path, reentrant="reentrant" in options)
+        handles[who, name] = client.lock(path, **lock_options(options))
     elif verb == "rwlock":
         name, path = args
         both = client.read_write_lock(path)
@@ -133,7 +134,7 @@ async def use_handle(command: Command, handle: Handle) -> list[str]:
     if verb == "release":
         if acquired.get(key):
             acquired[key].pop()
-        await handle.release()
+        await handle.release(wait=args[1:] != ["nowait"])
     elif verb == "verify":
         await handle.verify()
     elif verb == "cancel":
@@ -148,9 +149,11 @@ async def use_handle(command: Command, handle: Handle) -> list[str]:
         latest(key).on_revoke(lambda: say("event", who, "revoked", args[0]))
     elif verb == "revoke":
         contender, force_after = args[1] if args[1:] else "", seconds(args[2:])
-        return [truth(await lock_of(handle).revoke(contender or None, force_after))]
+        return [truth(await handle.revoke(contender or None, force_after))]
     elif verb == "tokens":
         return [str(token) for token in latest(key).fencing_tokens]
+    elif verb == "passes":
+        return [str(latest(key).passes)]
     elif verb == "sequencer":
         return [latest(key).sequencer]
     elif verb == "holders":
@@ -158,7 +161,7 @@ async def use_handle(command: Command, handle: Handle) -> list[str]:
     elif verb == "resize":
         await semaphore_of(handle).resize(whole(args[1]))
     elif verb == "contenders":
-        return names_of(await lock_of(handle).contenders())
+        return names_of(await handle.contenders())
     elif verb in ("guarded-set", "guarded-create"):
         _, path, data = args
         transaction = handle.guarded()

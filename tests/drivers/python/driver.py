@@ -13,6 +13,7 @@ from protocol import (
     answer,
     connect_options,
     hush,
+    lock_options,
     names_of,
     parse,
     permits,
@@ -46,6 +47,7 @@ AT_ONCE = {
     "held",
     "token",
     "tokens",
+    "passes",
     "sequencer",
     "cancel",
     "watch-lost",
@@ -76,7 +78,7 @@ def perform(command: Command) -> list[str]:
         client.on_state(lambda state: say("event", who, "state", state))
     elif verb == "lock":
         name, path, *options = args
-        handles[who, name] = client.lock(path, reentrant="reentrant" in options)
+        handles[who, name] = client.lock(path, **lock_options(options))
     elif verb == "rwlock":
         name, path = args
         both = client.read_write_lock(path)
@@ -155,7 +157,7 @@ def use_handle(command: Command, handle: Handle) -> list[str]:
     if verb == "release":
         if acquired.get(key):
             acquired[key].pop()
-        handle.release()
+        handle.release(wait=args[1:] != ["nowait"])
     elif verb == "verify":
         handle.verify()
     elif verb == "cancel":
@@ -170,9 +172,11 @@ def use_handle(command: Command, handle: Handle) -> list[str]:
         latest(key).on_revoke(lambda: say("event", who, "revoked", args[0]))
     elif verb == "revoke":
         contender, force_after = args[1] if args[1:] else "", seconds(args[2:])
-        return [truth(lock_of(handle).revoke(contender or None, force_after))]
+        return [truth(handle.revoke(contender or None, force_after))]
     elif verb == "tokens":
         return [str(token) for token in latest(key).fencing_tokens]
+    elif verb == "passes":
+        return [str(latest(key).passes)]
     elif verb == "sequencer":
         return [latest(key).sequencer]
     elif verb == "holders":
@@ -180,7 +184,7 @@ def use_handle(command: Command, handle: Handle) -> list[str]:
     elif verb == "resize":
         semaphore_of(handle).resize(whole(args[1]))
     elif verb == "contenders":
-        return names_of(lock_of(handle).contenders())
+        return names_of(handle.contenders())
     elif verb in ("guarded-set", "guarded-create"):
         _, path, data = args
         transaction = handle.guarded()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "python"))
 
@@ -84,6 +84,24 @@ def connect_options(words: list[str]) -> zkrecipes.ClientOptions:
             options["connect_timeout"] = float(value) / 1000
         elif name == "identity":
             options["identity"] = value
+        else:
+            raise zkrecipes.InvalidType(f"invalid {name}: there is no such option")
+    return options
+
+
+class LockOptions(TypedDict, total=False):
+    reentrant: bool
+    local_handoff: int
+
+
+def lock_options(words: list[str]) -> LockOptions:
+    options = LockOptions()
+    for word in words:
+        name, _, value = word.partition("=")
+        if word == "reentrant":
+            options["reentrant"] = True
+        elif name == "handoff":
+            options["local_handoff"] = whole(value)
         else:
             raise zkrecipes.InvalidType(f"invalid {name}: there is no such option")
     return options
