@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use support::ground::grounds;
 use support::{eventually, lock_of, soon};
 use zkrecipes::{Client, CreateMode, ErrorKind, Lock, LockOptions};
@@ -170,4 +171,70 @@ async fn losing_the_session_ends_the_relay_and_waiters_queue_again() {
         next.release().await.expect("released");
         ground.assert_nothing_left(PATH).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_passed_to_a_waiter_that_was_dropped_is_given_back() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = relayed(&a, 5).acquire().await.expect("free");
+        let mut next = Box::pin(relayed(&a, 5).acquire());
+        assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+        // The turn is passed to a waiter that never looks.
+        held.release().await.expect("released");
+        assert_eq!(ground.nodes_under(PATH).len(), 1, "passed on");
+        drop(next);
+        let theirs = soon("another's turn", lock_of(&b, PATH).acquire()).await.expect("the lock");
+        theirs.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_somebody_asked_for_is_not_passed_on() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = relayed(&a, 5).acquire().await.expect("free");
+        let (sender, asked) = std::sync::mpsc::channel();
+        held.on_revoke(move || _ = sender.send(()));
+        let mut next = Box::pin(relayed(&a, 5).acquire());
+        assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+        let theirs = tokio::spawn(lock_of(&b, PATH).acquire());
+        eventually("the other queues", || ground.nodes_under(PATH).len() == 2).await;
+        assert!(lock_of(&b, PATH).revoke(None, None).await.expect("asked"));
+        asked.recv_timeout(support::SOON).expect("the holder hears of it");
+        let next = tokio::spawn(next);
+        held.release().await.expect("released");
+        let theirs = soon("who asked", theirs).await.expect("joined").expect("the lock");
+        assert!(!next.is_finished(), "two holders");
+        theirs.release().await.expect("released");
+        let next = soon("the local one", next).await.expect("joined").expect("the lock");
+        assert_eq!(next.passes(), 0);
+        next.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_about_to_become_uncertain_is_not_taken_over() {
+    let server: Server = support::server();
+    let client = support::client_with(&server, Duration::from_secs(2)).await;
+    let held = relayed(&client, 5).acquire().await.expect("free");
+    let node = held.node().to_owned();
+    let mut next = Box::pin(relayed(&client, 5).acquire());
+    assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+    // The session survives, and nobody here can know.
+    server.freeze_clock();
+    server.pause();
+    // An eighth of the session timeout is too little to take anything on.
+    eventually("little is left", || client.lease_remaining() < Duration::from_millis(220)).await;
+    held.release_in_background().expect("still certain");
+    let next = tokio::spawn(next);
+    server.resume();
+    let next = soon("a turn of its own", next).await.expect("joined").expect("the lock");
+    server.thaw_clock();
+    assert!(next.passes() == 0 && next.node() != node, "{next:?} after {} passes", next.passes());
+    assert!(next.is_held());
+    next.release().await.expect("released");
+    support::assert_nothing_left(&server, PATH).await;
 }

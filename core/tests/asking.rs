@@ -1,0 +1,148 @@
+//! Asking for what others hold, and telling others what one holds: exactly the one that is meant.
+
+mod support;
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use support::ground::grounds;
+use support::{SOON, eventually, lock_of, soon};
+use zkrecipes::{CreateMode, ErrorKind, Held, LostReason};
+
+const PATH: &str = "/locks/asking";
+const TEN: Duration = Duration::from_secs(10);
+
+fn hears(held: &Held) -> std::sync::mpsc::Receiver<()> {
+    let (sender, asked) = channel();
+    held.on_revoke(move || _ = sender.send(()));
+    asked
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exactly_the_one_who_is_named_is_asked() {
+    for ground in grounds() {
+        let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let holder = hears(&held);
+        let waiter = tokio::spawn(lock_of(&b, PATH).acquire());
+        eventually("it waits", || ground.watch_count() == 3).await;
+        let of_c = lock_of(&c, PATH);
+        let names = of_c.contenders().await.expect("listed");
+        assert!(of_c.revoke(Some(&names[1].node), None).await.expect("asked"));
+        // The holder's own node is still watched by both, so nothing was written to it.
+        held.verify().await.expect("held");
+        let data = c.nodes().get(held.node()).await.expect("it stands").0;
+        assert_eq!(data, names[0].identity.as_bytes());
+        assert!(holder.try_recv().is_err(), "the holder was not meant");
+        // By force, too, it is the waiter's node that goes.
+        assert!(of_c.revoke(Some(&names[1].node), Some(Duration::ZERO)).await.expect("asked"));
+        held.verify().await.expect("held");
+        assert!(!of_c.revoke(Some(&names[1].node), None).await.expect("gone"), "there is nobody to ask");
+        held.release().await.expect("released");
+        let next = soon("the waiter", waiter).await.expect("joined").expect("the lock");
+        let next_hears = hears(&next);
+        next.verify().await.expect("held");
+        assert!(next_hears.try_recv().is_err(), "that was about a place it had lost");
+        next.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_holds_is_asked_once_and_who_waits_is_not() {
+    for ground in grounds() {
+        let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
+        let sides = |client: &zkrecipes::Client| client.read_write_lock(PATH).expect("valid");
+        let readers = [
+            sides(&a).read().acquire().await.expect("free"),
+            sides(&b).read().acquire().await.expect("readers share"),
+        ];
+        let heard: Vec<_> = readers.iter().map(hears).collect();
+        let writer = tokio::spawn(sides(&c).write().acquire());
+        eventually("the writer waits", || ground.nodes_under(PATH).len() == 3).await;
+        let asking = sides(&c);
+        assert!(asking.write().revoke(None, None).await.expect("asked"));
+        assert!(asking.write().revoke(None, None).await.expect("asked again"));
+        for (reader, heard) in readers.iter().zip(&heard) {
+            heard.recv_timeout(SOON).expect("every reader holds");
+            assert!(reader.is_held());
+            reader.verify().await.expect("asking takes nothing away");
+            assert!(heard.try_recv().is_err(), "told once");
+            reader.release().await.expect("released");
+        }
+        let writing = soon("the writer", writer).await.expect("joined").expect("the lock");
+        let asked = hears(&writing);
+        writing.verify().await.expect("held");
+        assert!(asked.try_recv().is_err(), "it only waited when the holders were asked");
+        writing.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_that_lets_go_in_time_is_not_revoked_by_force() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let asked = hears(&held);
+        let lock = lock_of(&b, PATH);
+        let revoking = tokio::spawn(async move { lock.revoke(None, Some(SOON)).await });
+        asked.recv_timeout(SOON).expect("asked");
+        held.release().await.expect("its node was left to it");
+        assert!(soon("the revocation", revoking).await.expect("joined").expect("asked"));
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_who_was_not_asked_first_is_told_deleted_and_not_revoked() {
+    for ground in grounds() {
+        for ask_first in [false, true] {
+            let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+            let held = lock_of(&a, PATH).acquire().await.expect("free");
+            let (sender, losses) = channel();
+            held.on_lost(move |error| _ = sender.send(error.reason()));
+            let asked = hears(&held);
+            eventually("its node is watched", || ground.watch_count() == 1).await;
+            if ask_first {
+                assert!(lock_of(&b, PATH).revoke(None, None).await.expect("asked"));
+                asked.recv_timeout(SOON).expect("asked");
+            }
+            b.nodes().delete(held.node(), None).await.expect("deleted");
+            let reason = if ask_first { LostReason::Revoked } else { LostReason::Deleted };
+            assert_eq!(losses.recv_timeout(SOON), Ok(Some(reason)));
+            ground.assert_nothing_left(PATH).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sequencer_means_one_transaction_and_not_just_a_path() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let (sequencer, node) = (held.sequencer(), held.node().to_owned());
+        assert!(b.check_sequencer(&sequencer).await.expect("asked"));
+        let watching = tokio::spawn({
+            let (b, sequencer) = (b.clone(), sequencer.clone());
+            async move { b.watch_sequencer(&sequencer).await }
+        });
+        eventually("it watches", || ground.watch_count() == 1).await;
+        // What happens to the data does not matter.
+        assert!(lock_of(&b, PATH).revoke(None, None).await.expect("asked"));
+        eventually("it watches again", || ground.watch_count() == 1).await;
+        assert!(b.check_sequencer(&sequencer).await.expect("asked"));
+        assert!(!watching.is_finished());
+        // In one transaction the node goes, and another one of the same name is there.
+        let swap = b.nodes().transaction();
+        swap.delete(&node, None).expect("valid");
+        swap.create(&node, b"another", CreateMode::Ephemeral).expect("valid");
+        swap.commit().await.expect("swapped");
+        assert!(!b.check_sequencer(&sequencer).await.expect("asked"), "another acquisition");
+        soon("the watcher", watching).await.expect("joined").expect("it fired");
+        soon("at once", b.watch_sequencer(&sequencer)).await.expect("it no longer stands");
+        b.nodes().delete(&node, None).await.expect("deleted");
+        assert_eq!(held.verify().await.expect_err("gone").kind(), ErrorKind::NotHeld);
+        ground.assert_nothing_left(PATH).await;
+    }
+}
