@@ -271,7 +271,8 @@ async fn room_that_came_while_the_connection_was_broken_is_seen() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
         let full = of(&a, 1).acquire(1).await.expect("free");
         let wait = tokio::spawn(of(&b, 1).acquire(1));
-        eventually("it watches", || ground.watch_count() >= 3).await;
+        // The size and its own place; the leases were asked for before these.
+        eventually("it watches", || ground.requests_of(&b, "getData").len() >= 2).await;
         let fault = ground.inject(Fault::drop_after_event().session(b.session_id()));
         full.release().await.expect("released");
         turn("the permit", wait).await.release().await.expect("released");

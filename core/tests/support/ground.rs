@@ -175,7 +175,7 @@ impl Ground {
         }
     }
 
-    /// How many watches stand on `path` and below.
+    /// How many watches stand; a real server does not tell those on children.
     pub fn watch_count(&self) -> usize {
         match self {
             Ground::Embedded(server) => server.watch_count(),
