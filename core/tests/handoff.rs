@@ -238,3 +238,24 @@ async fn a_turn_that_is_about_to_become_uncertain_is_not_taken_over() {
     next.release().await.expect("released");
     support::assert_nothing_left(&server, PATH).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_was_watched_is_watched_by_the_next_holder_too() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(Duration::from_secs(40)).await, ground.client(TEN).await);
+        let held = relayed(&a, 5).acquire().await.expect("free");
+        held.on_lost(|_| {});
+        eventually("its node is watched", || ground.watch_count() == 1).await;
+        let mut next = Box::pin(relayed(&a, 5).acquire());
+        assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+        held.release().await.expect("released");
+        let next = soon("the turn", next).await.expect("the lock");
+        assert_eq!(next.passes(), 1);
+        let began = Instant::now();
+        b.nodes().delete(next.node(), None).await.expect("deleted");
+        eventually("the next holder knows", || !next.is_held()).await;
+        // The heartbeat would find out too, but not before a quarter of the session timeout.
+        assert!(began.elapsed() < Duration::from_secs(5), "told by the heartbeat only");
+        ground.assert_nothing_left(PATH).await;
+    }
+}

@@ -114,7 +114,8 @@ async fn permits_whose_answer_was_lost_are_found_again_and_used() {
         };
         assert_eq!(takings(&ground), 1);
         held.verify().await.expect("both stand");
-        assert!(held.fencing_token() > 0);
+        let stat = a.nodes().exists(held.node()).await.expect("asked").expect("it stands");
+        assert_eq!(held.fencing_token(), stat.czxid as u64, "the token is known all the same");
         held.release().await.expect("released");
         assert_nothing_left(&ground).await;
     }
