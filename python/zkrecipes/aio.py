@@ -135,6 +135,9 @@ class Client(_native.ClientBase):
     ) -> Lock:
         """A mutual exclusion on `path`, first come, first served.
 
+        With `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so
+        many times before others get theirs; see `held.passes`.
+
         With `cancel_on_lost`, losing the lock cancels the body of its `async with`, which then raises Lost.
         """
         _check_flag(cancel_on_lost)
@@ -203,6 +206,7 @@ class Held(_native.HeldBase):
         return self._revoked
 
     async def release(self, wait: bool = True) -> None:
+        """Lets go. With `wait=False` the server's confirmation is awaited in the background."""
         await settle(super().release(wait))
 
     async def verify(self) -> None:
@@ -231,6 +235,7 @@ class _Handle(_native.HandleBase):
         self._scopes: list[tuple[asyncio.Task[object], Hold]] = []
 
     async def release(self, wait: bool = True) -> None:
+        """Lets go. With `wait=False` the server's confirmation is awaited in the background."""
         await settle(super().release(wait))
 
     async def verify(self) -> None:

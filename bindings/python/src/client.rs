@@ -228,8 +228,11 @@ impl ClientBase {
         unsubscriber(py, guard(|| Ok(session.client.on_state(tell))).or_raise(py)?)
     }
 
-    /// A mutual exclusion on `path`, first come, first served. A `reentrant` handle is the owner: who uses it is inside
-    /// together, and nested acquisitions count.
+    /// A mutual exclusion on `path`, first come, first served.
+    ///
+    /// A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With
+    /// `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so many times
+    /// before others get theirs; see `held.passes`.
     #[pyo3(signature = (path, *, reentrant=None, local_handoff=None, **others), text_signature = "($self, path, *, reentrant=False, local_handoff=0)")]
     fn lock(
         &self,

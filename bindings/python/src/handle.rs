@@ -258,7 +258,8 @@ impl HandleBase {
         )
     }
 
-    /// Lets go of what was acquired last. `wait=False` confirms it in the background.
+    /// Lets go of what was acquired last, and waits until the server has confirmed it. With `wait=False` it returns at once,
+    /// and confirms in the background; callbacks may do that too.
     #[pyo3(signature = (wait=None), text_signature = "($self, wait=True)")]
     fn release(&self, py: Python<'_>, wait: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         if flag_or("wait", wait, true)? {

@@ -45,7 +45,8 @@ impl HeldBase {
         seed.get().take()
     }
 
-    /// Lets go; a second time is NotHeld. `wait=False` confirms it in the background.
+    /// Lets go, and waits until the server has confirmed it; a second time is NotHeld. With `wait=False` it returns at once,
+    /// and confirms in the background; callbacks may do that too.
     #[pyo3(signature = (wait=None), text_signature = "($self, wait=True)")]
     fn release(&self, py: Python<'_>, wait: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         if flag_or("wait", wait, true)? {
