@@ -168,7 +168,9 @@ async fn downgrade(
         let token = writing.tokens()[0];
         let won = Won { node, token, interest, own: None, is_revoked: false };
         let mut grant = Grant::of(epoch.clone(), vec![won]);
-        grant.learn_czxids(call, verb).await?;
-        return Ok(grant);
+        return match grant.learn_czxids(call, verb).await? {
+            true => Ok(grant),
+            false => Err(Error::not_held("the reader's node was deleted by somebody else; take read again")),
+        };
     }
 }

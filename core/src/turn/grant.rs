@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::place::Node;
 use super::relay::Baton;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::{Epoch, Interest};
 use crate::session::wire::Watch;
@@ -52,15 +52,25 @@ impl Grant {
     }
 
     /// Asks for the czxids that the server did not tell when it created the nodes: before 3.8.2 a transaction does not.
-    pub(crate) async fn learn_czxids(&mut self, call: &mut Call, verb: &str) -> Result<()> {
+    /// False if a node is gone already.
+    pub(crate) async fn learn_czxids(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
         let unknown: Vec<_> = self.won.iter_mut().filter(|won| won.node.czxid <= 0).collect();
         let flights: Vec<_> = unknown.iter().map(|won| self.epoch.exists(&won.node.path)).collect();
         for (won, mut flight) in unknown.into_iter().zip(flights) {
+            let mut is_caught_up = false;
             won.node.czxid = loop {
                 match call.briefly(verb, flight).await? {
                     Ok(Some(stat)) => break stat.czxid,
-                    Ok(None) => return Err(Error::not_held("its node was deleted by somebody else")),
-                    Err(error) if error.is_unanswered() && !self.epoch.has_ended() => {
+                    Ok(None) if is_caught_up => return Ok(false),
+                    // After a reconnection the server may lag.
+                    Ok(None) => {
+                        let synced = self.epoch.sync(&won.node.path);
+                        flight = self.epoch.exists(&won.node.path);
+                        is_caught_up = call.briefly(verb, synced).await?.is_ok();
+                    }
+                    Err(_) if self.epoch.has_ended() => return Ok(false),
+                    Err(error) if error.is_unanswered() => {
+                        is_caught_up = false;
                         call.retry_after_loss(verb).await?;
                         flight = self.epoch.exists(&won.node.path);
                     }
@@ -71,7 +81,7 @@ impl Grant {
                 won.token = won.node.czxid;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {

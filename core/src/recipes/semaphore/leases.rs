@@ -51,8 +51,7 @@ pub(super) async fn take(
         Won { node: Node { path, entry, czxid }, token: czxid, interest, own: None, is_revoked: false }
     });
     let mut grant = Grant::of(epoch.clone(), won.collect());
-    grant.learn_czxids(call, verb).await?;
-    Ok(Some(grant))
+    Ok(grant.learn_czxids(call, verb).await?.then_some(grant))
 }
 
 /// Permits that may or may not have been created. Dropped unsettled, whatever there is of them is deleted.

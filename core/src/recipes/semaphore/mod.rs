@@ -24,7 +24,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::epoch::Epoch;
-use crate::session::wire::{Event, Watch, WireError};
+use crate::session::wire::{Event, Link, Watch, WireError};
 use crate::turn;
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
@@ -246,11 +246,13 @@ impl Taking {
         loop {
             let (session, naming) = (&self.session, *naming);
             let queue = Queue { session, path: locks, kind: Kind::Lock, naming, verb: VERB };
+            let (before, since) = (session.epoch(), session.epoch().link());
             // Dropped at the end, whatever the end is: the lock goes to the next.
             let lock = turn::take(&queue, call).await?;
             let epoch = lock.epoch.clone();
             let own = lock.nodes().map(|node| node.path.clone()).collect::<String>();
-            let taken = self.under(&epoch, &own, call).await?;
+            let current = Arc::ptr_eq(&before, &epoch).then_some(since);
+            let taken = self.under(&epoch, &own, current, call).await?;
             drop(lock);
             if let Some(grant) = taken {
                 return Ok(grant);
@@ -259,16 +261,30 @@ impl Taking {
     }
 
     /// Takes the permits while our lock node `own` stands; `None` when it does not stand any more.
-    async fn under(&self, epoch: &Arc<Epoch>, own: &str, call: &mut Call) -> Result<Option<Grant>> {
+    ///
+    /// What we read must not be older than what the lock's last holder took. The connection on which we got the lock,
+    /// `current`, has told us of that; the server behind any other one may lag, so a `sync` goes ahead of the first reads.
+    async fn under(
+        &self,
+        epoch: &Arc<Epoch>,
+        own: &str,
+        mut current: Option<Link>,
+        call: &mut Call,
+    ) -> Result<Option<Grant>> {
         let layout = &*self.layout;
         loop {
             let permits = self.permits.load(Ordering::Acquire);
             let link = epoch.link();
+            let caught_up = (current != Some(link)).then(|| epoch.sync(&layout.leases));
             let (leases, size, own_watch) = (
                 epoch.watch_children(&layout.leases),
                 epoch.watch_data(layout.size()),
                 epoch.watch_data(own),
             );
+            let is_caught_up = match caught_up {
+                Some(caught_up) => call.briefly(VERB, caught_up).await?.is_ok(),
+                None => true,
+            };
             let leases = call.briefly(VERB, leases).await?;
             let size = call.briefly(VERB, size).await?;
             let own_watch = call.briefly(VERB, own_watch).await?;
@@ -279,6 +295,12 @@ impl Taking {
                     continue;
                 }
                 (Ok((taken, leases)), Ok((data, stat, size)), Ok((_, _, own))) => {
+                    if !is_caught_up || epoch.link() != link {
+                        // The answers may come from two servers.
+                        current = None;
+                        continue;
+                    }
+                    current = Some(link);
                     if let Agreement::Unwritten = layout.agree(permits, &data)? {
                         self.write_size(epoch, call, permits, stat.version).await?;
                         continue;
