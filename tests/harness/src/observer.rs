@@ -26,6 +26,13 @@ pub const PERSISTENT: i32 = 0;
 pub const EPHEMERAL: i32 = 1;
 pub const EPHEMERAL_SEQUENTIAL: i32 = 3;
 
+const EVERYTHING: i32 = 31;
+
+/// Some of `rwcda`: read, write, create and delete children, administer.
+pub fn permissions(letters: &str) -> Option<i32> {
+    letters.chars().map(|letter| "rwcda".find(letter).map(|bit| 1 << bit)).sum()
+}
+
 /// Long enough for any scenario, so the observer never has to ping.
 const SESSION_MS: i32 = 60_000;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -89,10 +96,15 @@ impl Observer {
     }
 
     pub fn create(&mut self, path: &str, data: &[u8], flags: i32) -> Outcome<String> {
+        self.create_allowing(path, data, flags, EVERYTHING)
+    }
+
+    /// With what everybody may do there.
+    pub fn create_allowing(&mut self, path: &str, data: &[u8], flags: i32, allowed: i32) -> Outcome<String> {
         let mut body = text(path);
         body.extend(buffer(data));
-        body.extend(1_i32.to_be_bytes()); // one ACL entry: everything for everyone
-        body.extend(31_i32.to_be_bytes());
+        body.extend(1_i32.to_be_bytes()); // one ACL entry, for everyone
+        body.extend(allowed.to_be_bytes());
         body.extend(text("world"));
         body.extend(text("anyone"));
         body.extend(flags.to_be_bytes());

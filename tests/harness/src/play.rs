@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use zkrecipes_embedded::FaultId;
 
 use crate::driver::{Answer, Driver, Language};
-use crate::observer::{EPHEMERAL, EPHEMERAL_SEQUENTIAL, Failure, Observer, PERSISTENT};
+use crate::observer::{self, EPHEMERAL, EPHEMERAL_SEQUENTIAL, Failure, Observer, PERSISTENT};
 use crate::scenario::{Scenario, Step};
 use crate::world::{Told, World};
 
@@ -31,6 +31,16 @@ struct Client {
     connected: bool,
 }
 
+/// A client's part in a race: the same steps again and again, as fast as they are answered.
+struct Runner {
+    client: String,
+    steps: Vec<Step>,
+    laps: usize,
+    at: usize,
+    /// The command that is under way.
+    running: Option<u64>,
+}
+
 struct Play<'a> {
     scenario: &'a Scenario,
     world: &'a World,
@@ -43,6 +53,7 @@ struct Play<'a> {
     labels: HashMap<String, (String, u64)>,
     faults: HashMap<String, Vec<FaultId>>,
     variables: HashMap<String, String>,
+    runners: Vec<Runner>,
     /// Nodes that may be left at the end: what the scenario itself made, and the locks' parents.
     known: BTreeSet<String>,
     transcript: Vec<String>,
@@ -73,6 +84,7 @@ pub fn play(
         labels: HashMap::new(),
         faults: HashMap::new(),
         variables: HashMap::from([("P".to_owned(), path.clone())]),
+        runners: Vec::new(),
         known: BTreeSet::new(),
         transcript: Vec::new(),
         started: Instant::now(),
@@ -94,7 +106,8 @@ impl Play<'_> {
         self.observer.ensure(path).map_err(|error| format!("the observer cannot create {path}: {error}"))?;
         let mut names: Vec<String> = Vec::new();
         for step in &self.scenario.steps {
-            for name in clients_of(&step.words[0]).unwrap_or_default() {
+            let word = if step.words[0] == "rounds" { step.words.get(2) } else { step.words.first() };
+            for name in word.and_then(|word| clients_of(word)).unwrap_or_default() {
                 if !names.contains(&name) {
                     names.push(name);
                 }
@@ -119,6 +132,9 @@ impl Play<'_> {
         for step in &self.scenario.steps {
             self.step(step).map_err(|problem| format!("{}:{}: {problem}", self.scenario.file, step.line))?;
         }
+        if !self.runners.is_empty() {
+            return Err("the scenario has rounds and no race".into());
+        }
         match self.labels.keys().next() {
             Some(label) => Err(format!("the scenario never awaits {label:?}")),
             None => Ok(()),
@@ -126,6 +142,13 @@ impl Play<'_> {
     }
 
     fn step(&mut self, step: &Step) -> Told<()> {
+        if step.words[0] == "rounds" {
+            self.note(&step.text);
+            let (laps, clients) = step.rounds().ok_or("rounds takes a number, clients and steps")?;
+            let runner = |(client, steps)| Runner { client, steps, laps, at: 0, running: None };
+            self.runners.extend(clients.into_iter().map(runner));
+            return Ok(());
+        }
         let words: Vec<String> = step.words.iter().map(|word| self.fill(word)).collect::<Told<_>>()?;
         self.note(&step.text);
         if let Some(clients) = clients_of(&words[0]) {
@@ -207,8 +230,52 @@ impl Play<'_> {
                 Ok(())
             }
             ["check", ref comparison @ ..] => check(comparison),
+            ["race"] => self.race(),
             _ => self.expecting(step, |play| play.query(&words)),
         }
+    }
+
+    /// Everybody's rounds at the same time.
+    fn race(&mut self) -> Told<()> {
+        let mut runners = std::mem::take(&mut self.runners);
+        let mut moved_at = Instant::now();
+        while !runners.is_empty() {
+            let mut any = false;
+            for runner in &mut runners {
+                any |= self.advance(runner)?;
+            }
+            runners.retain(|runner| runner.laps > 0);
+            if any {
+                moved_at = Instant::now();
+            } else if moved_at.elapsed() > patience() {
+                let stuck = runners.iter().map(|r| format!("{} at {:?}", r.client, r.steps[r.at].text));
+                return Err(format!("the race stands still: {}", stuck.collect::<Vec<_>>().join(", ")));
+            } else {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there was anything to do.
+    fn advance(&mut self, runner: &mut Runner) -> Told<bool> {
+        let step = &runner.steps[runner.at];
+        if let Some(number) = runner.running {
+            let Ok(answer) = self.driver(&runner.client)?.wait(number, Duration::ZERO) else {
+                return Ok(false);
+            };
+            self.accept(step, &answer)
+                .map_err(|problem| format!("{} with {} rounds to go: {problem}", step.text, runner.laps))?;
+            runner.running = None;
+            runner.at = (runner.at + 1) % runner.steps.len();
+            if runner.at == 0 {
+                runner.laps -= 1;
+            }
+        } else {
+            let words = step.words[1..].iter().map(|word| self.fill(word)).collect::<Told<Vec<_>>>()?;
+            runner.running = Some(self.send(&runner.client, &words)?);
+        }
+        Ok(true)
     }
 
     /// Server and observer verbs that answer something.
@@ -278,6 +345,11 @@ impl Play<'_> {
             "create-sequential" => {
                 self.observer.create(path, data, EPHEMERAL_SEQUENTIAL).map(|made| vec![made])
             }
+            "create-allowing" => {
+                let allowed = observer::permissions(rest.first().copied().unwrap_or_default());
+                let Some(allowed) = allowed else { return Answer::error("not some of rwcda") };
+                self.observer.create_allowing(path, b"", PERSISTENT, allowed).map(|made| vec![made])
+            }
             "delete" => self.observer.delete(path).map(|()| vec![]),
             "delete-all" => self.observer.delete_all(path).map(|()| vec![]),
             "delete-at-once" => self.observer.delete_at_once(path).map(|()| vec![]),
@@ -291,6 +363,11 @@ impl Play<'_> {
             "node-of" => {
                 self.contender(path, rest.first().copied().unwrap_or_default()).map(|path| vec![path])
             }
+            // The same without its parent.
+            "name-of" => self.contender(path, rest.first().copied().unwrap_or_default()).map(|found| {
+                let name = found.rsplit('/').next().unwrap_or_default();
+                vec![name.to_owned()]
+            }),
             "czxid" => self.observer.node(path).map(|node| vec![node.czxid.to_string()]),
             "suffix" => return Answer::ok([path[path.len().saturating_sub(10)..].to_owned()]),
             _ => return Answer::error("not understood"),
@@ -351,6 +428,9 @@ impl Play<'_> {
                 !answer.ok && self.fits(&expect[1..], said, &mut captured)
             }
             "nothing" => answer.ok && answer.values.is_empty(),
+            "at-most" if expect.len() == 2 => {
+                answer.ok && answer.values.len() as i128 <= number(&self.fill(&expect[1])?)?
+            }
             _ => answer.ok && self.fits(&expect, &answer.values, &mut captured),
         };
         if !fits {

@@ -100,6 +100,8 @@ pub fn read(path: &Path) -> Result<Vec<Scenario>, String> {
 
 fn step(line: usize, raw: &str) -> Option<Step> {
     let (action, expect) = match raw.split_once(" -> ") {
+        // Its steps have expectations of their own.
+        Some(_) if raw.starts_with("rounds ") => (raw, None),
         Some((action, expect)) => (action, Some(words(expect))),
         None => (raw, None),
     };
@@ -112,10 +114,24 @@ fn step(line: usize, raw: &str) -> Option<Step> {
     if label.is_some() {
         words.remove(0);
     }
-    if words.len() < 2 && words.first()? != "sleep" {
+    if words.len() < 2 && words.first()? != "race" {
         return None;
     }
     Some(Step { line, text: raw.to_owned(), label, eventually, words, expect })
+}
+
+impl Step {
+    /// `rounds N A,B STEP ; STEP`: how often, and the steps of each client; `@` is its name.
+    pub fn rounds(&self) -> Option<(usize, Vec<(String, Vec<Step>)>)> {
+        let mut parts = self.text.splitn(4, ' ').skip(1);
+        let (laps, clients, steps) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
+        let of = |client: &str| {
+            let steps =
+                steps.split(" ; ").map(|part| step(self.line, &format!("@ {part}").replace('@', client)));
+            Some((client.to_owned(), steps.collect::<Option<Vec<_>>>()?))
+        };
+        Some((laps, clients.split(',').map(of).collect::<Option<Vec<_>>>()?))
+    }
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -132,6 +148,17 @@ mod tests {
         assert_eq!((step.line, step.label.as_deref(), step.eventually), (7, Some("b"), false));
         assert_eq!(step.words, ["A,B", "acquire", "L", "500"]);
         assert_eq!(step.expect, Some(vec!["error".to_owned(), "TIMEOUT".to_owned()]));
+    }
+
+    #[test]
+    fn rounds_are_read_for_each_client() {
+        let step =
+            step(7, "rounds 20 A,B acquire L ; create $P/@ x ; exists $P/out -> false").expect("a step");
+        let (laps, runners) = step.rounds().expect("rounds");
+        assert_eq!((laps, runners.len(), runners[1].0.as_str()), (20, 2, "B"));
+        let steps = &runners[1].1;
+        assert_eq!(steps[1].words, ["B", "create", "$P/B", "x"]);
+        assert_eq!(steps[2].expect, Some(vec!["false".to_owned()]));
     }
 
     #[test]
