@@ -13,6 +13,7 @@ const DELETE: i32 = 2;
 const EXISTS: i32 = 3;
 const GET_DATA: i32 = 4;
 const SET_DATA: i32 = 5;
+const SET_ACL: i32 = 7;
 const SYNC: i32 = 9;
 const GET_CHILDREN2: i32 = 12;
 const MULTI: i32 = 14;
@@ -96,17 +97,9 @@ impl Observer {
     }
 
     pub fn create(&mut self, path: &str, data: &[u8], flags: i32) -> Outcome<String> {
-        self.create_allowing(path, data, flags, EVERYTHING)
-    }
-
-    /// With what everybody may do there.
-    pub fn create_allowing(&mut self, path: &str, data: &[u8], flags: i32, allowed: i32) -> Outcome<String> {
         let mut body = text(path);
         body.extend(buffer(data));
-        body.extend(1_i32.to_be_bytes()); // one ACL entry, for everyone
-        body.extend(allowed.to_be_bytes());
-        body.extend(text("world"));
-        body.extend(text("anyone"));
+        body.extend(everyone_may(EVERYTHING));
         body.extend(flags.to_be_bytes());
         let mut reply = self.request(CREATE, &body)?;
         Ok(String::from_utf8_lossy(&reply.bytes()?).into_owned())
@@ -166,6 +159,14 @@ impl Observer {
         body.extend(buffer(data));
         body.extend((-1_i32).to_be_bytes());
         self.request(SET_DATA, &body).map(drop)
+    }
+
+    /// What everybody may do with a node and its children from now on; only its administrators can change that again.
+    pub fn allow(&mut self, path: &str, permissions: i32) -> Outcome<()> {
+        let mut body = text(path);
+        body.extend(everyone_may(permissions));
+        body.extend((-1_i32).to_be_bytes());
+        self.request(SET_ACL, &body).map(drop)
     }
 
     pub fn exists(&mut self, path: &str) -> Outcome<bool> {
@@ -307,6 +308,15 @@ fn buffer(bytes: &[u8]) -> Vec<u8> {
     let mut framed = (bytes.len() as i32).to_be_bytes().to_vec();
     framed.extend(bytes);
     framed
+}
+
+/// An ACL of one entry.
+fn everyone_may(permissions: i32) -> Vec<u8> {
+    let mut acl = 1_i32.to_be_bytes().to_vec();
+    acl.extend(permissions.to_be_bytes());
+    acl.extend(text("world"));
+    acl.extend(text("anyone"));
+    acl
 }
 
 fn multi_header(op: i32, last: bool) -> Vec<u8> {

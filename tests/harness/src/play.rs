@@ -345,15 +345,14 @@ impl Play<'_> {
             "create-sequential" => {
                 self.observer.create(path, data, EPHEMERAL_SEQUENTIAL).map(|made| vec![made])
             }
-            "create-allowing" => {
-                let allowed = observer::permissions(rest.first().copied().unwrap_or_default());
-                let Some(allowed) = allowed else { return Answer::error("not some of rwcda") };
-                self.observer.create_allowing(path, b"", PERSISTENT, allowed).map(|made| vec![made])
-            }
             "delete" => self.observer.delete(path).map(|()| vec![]),
             "delete-all" => self.observer.delete_all(path).map(|()| vec![]),
             "delete-at-once" => self.observer.delete_at_once(path).map(|()| vec![]),
             "set" => self.observer.set(path, data).map(|()| vec![]),
+            "allow" => match observer::permissions(rest.first().copied().unwrap_or_default()) {
+                Some(permissions) => self.observer.allow(path, permissions).map(|()| vec![]),
+                None => return Answer::error("not some of rwcda"),
+            },
             "exists" => self.observer.exists(path).map(|there| vec![there.to_string()]),
             "data" => {
                 self.observer.node(path).map(|node| vec![String::from_utf8_lossy(&node.data).into_owned()])
