@@ -361,8 +361,8 @@ typedef void (*zkr_held_callback)(zkr_status status, zkr_held *held, const zkr_e
 typedef void (*zkr_lost_callback)(const zkr_error *error, void *user_data);
 
 /**
- * The end of zkr_lock_contenders_async. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the error is
- * only lent.
+ * The end of zkr_lock_contenders_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is NULL;
+ * the error is only lent.
  */
 typedef void (*zkr_contenders_callback)(zkr_status status,
                                         zkr_contenders *contenders,
@@ -377,7 +377,10 @@ typedef void (*zkr_answer_callback)(zkr_status status, bool answer, const zkr_er
 
 /** Somebody who holds or waits. */
 typedef struct zkr_contender {
-  /** The name of its node. */
+  /**
+   * Its node: the path below that of the recipe, or the whole path for a zkr_multi_lock. It can be given to the
+   * revoke verb of the handle that the list is from.
+   */
   const char *node;
   /** Who it says it is: the identity option of its client. */
   const char *identity;
@@ -737,8 +740,9 @@ zkr_status zkr_lock_on_lost(zkr_lock *lock,
                             zkr_subscription **subscription,
                             zkr_error **error);
 
-/** Wakes all waits in progress on this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
-zkr_status zkr_lock_cancel(zkr_lock *lock, zkr_error **error);
+/** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_lock_cancel(zkr_lock *lock,
+                           zkr_error **error);
 
 /**
  * Who holds the lock and who waits, in order. On success *contenders belongs to the caller: free it with
@@ -756,13 +760,25 @@ zkr_status zkr_lock_contenders_async(zkr_lock *lock, zkr_contenders_callback cal
  * With force_after_ms, exactly the nodes that were asked are deleted if they have not gone by then; any negative is
  * never. A holder that cannot be reached at that moment does not know that it lost until its lease runs out: only
  * guarded writes and fencing tokens protect from it. asked may be NULL; otherwise it says whether there was anybody to
- * ask.
+ * ask. ZKR_INVALID for what cannot be a contender of this lock. zkr_lock_cancel does not end it;
+ * zkr_lock_revoke_cancellable can be withdrawn.
  */
 zkr_status zkr_lock_revoke(zkr_lock *lock,
                            const char *contender,
                            int64_t force_after_ms,
                            bool *asked,
                            zkr_error **error);
+
+/**
+ * zkr_lock_revoke that another thread can withdraw; token may be NULL. Withdrawn while it waits, it has asked, but
+ * deletes nothing.
+ */
+zkr_status zkr_lock_revoke_cancellable(zkr_lock *lock,
+                                       const char *contender,
+                                       int64_t force_after_ms,
+                                       zkr_cancel_token *token,
+                                       bool *asked,
+                                       zkr_error **error);
 
 /**
  * zkr_lock_revoke in the background; the answer is whether there was anybody to ask. ZKR_OK says that the callback
@@ -773,6 +789,14 @@ zkr_status zkr_lock_revoke_async(zkr_lock *lock,
                                  int64_t force_after_ms,
                                  zkr_answer_callback callback,
                                  void *user_data);
+
+/** zkr_lock_revoke_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_lock_revoke_cancellable_async(zkr_lock *lock,
+                                             const char *contender,
+                                             int64_t force_after_ms,
+                                             zkr_cancel_token *token,
+                                             zkr_answer_callback callback,
+                                             void *user_data);
 
 /* Contenders ------------------------------------------------------------------------------------------ */
 
@@ -793,10 +817,16 @@ void zkr_contenders_free(zkr_contenders *contenders);
  */
 void zkr_held_free(zkr_held *held);
 
-/** The path of what is held; NULL for a handle that cannot be used. Valid until it is freed. */
+/**
+ * The path of what is held, for a zkr_multi_lock its paths with spaces between; NULL for a handle that cannot be used.
+ * Valid until it is freed.
+ */
 const char *zkr_held_path(const zkr_held *held);
 
-/** The path of our own node; NULL for a handle that cannot be used. Valid until it is freed. */
+/**
+ * The path of our own node, the first one if there are several; NULL for a handle that cannot be used. Valid until it
+ * is freed.
+ */
 const char *zkr_held_node(const zkr_held *held);
 
 /**
@@ -860,8 +890,9 @@ zkr_status zkr_held_on_lost(zkr_held *held,
                             zkr_error **error);
 
 /**
- * Calls back once when somebody asks for what is held (zkr_lock_revoke), at once if somebody already has: finish, then
- * release. Never after its own release. subscription may be NULL; otherwise end it with zkr_subscription_free.
+ * Calls back once when somebody asks for what is held (zkr_lock_revoke and the like), at once if somebody already has:
+ * finish, then release. Never after its own release. subscription may be NULL; otherwise end it with
+ * zkr_subscription_free.
  */
 zkr_status zkr_held_on_revoke(zkr_held *held,
                               zkr_revoke_callback callback,
@@ -1001,13 +1032,16 @@ zkr_status zkr_multi_lock_release_async(zkr_multi_lock *multi_lock,
 zkr_status zkr_multi_lock_release_in_background(zkr_multi_lock *multi_lock, zkr_error **error);
 
 /**
- * Whether all of them are certainly held through this handle at this moment: a comparison of clocks, no request. Never true again for an
- * acquisition once lost.
+ * Whether all of them are certainly held through this handle at this moment: a comparison of clocks, no request. Never
+ * true again for an acquisition once lost.
  */
 bool zkr_multi_lock_is_held(const zkr_multi_lock *multi_lock);
 
-/** Wakes all waits in progress on this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
-zkr_status zkr_multi_lock_cancel(zkr_multi_lock *multi_lock, zkr_error **error);
+/**
+ * The fencing token of the first of the paths; see zkr_multi_lock_fencing_tokens for all. 0, which is never a token,
+ * when nothing is held.
+ */
+uint64_t zkr_multi_lock_fencing_token(const zkr_multi_lock *multi_lock);
 
 /**
  * The fencing tokens of what is held, in the order of the paths. Writes as many as there is room for and returns how
@@ -1017,11 +1051,98 @@ size_t zkr_multi_lock_fencing_tokens(const zkr_multi_lock *multi_lock,
                                      uint64_t *tokens,
                                      size_t room);
 
+/**
+ * Asks the server whether what this handle holds is held. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it
+ * cannot be known.
+ */
+zkr_status zkr_multi_lock_verify(zkr_multi_lock *multi_lock,
+                                 zkr_error **error);
+
+/** zkr_multi_lock_verify in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_multi_lock_verify_async(zkr_multi_lock *multi_lock,
+                                       zkr_done_callback callback,
+                                       void *user_data);
+
+/**
+ * A transaction that the server applies only while what this handle holds stands. Free it with
+ * zkr_transaction_free.
+ */
+zkr_status zkr_multi_lock_guarded(zkr_multi_lock *multi_lock,
+                                  zkr_transaction **transaction,
+                                  zkr_error **error);
+
+/**
+ * Calls back once when what this handle holds is lost, at once if it already is, never on its own release.
+ * subscription may be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_multi_lock_on_lost(zkr_multi_lock *multi_lock,
+                                  zkr_lost_callback callback,
+                                  void *user_data,
+                                  zkr_subscription **subscription,
+                                  zkr_error **error);
+
+/** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_multi_lock_cancel(zkr_multi_lock *multi_lock,
+                                 zkr_error **error);
+
+/**
+ * Who holds the locks and who waits for them, in the order of the paths; the node of a contender is a whole path. On
+ * success *contenders belongs to the caller: free it with zkr_contenders_free.
+ */
+zkr_status zkr_multi_lock_contenders(zkr_multi_lock *multi_lock,
+                                     zkr_contenders **contenders,
+                                     zkr_error **error);
+
+/** zkr_multi_lock_contenders in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_multi_lock_contenders_async(zkr_multi_lock *multi_lock,
+                                           zkr_contenders_callback callback,
+                                           void *user_data);
+
+/**
+ * Asks for the locks: whoever holds any of them, or the contender whose node is named as in a zkr_contender (NULL:
+ * whoever holds), hears of it through zkr_held_on_revoke and lets go when it can. force_after_ms, asked and
+ * ZKR_INVALID are as for zkr_lock_revoke.
+ */
+zkr_status zkr_multi_lock_revoke(zkr_multi_lock *multi_lock,
+                                 const char *contender,
+                                 int64_t force_after_ms,
+                                 bool *asked,
+                                 zkr_error **error);
+
+/**
+ * zkr_multi_lock_revoke that another thread can withdraw; token may be NULL. Withdrawn while it waits, it has asked,
+ * but deletes nothing.
+ */
+zkr_status zkr_multi_lock_revoke_cancellable(zkr_multi_lock *multi_lock,
+                                             const char *contender,
+                                             int64_t force_after_ms,
+                                             zkr_cancel_token *token,
+                                             bool *asked,
+                                             zkr_error **error);
+
+/**
+ * zkr_multi_lock_revoke in the background; the answer is whether there was anybody to ask. ZKR_OK says that the
+ * callback will be called exactly once.
+ */
+zkr_status zkr_multi_lock_revoke_async(zkr_multi_lock *multi_lock,
+                                       const char *contender,
+                                       int64_t force_after_ms,
+                                       zkr_answer_callback callback,
+                                       void *user_data);
+
+/** zkr_multi_lock_revoke_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_multi_lock_revoke_cancellable_async(zkr_multi_lock *multi_lock,
+                                                   const char *contender,
+                                                   int64_t force_after_ms,
+                                                   zkr_cancel_token *token,
+                                                   zkr_answer_callback callback,
+                                                   void *user_data);
+
 /* Semaphores ------------------------------------------------------------------------------------------ */
 
 /**
- * Makes a handle of a semaphore with so many permits. Validates, but sends nothing; acquiring is ZKR_MISMATCH if others
- * say another number. On success *semaphore belongs to the caller: free it with zkr_semaphore_free.
+ * Makes a handle of a semaphore with so many permits. Validates, but sends nothing; acquiring is ZKR_MISMATCH if
+ * others say another number. On success *semaphore belongs to the caller: free it with zkr_semaphore_free.
  */
 zkr_status zkr_semaphore_new(zkr_client *client,
                              const char *path,
@@ -1098,13 +1219,47 @@ zkr_status zkr_semaphore_release_async(zkr_semaphore *semaphore, zkr_done_callba
 zkr_status zkr_semaphore_release_in_background(zkr_semaphore *semaphore, zkr_error **error);
 
 /**
- * Whether permits are certainly held through this handle at this moment: a comparison of clocks, no request. Never true again for an
- * acquisition once lost.
+ * Whether permits are certainly held through this handle at this moment: a comparison of clocks, no request. Never
+ * true again for an acquisition once lost.
  */
 bool zkr_semaphore_is_held(const zkr_semaphore *semaphore);
 
-/** Wakes all waits in progress on this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
-zkr_status zkr_semaphore_cancel(zkr_semaphore *semaphore, zkr_error **error);
+/**
+ * The fencing token of the acquisition made last through this handle. Those of permits held at the same time are in no
+ * order. 0, which is never a token, when nothing is held.
+ */
+uint64_t zkr_semaphore_fencing_token(const zkr_semaphore *semaphore);
+
+/**
+ * Asks the server whether the acquisition made last through this handle is held. ZKR_OK, or ZKR_NOT_HELD, or
+ * ZKR_CONNECTION_LOST when it cannot be known.
+ */
+zkr_status zkr_semaphore_verify(zkr_semaphore *semaphore, zkr_error **error);
+
+/** zkr_semaphore_verify in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_semaphore_verify_async(zkr_semaphore *semaphore, zkr_done_callback callback, void *user_data);
+
+/**
+ * A transaction that the server applies only while the acquisition made last through this handle stands. Free it with
+ * zkr_transaction_free.
+ */
+zkr_status zkr_semaphore_guarded(zkr_semaphore *semaphore,
+                                 zkr_transaction **transaction,
+                                 zkr_error **error);
+
+/**
+ * Calls back once when the acquisition made last through this handle is lost, at once if it already is, never on its
+ * own release. subscription may be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_semaphore_on_lost(zkr_semaphore *semaphore,
+                                 zkr_lost_callback callback,
+                                 void *user_data,
+                                 zkr_subscription **subscription,
+                                 zkr_error **error);
+
+/** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_semaphore_cancel(zkr_semaphore *semaphore,
+                                zkr_error **error);
 
 /**
  * Who holds permits, one entry for each permit. On success *holders belongs to the caller: free it with
@@ -1116,6 +1271,59 @@ zkr_status zkr_semaphore_holders(zkr_semaphore *semaphore, zkr_contenders **hold
 zkr_status zkr_semaphore_holders_async(zkr_semaphore *semaphore,
                                        zkr_contenders_callback callback,
                                        void *user_data);
+
+/**
+ * Who holds permits, one entry for each permit, and then who waits for some, in order. On success *contenders belongs
+ * to the caller: free it with zkr_contenders_free.
+ */
+zkr_status zkr_semaphore_contenders(zkr_semaphore *semaphore,
+                                    zkr_contenders **contenders,
+                                    zkr_error **error);
+
+/** zkr_semaphore_contenders in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_semaphore_contenders_async(zkr_semaphore *semaphore,
+                                          zkr_contenders_callback callback,
+                                          void *user_data);
+
+/**
+ * Asks for permits: everybody who holds some, or the contender whose node is named as in a zkr_contender (NULL:
+ * everybody who holds), hears of it through zkr_held_on_revoke and lets go when it can. force_after_ms, asked and
+ * ZKR_INVALID are as for zkr_lock_revoke; an acquisition that loses one of its permits loses all.
+ */
+zkr_status zkr_semaphore_revoke(zkr_semaphore *semaphore,
+                                const char *contender,
+                                int64_t force_after_ms,
+                                bool *asked,
+                                zkr_error **error);
+
+/**
+ * zkr_semaphore_revoke that another thread can withdraw; token may be NULL. Withdrawn while it waits, it has asked,
+ * but deletes nothing.
+ */
+zkr_status zkr_semaphore_revoke_cancellable(zkr_semaphore *semaphore,
+                                            const char *contender,
+                                            int64_t force_after_ms,
+                                            zkr_cancel_token *token,
+                                            bool *asked,
+                                            zkr_error **error);
+
+/**
+ * zkr_semaphore_revoke in the background; the answer is whether there was anybody to ask. ZKR_OK says that the
+ * callback will be called exactly once.
+ */
+zkr_status zkr_semaphore_revoke_async(zkr_semaphore *semaphore,
+                                      const char *contender,
+                                      int64_t force_after_ms,
+                                      zkr_answer_callback callback,
+                                      void *user_data);
+
+/** zkr_semaphore_revoke_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_semaphore_revoke_cancellable_async(zkr_semaphore *semaphore,
+                                                  const char *contender,
+                                                  int64_t force_after_ms,
+                                                  zkr_cancel_token *token,
+                                                  zkr_answer_callback callback,
+                                                  void *user_data);
 
 /**
  * Changes how many permits there are, for everybody: handles that still say the old number get ZKR_MISMATCH. If it is

@@ -134,6 +134,9 @@ std::int64_t wait_ms(const std::chrono::duration<Rep, Period> &duration) {
   return static_cast<double>(whole) < ms ? whole + 1 : whole;
 }
 
+template <typename Verbs>
+class Recipe;
+
 inline void log(const char *what, const char *problem) noexcept {
   std::fprintf(stderr, "zkrecipes: %s: %s\n", what, problem);
 }
@@ -172,8 +175,9 @@ class [[nodiscard]] Subscription {
 
  private:
   friend class Client;
-  friend class Lock;
   friend class Held;
+  template <typename Verbs>
+  friend class detail::Recipe;
 
   using OnState = std::shared_ptr<std::function<void(State)>>;
   using OnRevoke = std::shared_ptr<std::function<void()>>;
@@ -295,14 +299,18 @@ class Held {
     zkr_held_fencing_tokens(get(), tokens.data(), tokens.size());
     return tokens;
   }
-  /** How often the turn was passed on inside this process; with the token, rises strictly. */
+  /**
+   * How often the turn was passed on inside this process since it was won from the others. With
+   * LockOptions::local_handoff, acquisitions share a fencing token; the pair of it and this rises strictly.
+   */
   std::uint32_t passes() const noexcept { return zkr_held_passes(get()); }
   /** How many permits it is, for an acquisition of a Semaphore. */
   std::size_t permits() const noexcept { return zkr_held_permits(get()); }
   /** Whether it certainly stands at this moment; never true again once false. Asks no server. */
   bool is_held() const noexcept { return zkr_held_is_held(get()); }
+  /** What is held; the paths of a MultiLock with spaces between. */
   std::string path() const { return text(zkr_held_path(get())); }
-  /** The path of our own node. */
+  /** The path of our own node, the first one if there are several. */
   std::string node() const { return text(zkr_held_node(get())); }
   /** A text that names this acquisition, for others to check. */
   std::string sequencer() const { return text(zkr_held_sequencer(get())); }
@@ -343,6 +351,12 @@ class Held {
     outcome.check(zkr_held_release(get(), outcome.place()));
   }
 
+  /** Releases and leaves the confirmation to the background; throws NotHeld if it was released before. */
+  void release_in_background() {
+    detail::Outcome outcome;
+    outcome.check(zkr_held_release_in_background(get(), outcome.place()));
+  }
+
   zkr_held *get() const noexcept { return handle_.get(); }
 
  private:
@@ -357,8 +371,14 @@ class Held {
 
 /** Somebody who holds or waits. */
 struct Contender {
-  std::string node, identity, kind;
+  /** Its node: the path below that of the recipe, or the whole path for a MultiLock; fit for revoke(). */
+  std::string node;
+  /** Who it says it is: Options::identity of its client. */
+  std::string identity;
+  /** What it wants: "lock", "read", "write" or "lease", which is a permit of a Semaphore. */
+  std::string kind;
   std::uint64_t session_id;
+  /** Since when it contends, by the server's clock. */
   std::chrono::system_clock::time_point since;
   bool holds;
 };
@@ -366,7 +386,10 @@ struct Contender {
 struct LockOptions {
   /** The handle is the owner: nested acquisitions count. */
   bool reentrant = false;
-  /** How many times waiters of this process may pass the turn on in memory; 0 is never. */
+  /**
+   * How many times waiters of this process may pass the turn on in memory before they let others in; 0 is
+   * never. Who was passed the turn has the fencing token of who passed it on, and one more in Held::passes().
+   */
   std::uint32_t local_handoff = 0;
 };
 
@@ -408,13 +431,119 @@ std::int64_t limit_ms(const std::chrono::duration<Rep, Period> &timeout) {
   return timeout == forever ? forever.count() : wait_ms(timeout);
 }
 
-/** What every lock can do that one owner has at a time. */
+/** What every recipe can do. What is held is the acquisition made last through the object. */
 template <typename Verbs>
-class TimedLockable {
+class Recipe {
  public:
   using CHandle = typename Verbs::CHandle;
 
-  explicit TimedLockable(CHandle *handle) : shared_(std::make_unique<Shared>(handle)) {}
+  explicit Recipe(CHandle *handle) : handle_(handle) {}
+
+  /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
+  void release() {
+    Outcome outcome;
+    outcome.check(Verbs::release(get(), outcome.place()));
+  }
+
+  /** Releases and leaves the confirmation to the background: no waiting, also inside callbacks. */
+  void release_in_background() {
+    Outcome outcome;
+    outcome.check(Verbs::release_in_background(get(), outcome.place()));
+  }
+
+  /** Whether it is certainly held at this moment. Asks no server. */
+  bool is_held() const noexcept { return Verbs::is_held(get()); }
+
+  /**
+   * Rises strictly from one exclusive acquisition of a path to the next; that of the first path for a
+   * MultiLock. Throws NotHeld when nothing is held.
+   */
+  std::uint64_t fencing_token() const {
+    const std::uint64_t token = Verbs::fencing_token(get());
+    if (token == 0) throw Error(ErrorKind::NotHeld, "not held: there is no fencing token; acquire first");
+    return token;
+  }
+
+  /** Asks the server: returns, or throws NotHeld, or ConnectionLost when it cannot be known. */
+  void verify() const {
+    Outcome outcome;
+    outcome.check(Verbs::verify(get(), outcome.place()));
+  }
+
+  /** Writes that the server applies only while the current acquisition stands. */
+  Transaction guarded() const {
+    Outcome outcome;
+    zkr_transaction *transaction = nullptr;
+    outcome.check(Verbs::guarded(get(), &transaction, outcome.place()));
+    return Transaction(transaction);
+  }
+
+  /** Calls back once when the current acquisition is lost, never on its own release. */
+  Subscription on_lost(std::function<void(const Error &)> callback) const {
+    return Subscription::make(std::move(callback),
+                              [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                return Verbs::on_lost(get(), &Subscription::lost, data, out, error);
+                              });
+  }
+
+  /**
+   * Who holds and who waits, in order: path by path for a MultiLock; one entry for each permit, and then who
+   * waits, for a Semaphore.
+   */
+  std::vector<Contender> contenders() const {
+    Outcome outcome;
+    zkr_contenders *list = nullptr;
+    outcome.check(Verbs::contenders(get(), &list, outcome.place()));
+    return detail::contenders(list);
+  }
+
+  /**
+   * Asks for it: whoever holds, or the contender with this node, hears of it through Held::on_revoke. With
+   * force_after, exactly the nodes that were asked are deleted if they have not gone by then. False: nobody
+   * to ask.
+   */
+  bool revoke(const std::string &contender = "", std::optional<Milliseconds> force_after = std::nullopt) {
+    return ask(contender, force_after, nullptr);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled: it has asked then, but deletes nothing. */
+  bool revoke(const std::string &contender, std::optional<Milliseconds> force_after,
+              const CancelToken &token) {
+    return ask(contender, force_after, token.get());
+  }
+
+  /** Ends all acquisitions that wait through this object with Cancelled; never later ones. */
+  void cancel() {
+    Outcome outcome;
+    outcome.check(Verbs::cancel(get(), outcome.place()));
+  }
+
+  CHandle *get() const noexcept { return handle_.get(); }
+
+ private:
+  bool ask(const std::string &contender, std::optional<Milliseconds> force_after, zkr_cancel_token *token) {
+    if (force_after && force_after->count() < 0)
+      throw Error(ErrorKind::Invalid, "force_after: is negative; leave it out to force nobody");
+    Outcome outcome;
+    bool asked = false;
+    outcome.check(Verbs::revoke_cancellable(get(), contender.empty() ? nullptr : contender.c_str(),
+                                            force_after ? force_after->count() : -1, token, &asked,
+                                            outcome.place()));
+    return asked;
+  }
+
+  Handle<CHandle, Verbs::free> handle_;
+};
+
+/** What every lock can do that one owner has at a time. */
+template <typename Verbs>
+class TimedLockable : public Recipe<Verbs> {
+ public:
+  using CHandle = typename Verbs::CHandle;
+  using Recipe<Verbs>::get;
+
+  explicit TimedLockable(CHandle *handle)
+      : Recipe<Verbs>(handle), owed_(std::make_unique<std::atomic<int>>(0)) {}
 
   /** Waits for as long as it takes. */
   void lock() { wait(forever.count(), nullptr); }
@@ -450,6 +579,14 @@ class TimedLockable {
     outcome.check(status);
   }
 
+  /** Releases without waiting for the server, as unlock() does, but throws what goes wrong at once. */
+  void release_in_background() {
+    Outcome outcome;
+    const zkr_status status = Verbs::release_in_background(get(), outcome.place());
+    leave();
+    outcome.check(status);
+  }
+
   /** Acquires and gives the acquisition as a value, which releases on destruction. */
   Held acquire() { return take(forever.count(), nullptr); }
 
@@ -471,26 +608,9 @@ class TimedLockable {
   }
 
   /** Whether lock() or try_lock…() succeeded and unlock() is still due. It cannot see loss; is_held() can. */
-  bool owns_lock() const noexcept { return shared_ && shared_->owed > 0; }
-
-  /** Whether it is certainly held at this moment. Asks no server. */
-  bool is_held() const noexcept { return Verbs::is_held(get()); }
-
-  /** Ends all waits in progress on this handle with Cancelled; never later ones. */
-  void cancel() {
-    detail::Outcome outcome;
-    outcome.check(Verbs::cancel(get(), outcome.place()));
-  }
-
-  CHandle *get() const noexcept { return shared_ ? shared_->handle.get() : nullptr; }
+  bool owns_lock() const noexcept { return owed_ && *owed_ > 0; }
 
  private:
-  struct Shared {
-    explicit Shared(CHandle *lock) : handle(lock) {}
-    Handle<CHandle, Verbs::free> handle;
-    std::atomic<int> owed{0};
-  };
-
   void wait(std::int64_t timeout_ms, zkr_cancel_token *token) {
     Outcome outcome;
     outcome.check(Verbs::acquire_cancellable(get(), timeout_ms, token, nullptr, outcome.place()));
@@ -515,14 +635,14 @@ class TimedLockable {
   }
 
   void enter() noexcept {
-    if (shared_) shared_->owed++;
+    if (owed_) ++*owed_;
   }
 
   void leave() noexcept {
-    if (owns_lock()) shared_->owed--;
+    if (owns_lock()) --*owed_;
   }
 
-  std::unique_ptr<Shared> shared_;
+  std::unique_ptr<std::atomic<int>> owed_;
 };
 
 struct LockVerbs {
@@ -532,6 +652,12 @@ struct LockVerbs {
   static constexpr auto release = zkr_lock_release;
   static constexpr auto release_in_background = zkr_lock_release_in_background;
   static constexpr auto is_held = zkr_lock_is_held;
+  static constexpr auto fencing_token = zkr_lock_fencing_token;
+  static constexpr auto verify = zkr_lock_verify;
+  static constexpr auto guarded = zkr_lock_guarded;
+  static constexpr auto on_lost = zkr_lock_on_lost;
+  static constexpr auto contenders = zkr_lock_contenders;
+  static constexpr auto revoke_cancellable = zkr_lock_revoke_cancellable;
   static constexpr auto cancel = zkr_lock_cancel;
 };
 
@@ -542,7 +668,28 @@ struct MultiLockVerbs {
   static constexpr auto release = zkr_multi_lock_release;
   static constexpr auto release_in_background = zkr_multi_lock_release_in_background;
   static constexpr auto is_held = zkr_multi_lock_is_held;
+  static constexpr auto fencing_token = zkr_multi_lock_fencing_token;
+  static constexpr auto verify = zkr_multi_lock_verify;
+  static constexpr auto guarded = zkr_multi_lock_guarded;
+  static constexpr auto on_lost = zkr_multi_lock_on_lost;
+  static constexpr auto contenders = zkr_multi_lock_contenders;
+  static constexpr auto revoke_cancellable = zkr_multi_lock_revoke_cancellable;
   static constexpr auto cancel = zkr_multi_lock_cancel;
+};
+
+struct SemaphoreVerbs {
+  using CHandle = zkr_semaphore;
+  static constexpr auto free = zkr_semaphore_free;
+  static constexpr auto release = zkr_semaphore_release;
+  static constexpr auto release_in_background = zkr_semaphore_release_in_background;
+  static constexpr auto is_held = zkr_semaphore_is_held;
+  static constexpr auto fencing_token = zkr_semaphore_fencing_token;
+  static constexpr auto verify = zkr_semaphore_verify;
+  static constexpr auto guarded = zkr_semaphore_guarded;
+  static constexpr auto on_lost = zkr_semaphore_on_lost;
+  static constexpr auto contenders = zkr_semaphore_contenders;
+  static constexpr auto revoke_cancellable = zkr_semaphore_revoke_cancellable;
+  static constexpr auto cancel = zkr_semaphore_cancel;
 };
 
 }  // namespace detail
@@ -554,58 +701,6 @@ struct MultiLockVerbs {
 class Lock : public detail::TimedLockable<detail::LockVerbs> {
  public:
   using TimedLockable::TimedLockable;
-
-  /** Rises strictly from one acquisition of a path to the next. Throws NotHeld when nothing is held. */
-  std::uint64_t fencing_token() const {
-    const std::uint64_t token = zkr_lock_fencing_token(get());
-    if (token == 0) throw Error(ErrorKind::NotHeld, "not held: there is no fencing token; acquire first");
-    return token;
-  }
-
-  /** Asks the server: returns, or throws NotHeld, or ConnectionLost when it cannot be known. */
-  void verify() const {
-    detail::Outcome outcome;
-    outcome.check(zkr_lock_verify(get(), outcome.place()));
-  }
-
-  /** Writes that the server applies only while the current acquisition stands. */
-  Transaction guarded() const {
-    detail::Outcome outcome;
-    zkr_transaction *transaction = nullptr;
-    outcome.check(zkr_lock_guarded(get(), &transaction, outcome.place()));
-    return Transaction(transaction);
-  }
-
-  /** Calls back once when the current acquisition is lost, never on its own release. */
-  Subscription on_lost(std::function<void(const Error &)> callback) const {
-    return Subscription::make(std::move(callback),
-                              [&](void *data, zkr_subscription **out, zkr_error **error) {
-                                return zkr_lock_on_lost(get(), &Subscription::lost, data, out, error);
-                              });
-  }
-
-  /** Who holds and who waits, in order. */
-  std::vector<Contender> contenders() const {
-    detail::Outcome outcome;
-    zkr_contenders *list = nullptr;
-    outcome.check(zkr_lock_contenders(get(), &list, outcome.place()));
-    return detail::contenders(list);
-  }
-
-  /**
-   * Asks for the lock: whoever holds, or the contender with this node, hears of it through Held::on_revoke.
-   * With force_after, exactly the nodes that were asked are deleted if they have not gone by then. False:
-   * nobody to ask.
-   */
-  bool revoke(const std::string &contender = "", std::optional<Milliseconds> force_after = std::nullopt) {
-    if (force_after && force_after->count() < 0)
-      throw Error(ErrorKind::Invalid, "force_after: is negative; leave it out to force nobody");
-    detail::Outcome outcome;
-    bool asked = false;
-    outcome.check(zkr_lock_revoke(get(), contender.empty() ? nullptr : contender.c_str(),
-                                  force_after ? force_after->count() : -1, &asked, outcome.place()));
-    return asked;
-  }
 
   std::string path() const {
     const char *path = zkr_lock_path(get());
@@ -692,11 +787,12 @@ class MultiLock : public detail::TimedLockable<detail::MultiLockVerbs> {
 
 /**
  * At most so many permits at once in the whole ensemble, in the order of arrival. Each acquisition is a Held
- * of its own, which gives its permits back on destruction.
+ * of its own, which gives its permits back on destruction; verbs that ask for no Held, such as release(),
+ * mean the acquisition made last through the object.
  */
-class Semaphore {
+class Semaphore : public detail::Recipe<detail::SemaphoreVerbs> {
  public:
-  explicit Semaphore(zkr_semaphore *handle) : handle_(handle) {}
+  using Recipe::Recipe;
 
   /** Waits for n permits in one step. */
   Held acquire(std::size_t n = 1) { return take(n, forever.count(), nullptr); }
@@ -735,21 +831,10 @@ class Semaphore {
   /** How many permits there are, as far as this object knows. */
   std::size_t permits() const noexcept { return zkr_semaphore_permits(get()); }
 
-  /** Whether permits are certainly held through this object. */
-  bool is_held() const noexcept { return zkr_semaphore_is_held(get()); }
-
-  /** Ends all waits in progress on this object with Cancelled; never later ones. */
-  void cancel() {
-    detail::Outcome outcome;
-    outcome.check(zkr_semaphore_cancel(get(), outcome.place()));
-  }
-
   std::string path() const {
     const char *path = zkr_semaphore_path(get());
     return path ? path : "";
   }
-
-  zkr_semaphore *get() const noexcept { return handle_.get(); }
 
  private:
   Held take(std::size_t n, std::int64_t timeout_ms, zkr_cancel_token *token) {
@@ -758,8 +843,6 @@ class Semaphore {
     outcome.check(zkr_semaphore_acquire_cancellable(get(), n, timeout_ms, token, &held, outcome.place()));
     return Held(held);
   }
-
-  detail::Handle<zkr_semaphore, zkr_semaphore_free> handle_;
 };
 
 /** Plain node operations, on the session of a client that must outlive this. */

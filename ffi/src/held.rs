@@ -1,23 +1,20 @@
 //! One acquisition.
 
 use std::ffi::{CString, c_char, c_void};
-use std::pin::pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Waker};
 
-use zkrecipes::{Client, Granted, Held, Result};
+use zkrecipes::{Client, Held, Result};
 
-use crate::cancel::{self, zkr_cancel_token};
 use crate::error::{zkr_error, zkr_status};
 use crate::events::{
-    self, Gate, Listener, SubscriptionHandle, zkr_done_callback, zkr_lost_callback, zkr_revoke_callback,
+    Gate, Listener, SubscriptionHandle, zkr_done_callback, zkr_lost_callback, zkr_revoke_callback,
     zkr_subscription,
 };
 use crate::guard;
-use crate::handle::{self, Object};
+use crate::handle;
 use crate::input::{HandlePlace, to_c};
-use crate::lock::when_lost;
-use crate::transaction::{TransactionHandle, zkr_transaction};
+use crate::transaction::zkr_transaction;
+use crate::verbs::{self, holder};
 
 /// One acquisition: what it says never comes to mean another one. It is held until it is released, or until both it
 /// and the lock that it came from are freed.
@@ -47,10 +44,7 @@ struct Texts {
     sequencer: CString,
 }
 
-impl Object for HeldHandle {
-    type Opaque = zkr_held;
-    const NAME: &'static str = "zkr_held";
-}
+holder!(HeldHandle, Arc<Held>, zkr_held, "held");
 
 impl HeldHandle {
     pub(crate) fn new(client: Client, core: Arc<Held>) -> HeldHandle {
@@ -67,58 +61,7 @@ impl HeldHandle {
 }
 
 fn get(held: *const zkr_held) -> Result<Arc<HeldHandle>> {
-    handle::get("held", held)
-}
-
-/// Waits for an acquisition and hands it over to whoever wants it.
-pub(crate) fn acquire<F>(
-    client: &Client,
-    token: *const zkr_cancel_token,
-    place: &HandlePlace<zkr_held>,
-    begin: impl FnOnce() -> F,
-) -> Result<()>
-where
-    F: Future<Output = Result<Granted>> + Send + 'static,
-{
-    let token = cancel::token(token)?;
-    let held = events::wait(token.as_ref(), begin)?.keep();
-    place.put(|| handle::publish(HeldHandle::new(client.clone(), held)))
-}
-
-/// The same in the background.
-pub(crate) fn acquire_async<F>(
-    client: &Client,
-    token: *const zkr_cancel_token,
-    callback: zkr_held_callback,
-    user_data: *mut c_void,
-    begin: impl FnOnce() -> F,
-) -> Result<()>
-where
-    F: Future<Output = Result<Granted>> + Send + 'static,
-{
-    let token = cancel::token(token)?;
-    let listener = Listener::new(callback, user_data)?;
-    let owner = client.clone();
-    // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call.
-    events::start(client, token, begin(), move |outcome| {
-        listener.report(
-            outcome,
-            |granted| handle::publish(HeldHandle::new(owner, granted.keep())),
-            // SAFETY: a function of this type, as the caller gave it.
-            |function, status, held, error, data| unsafe {
-                function(status, held.unwrap_or(std::ptr::null_mut()), error, data);
-            },
-        );
-    })
-}
-
-/// Leaves the confirmation of a release, which took effect as it began, to the background.
-pub(crate) fn let_go(releasing: impl Future<Output = Result<()>>) -> Result<()> {
-    // What was refused is ready at once; a deletion under way goes on without the future.
-    match pin!(releasing).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => outcome,
-        Poll::Pending => Ok(()),
-    }
+    verbs::get(held)
 }
 
 /// Copies tokens to C as far as there is room, and says how many there are.
@@ -137,13 +80,15 @@ pub extern "C" fn zkr_held_free(held: *mut zkr_held) {
     guard::quietly(|| drop(handle::take::<HeldHandle>(held)));
 }
 
-/// The path of what is held; NULL for a handle that cannot be used. Valid until it is freed.
+/// The path of what is held, for a zkr_multi_lock its paths with spaces between; NULL for a handle that cannot be used.
+/// Valid until it is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_path(held: *const zkr_held) -> *const c_char {
     guard::answer(std::ptr::null(), || Some(get(held).ok()?.texts().path.as_ptr()))
 }
 
-/// The path of our own node; NULL for a handle that cannot be used. Valid until it is freed.
+/// The path of our own node, the first one if there are several; NULL for a handle that cannot be used. Valid until it
+/// is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_node(held: *const zkr_held) -> *const c_char {
     guard::answer(std::ptr::null(), || Some(get(held).ok()?.texts().node.as_ptr()))
@@ -195,10 +140,7 @@ pub extern "C" fn zkr_held_is_held(held: *const zkr_held) -> bool {
 /// Asks the server whether it stands. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_verify(held: *mut zkr_held, error: *mut *mut zkr_error) -> zkr_status {
-    guard::verb(error, || {
-        let core = Arc::clone(&get(held)?.core);
-        events::wait(None, || async move { core.verify().await })
-    })
+    verbs::verify::<HeldHandle>(held, error)
 }
 
 /// zkr_held_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -208,14 +150,7 @@ pub extern "C" fn zkr_held_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let held = get(held)?;
-        let listener = Listener::new(callback, user_data)?;
-        let core = Arc::clone(&held.core);
-        events::start(&held.client, None, async move { core.verify().await }, move |outcome| {
-            listener.done(outcome)
-        })
-    })
+    verbs::verify_async::<HeldHandle>(held, callback, user_data)
 }
 
 /// A transaction that the server applies only while this acquisition stands. Free it with zkr_transaction_free.
@@ -225,11 +160,7 @@ pub extern "C" fn zkr_held_guarded(
     transaction: *mut *mut zkr_transaction,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::required("transaction", transaction)?;
-        let held = get(held)?;
-        place.put(|| handle::publish(TransactionHandle::new(held.client.clone(), held.core.guarded())))
-    })
+    verbs::guarded::<HeldHandle>(held, transaction, error)
 }
 
 /// Calls back once when this acquisition is lost, at once if it already is, never on its own release. subscription may
@@ -242,18 +173,12 @@ pub extern "C" fn zkr_held_on_lost(
     subscription: *mut *mut zkr_subscription,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::optional(subscription);
-        let held = get(held)?;
-        let listener = Listener::new(callback, user_data)?;
-        let gate = Gate::new();
-        let core = held.core.on_lost(when_lost(listener, &gate));
-        place.put(|| handle::publish(SubscriptionHandle::new(core, gate)))
-    })
+    verbs::on_lost::<HeldHandle>(held, callback, user_data, subscription, error)
 }
 
-/// Calls back once when somebody asks for what is held (zkr_lock_revoke), at once if somebody already has: finish, then
-/// release. Never after its own release. subscription may be NULL; otherwise end it with zkr_subscription_free.
+/// Calls back once when somebody asks for what is held (zkr_lock_revoke and the like), at once if somebody already has:
+/// finish, then release. Never after its own release. subscription may be NULL; otherwise end it with
+/// zkr_subscription_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_on_revoke(
     held: *mut zkr_held,
@@ -280,10 +205,7 @@ pub extern "C" fn zkr_held_on_revoke(
 /// the server did not confirm; the deletion goes on in the background until it does or the session has ended.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_release(held: *mut zkr_held, error: *mut *mut zkr_error) -> zkr_status {
-    guard::verb(error, || {
-        let core = Arc::clone(&get(held)?.core);
-        events::wait(None, || core.release())
-    })
+    verbs::release::<HeldHandle>(held, error)
 }
 
 /// zkr_held_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -293,12 +215,7 @@ pub extern "C" fn zkr_held_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let held = get(held)?;
-        let listener = Listener::new(callback, user_data)?;
-        let core = Arc::clone(&held.core);
-        events::start(&held.client, None, core.release(), move |outcome| listener.done(outcome))
-    })
+    verbs::release_async::<HeldHandle>(held, callback, user_data)
 }
 
 /// Releases and leaves the confirmation to the background: never blocks, fit for destructors. ZKR_NOT_HELD if it was
@@ -308,5 +225,5 @@ pub extern "C" fn zkr_held_release_in_background(
     held: *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || get(held)?.core.release_in_background())
+    verbs::release_in_background::<HeldHandle>(held, error)
 }

@@ -3,6 +3,7 @@
 //!
 //! - [`handle`]: what C holds is a number in the clothes of a pointer, looked up and checked at every call.
 //! - [`guard`]: the one panic boundary, and the one place where an error reaches C.
+//! - [`verbs`]: what every recipe can do, once for all of them.
 //! - [`events`]: waiting, callbacks, and the queue that a daemon's own event loop dispatches.
 //!
 //! `include/zkrecipes.h` is generated from these files; their documentation is written for readers of C.
@@ -16,6 +17,7 @@ mod handle;
 mod input;
 mod log;
 mod options;
+mod verbs;
 
 // In the order in which the header shows them.
 mod error;
@@ -23,6 +25,8 @@ mod error;
 mod client;
 
 mod lock;
+
+mod contenders;
 
 mod held;
 

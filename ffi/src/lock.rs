@@ -1,24 +1,21 @@
 //! The lock.
 
 use std::ffi::{CString, c_char, c_void};
-use std::sync::Arc;
-use std::time::SystemTime;
 
-use zkrecipes::{Client, Contender, Error, Granted, Lock, Result, time};
+use zkrecipes::{Client, Lock, time};
 
 use crate::cancel::zkr_cancel_token;
 use crate::client::{self, zkr_client};
+use crate::contenders::{zkr_contenders, zkr_contenders_callback};
 use crate::error::{zkr_error, zkr_status};
-use crate::events::{
-    self, Gate, Listener, SubscriptionHandle, zkr_answer_callback, zkr_done_callback, zkr_lost_callback,
-    zkr_subscription,
-};
+use crate::events::{zkr_answer_callback, zkr_done_callback, zkr_lost_callback, zkr_subscription};
 use crate::guard;
-use crate::handle::{self, Object};
-use crate::held::{self, zkr_held, zkr_held_callback};
-use crate::input::{self, HandlePlace, Place, to_c};
+use crate::handle;
+use crate::held::{zkr_held, zkr_held_callback};
+use crate::input::{self, HandlePlace, to_c};
 use crate::options::{self, zkr_lock_options};
-use crate::transaction::{TransactionHandle, zkr_transaction};
+use crate::transaction::zkr_transaction;
+use crate::verbs::{self, holder};
 
 /// A lock that at most one holder in the whole ensemble has at a time.
 ///
@@ -42,14 +39,7 @@ impl LockHandle {
     }
 }
 
-impl Object for LockHandle {
-    type Opaque = zkr_lock;
-    const NAME: &'static str = "zkr_lock";
-}
-
-fn get(lock: *const zkr_lock) -> Result<Arc<LockHandle>> {
-    handle::get("lock", lock)
-}
+holder!(LockHandle, Lock, zkr_lock, "lock");
 
 /// Makes a handle of a lock. Validates, but sends nothing. options may be NULL for the defaults. On success *lock
 /// belongs to the caller: free it with zkr_lock_free.
@@ -75,23 +65,15 @@ pub extern "C" fn zkr_lock_new(
 /// a zkr_read_write_lock are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_free(lock: *mut zkr_lock) {
-    guard::quietly(|| {
-        if !get(lock).is_ok_and(|lock| lock.is_part) {
-            free(lock);
-        }
-    });
-}
-
-pub(crate) fn free(lock: *mut zkr_lock) {
-    if let Some(lock) = handle::take::<LockHandle>(lock) {
-        lock.core.cancel();
+    if !guard::answer(false, || Some(verbs::get::<LockHandle>(lock).ok()?.is_part)) {
+        verbs::free::<LockHandle>(lock);
     }
 }
 
 /// The path of the lock; NULL for a handle that cannot be used. Valid until the lock is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_path(lock: *const zkr_lock) -> *const c_char {
-    guard::answer(std::ptr::null(), || Some(get(lock).ok()?.path.as_ptr()))
+    guard::answer(std::ptr::null(), || Some(verbs::get::<LockHandle>(lock).ok()?.path.as_ptr()))
 }
 
 /// Acquires the lock, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
@@ -120,10 +102,8 @@ pub extern "C" fn zkr_lock_acquire_cancellable(
     held: *mut *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::optional(held);
-        let lock = get(lock)?;
-        held::acquire(&lock.client, token, &place, || lock.acquire(timeout_ms))
+    verbs::acquire::<LockHandle, _>(lock, token, held, error, |core| {
+        core.acquire_kept(time::from_millis("timeout_ms", timeout_ms))
     })
 }
 
@@ -148,9 +128,8 @@ pub extern "C" fn zkr_lock_acquire_cancellable_async(
     callback: zkr_held_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let lock = get(lock)?;
-        held::acquire_async(&lock.client, token, callback, user_data, || lock.acquire(timeout_ms))
+    verbs::acquire_async::<LockHandle, _>(lock, token, callback, user_data, |core| {
+        core.acquire_kept(time::from_millis("timeout_ms", timeout_ms))
     })
 }
 
@@ -160,10 +139,7 @@ pub extern "C" fn zkr_lock_acquire_cancellable_async(
 /// the background until it does or the session has ended.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_release(lock: *mut zkr_lock, error: *mut *mut zkr_error) -> zkr_status {
-    guard::verb(error, || {
-        let core = get(lock)?.core.clone();
-        events::wait(None, || core.release())
-    })
+    verbs::release::<LockHandle>(lock, error)
 }
 
 /// zkr_lock_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -173,12 +149,7 @@ pub extern "C" fn zkr_lock_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let lock = get(lock)?;
-        let listener = Listener::new(callback, user_data)?;
-        let core = lock.core.clone();
-        events::start(&lock.client, None, core.release(), move |outcome| listener.done(outcome))
-    })
+    verbs::release_async::<LockHandle>(lock, callback, user_data)
 }
 
 /// Releases the innermost acquisition and leaves the confirmation to the background: never blocks, fit for
@@ -188,30 +159,27 @@ pub extern "C" fn zkr_lock_release_in_background(
     lock: *mut zkr_lock,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || get(lock)?.core.release_in_background())
+    verbs::release_in_background::<LockHandle>(lock, error)
 }
 
 /// Whether this handle certainly holds the lock at this moment: a comparison of clocks, no request. Never true again
 /// for an acquisition once lost.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_is_held(lock: *const zkr_lock) -> bool {
-    guard::answer(false, || Some(get(lock).ok()?.core.is_held()))
+    verbs::is_held::<LockHandle>(lock)
 }
 
 /// The fencing token of what this handle holds: it rises strictly from one acquisition of a path to the next. 0, which
 /// is never a token, when nothing is held.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_fencing_token(lock: *const zkr_lock) -> u64 {
-    guard::answer(0, || get(lock).ok()?.core.fencing_token().ok())
+    verbs::fencing_token::<LockHandle>(lock)
 }
 
 /// Asks the server whether the lock is held. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_verify(lock: *mut zkr_lock, error: *mut *mut zkr_error) -> zkr_status {
-    guard::verb(error, || {
-        let core = get(lock)?.core.clone();
-        events::wait(None, || async move { core.verify().await })
-    })
+    verbs::verify::<LockHandle>(lock, error)
 }
 
 /// zkr_lock_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -221,14 +189,7 @@ pub extern "C" fn zkr_lock_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let lock = get(lock)?;
-        let listener = Listener::new(callback, user_data)?;
-        let core = lock.core.clone();
-        events::start(&lock.client, None, async move { core.verify().await }, move |outcome| {
-            listener.done(outcome)
-        })
-    })
+    verbs::verify_async::<LockHandle>(lock, callback, user_data)
 }
 
 /// A transaction that the server applies only while the current acquisition stands: the exact protection, where
@@ -239,12 +200,7 @@ pub extern "C" fn zkr_lock_guarded(
     transaction: *mut *mut zkr_transaction,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::required("transaction", transaction)?;
-        let lock = get(lock)?;
-        let guarded = lock.core.guarded()?;
-        place.put(|| handle::publish(TransactionHandle::new(lock.client.clone(), guarded)))
-    })
+    verbs::guarded::<LockHandle>(lock, transaction, error)
 }
 
 /// Calls back once when the current acquisition is lost, at once if it already is, never on its own release.
@@ -257,35 +213,13 @@ pub extern "C" fn zkr_lock_on_lost(
     subscription: *mut *mut zkr_subscription,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::optional(subscription);
-        let lock = get(lock)?;
-        let listener = Listener::new(callback, user_data)?;
-        let gate = Gate::new();
-        let core = lock.core.on_lost(when_lost(listener, &gate))?;
-        place.put(|| handle::publish(SubscriptionHandle::new(core, gate)))
-    })
+    verbs::on_lost::<LockHandle>(lock, callback, user_data, subscription, error)
 }
 
-type Lost = unsafe extern "C" fn(*const zkr_error, *mut c_void);
-
-pub(crate) fn when_lost(listener: Listener<Lost>, gate: &Arc<Gate>) -> impl FnOnce(Error) + Send + 'static {
-    let entrance = Arc::clone(gate);
-    move |error| {
-        entrance.pass(|| {
-            // SAFETY: a function of this type, as the caller gave it.
-            events::lend(&error, |lent| listener.call(|function, data| unsafe { function(lent, data) }));
-        });
-    }
-}
-
-/// Wakes all waits in progress on this handle, which end with ZKR_CANCELLED; never later ones. Never blocks.
+/// Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_cancel(lock: *mut zkr_lock, error: *mut *mut zkr_error) -> zkr_status {
-    guard::verb(error, || {
-        get(lock)?.core.cancel();
-        Ok(())
-    })
+    verbs::cancel::<LockHandle>(lock, error)
 }
 
 /// Who holds the lock and who waits, in order. On success *contenders belongs to the caller: free it with
@@ -296,12 +230,7 @@ pub extern "C" fn zkr_lock_contenders(
     contenders: *mut *mut zkr_contenders,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::required("contenders", contenders)?;
-        let core = get(lock)?.core.clone();
-        let found = events::wait(None, || async move { core.contenders().await })?;
-        place.put(|| handle::publish(Contenders::new(&found)))
-    })
+    verbs::contenders::<LockHandle>(lock, contenders, error)
 }
 
 /// zkr_lock_contenders in the background. ZKR_OK says that the callback will be called exactly once.
@@ -311,27 +240,7 @@ pub extern "C" fn zkr_lock_contenders_async(
     callback: zkr_contenders_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let lock = get(lock)?;
-        let listener = Listener::new(callback, user_data)?;
-        let core = lock.core.clone();
-        events::start(&lock.client, None, async move { core.contenders().await }, move |outcome| {
-            report_contenders(listener, outcome);
-        })
-    })
-}
-
-type Listed = unsafe extern "C" fn(zkr_status, *mut zkr_contenders, *const zkr_error, *mut c_void);
-
-pub(crate) fn report_contenders(listener: Listener<Listed>, outcome: Result<Vec<Contender>>) {
-    listener.report(
-        outcome,
-        |found| handle::publish(Contenders::new(&found)),
-        // SAFETY: a function of this type, as the caller gave it.
-        |function, status, contenders, error, data| unsafe {
-            function(status, contenders.unwrap_or(std::ptr::null_mut()), error, data);
-        },
-    );
+    verbs::contenders_async::<LockHandle>(lock, callback, user_data)
 }
 
 /// Asks for the lock: whoever holds it, or the contender whose node is named as in a zkr_contender (NULL: whoever
@@ -340,7 +249,8 @@ pub(crate) fn report_contenders(listener: Listener<Listed>, outcome: Result<Vec<
 /// With force_after_ms, exactly the nodes that were asked are deleted if they have not gone by then; any negative is
 /// never. A holder that cannot be reached at that moment does not know that it lost until its lease runs out: only
 /// guarded writes and fencing tokens protect from it. asked may be NULL; otherwise it says whether there was anybody to
-/// ask.
+/// ask. ZKR_INVALID for what cannot be a contender of this lock. zkr_lock_cancel does not end it;
+/// zkr_lock_revoke_cancellable can be withdrawn.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_revoke(
     lock: *mut zkr_lock,
@@ -349,13 +259,21 @@ pub extern "C" fn zkr_lock_revoke(
     asked: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = Place::optional(asked);
-        let lock = get(lock)?;
-        let contender = input::optional_text("contender", contender)?;
-        place.put(events::wait(None, || lock.revoke(contender, force_after_ms))?);
-        Ok(())
-    })
+    zkr_lock_revoke_cancellable(lock, contender, force_after_ms, std::ptr::null_mut(), asked, error)
+}
+
+/// zkr_lock_revoke that another thread can withdraw; token may be NULL. Withdrawn while it waits, it has asked, but
+/// deletes nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_lock_revoke_cancellable(
+    lock: *mut zkr_lock,
+    contender: *const c_char,
+    force_after_ms: i64,
+    token: *mut zkr_cancel_token,
+    asked: *mut bool,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::revoke::<LockHandle>(lock, contender, force_after_ms, token, asked, error)
 }
 
 /// zkr_lock_revoke in the background; the answer is whether there was anybody to ask. ZKR_OK says that the callback
@@ -368,126 +286,25 @@ pub extern "C" fn zkr_lock_revoke_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let lock = get(lock)?;
-        let listener = Listener::new(callback, user_data)?;
-        let contender = input::optional_text("contender", contender);
-        let asking = lock.clone();
-        let revoking = async move { asking.revoke(contender?, force_after_ms).await };
-        events::start(&lock.client, None, revoking, move |outcome| listener.answer(outcome))
-    })
+    zkr_lock_revoke_cancellable_async(
+        lock,
+        contender,
+        force_after_ms,
+        std::ptr::null_mut(),
+        callback,
+        user_data,
+    )
 }
 
-impl LockHandle {
-    fn acquire(&self, timeout_ms: i64) -> impl Future<Output = Result<Granted>> + Send + use<> {
-        self.core.acquire_kept(time::from_millis("timeout_ms", timeout_ms))
-    }
-
-    fn revoke(
-        &self,
-        contender: Option<String>,
-        force_after_ms: i64,
-    ) -> impl Future<Output = Result<bool>> + Send + use<> {
-        let core = self.core.clone();
-        let force_after = time::from_millis("force_after_ms", force_after_ms);
-        async move { core.revoke(contender.as_deref(), force_after).await }
-    }
-}
-
-/// Somebody who holds or waits.
-#[repr(C)]
-pub struct zkr_contender {
-    /// The name of its node.
-    pub node: *const c_char,
-    /// Who it says it is: the identity option of its client.
-    pub identity: *const c_char,
-    /// What it wants: "lock", "read", "write" or "lease", which is a permit of a semaphore.
-    pub kind: *const c_char,
-    /// The session that its node belongs to.
-    pub session_id: u64,
-    /// Since when it contends, in milliseconds since 1970 by the server's clock.
-    pub since_ms: i64,
-    /// Whether it holds.
-    pub holds: bool,
-}
-
-/// The end of zkr_lock_contenders_async. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the error is
-/// only lent.
-pub type zkr_contenders_callback = Option<
-    unsafe extern "C" fn(
-        status: zkr_status,
-        contenders: *mut zkr_contenders,
-        error: *const zkr_error,
-        user_data: *mut c_void,
-    ),
->;
-
-/// A list of those who hold and wait.
-pub struct zkr_contenders {
-    _opaque: [u8; 0],
-}
-
-pub(crate) struct Contenders {
-    entries: Vec<zkr_contender>,
-    // What the entries point into.
-    _texts: Vec<CString>,
-}
-
-// SAFETY: the pointers lead into the texts beside them, which never change.
-unsafe impl Send for Contenders {}
-unsafe impl Sync for Contenders {}
-
-impl Object for Contenders {
-    type Opaque = zkr_contenders;
-    const NAME: &'static str = "zkr_contenders";
-}
-
-impl Contenders {
-    pub(crate) fn new(found: &[Contender]) -> Contenders {
-        let mut texts = Vec::with_capacity(found.len() * 3);
-        let mut keep = |text: &str| {
-            texts.push(to_c(text));
-            texts[texts.len() - 1].as_ptr()
-        };
-        let entries = found
-            .iter()
-            .map(|contender| zkr_contender {
-                node: keep(&contender.node),
-                identity: keep(&contender.identity),
-                kind: keep(&contender.kind),
-                session_id: contender.session_id,
-                since_ms: since_1970(contender.since),
-                holds: contender.holds,
-            })
-            .collect();
-        Contenders { entries, _texts: texts }
-    }
-}
-
-fn since_1970(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// How many there are.
+/// zkr_lock_revoke_async with a token that withdraws it; token may be NULL, and may be freed before the end.
 #[unsafe(no_mangle)]
-pub extern "C" fn zkr_contenders_count(contenders: *const zkr_contenders) -> usize {
-    guard::answer(0, || handle::get_anywhere::<Contenders>(contenders).map(|list| list.entries.len()))
-}
-
-/// One of them, or NULL past the end. Valid until the list is freed.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_contenders_get(
-    contenders: *const zkr_contenders,
-    index: usize,
-) -> *const zkr_contender {
-    guard::answer(std::ptr::null(), || {
-        handle::get_anywhere::<Contenders>(contenders)?.entries.get(index).map(std::ptr::from_ref)
-    })
-}
-
-/// Frees a list. NULL and freed ones are ignored.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_contenders_free(contenders: *mut zkr_contenders) {
-    guard::quietly(|| drop(handle::take::<Contenders>(contenders)));
+pub extern "C" fn zkr_lock_revoke_cancellable_async(
+    lock: *mut zkr_lock,
+    contender: *const c_char,
+    force_after_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_answer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::revoke_async::<LockHandle>(lock, contender, force_after_ms, token, callback, user_data)
 }

@@ -10,7 +10,8 @@ use crate::error::{zkr_error, zkr_status};
 use crate::guard;
 use crate::handle::{self, Object};
 use crate::input::{self, HandlePlace, to_c};
-use crate::lock::{self, LockHandle, zkr_lock};
+use crate::lock::{LockHandle, zkr_lock};
+use crate::verbs;
 
 /// A lock that many readers share and writers have for themselves, in the order of arrival.
 ///
@@ -42,8 +43,8 @@ impl Object for ReadWriteLockHandle {
 
 impl Drop for ReadWriteLockHandle {
     fn drop(&mut self) {
-        lock::free(self.read.0);
-        lock::free(self.write.0);
+        verbs::free::<LockHandle>(self.read.0);
+        verbs::free::<LockHandle>(self.write.0);
     }
 }
 

@@ -1,19 +1,20 @@
 //! The semaphore.
 
 use std::ffi::{CString, c_char, c_void};
-use std::sync::Arc;
 
-use zkrecipes::{Client, Granted, Result, Semaphore, time};
+use zkrecipes::{Client, Semaphore, time};
 
 use crate::cancel::zkr_cancel_token;
 use crate::client::{self, zkr_client};
+use crate::contenders::{zkr_contenders, zkr_contenders_callback};
 use crate::error::{zkr_error, zkr_status};
-use crate::events::{self, Listener, zkr_done_callback};
+use crate::events::{zkr_answer_callback, zkr_done_callback, zkr_lost_callback, zkr_subscription};
 use crate::guard;
-use crate::handle::{self, Object};
-use crate::held::{self, zkr_held, zkr_held_callback};
+use crate::handle;
+use crate::held::{zkr_held, zkr_held_callback};
 use crate::input::{self, HandlePlace, to_c};
-use crate::lock::{self, Contenders, zkr_contenders, zkr_contenders_callback};
+use crate::transaction::zkr_transaction;
+use crate::verbs::{self, holder};
 
 /// At most so many permits at once in the whole ensemble, in the order of arrival. A handle may be acquired again and
 /// again: each acquisition has permits of its own.
@@ -27,23 +28,10 @@ struct SemaphoreHandle {
     path: CString,
 }
 
-impl Object for SemaphoreHandle {
-    type Opaque = zkr_semaphore;
-    const NAME: &'static str = "zkr_semaphore";
-}
+holder!(SemaphoreHandle, Semaphore, zkr_semaphore, "semaphore");
 
-impl SemaphoreHandle {
-    fn acquire(&self, n: usize, timeout_ms: i64) -> impl Future<Output = Result<Granted>> + Send + use<> {
-        self.core.acquire_kept(n, time::from_millis("timeout_ms", timeout_ms))
-    }
-}
-
-fn get(semaphore: *const zkr_semaphore) -> Result<Arc<SemaphoreHandle>> {
-    handle::get("semaphore", semaphore)
-}
-
-/// Makes a handle of a semaphore with so many permits. Validates, but sends nothing; acquiring is ZKR_MISMATCH if others
-/// say another number. On success *semaphore belongs to the caller: free it with zkr_semaphore_free.
+/// Makes a handle of a semaphore with so many permits. Validates, but sends nothing; acquiring is ZKR_MISMATCH if
+/// others say another number. On success *semaphore belongs to the caller: free it with zkr_semaphore_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_semaphore_new(
     client: *mut zkr_client,
@@ -66,23 +54,19 @@ pub extern "C" fn zkr_semaphore_new(
 /// freed ones are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_semaphore_free(semaphore: *mut zkr_semaphore) {
-    guard::quietly(|| {
-        if let Some(semaphore) = handle::take::<SemaphoreHandle>(semaphore) {
-            semaphore.core.cancel();
-        }
-    });
+    verbs::free::<SemaphoreHandle>(semaphore);
 }
 
 /// The path of the semaphore; NULL for a handle that cannot be used. Valid until it is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_semaphore_path(semaphore: *const zkr_semaphore) -> *const c_char {
-    guard::answer(std::ptr::null(), || Some(get(semaphore).ok()?.path.as_ptr()))
+    guard::answer(std::ptr::null(), || Some(verbs::get::<SemaphoreHandle>(semaphore).ok()?.path.as_ptr()))
 }
 
 /// How many permits there are, as far as this handle knows; 0 for a handle that cannot be used.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_semaphore_permits(semaphore: *const zkr_semaphore) -> usize {
-    guard::answer(0, || Some(get(semaphore).ok()?.core.permits()))
+    guard::answer(0, || Some(verbs::get::<SemaphoreHandle>(semaphore).ok()?.core.permits()))
 }
 
 /// Acquires n permits in one step, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
@@ -112,10 +96,8 @@ pub extern "C" fn zkr_semaphore_acquire_cancellable(
     held: *mut *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::optional(held);
-        let semaphore = get(semaphore)?;
-        held::acquire(&semaphore.client, token, &place, || semaphore.acquire(n, timeout_ms))
+    verbs::acquire::<SemaphoreHandle, _>(semaphore, token, held, error, |core| {
+        core.acquire_kept(n, time::from_millis("timeout_ms", timeout_ms))
     })
 }
 
@@ -148,11 +130,8 @@ pub extern "C" fn zkr_semaphore_acquire_cancellable_async(
     callback: zkr_held_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let semaphore = get(semaphore)?;
-        held::acquire_async(&semaphore.client, token, callback, user_data, || {
-            semaphore.acquire(n, timeout_ms)
-        })
+    verbs::acquire_async::<SemaphoreHandle, _>(semaphore, token, callback, user_data, |core| {
+        core.acquire_kept(n, time::from_millis("timeout_ms", timeout_ms))
     })
 }
 
@@ -165,10 +144,7 @@ pub extern "C" fn zkr_semaphore_release(
     semaphore: *mut zkr_semaphore,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let core = get(semaphore)?.core.clone();
-        events::wait(None, || core.release())
-    })
+    verbs::release::<SemaphoreHandle>(semaphore, error)
 }
 
 /// zkr_semaphore_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -178,13 +154,7 @@ pub extern "C" fn zkr_semaphore_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let semaphore = get(semaphore)?;
-        let listener = Listener::new(callback, user_data)?;
-        events::start(&semaphore.client, None, semaphore.core.release(), move |outcome| {
-            listener.done(outcome)
-        })
-    })
+    verbs::release_async::<SemaphoreHandle>(semaphore, callback, user_data)
 }
 
 /// The same, with the confirmation left to the background: never blocks, fit for destructors and callbacks.
@@ -194,26 +164,74 @@ pub extern "C" fn zkr_semaphore_release_in_background(
     semaphore: *mut zkr_semaphore,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || held::let_go(get(semaphore)?.core.release()))
+    verbs::release_in_background::<SemaphoreHandle>(semaphore, error)
 }
 
-/// Whether permits are certainly held through this handle at this moment: a comparison of clocks, no request. Never true again for an
-/// acquisition once lost.
+/// Whether permits are certainly held through this handle at this moment: a comparison of clocks, no request. Never
+/// true again for an acquisition once lost.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_semaphore_is_held(semaphore: *const zkr_semaphore) -> bool {
-    guard::answer(false, || Some(get(semaphore).ok()?.core.is_held()))
+    verbs::is_held::<SemaphoreHandle>(semaphore)
 }
 
-/// Wakes all waits in progress on this handle, which end with ZKR_CANCELLED; never later ones. Never blocks.
+/// The fencing token of the acquisition made last through this handle. Those of permits held at the same time are in no
+/// order. 0, which is never a token, when nothing is held.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_fencing_token(semaphore: *const zkr_semaphore) -> u64 {
+    verbs::fencing_token::<SemaphoreHandle>(semaphore)
+}
+
+/// Asks the server whether the acquisition made last through this handle is held. ZKR_OK, or ZKR_NOT_HELD, or
+/// ZKR_CONNECTION_LOST when it cannot be known.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_verify(
+    semaphore: *mut zkr_semaphore,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::verify::<SemaphoreHandle>(semaphore, error)
+}
+
+/// zkr_semaphore_verify in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_verify_async(
+    semaphore: *mut zkr_semaphore,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::verify_async::<SemaphoreHandle>(semaphore, callback, user_data)
+}
+
+/// A transaction that the server applies only while the acquisition made last through this handle stands. Free it with
+/// zkr_transaction_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_guarded(
+    semaphore: *mut zkr_semaphore,
+    transaction: *mut *mut zkr_transaction,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::guarded::<SemaphoreHandle>(semaphore, transaction, error)
+}
+
+/// Calls back once when the acquisition made last through this handle is lost, at once if it already is, never on its
+/// own release. subscription may be NULL; otherwise end it with zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_on_lost(
+    semaphore: *mut zkr_semaphore,
+    callback: zkr_lost_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::on_lost::<SemaphoreHandle>(semaphore, callback, user_data, subscription, error)
+}
+
+/// Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_semaphore_cancel(
     semaphore: *mut zkr_semaphore,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        get(semaphore)?.core.cancel();
-        Ok(())
-    })
+    verbs::cancel::<SemaphoreHandle>(semaphore, error)
 }
 
 /// Who holds permits, one entry for each permit. On success *holders belongs to the caller: free it with
@@ -224,11 +242,8 @@ pub extern "C" fn zkr_semaphore_holders(
     holders: *mut *mut zkr_contenders,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::required("holders", holders)?;
-        let core = get(semaphore)?.core.clone();
-        let found = events::wait(None, || async move { core.holders().await })?;
-        place.put(|| handle::publish(Contenders::new(&found)))
+    verbs::list::<SemaphoreHandle, _>(semaphore, "holders", holders, error, |core| async move {
+        core.holders().await
     })
 }
 
@@ -239,14 +254,91 @@ pub extern "C" fn zkr_semaphore_holders_async(
     callback: zkr_contenders_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let semaphore = get(semaphore)?;
-        let listener = Listener::new(callback, user_data)?;
-        let core = semaphore.core.clone();
-        events::start(&semaphore.client, None, async move { core.holders().await }, move |outcome| {
-            lock::report_contenders(listener, outcome);
-        })
+    verbs::list_async::<SemaphoreHandle, _>(semaphore, callback, user_data, |core| async move {
+        core.holders().await
     })
+}
+
+/// Who holds permits, one entry for each permit, and then who waits for some, in order. On success *contenders belongs
+/// to the caller: free it with zkr_contenders_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_contenders(
+    semaphore: *mut zkr_semaphore,
+    contenders: *mut *mut zkr_contenders,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::contenders::<SemaphoreHandle>(semaphore, contenders, error)
+}
+
+/// zkr_semaphore_contenders in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_contenders_async(
+    semaphore: *mut zkr_semaphore,
+    callback: zkr_contenders_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::contenders_async::<SemaphoreHandle>(semaphore, callback, user_data)
+}
+
+/// Asks for permits: everybody who holds some, or the contender whose node is named as in a zkr_contender (NULL:
+/// everybody who holds), hears of it through zkr_held_on_revoke and lets go when it can. force_after_ms, asked and
+/// ZKR_INVALID are as for zkr_lock_revoke; an acquisition that loses one of its permits loses all.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_revoke(
+    semaphore: *mut zkr_semaphore,
+    contender: *const c_char,
+    force_after_ms: i64,
+    asked: *mut bool,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_semaphore_revoke_cancellable(semaphore, contender, force_after_ms, std::ptr::null_mut(), asked, error)
+}
+
+/// zkr_semaphore_revoke that another thread can withdraw; token may be NULL. Withdrawn while it waits, it has asked,
+/// but deletes nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_revoke_cancellable(
+    semaphore: *mut zkr_semaphore,
+    contender: *const c_char,
+    force_after_ms: i64,
+    token: *mut zkr_cancel_token,
+    asked: *mut bool,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::revoke::<SemaphoreHandle>(semaphore, contender, force_after_ms, token, asked, error)
+}
+
+/// zkr_semaphore_revoke in the background; the answer is whether there was anybody to ask. ZKR_OK says that the
+/// callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_revoke_async(
+    semaphore: *mut zkr_semaphore,
+    contender: *const c_char,
+    force_after_ms: i64,
+    callback: zkr_answer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_semaphore_revoke_cancellable_async(
+        semaphore,
+        contender,
+        force_after_ms,
+        std::ptr::null_mut(),
+        callback,
+        user_data,
+    )
+}
+
+/// zkr_semaphore_revoke_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_semaphore_revoke_cancellable_async(
+    semaphore: *mut zkr_semaphore,
+    contender: *const c_char,
+    force_after_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_answer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::revoke_async::<SemaphoreHandle>(semaphore, contender, force_after_ms, token, callback, user_data)
 }
 
 /// Changes how many permits there are, for everybody: handles that still say the old number get ZKR_MISMATCH. If it is
@@ -257,10 +349,7 @@ pub extern "C" fn zkr_semaphore_resize(
     permits: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    guard::verb(error, || {
-        let core = get(semaphore)?.core.clone();
-        events::wait(None, || async move { core.resize(permits).await })
-    })
+    verbs::run::<SemaphoreHandle, _>(semaphore, error, |core| async move { core.resize(permits).await })
 }
 
 /// zkr_semaphore_resize in the background. ZKR_OK says that the callback will be called exactly once.
@@ -271,12 +360,7 @@ pub extern "C" fn zkr_semaphore_resize_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    guard::verdict(|| {
-        let semaphore = get(semaphore)?;
-        let listener = Listener::new(callback, user_data)?;
-        let core = semaphore.core.clone();
-        events::start(&semaphore.client, None, async move { core.resize(permits).await }, move |outcome| {
-            listener.done(outcome);
-        })
+    verbs::run_async::<SemaphoreHandle, _>(semaphore, callback, user_data, |core| async move {
+        core.resize(permits).await
     })
 }

@@ -32,6 +32,15 @@ every_function_of_the_header_is_exported() {
         <(sed 's|/\*.*||; /^ *\*/d' "$prefix/include/zkrecipes.h" | grep -oE '\bzkr_\w+\(' | tr -d '(' | sort -u)
 }
 
+# A program may link ZooKeeper's own C recipes too.
+no_name_of_zookeepers_recipes_is_taken() {
+    local taken
+    taken=$(nm -D --defined-only "$library" | awk '{ print $3 }' |
+        grep -xE 'zkr_lock_(init|init_cb|lock|unlock|getpath|isowner|getid|destroy)|zkr_queue_(init|offer|element|remove|take|destroy)')
+    printf '%s\n' "$taken"
+    [ -z "$taken" ]
+}
+
 the_soname_carries_the_interface_version() { readelf -d "$library" | grep -F 'soname: [libzkrecipes.so.0]'; }
 
 # The library's threads outlive a dlclose.
@@ -82,6 +91,7 @@ EOF
 
 check only_zkr_symbols_are_exported
 check every_function_of_the_header_is_exported
+check no_name_of_zookeepers_recipes_is_taken
 check the_soname_carries_the_interface_version
 check it_is_never_unmapped
 check headers_stand_alone
