@@ -208,6 +208,43 @@ async fn who_is_asked_while_it_waits_hears_of_it_when_it_holds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_is_asked_while_it_waits_for_a_permit_hears_of_it_when_it_has_one() {
+    for ground in grounds() {
+        for is_first in [true, false] {
+            let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+            let of_a = a.semaphore(PATH, 1).expect("valid");
+            let held = of_a.acquire(1).await.expect("free");
+            let mut others = Vec::new();
+            // The first in the queue waits for a permit, the second for the first.
+            for waiters in 1..=2 {
+                let of_b = b.semaphore(PATH, 1).expect("valid");
+                others.push(tokio::spawn(async move { of_b.acquire(1).await }));
+                soon("a waiter", async {
+                    while of_a.contenders().await.expect("listed").len() < 1 + waiters {}
+                })
+                .await;
+            }
+            let place = if is_first { 1 } else { 2 };
+            let waiter = of_a.contenders().await.expect("listed")[place].node.clone();
+            assert!(of_a.revoke(Some(&waiter), None).await.expect("asked"));
+            held.release().await.expect("released");
+            for (at, other) in others.into_iter().enumerate() {
+                let held = soon("the waiter", other).await.expect("joined").expect("a permit");
+                let (asked, was_asked) = channel();
+                held.on_revoke(move || asked.send(()).expect("the test listens"));
+                if at + 1 == place {
+                    was_asked.recv_timeout(SOON).expect("it is told");
+                } else {
+                    assert!(was_asked.recv_timeout(BRIEF).is_err(), "nobody asked for this one");
+                }
+                held.release().await.expect("released");
+            }
+            assert_nobody_is_left(&of_a).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_holder_that_is_given_no_time_knows_that_it_was_revoked() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);

@@ -84,6 +84,11 @@ impl Grant {
         Ok(true)
     }
 
+    /// Somebody has asked for it already.
+    pub(crate) fn revoke(&mut self) {
+        self.won.iter_mut().for_each(|won| won.is_revoked = true);
+    }
+
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.won.iter().map(|won| &won.node)
     }

@@ -8,6 +8,7 @@
 //! The recipes that ship with ZooKeeper have no semaphore; with their names we use Curator's layout.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Naming;
@@ -25,9 +26,44 @@ pub(super) struct Layout {
     pub(super) naming: Naming,
 }
 
+/// How many permits there are, as a handle says.
+pub(super) struct Size {
+    agreed: AtomicUsize,
+    /// What the handle is changing it to, as long as it is open which of the two the server has; else 0.
+    proposed: AtomicUsize,
+}
+
+impl Size {
+    pub(super) fn of(permits: usize) -> Size {
+        Size { agreed: AtomicUsize::new(permits), proposed: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn get(&self) -> usize {
+        self.agreed.load(Ordering::Acquire)
+    }
+
+    /// The larger one, where both may be true.
+    pub(super) fn most(&self) -> usize {
+        self.get().max(self.proposed.load(Ordering::Acquire))
+    }
+
+    pub(super) fn propose(&self, permits: usize) {
+        self.proposed.store(permits, Ordering::Release);
+    }
+
+    pub(super) fn settle(&self, permits: usize) {
+        self.agreed.store(permits, Ordering::Release);
+        self.proposed.store(0, Ordering::Release);
+    }
+
+    fn allows(&self, permits: usize) -> bool {
+        permits > 0 && (permits == self.get() || permits == self.proposed.load(Ordering::Acquire))
+    }
+}
+
 /// What the size that is kept says.
 pub(super) enum Agreement {
-    Agreed,
+    Agreed(usize),
     /// Nobody has written it yet.
     Unwritten,
 }
@@ -79,16 +115,17 @@ impl Layout {
     }
 
     /// Whether others say the same size as we do.
-    pub(super) fn agree(&self, here: usize, data: &[u8]) -> Result<Agreement> {
+    pub(super) fn agree(&self, here: &Size, data: &[u8]) -> Result<Agreement> {
         match (self.naming, parse(data)) {
-            (_, Some(there)) if there == here => Ok(Agreement::Agreed),
+            (_, Some(there)) if here.allows(there) => Ok(Agreement::Agreed(there)),
             (Naming::Kazoo, None) if data.is_empty() => Ok(Agreement::Unwritten),
             // What is no number there means something else to somebody else, and kazoo leaves it alone.
-            (Naming::Kazoo, None) => Ok(Agreement::Agreed),
+            (Naming::Kazoo, None) => Ok(Agreement::Agreed(here.get())),
             _ => Err(Error::new(
                 ErrorKind::Mismatch,
                 format!(
-                    "this handle says {here} permits, and {} says {}; make all participants agree, or resize",
+                    "this handle says {} permits, and {} says {}; make all participants agree, or resize",
+                    here.get(),
                     self.size,
                     String::from_utf8_lossy(data)
                 ),
@@ -162,10 +199,22 @@ mod tests {
     #[test]
     fn kazoo_leaves_data_alone_that_is_no_number() {
         let (curator, kazoo) = (Layout::of("/s", Naming::Curator), Layout::of("/s", Naming::Kazoo));
-        assert!(matches!(kazoo.agree(2, b"2"), Ok(Agreement::Agreed)));
-        assert!(matches!(kazoo.agree(2, b"about"), Ok(Agreement::Agreed)));
-        assert!(matches!(kazoo.agree(2, b""), Ok(Agreement::Unwritten)));
-        assert!(kazoo.agree(2, b"3").is_err());
-        assert!(curator.agree(2, b"about").is_err());
+        let two = Size::of(2);
+        assert!(matches!(kazoo.agree(&two, b"2"), Ok(Agreement::Agreed(2))));
+        assert!(matches!(kazoo.agree(&two, b"about"), Ok(Agreement::Agreed(2))));
+        assert!(matches!(kazoo.agree(&two, b""), Ok(Agreement::Unwritten)));
+        assert!(kazoo.agree(&two, b"3").is_err());
+        assert!(curator.agree(&two, b"about").is_err());
+    }
+
+    #[test]
+    fn who_resizes_agrees_with_the_old_size_and_with_the_new_one() {
+        let (layout, size) = (Layout::of("/s", Naming::Curator), Size::of(2));
+        size.propose(3);
+        assert!(matches!(layout.agree(&size, b"2"), Ok(Agreement::Agreed(2))));
+        assert!(matches!(layout.agree(&size, b"3"), Ok(Agreement::Agreed(3))));
+        size.settle(3);
+        assert!(layout.agree(&size, b"2").is_err());
+        assert!(layout.agree(&size, b"0").is_err());
     }
 }

@@ -13,8 +13,9 @@ mod layout;
 mod leases;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use futures_util::FutureExt;
 
 use super::contenders::{self, Contender};
 use super::handle::{Granted, Handle, Held, Steps, forwards_to_held};
@@ -25,11 +26,11 @@ use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Event, Link, Watch, WireError};
-use crate::turn;
+use crate::turn::{self, REVOKE};
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
 use crate::turn::place::Queue;
-use layout::{Agreement, Layout, answered};
+use layout::{Agreement, Layout, Size, answered};
 
 /// Permits on a path, shared with everybody who uses that path, in any language.
 ///
@@ -49,7 +50,7 @@ use layout::{Agreement, Layout, answered};
 pub struct Semaphore {
     handle: Arc<Handle>,
     layout: Arc<Layout>,
-    permits: Arc<AtomicUsize>,
+    size: Arc<Size>,
 }
 
 /// More would not fit into one transaction with comfort.
@@ -63,7 +64,7 @@ impl Semaphore {
         Ok(Semaphore {
             handle: Handle::new(client, path, false, false),
             layout: Arc::new(layout),
-            permits: Arc::new(AtomicUsize::new(permits)),
+            size: Arc::new(Size::of(permits)),
         })
     }
 
@@ -74,7 +75,7 @@ impl Semaphore {
 
     /// How many permits there are, as far as this handle knows.
     pub fn permits(&self) -> usize {
-        self.permits.load(Ordering::Acquire)
+        self.size.get()
     }
 
     /// Waits for `n` permits at once.
@@ -177,6 +178,8 @@ impl Semaphore {
         let session = self.handle.client.session()?;
         let mut call = session.call(None);
         let (verb, size, data) = ("resize", self.layout.size(), permits.to_string());
+        // Until the answer is there, those who wait on this handle may see either.
+        self.size.propose(permits);
         loop {
             match call.ask(verb, |epoch| epoch.set_data(size, data.as_bytes(), None)).await {
                 Ok(_) => break,
@@ -187,23 +190,22 @@ impl Semaphore {
                 Err(failure) => return Err(failure.about(verb, self.path())),
             }
         }
-        self.permits.store(permits, Ordering::Release);
+        self.size.settle(permits);
         Ok(())
     }
 
     fn steps(&self, n: usize) -> Steps {
-        let (layout, permits) = (self.layout.clone(), self.permits.clone());
+        let (layout, size) = (self.layout.clone(), self.size.clone());
         Box::new(move |session, mut call| {
             Box::pin(async move {
-                let size = permits.load(Ordering::Acquire);
-                if n == 0 || n > size.min(MOST_PERMITS_AT_ONCE) {
-                    let most = size.min(MOST_PERMITS_AT_ONCE);
+                let most = size.most().min(MOST_PERMITS_AT_ONCE);
+                if n == 0 || n > most {
                     return Err(Error::invalid(
                         "n",
                         format!("{n} permits can never be had; ask for 1 to {most}"),
                     ));
                 }
-                Taking { session, layout, permits, n }.run(&mut call).await
+                Taking { session, layout, size, n }.run(&mut call).await
             })
         })
     }
@@ -236,7 +238,7 @@ const VERB: &str = "acquire";
 struct Taking {
     session: Arc<Session>,
     layout: Arc<Layout>,
-    permits: Arc<AtomicUsize>,
+    size: Arc<Size>,
     n: usize,
 }
 
@@ -273,7 +275,6 @@ impl Taking {
     ) -> Result<Option<Grant>> {
         let layout = &*self.layout;
         loop {
-            let permits = self.permits.load(Ordering::Acquire);
             let link = epoch.link();
             let caught_up = (current != Some(link)).then(|| epoch.sync(&layout.leases));
             let (leases, size, own_watch) = (
@@ -288,24 +289,27 @@ impl Taking {
             let leases = call.briefly(VERB, leases).await?;
             let size = call.briefly(VERB, size).await?;
             let own_watch = call.briefly(VERB, own_watch).await?;
-            let (taken, news) = match (leases, size, own_watch) {
+            let (room, is_asked, news) = match (leases, size, own_watch) {
                 (_, _, Err(WireError::NoNode)) => return Ok(None),
                 (Err(WireError::NoNode), ..) | (_, Err(WireError::NoNode), _) => {
-                    layout.prepare(&self.session, epoch, call, VERB, permits).await?;
+                    layout.prepare(&self.session, epoch, call, VERB, self.size.get()).await?;
                     continue;
                 }
-                (Ok((taken, leases)), Ok((data, stat, size)), Ok((_, _, own))) => {
+                (Ok((taken, leases)), Ok((data, stat, size)), Ok((asked, _, own))) => {
                     if !is_caught_up || epoch.link() != link {
                         // The answers may come from two servers.
                         current = None;
                         continue;
                     }
                     current = Some(link);
-                    if let Agreement::Unwritten = layout.agree(permits, &data)? {
-                        self.write_size(epoch, call, permits, stat.version).await?;
-                        continue;
-                    }
-                    (taken.len(), [leases, size, own])
+                    let permits = match layout.agree(&self.size, &data)? {
+                        Agreement::Agreed(permits) => permits,
+                        Agreement::Unwritten => {
+                            self.write_size(epoch, call, stat.version).await?;
+                            continue;
+                        }
+                    };
+                    (permits.saturating_sub(taken.len()), asked == REVOKE, [leases, size, own])
                 }
                 (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
                     if epoch.has_ended() {
@@ -315,10 +319,15 @@ impl Taking {
                     continue;
                 }
             };
-            if taken + self.n <= permits {
-                drop(news);
+            if self.n <= room {
+                let [.., own_news] = news;
                 let identity = self.session.identity();
-                return leases::take(layout, epoch, own, self.n, identity, call, VERB).await;
+                let mut grant = leases::take(layout, epoch, own, self.n, identity, call, VERB).await?;
+                // What was asked of who waited is asked of who holds; news of it came before the permits did.
+                if is_asked || own_news.now_or_never() == Some(Event::DataChanged) {
+                    grant.iter_mut().for_each(Grant::revoke);
+                }
+                return Ok(grant);
             }
             if call.is_single_attempt() {
                 return Err(Error::timeout("a free permit"));
@@ -335,10 +344,9 @@ impl Taking {
         &self,
         epoch: &Arc<Epoch>,
         call: &mut Call,
-        permits: usize,
         version: i32,
     ) -> Result<()> {
-        let (size, data) = (self.layout.size(), permits.to_string());
+        let (size, data) = (self.layout.size(), self.size.get().to_string());
         let written = call.briefly(VERB, epoch.set_data(size, data.as_bytes(), Some(version))).await?;
         match written {
             Ok(_) | Err(WireError::BadVersion | WireError::NoNode) => Ok(()),
