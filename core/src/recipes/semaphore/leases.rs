@@ -51,7 +51,10 @@ pub(super) async fn take(
         Won { node: Node { path, entry, czxid }, token: czxid, interest, own: None, is_revoked: false }
     });
     let mut grant = Grant::of(epoch.clone(), won.collect());
-    Ok(grant.learn_czxids(call, verb).await?.then_some(grant))
+    let stands = grant.learn_czxids(call, verb).await?;
+    // Only what is certain for some time is worth having; see [`Epoch::is_firm`].
+    call.until(verb, epoch.until_firm()).await?;
+    Ok((stands && !epoch.has_ended()).then_some(grant))
 }
 
 /// Permits that may or may not have been created. Dropped unsettled, whatever there is of them is deleted.
