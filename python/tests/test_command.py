@@ -227,9 +227,14 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 @needs_proc
 def test_the_command_starts_with_the_signals_as_we_found_them(hosts: str) -> None:
     show = ["grep", "^Sig[BI]", "/proc/self/status"]
-    bare = subprocess.run(show, capture_output=True, text=True).stdout
-    assert bare.count("\n") == 2
-    assert run(hosts, "lock", PATH, "--", *show).stdout == bare
+
+    def signals(shown: str) -> list[int]:
+        # Only what has a name: glibc uses two of the others itself.
+        return [int(line.split()[1], 16) & 0x7FFF_FFFF for line in shown.splitlines()]
+
+    bare = signals(subprocess.run(show, capture_output=True, text=True).stdout)
+    assert len(bare) == 2
+    assert signals(run(hosts, "lock", PATH, "--", *show).stdout) == bare
 
 
 @pytest.mark.parametrize("name", ["INT", "HUP"])
