@@ -187,6 +187,33 @@ def test_the_contender_of_another_recipe_is_refused(client: zkrecipes.Client) ->
 
 
 @every_recipe
+def test_nobody_can_be_asked_in_a_callback_or_once_the_client_is_closed(
+    client: zkrecipes.Client, recipe: Callable[[Any], Handle]
+) -> None:
+    handle = recipe(client)
+    verbs: list[Callable[[], object]] = [handle.contenders, handle.revoke]
+    raised: list[type[BaseException]] = []
+
+    def callback() -> None:
+        for verb in verbs:
+            try:
+                verb()
+            except zkrecipes.Error as error:
+                raised.append(type(error))
+
+    held = acquired(handle)
+    held.on_revoke(callback)
+    assert handle.revoke()
+    eventually(lambda: len(raised) == 2)
+    assert raised == [zkrecipes.WouldDeadlock] * 2
+    held.release()
+    client.close()
+    for verb in verbs:
+        with pytest.raises(zkrecipes.Closed):
+            verb()
+
+
+@every_recipe
 def test_a_handle_forwards_to_what_it_holds(client: zkrecipes.Client, recipe: Callable[[Any], Handle]) -> None:
     handle = recipe(client)
 

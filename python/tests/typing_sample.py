@@ -19,6 +19,8 @@ def blocking() -> None:
         assert_type(client.state, zkrecipes.State)
         assert_type(client.on_state(print), Callable[[], None])
         lock = client.lock("/locks/report", reentrant=True)
+        with client.lock("/locks/report", local_handoff=3) as held:
+            assert_type((held.fencing_token, held.passes), tuple[int, int])
         with lock as held:
             assert_type(held, zkrecipes.Held)
             assert_type(held.fencing_token, int)
