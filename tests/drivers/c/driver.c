@@ -28,7 +28,8 @@ struct lock {
   zkr_lock *handle;
   zkr_multi_lock *multi_lock;
   zkr_semaphore *semaphore;
-  zkr_held *held; /* the latest acquisition */
+  zkr_held *held;             /* the latest acquisition */
+  zkr_read_write_lock *whole; /* what it is a side of */
   lock *next;
 };
 
@@ -138,11 +139,22 @@ static void add(client *client, lock what, const char *name, const char *side) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* The handle of the lock that a command names; NULL, which every verb refuses, if there is none. */
-static zkr_lock *named(const command *command) {
+/* What a command names; something without any handle, which every verb refuses, if there is no such thing. */
+static const lock *named(const command *command) {
+  static const lock nothing;
   const lock *found = find_lock(command);
-  return found ? found->handle : NULL;
+  return found ? found : &nothing;
 }
+
+/* The same verb of whatever it is. */
+#define OF_ANY(of, verb, ...)                                               \
+  ((of)->multi_lock  ? zkr_multi_lock_##verb((of)->multi_lock, __VA_ARGS__) \
+   : (of)->semaphore ? zkr_semaphore_##verb((of)->semaphore, __VA_ARGS__)   \
+                     : zkr_lock_##verb((of)->handle, __VA_ARGS__))
+#define SAID_BY_ANY(of, question)                                  \
+  ((of)->multi_lock  ? zkr_multi_lock_##question((of)->multi_lock) \
+   : (of)->semaphore ? zkr_semaphore_##question((of)->semaphore)   \
+                     : zkr_lock_##question((of)->handle))
 
 /* Events ------------------------------------------------------------------------------------------------- */
 
@@ -185,7 +197,11 @@ static void do_lock(command *c) {
   zkr_error *error = NULL;
   zkr_lock *handle = NULL;
   zkr_lock_options options = ZKR_LOCK_OPTIONS_INIT;
-  options.reentrant = word(c, 3) && strcmp(word(c, 3), "reentrant") == 0;
+  for (int i = 3; i < c->count; i++) {
+    if (strcmp(c->words[i], "reentrant") == 0) options.reentrant = true;
+    if (strncmp(c->words[i], "handoff=", 8) == 0)
+      options.local_handoff = (uint32_t)strtoul(c->words[i] + 8, NULL, 10);
+  }
   zkr_status status = zkr_lock_new(c->client->handle, text(c, 2), &options, &handle, &error);
   if (status != ZKR_OK) {
     fail(c, status, error);
@@ -200,8 +216,9 @@ static void do_rwlock(command *c) {
   zkr_read_write_lock *handle = NULL;
   zkr_status status = zkr_read_write_lock_new(c->client->handle, text(c, 2), &handle, &error);
   if (status == ZKR_OK) {
-    add(c->client, (lock){.handle = zkr_read_write_lock_read(handle)}, text(c, 1), ".read");
-    add(c->client, (lock){.handle = zkr_read_write_lock_write(handle)}, text(c, 1), ".write");
+    add(c->client, (lock){.handle = zkr_read_write_lock_read(handle), .whole = handle}, text(c, 1), ".read");
+    add(c->client, (lock){.handle = zkr_read_write_lock_write(handle), .whole = handle}, text(c, 1),
+        ".write");
   }
   answer(c, status, error);
 }
@@ -237,11 +254,7 @@ static void do_semaphore(command *c) {
 }
 
 static void do_held(command *c) {
-  const lock *of = find_lock(c);
-  bool is_held = of && (of->multi_lock  ? zkr_multi_lock_is_held(of->multi_lock)
-                        : of->semaphore ? zkr_semaphore_is_held(of->semaphore)
-                                        : zkr_lock_is_held(of->handle));
-  say("%s ok %s", c->seq, is_held ? "true" : "false");
+  say("%s ok %s", c->seq, SAID_BY_ANY(named(c), is_held) ? "true" : "false");
 }
 
 /* The latest acquisition, for what only an acquisition can tell. */
@@ -251,9 +264,7 @@ static zkr_held *latest(const command *command) {
 }
 
 static void do_token(command *c) {
-  const lock *of = find_lock(c);
-  zkr_held *held = zkr_held_is_held(latest(c)) ? latest(c) : NULL;
-  uint64_t token = of && of->handle ? zkr_lock_fencing_token(of->handle) : zkr_held_fencing_token(held);
+  uint64_t token = SAID_BY_ANY(named(c), fencing_token);
   if (token == 0)
     say("%s error NOT_HELD", c->seq);
   else
@@ -273,6 +284,13 @@ static void do_tokens(command *c) {
   putchar('\n');
   fflush(stdout);
   funlockfile(stdout);
+}
+
+static void do_passes(command *c) {
+  if (latest(c))
+    say("%s ok %" PRIu32, c->seq, zkr_held_passes(latest(c)));
+  else
+    say("%s error NOT_HELD", c->seq);
 }
 
 static void do_sequencer(command *c) {
@@ -295,10 +313,7 @@ static void do_watch_revoke(command *c) {
 
 static void do_cancel(command *c) {
   zkr_error *error = NULL;
-  const lock *of = find_lock(c);
-  zkr_status status = of && of->multi_lock  ? zkr_multi_lock_cancel(of->multi_lock, &error)
-                      : of && of->semaphore ? zkr_semaphore_cancel(of->semaphore, &error)
-                                            : zkr_lock_cancel(named(c), &error);
+  zkr_status status = OF_ANY(named(c), cancel, &error);
   answer(c, status, error);
 }
 
@@ -317,8 +332,7 @@ static void do_withdraw(command *c) {
 
 static void do_watch_lost(command *c) {
   zkr_error *error = NULL;
-  zkr_status status = named(c) ? zkr_lock_on_lost(named(c), on_lost, find_lock(c), NULL, &error)
-                               : zkr_held_on_lost(latest(c), on_lost, find_lock(c), NULL, &error);
+  zkr_status status = OF_ANY(named(c), on_lost, on_lost, find_lock(c), NULL, &error);
   answer(c, status, error);
 }
 
@@ -329,6 +343,7 @@ static void do_free(command *c) {
     return;
   }
   zkr_lock_free(found->handle);
+  zkr_read_write_lock_free(found->whole); /* and its other side, as sides go together in C */
   zkr_multi_lock_free(found->multi_lock);
   zkr_semaphore_free(found->semaphore);
   zkr_held_free(found->held);
@@ -362,12 +377,12 @@ static void do_close(command *c) {
 }
 
 static zkr_status acquire(command *c, int64_t timeout_ms, size_t n, zkr_held **held, zkr_error **error) {
-  const lock *of = find_lock(c);
-  if (of && of->multi_lock)
+  const lock *of = named(c);
+  if (of->multi_lock)
     return zkr_multi_lock_acquire_cancellable(of->multi_lock, timeout_ms, c->token, held, error);
-  if (of && of->semaphore)
+  if (of->semaphore)
     return zkr_semaphore_acquire_cancellable(of->semaphore, n, timeout_ms, c->token, held, error);
-  return zkr_lock_acquire_cancellable(named(c), timeout_ms, c->token, held, error);
+  return zkr_lock_acquire_cancellable(of->handle, timeout_ms, c->token, held, error);
 }
 
 static void acquired(command *c, zkr_status status, zkr_held *held, zkr_error *error) {
@@ -405,24 +420,27 @@ static void do_try(command *c) {
 
 static void do_release(command *c) {
   zkr_error *error = NULL;
-  const lock *of = find_lock(c);
-  zkr_status status = of && of->multi_lock  ? zkr_multi_lock_release(of->multi_lock, &error)
-                      : of && of->semaphore ? zkr_semaphore_release(of->semaphore, &error)
-                                            : zkr_lock_release(named(c), &error);
+  const char *how = word(c, 2);
+  if (how && strcmp(how, "nowait") != 0) {
+    invalid(c);
+    return;
+  }
+  zkr_status status =
+      how ? OF_ANY(named(c), release_in_background, &error) : OF_ANY(named(c), release, &error);
   answer(c, status, error);
 }
 
 static void do_resize(command *c) {
   zkr_error *error = NULL;
-  const lock *of = find_lock(c);
-  zkr_status status = zkr_semaphore_resize(of ? of->semaphore : NULL, number(c, 2), &error);
+  zkr_status status = zkr_semaphore_resize(named(c)->semaphore, number(c, 2), &error);
   answer(c, status, error);
 }
 
 static void do_revoke(command *c) {
   zkr_error *error = NULL;
   bool asked = false;
-  zkr_status status = zkr_lock_revoke(named(c), word(c, 2), timeout(c, 3), &asked, &error);
+  zkr_status status =
+      OF_ANY(named(c), revoke_cancellable, word(c, 2), timeout(c, 3), c->token, &asked, &error);
   if (status == ZKR_OK)
     say("%s ok %s", c->seq, asked ? "true" : "false");
   else
@@ -448,14 +466,14 @@ static void do_watch_sequencer(command *c) {
 
 static void do_verify(command *c) {
   zkr_error *error = NULL;
-  zkr_status status = named(c) ? zkr_lock_verify(named(c), &error) : zkr_held_verify(latest(c), &error);
+  zkr_status status = OF_ANY(named(c), verify, &error);
   answer(c, status, error);
 }
 
 static void do_contenders(command *c) {
   zkr_error *error = NULL;
   zkr_contenders *list = NULL;
-  zkr_status status = zkr_lock_contenders(named(c), &list, &error);
+  zkr_status status = OF_ANY(named(c), contenders, &list, &error);
   if (status != ZKR_OK) {
     fail(c, status, error);
     return;
@@ -475,8 +493,7 @@ static void do_contenders(command *c) {
 static void do_holders(command *c) {
   zkr_error *error = NULL;
   zkr_contenders *list = NULL;
-  const lock *of = find_lock(c);
-  zkr_status status = zkr_semaphore_holders(of ? of->semaphore : NULL, &list, &error);
+  zkr_status status = zkr_semaphore_holders(named(c)->semaphore, &list, &error);
   if (status != ZKR_OK) {
     fail(c, status, error);
     return;
@@ -495,7 +512,7 @@ static void guarded(command *c, bool create) {
   zkr_error *error = NULL;
   zkr_transaction *writes = NULL;
   const char *path = text(c, 2), *data = text(c, 3);
-  zkr_status status = zkr_lock_guarded(named(c), &writes, &error);
+  zkr_status status = OF_ANY(named(c), guarded, &writes, &error);
   if (status == ZKR_OK)
     status = create ? zkr_transaction_create(writes, path, data, strlen(data), ZKR_PERSISTENT, &error)
                     : zkr_transaction_set(writes, path, data, strlen(data), -1, &error);
@@ -591,6 +608,7 @@ static const struct {
     {"held", do_held, false},
     {"token", do_token, false},
     {"tokens", do_tokens, false},
+    {"passes", do_passes, false},
     {"sequencer", do_sequencer, false},
     {"check-sequencer", do_check_sequencer, true},
     {"watch-sequencer", do_watch_sequencer, true},
