@@ -45,6 +45,11 @@ class Held {
     return now(() => this.#native.fencingTokens())
   }
 
+  /** How often the turn was passed on in memory since it was won: rises while the token stays. */
+  get passes() {
+    return now(() => this.#native.passes())
+  }
+
   /** How many nodes stand for this acquisition: the permits of a semaphore, the locks of a multi-lock. */
   get permits() {
     return now(() => this.#native.permits())

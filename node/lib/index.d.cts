@@ -144,7 +144,10 @@ export class Client {
 export interface LockOptions {
   /** The handle is the owner: nested acquisitions count, everyone who uses the handle is inside together. */
   reentrant?: boolean | undefined
-  /** How many times waiters of this process may pass the lock on in memory before others get their turn. */
+  /**
+   * How many times the lock may be passed on in memory, from one handle of this client to the next that waits, before others get
+   * their turn; 0 unless told. Who gets it so shares the fencing token of who won it, and has a higher `held.passes`.
+   */
   localHandoff?: number | undefined
 }
 
@@ -157,12 +160,18 @@ export interface WaitOptions {
 }
 
 export interface ReleaseOptions {
-  /** `false`: confirm in the background. */
+  /**
+   * `false`: do not wait for the server, which is told in the background. `isHeld` is false at once all the same; a release that
+   * cannot be confirmed is repeated until the server answers or the session ends.
+   */
   wait?: boolean | undefined
 }
 
 export interface Contender {
-  /** The name of its node. */
+  /**
+   * Its node, which `revoke` of the same handle takes: the path below the recipe's, such as `_c_…-lock-0000000003` or
+   * `leases/_c_…`; the whole path for a multi-lock, which has several, and for others a whole path will do.
+   */
   node: string
   identity: string
   /** What it waits for or holds: `lock`, `read`, `write`, or `lease` for the permit of a semaphore. */
@@ -173,7 +182,7 @@ export interface Contender {
 }
 
 export interface RevokeOptions {
-  /** The `node` of one of the `contenders()`; left out, whoever holds. */
+  /** The `node` of one of the `contenders()` of the same handle; left out, whoever holds. Anything else is `INVALID`. */
   contender?: string | null | undefined
   /** Milliseconds after which exactly the nodes that were asked are deleted, if they have not gone; left out, never. */
   forceAfter?: number | undefined
@@ -188,6 +197,8 @@ export interface RevokeOptions {
  * `release`, `isHeld`, `fencingToken`, `verify`, `guarded` and `onLost` concern the handle's current `Held`.
  */
 export class Lock {
+  // Nothing else is one to `multiLock`, whatever members it has.
+  #private
   private constructor()
   readonly path: string
   /**
@@ -222,6 +233,11 @@ export class Lock {
    * With `forceAfter`, its node is deleted when it has not let go in time. A holder that cannot be reached does not know
    * that it lost until its lease runs out: only a resource that checks `fencingToken`, and `guarded()` writes, are protected
    * from it. Resolves with whether there was anybody to ask.
+   *
+   * ```js
+   * const [holder] = await lock.contenders()
+   * if (holder) await lock.revoke(holder.node, { forceAfter: 5000 })
+   * ```
    */
   revoke(options?: RevokeOptions): Promise<boolean>
   revoke(contender: string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
@@ -269,10 +285,21 @@ export class MultiLock {
   cancel(): void
   release(options?: ReleaseOptions): Promise<void>
   readonly isHeld: boolean
+  /** The first of the tokens. */
+  readonly fencingToken: bigint
   readonly fencingTokens: bigint[]
   verify(): Promise<void>
   guarded(): Transaction
   onLost(callback: (error: ZkRecipesError) => unknown): () => void
+  /** Who holds the locks and who waits for them, in the order of the paths; a `node` is a whole path here. */
+  contenders(): Promise<Contender[]>
+  /**
+   * Asks for the locks, as `lock.revoke`: whoever holds any of them, or the contender of that node. Whoever loses one to
+   * `forceAfter` loses all that it holds together.
+   */
+  revoke(options?: RevokeOptions): Promise<boolean>
+  revoke(contender: string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
+  revoke(contender: string | null | undefined): Promise<boolean>
 }
 
 export interface PermitOptions extends WaitOptions {
@@ -315,6 +342,15 @@ export class Semaphore {
   onLost(callback: (error: ZkRecipesError) => unknown): () => void
   /** Who holds permits, one entry each. */
   holders(): Promise<Contender[]>
+  /** The same, and then who waits for permits, in order. */
+  contenders(): Promise<Contender[]>
+  /**
+   * Asks for permits, as `lock.revoke`: everybody who holds, or the contender of that node. Whoever loses one permit to
+   * `forceAfter` loses the acquisition.
+   */
+  revoke(options?: RevokeOptions): Promise<boolean>
+  revoke(contender: string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
+  revoke(contender: string | null | undefined): Promise<boolean>
   /**
    * Changes how many permits there are, for everybody; handles that say the old number get `MISMATCH`. Fewer than are held
    * now takes effect as they are released.
@@ -338,6 +374,11 @@ export class Held {
   readonly fencingToken: bigint
   /** The tokens of all that is held together, in the order of their paths: several for a multi-lock. */
   readonly fencingTokens: bigint[]
+  /**
+   * How often the turn was passed on in memory since it was won (`localHandoff`): acquisitions that share a token rise
+   * strictly in this number. 0 without hand-off.
+   */
+  readonly passes: number
   /** How many nodes stand for this acquisition: the permits of a semaphore, the locks of a multi-lock. */
   readonly permits: number
   /** A comparison with the clock: certain, or false. A loss is final. */

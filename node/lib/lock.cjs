@@ -7,6 +7,18 @@ const { invalid, kindOf } = require('./errors.cjs')
 const { Kept } = require('./kept.cjs')
 const { waitOptions, withdrawable } = require('./waits.cjs')
 
+/** The arguments of `revoke(contender, options)` or `revoke(options)`, as the addon takes them. */
+function revocationOf(contender, options) {
+  const given = check.isOptions(contender, options)
+    ? check.options('revoke', contender, ['contender', 'forceAfter', 'signal'])
+    : { ...check.options('revoke', options, ['forceAfter', 'signal']), contender }
+  return {
+    contender: check.optionalText('contender', given.contender ?? undefined),
+    forceAfter: check.millis('forceAfter', given.forceAfter),
+    signal: check.signal(given.signal),
+  }
+}
+
 /** As the addon has them, with dates. */
 function contendersOf(contenders) {
   return contenders.map((contender) => ({ ...contender, since: new Date(contender.since) }))
@@ -92,12 +104,8 @@ class Lock {
 
   /** Asks whoever holds, or the contender of that node, to let go; deletes its node when it has not in time. */
   async revoke(contender, options) {
-    const given = check.isOptions(contender, options)
-      ? check.options('revoke', contender, ['contender', 'forceAfter', 'signal'])
-      : { ...check.options('revoke', options, ['forceAfter', 'signal']), contender }
-    const node = check.optionalText('contender', given.contender ?? undefined)
-    const forceAfter = check.millis('forceAfter', given.forceAfter)
-    return withdrawable(() => this.#native.revoke(node, forceAfter), check.signal(given.signal))
+    const wanted = revocationOf(contender, options)
+    return withdrawable(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
   }
 }
 
@@ -173,6 +181,11 @@ class MultiLock {
     return this.#kept.isHeld
   }
 
+  /** The first of the tokens. */
+  get fencingToken() {
+    return this.#kept.standing.fencingToken
+  }
+
   get fencingTokens() {
     return this.#kept.standing.fencingTokens
   }
@@ -188,6 +201,17 @@ class MultiLock {
   onLost(callback) {
     return this.#kept.onLost(callback)
   }
+
+  /** Who holds the locks and who waits for them, in the order of the paths. */
+  async contenders() {
+    return contendersOf(await done(() => this.#native.contenders()))
+  }
+
+  /** Asks whoever holds any of the locks, or the contender of that node; deletes its node when it has not let go in time. */
+  async revoke(contender, options) {
+    const wanted = revocationOf(contender, options)
+    return withdrawable(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
+  }
 }
 
 /** What the addon takes for `client.multiLock`. */
@@ -197,4 +221,4 @@ function nativesOf(locks) {
   return Array.from(locks, nativeOf)
 }
 
-module.exports = { Lock, MultiLock, ReadWriteLock, contendersOf, nativesOf }
+module.exports = { Lock, MultiLock, ReadWriteLock, contendersOf, nativesOf, revocationOf }

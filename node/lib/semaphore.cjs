@@ -5,8 +5,8 @@ const { done, now } = require('./calls.cjs')
 const { made } = require('./dispose.cjs')
 const { invalid } = require('./errors.cjs')
 const { Kept } = require('./kept.cjs')
-const { contendersOf } = require('./lock.cjs')
-const { waitOptions } = require('./waits.cjs')
+const { contendersOf, revocationOf } = require('./lock.cjs')
+const { waitOptions, withdrawable } = require('./waits.cjs')
 
 /** At most so many permits at once. */
 class Semaphore {
@@ -81,6 +81,17 @@ class Semaphore {
   /** Who holds permits, one entry each. */
   async holders() {
     return contendersOf(await done(() => this.#native.holders()))
+  }
+
+  /** Who holds permits, one entry each, and then who waits for some, in order. */
+  async contenders() {
+    return contendersOf(await done(() => this.#native.contenders()))
+  }
+
+  /** Asks everybody who holds, or the contender of that node; deletes the nodes of who has not let go in time. */
+  async revoke(contender, options) {
+    const wanted = revocationOf(contender, options)
+    return withdrawable(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
   }
 
   /** Changes how many permits there are, for everybody. */

@@ -114,12 +114,16 @@ promise('several locks are all held, with their tokens in the order of the paths
   const lock = client.multiLock(names.map((path) => client.lock(path)))
   assert.deepEqual(lock.paths, [...names].sort())
   assert.equal(lock.isHeld, false)
-  throws(() => lock.fencingTokens, 'NOT_HELD')
+  for (const speak of [() => lock.fencingToken, () => lock.fencingTokens, () => lock.guarded(), () => lock.onLost(() => {})]) {
+    throws(speak, 'NOT_HELD')
+  }
+  await rejects(lock.verify(), 'NOT_HELD')
   const held = await lock.acquire()
   assert.ok(held instanceof Held)
   assert.equal(held.fencingTokens.length, 3)
   assert.equal(held.fencingTokens[0], held.fencingToken)
   assert.deepEqual(lock.fencingTokens, held.fencingTokens)
+  assert.equal(lock.fencingToken, held.fencingToken)
   assert.equal(held.permits, 3)
   assert.equal(lock.isHeld, true)
   await lock.verify()
@@ -342,9 +346,19 @@ promise('a number of permits that cannot be is INVALID and named', async (world)
   assert.deepEqual(await semaphore.holders(), [])
 })
 
-promise('kazoo keeps semaphores otherwise, which is said', async (world) => {
+promise("a semaphore under kazoo's naming keeps its permits where kazoo looks for them", async (world) => {
   const client = await world.connect({ naming: 'kazoo' })
-  assert.match(throws(() => client.semaphore(world.path(), 2), 'INVALID').message, /naming/)
+  const semaphore = client.semaphore(world.path(), 2)
+  const held = await semaphore.acquire(2)
+  const children = await client.nodes.children(world.path())
+  const nodes = (await semaphore.holders()).map(({ node }) => node)
+  assert.equal(new Set(nodes).size, 2)
+  for (const node of nodes) {
+    assert.match(node, /^[0-9a-f]{32}$/)
+    assert.ok(children.includes(node), children.join())
+  }
+  await held.release()
+  await until(async () => (await semaphore.holders()).length === 0, 'nobody holds')
 })
 
 // --- revocation
@@ -438,7 +452,7 @@ promise('an aborted signal ends the wait of a revocation, and nobody is forced',
 promise('bad arguments of a revocation are INVALID and named', async (world) => {
   const lock = await world.lock()
   const held = await lock.acquire()
-  for (const contender of ['', 'nobody', '../x', 'a/b', held.node, 7, true]) {
+  for (const contender of ['', 'nobody', '../x', 'a/b', world.path('other'), 7, true]) {
     assert.match((await rejects(lock.revoke(contender), 'INVALID')).message, /\bcontender\b/)
     assert.match((await rejects(lock.revoke({ contender }), 'INVALID')).message, /\bcontender\b/)
   }
@@ -516,6 +530,7 @@ promise('the family on a closed client is CLOSED', async (world) => {
   for (const factory of [() => client.readWriteLock('/x'), () => client.semaphore('/x', 1)]) throws(factory, 'CLOSED')
   const verbs = [
     read.acquire(), read.revoke(), both.acquire(), both.tryAcquire(), semaphore.acquire(), semaphore.holders(), semaphore.resize(3),
+    semaphore.contenders(), semaphore.revoke(), both.contenders(), both.revoke(),
     client.checkSequencer(held.sequencer), client.watchSequencer(held.sequencer),
   ]
   await Promise.all(verbs.map((verb) => rejects(verb, 'CLOSED')))

@@ -61,6 +61,11 @@ impl Held {
     }
 
     #[napi(catch_unwind)]
+    pub fn passes(&self) -> u32 {
+        self.held.passes()
+    }
+
+    #[napi(catch_unwind)]
     pub fn permits(&self) -> f64 {
         self.held.permits() as f64
     }

@@ -64,6 +64,11 @@ pub fn contenders(contenders: Vec<zkrecipes::Contender>) -> Vec<Contender> {
     contenders.into_iter().map(Contender::from).collect()
 }
 
+/// How long whoever is asked may take before force is used.
+pub fn patience(env: &Env, force_after: f64) -> napi::Result<Option<Duration>> {
+    time::from_js_millis("force_after", force_after).map_err(|error| throw(env, error))
+}
+
 impl Lock {
     pub fn new(lock: zkrecipes::Lock, inbox: Inbox) -> Lock {
         Lock { lock, _other_side: None, inbox }
@@ -104,7 +109,7 @@ impl Lock {
     /// The call's value tells whether there was anybody to ask.
     #[napi(catch_unwind)]
     pub fn revoke(&self, env: &Env, contender: Option<String>, force_after: f64) -> napi::Result<f64> {
-        let patience = time::from_js_millis("force_after", force_after).map_err(|error| throw(env, error))?;
+        let patience = patience(env, force_after)?;
         let lock = self.lock.clone();
         let asking = async move { lock.revoke(contender.as_deref(), patience).await };
         Ok(self.inbox.run(asking, |asked| asked))
@@ -163,5 +168,20 @@ impl MultiLock {
     #[napi(catch_unwind)]
     pub fn try_acquire(&self) -> f64 {
         attempt(&self.inbox, self.lock.acquire_kept(Some(Duration::ZERO)))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn contenders(&self) -> f64 {
+        let lock = self.lock.clone();
+        self.inbox.run(async move { lock.contenders().await }, contenders)
+    }
+
+    /// The call's value tells whether there was anybody to ask.
+    #[napi(catch_unwind)]
+    pub fn revoke(&self, env: &Env, contender: Option<String>, force_after: f64) -> napi::Result<f64> {
+        let patience = patience(env, force_after)?;
+        let lock = self.lock.clone();
+        let asking = async move { lock.revoke(contender.as_deref(), patience).await };
+        Ok(self.inbox.run(asking, |asked| asked))
     }
 }

@@ -9,7 +9,7 @@ use zkrecipes::time;
 use crate::event_loop::{Inbox, drop_quietly};
 use crate::failure::throw;
 use crate::held::{acquisition, attempt};
-use crate::lock::contenders;
+use crate::lock::{contenders, patience};
 
 #[napi(custom_finalize)]
 pub struct Semaphore {
@@ -54,6 +54,21 @@ impl Semaphore {
     pub fn holders(&self) -> f64 {
         let semaphore = self.semaphore.clone();
         self.inbox.run(async move { semaphore.holders().await }, contenders)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn contenders(&self) -> f64 {
+        let semaphore = self.semaphore.clone();
+        self.inbox.run(async move { semaphore.contenders().await }, contenders)
+    }
+
+    /// The call's value tells whether there was anybody to ask.
+    #[napi(catch_unwind)]
+    pub fn revoke(&self, env: &Env, contender: Option<String>, force_after: f64) -> napi::Result<f64> {
+        let patience = patience(env, force_after)?;
+        let semaphore = self.semaphore.clone();
+        let asking = async move { semaphore.revoke(contender.as_deref(), patience).await };
+        Ok(self.inbox.run(asking, |asked| asked))
     }
 
     #[napi(catch_unwind)]

@@ -53,7 +53,14 @@ const some: Held | null = await semaphore.tryAcquire(2)
 const many: number = await semaphore.run((inside) => inside.permits, { n: 2, signal })
 const holders: Contender[] = await semaphore.holders()
 await semaphore.resize(semaphore.permits + 1)
-const asked: boolean = await lock.revoke()
+const waiters: Contender[] = (await semaphore.contenders()).concat(await both.contenders()).filter(({ holds }) => !holds)
+const asked: boolean = (await lock.revoke()) || (await semaphore.revoke()) || (await both.revoke())
+await semaphore.revoke({ contender: waiters[0]?.node, forceAfter: 5000, signal })
+await semaphore.revoke('leases/_c_1', { forceAfter: 5000 })
+await both.revoke('/a/_c_1-lock-0000000001')
+await both.release({ wait: false })
+const first: bigint = both.fencingToken
+const passes: number = held.passes
 await lock.revoke({ contender: contenders[0]?.node, forceAfter: 5000 })
 await lock.revoke('_c_1-lock-0000000001', { forceAfter: 5000, signal })
 held.onRevoke(() => held.release())()
@@ -102,6 +109,10 @@ await lock.acquire({ timeout: '5s' })
 const wrong: number = held.fencingToken
 // @ts-expect-error tryAcquire may answer null
 const certain: Held = await lock.tryAcquire()
+// @ts-expect-error a contender is named by its node
+await semaphore.revoke(waiters[0])
+// @ts-expect-error a contender is named once
+await both.revoke('/a/b', { contender: '/a/b' })
 // @ts-expect-error a semaphore has a number of permits
 client.semaphore('/x')
 // @ts-expect-error only locks come together
@@ -113,4 +124,4 @@ await client.nodes.create('/x', '', 'eternal')
 // @ts-expect-error properties are read only
 held.isHeld = false
 
-console.log(state, id, token, signal, result, plain, since, changed, missing, path, wrong, certain, sides, tokens, paths, permits, permit, some, many, holders, asked, revoked, stands, version() satisfies string)
+console.log(state, id, token, signal, result, plain, since, changed, missing, path, wrong, certain, sides, tokens, paths, permits, permit, some, many, holders, asked, first, passes, revoked, stands, version() satisfies string)
