@@ -51,8 +51,14 @@ const verbs = {
   session: ({ client }) => client.sessionId,
   lease: ({ client }) => Math.floor(client.leaseRemaining),
   'watch-state': ({ client, name }) => void client.onState((state) => say(`event ${name} state ${state}`)),
-  lock({ client, key }, name, path, reentrant) {
-    locks.set(key(name), client.lock(path, { reentrant: reentrant === 'reentrant' }))
+  lock({ client, key }, name, path, ...settings) {
+    const options = {}
+    for (const setting of settings) {
+      if (setting === 'reentrant') options.reentrant = true
+      else if (setting.startsWith('handoff=')) options.localHandoff = Number(setting.slice('handoff='.length))
+      else throw new Unknown(`${setting} is no setting of a lock`)
+    }
+    locks.set(key(name), client.lock(path, options))
   },
   rwlock({ client, key }, name, path) {
     const { read, write } = client.readWriteLock(path)
@@ -73,11 +79,12 @@ const verbs = {
     const held = await lock.tryAcquire(count(n))
     return held ? keep(lock, held) : 'none'
   },
-  release: ({ lock }) => lock.release(),
+  release: ({ lock }, _, nowait) => lock.release({ wait: nowait !== 'nowait' }),
   verify: ({ lock }) => lock.verify(),
   cancel: ({ lock }) => lock.cancel(),
   held: ({ lock }) => lock.isHeld,
-  token: ({ lock }) => lock.fencingToken ?? lock.fencingTokens[0],
+  token: ({ lock }) => lock.fencingToken,
+  passes: ({ lock }) => current(lock).passes,
   tokens: ({ lock }) => current(lock).fencingTokens,
   'watch-lost': ({ lock, name }, handle) => void lock.onLost((error) => say(`event ${name} lost ${handle} ${error.reason}`)),
   contenders: async ({ lock }) => (await lock.contenders()).map(({ identity, holds }) => identity + (holds ? '*' : '')),
@@ -110,7 +117,7 @@ const verbs = {
 }
 
 const needsLock = new Set([
-  'acquire', 'try', 'release', 'verify', 'cancel', 'held', 'token', 'tokens', 'watch-lost', 'contenders', 'holders', 'resize',
+  'acquire', 'try', 'release', 'verify', 'cancel', 'held', 'token', 'tokens', 'passes', 'watch-lost', 'contenders', 'holders', 'resize',
   'revoke', 'watch-revoke', 'sequencer', 'guarded-set', 'guarded-create',
 ])
 
