@@ -302,6 +302,31 @@ async fn a_semaphore_that_disagrees_gets_mismatch_and_resizing_agrees_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_tries_while_others_do_gets_a_permit_if_there_is_one() {
+    for ground in grounds() {
+        let mut clients = Vec::new();
+        for _ in 0..8 {
+            clients.push(ground.client(TEN).await);
+        }
+        let tries: Vec<_> = clients
+            .iter()
+            .map(|client| {
+                let semaphore = client.semaphore(PATH, clients.len()).expect("valid");
+                tokio::spawn(async move { semaphore.try_acquire(1).await })
+            })
+            .collect();
+        let mut all = Vec::new();
+        for attempt in tries {
+            all.push(soon("the attempt", attempt).await.expect("joined").expect("asked").expect("a permit"));
+        }
+        let one_more = clients[0].semaphore(PATH, clients.len()).expect("valid");
+        assert!(one_more.try_acquire(1).await.expect("asked").is_none());
+        drop(all);
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn permits_of_an_expired_session_are_lost_and_a_waiter_queues_again() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);

@@ -48,6 +48,12 @@ impl Call {
         self
     }
 
+    /// The same call, for a part of it that has a limit of its own.
+    pub(crate) fn within(&self, limit: Duration) -> Call {
+        let part = Call::new(self.session.clone(), Some(limit));
+        Call { withdrawn: self.withdrawn.clone(), ..part }
+    }
+
     /// Whether the caller gave no time to wait for others.
     pub(crate) fn is_single_attempt(&self) -> bool {
         self.single_attempt

@@ -95,7 +95,7 @@ impl Semaphore {
         self.handle.acquire(limit, self.steps(n))
     }
 
-    /// Takes `n` permits if that many are free and nobody queues for them, or answers `None`.
+    /// Takes `n` permits if that many are free and nobody waits for more of them, or answers `None`.
     pub fn try_acquire(&self, n: usize) -> impl Future<Output = Result<Option<Held>>> + Send + use<> {
         let attempt = self.acquire_within(n, Some(Duration::ZERO));
         async move {
@@ -233,6 +233,8 @@ fn check_size(permits: usize) -> Result<()> {
 }
 
 const VERB: &str = "acquire";
+/// How long a single attempt waits for others to pass.
+const PASSING: Duration = Duration::from_millis(250);
 
 /// One acquisition of permits.
 struct Taking {
@@ -250,7 +252,7 @@ impl Taking {
             let queue = Queue { session, path: locks, kind: Kind::Lock, naming, verb: VERB };
             let (before, since) = (session.epoch(), session.epoch().link());
             // Dropped at the end, whatever the end is: the lock goes to the next.
-            let lock = turn::take(&queue, call).await?;
+            let lock = self.queue_up(&queue, call).await?;
             let epoch = lock.epoch.clone();
             let own = lock.nodes().map(|node| node.path.clone()).collect::<String>();
             let current = Arc::ptr_eq(&before, &epoch).then_some(since);
@@ -259,6 +261,24 @@ impl Taking {
             if let Some(grant) = taken {
                 return Ok(grant);
             }
+        }
+    }
+
+    /// A single attempt does not wait for permits, but for those who are just taking some while there is room for all.
+    async fn queue_up(&self, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
+        match turn::take(queue, call).await {
+            Err(error) if call.is_single_attempt() && error.kind() == ErrorKind::Timeout => {
+                let leases = match call.ask(VERB, |epoch| epoch.children(&self.layout.leases)).await {
+                    Ok(names) => names.len(),
+                    Err(Failure::Refused(WireError::NoNode)) => 0,
+                    Err(failure) => return Err(failure.about(VERB, queue.path)),
+                };
+                match leases + self.n <= self.size.get() {
+                    true => turn::take(queue, &mut call.within(PASSING)).await,
+                    false => Err(error),
+                }
+            }
+            outcome => outcome,
         }
     }
 
