@@ -25,7 +25,8 @@ async def main() -> None:
 
         # Several permits are taken in one step, never one by one.
         async with semaphore.hold(2, timeout=10):
-            print("holders:", [holder.identity for holder in await semaphore.holders()])
+            for contender in await semaphore.contenders():
+                print(contender.identity, "holds a permit" if contender.holds else "waits")
 
 
 asyncio.run(main())
