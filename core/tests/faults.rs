@@ -8,50 +8,13 @@ mod support;
 use std::time::Duration;
 
 use support::ground::{Ground, grounds};
+use support::mishap::{MISHAPS, Mishap};
 use support::{SOON, eventually, lock_of, options, soon};
 use zkrecipes::{Client, ErrorKind, Held, Lock};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/faults";
 const TEN: Duration = Duration::from_secs(10);
-
-/// What happens to the k-th request of the client under test.
-#[derive(Copy, Clone, Debug)]
-enum Mishap {
-    RequestLost,
-    ReplyLost,
-    ReplyLostAndSessionExpired,
-    AnsweredExpired,
-    CallDropped,
-    CallCancelled,
-    ServerRestarted,
-}
-
-const MISHAPS: [Mishap; 7] = [
-    Mishap::RequestLost,
-    Mishap::ReplyLost,
-    Mishap::ReplyLostAndSessionExpired,
-    Mishap::AnsweredExpired,
-    Mishap::CallDropped,
-    Mishap::CallCancelled,
-    Mishap::ServerRestarted,
-];
-
-impl Mishap {
-    fn fault(self) -> Fault {
-        // Pings and connects are not requests of a verb.
-        match self {
-            Mishap::RequestLost => Fault::drop_before("*"),
-            Mishap::ReplyLost | Mishap::ReplyLostAndSessionExpired | Mishap::ServerRestarted => {
-                Fault::drop_after("*")
-            }
-            Mishap::AnsweredExpired => Fault::answer_expired("*"),
-            Mishap::CallDropped | Mishap::CallCancelled => {
-                Fault::delay_reply("*", Duration::from_millis(150))
-            }
-        }
-    }
-}
 
 /// Meets the mishap at request `k` of an acquire and release by `client`; false when there was no such request.
 async fn meet(ground: &Ground, client: &Client, mishap: Mishap, k: u64, rival: Option<Held>) -> bool {

@@ -322,7 +322,8 @@ async fn a_rush_across_the_end_and_long_after_it_keeps_exclusion_and_rising_toke
                         for _ in 0..6 {
                             let held = want.ask(&client).await.expect("the turn");
                             room.enter(want, &held);
-                            tokio::task::yield_now().await;
+                            // Long enough to be found inside by whoever should not be there.
+                            tokio::time::sleep(Duration::from_millis(1)).await;
                             room.leave(want, &held);
                             match number % 2 {
                                 0 => held.release().await.expect("released"),

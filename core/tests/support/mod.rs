@@ -9,6 +9,7 @@ use zkrecipes::{Client, ClientOptions, Lock, LockOptions, RetryOptions};
 use zkrecipes_embedded::Server;
 
 pub mod ground;
+pub mod mishap;
 
 /// Long enough for a loaded machine; a test that needs it has failed.
 pub const SOON: Duration = Duration::from_secs(20);
