@@ -57,16 +57,11 @@ def observer(hosts: str) -> Iterator[KazooClient]:
 @pytest.fixture(scope="session")
 def programs() -> Iterator[Any]:
     """The programs of the other languages, each started when it is first needed."""
-    commands = {
-        "rust": lambda: [peers.RUST / "interop-peer"],
-        "c": lambda: [peers.BUILT / "c-peer"],
-        "java": lambda: peers.java("Peer"),
-    }
     running: dict[str, Program] = {}
 
     def program(language: str) -> Program:
         if language not in running:
-            running[language] = Program(commands[language]())
+            running[language] = Program(peers.owners(language))
         return running[language]
 
     yield program

@@ -175,3 +175,14 @@ def build_faces() -> None:
 
 def java(program: str, *arguments: str) -> list[str]:
     return [*JVM, "-cp", class_path(), program, *arguments]
+
+
+def owners(language: str) -> list[str | Path]:
+    """The program that plays owners in that language."""
+    programs: dict[str, Callable[[], list[str | Path]]] = {
+        "rust": lambda: [RUST / "interop-peer"],
+        "c": lambda: [BUILT / "c-peer"],
+        "java": lambda: [*java("Peer")],
+        "python": lambda: [sys.executable, HERE / "python" / "owner_kazoo.py"],
+    }
+    return programs[language]()

@@ -11,21 +11,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import peers
+import pytest
 from kazoo.client import KazooClient
-from kazoo.exceptions import LockTimeout, NoNodeError
+from kazoo.exceptions import NoNodeError
 
 sys.path.insert(0, str(peers.ROOT / "tests" / "zookeeper"))
+sys.path.insert(0, str(peers.HERE / "python"))
+from owner_kazoo import Kazoo, Refused
 from zookeeper import Ensemble
 
 # How long anything may take that is to happen, and for how long is watched what must not happen.
 PATIENCE = 30.0
-QUIET = 0.2
+QUIET = 0.1
 
 
 @contextlib.contextmanager
@@ -44,18 +47,10 @@ def serving(server: str) -> Iterator[str]:
             process.terminate()
 
 
-class Refused(Exception):
-    """An owner could not do what it was told; the text says why."""
-
-
 class Owner(Protocol):
     def acquire(self, kind: str, path: str, limit: float | None = None) -> Future[list[str]]: ...
     def release(self, kind: str, path: str) -> None: ...
-    def revoke(self, path: str, node: str) -> None: ...
     def close(self) -> None: ...
-    def asked(self, path: str) -> threading.Event:
-        """Set when somebody has asked this owner to let go of the path."""
-        ...
 
 
 class Program:
@@ -102,69 +97,77 @@ class Program:
         except subprocess.TimeoutExpired:
             self._process.kill()
 
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+class Contender(NamedTuple):
+    """What one of our handles says of somebody on its path."""
+
+    node: str
+    kind: str
+    state: str
+    identity: str
+
 
 class Remote:
     """An owner in a program of another language."""
 
-    def __init__(self, program: Program, name: str, hosts: str, flavour: str) -> None:
-        self._program, self._name = program, name
-        program.tell(name, "connect", hosts, flavour).result(PATIENCE)
+    def __init__(self, program: Program, name: str, hosts: str, flavour: str, timeout: float = 15.0) -> None:
+        self.name = name
+        self._program = program
+        self._say("connect", hosts, flavour.removeprefix("our-"), milliseconds(timeout))
 
-    def acquire(self, kind: str, path: str, limit: float | None = None) -> Future[list[str]]:
-        rest = [] if limit is None else [str(int(limit * 1000))]
-        return self._program.tell(self._name, "acquire", kind, path, *rest)
+    def _say(self, *words: str) -> list[str]:
+        return self._program.tell(self.name, *words).result(PATIENCE)
 
-    def release(self, kind: str, path: str) -> None:
-        self._program.tell(self._name, "release", kind, path).result(PATIENCE)
-
-    def revoke(self, path: str, node: str) -> None:
-        self._program.tell(self._name, "revoke", path, node).result(PATIENCE)
-
-    def asked(self, path: str) -> threading.Event:
-        return self._program.event(self._name, "revoked", path)
-
-    def close(self) -> None:
-        self._program.tell(self._name, "close").result(PATIENCE)
-
-
-class Kazoo:
-    """kazoo's recipes as they come; with `honours`, their documented way to wait for others' names too."""
-
-    def __init__(self, hosts: str, honours: tuple[str, ...] = ()) -> None:
-        self._client = KazooClient(hosts, timeout=15)
-        self._client.start(PATIENCE)
-        self._honours = honours
-        self._pool = ThreadPoolExecutor()
-        self._held: dict[tuple[str, str], list[Any]] = {}
-
-    def acquire(self, kind: str, path: str, limit: float | None = None) -> Future[list[str]]:
-        return self._pool.submit(self._acquire, kind, path, limit)
-
-    def _acquire(self, kind: str, path: str, limit: float | None) -> list[str]:
-        make = {"lock": self._client.Lock, "read": self._client.ReadLock, "write": self._client.WriteLock}[kind]
-        lock = make(path, extra_lock_patterns=self._honours)
-        try:
-            acquired = lock.acquire(timeout=limit)
-        except LockTimeout:
-            acquired = False
-        if not acquired:
-            raise Refused("TIMEOUT")
-        self._held.setdefault((kind, path), []).append(lock)
-        return [f"{path}/{lock.node}"]
+    def acquire(self, kind: str, path: str, limit: float | None = None, permits: int = 1) -> Future[list[str]]:
+        return self._program.tell(self.name, "acquire", kind, path, milliseconds(limit), str(permits))
 
     def release(self, kind: str, path: str) -> None:
-        self._held[kind, path].pop().release()
+        self._say("release", kind, path)
 
-    def revoke(self, path: str, node: str) -> None:
-        raise Refused("kazoo cannot revoke")
+    def revoke(self, kind: str, path: str, node: str = "-", patience: float | None = None) -> bool:
+        """Asks the owner of the node, or whoever holds, to let go; the answer is for ours only."""
+        return self._say("revoke", kind, path, node, milliseconds(patience)) == ["true"]
 
     def asked(self, path: str) -> threading.Event:
-        raise Refused("kazoo cannot be asked")
+        """Set when somebody has asked this owner to let go of the path."""
+        return self._program.event(self.name, "revoked", path)
+
+    def contenders(self, kind: str, path: str) -> list[Contender]:
+        return [Contender(*word.split("|")) for word in self._say("contenders", kind, path)]
+
+    def resize(self, kind: str, path: str, permits: int) -> None:
+        self._say("resize", kind, path, str(permits))
 
     def close(self) -> None:
-        self._client.stop()
-        self._client.close()
-        self._pool.shutdown(wait=False)
+        self._say("close")
+
+
+class Doomed(Remote):
+    """An owner alone in its program, which can be killed, with a session that does not outlive it for long."""
+
+    def __init__(self, flavour: str, name: str, hosts: str) -> None:
+        self._own = Program(peers.owners(language(flavour)))
+        super().__init__(self._own, name, hosts, flavour, timeout=2.0)
+
+    def close(self) -> None:
+        self._own.kill()
+
+
+def milliseconds(seconds: float | None) -> str:
+    return "-" if seconds is None else str(int(seconds * 1000))
+
+
+def language(flavour: str) -> str:
+    """The language of the program whose owners have that flavour."""
+    if flavour.startswith("our-"):
+        return "rust"
+    if flavour.startswith("kazoo"):
+        return "python"
+    return "c" if flavour == "zookeeper-c" else "java"
 
 
 class Stage:
@@ -178,20 +181,21 @@ class Stage:
         self._owners: list[Owner] = []
         self._names = itertools.count(1)
 
-    def owner(self, flavour: str) -> Owner:
-        """`curator`, `kazoo`, `kazoo-honouring-curator`, `zookeeper-java`, `zookeeper-c`, or ours: `our-NAMING`."""
-        name = f"{self.path.strip('/')}-{next(self._names)}"
-        owner: Owner
-        if flavour == "kazoo":
-            owner = Kazoo(self.hosts)
-        elif flavour == "kazoo-honouring-curator":
-            owner = Kazoo(self.hosts, honours=("-lock-",))
-        elif flavour.startswith("our-"):
-            owner = Remote(self._program("rust"), name, self.hosts, flavour.removeprefix("our-"))
-        elif flavour == "zookeeper-c":
-            owner = Remote(self._program("c"), name, self.hosts, flavour)
-        else:
-            owner = Remote(self._program("java"), name, self.hosts, flavour)
+    def owner(self, flavour: str) -> Any:
+        """One of `our-NAMING`, `curator`, `kazoo`, `kazoo-honouring-curator`, `kazoo-named-as-curator`,
+        `zookeeper-java` and `zookeeper-c`."""
+        if language(flavour) == "python":
+            return self._keep(Kazoo(self._name(), self.hosts, flavour))
+        return self._keep(Remote(self._program(language(flavour)), self._name(), self.hosts, flavour))
+
+    def doomed(self, flavour: str) -> Doomed:
+        """An owner whose end comes without a word."""
+        return self._keep(Doomed(flavour, self._name(), self.hosts))
+
+    def _name(self) -> str:
+        return f"{self.path.strip('/')}-{next(self._names)}"
+
+    def _keep(self, owner: Any) -> Any:
         self._owners.append(owner)
         return owner
 
@@ -229,6 +233,11 @@ class Stage:
     def close(self) -> None:
         for owner in self._owners:
             owner.close()
+
+
+def refuses(pending: Future[list[str]], word: str) -> None:
+    with pytest.raises(Refused, match=word):
+        gets(pending)
 
 
 def waits(pending: Future[list[str]]) -> None:

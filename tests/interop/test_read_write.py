@@ -6,13 +6,16 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from stage import Stage, gets, waits
+from stage import PATIENCE, Stage, gets, refuses, waits
 
-PAIRS = [("our-curator", "curator"), ("our-kazoo", "kazoo")]
+PAIRS = [("our-curator", "curator"), ("our-curator", "kazoo-honouring-curator"), ("our-kazoo", "kazoo")]
 EITHER_WAY = [*PAIRS, *((b, a) for a, b in PAIRS)]
 both_ways = pytest.mark.parametrize(("first", "second"), EITHER_WAY)
+pairs = pytest.mark.parametrize(("ours", "theirs"), PAIRS)
 # kazoo has no downgrade of its own.
-downgraders = pytest.mark.parametrize(("first", "second"), [pair for pair in EITHER_WAY if pair[0] != "kazoo"])
+downgraders = pytest.mark.parametrize(
+    ("first", "second"), [pair for pair in EITHER_WAY if not pair[0].startswith("kazoo")]
+)
 
 
 @both_ways
@@ -125,7 +128,87 @@ def test_a_writer_that_comes_after_a_downgrade_waits(stage: Stage, first: str, s
     gets(behind)
 
 
-@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+@downgraders
+def test_a_downgrade_keeps_the_number_of_the_writer(stage: Stage, first: str, second: str) -> None:
+    holder, other = stage.owner(first), stage.owner(second)
+    gets(other.acquire("read", stage.path))
+    other.release("read", stage.path)
+    gets(holder.acquire("write", stage.path))
+    (writer,) = stage.children()
+    gets(holder.acquire("read", stage.path))
+    (reader,) = set(stage.children()) - {writer}
+    assert reader[-10:] == writer[-10:] == f"{1:010}"
+
+
+@both_ways
+@pytest.mark.parametrize(("held", "wanted"), [("write", "read"), ("read", "write")])
+def test_the_other_gets_in_when_the_holder_goes_away(
+    stage: Stage, first: str, second: str, held: str, wanted: str
+) -> None:
+    holder, waiter = stage.owner(first), stage.owner(second)
+    gets(holder.acquire(held, stage.path))
+    pending = stage.queue(waiter, wanted)
+    waits(pending)
+    holder.close()
+    gets(pending)
+
+
+@both_ways
+def test_a_writer_that_gives_up_waiting_holds_no_reader_up(stage: Stage, first: str, second: str) -> None:
+    reader, writer, behind = stage.owner(first), stage.owner(second), stage.owner(first)
+    gets(reader.acquire("read", stage.path))
+    short = stage.queue(writer, "write", limit=0.3)
+    pending = stage.queue(behind, "read")
+    refuses(short, "TIMEOUT")
+    gets(pending)
+    stage.until_children(2)
+
+
+@pairs
+def test_ours_tells_who_holds_and_who_waits(stage: Stage, ours: str, theirs: str) -> None:
+    for flavour, kind in ((ours, "read"), (theirs, "read"), (theirs, "write"), (ours, "read"), (theirs, "read")):
+        stage.queue(stage.owner(flavour), kind)
+    # kazoo's writers bear the name of its locks.
+    writer = "lock" if theirs.startswith("kazoo") else "write"
+    seen = stage.owner(ours).contenders("read", stage.path)
+    assert [(contender.kind, contender.state) for contender in seen] == [
+        ("read", "holds"), ("read", "holds"), (writer, "waits"), ("read", "waits"), ("read", "waits"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second"), [("our-curator", "curator"), ("curator", "our-curator")])
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_either_can_ask_the_other_to_let_go(stage: Stage, first: str, second: str, kind: str) -> None:
+    holder, asker, waiter = stage.owner(first), stage.owner(second), stage.owner(second)
+    gets(holder.acquire(kind, stage.path))
+    (node,) = stage.children()
+    pending = stage.queue(waiter, "write")
+    asker.revoke(kind, stage.path, node)
+    assert holder.asked(stage.path).wait(PATIENCE)
+    holder.release(kind, stage.path)
+    gets(pending)
+
+
+# Who goes past whom, as docs/interop.md says; it shows as well that the tests above can fail.
+@pytest.mark.parametrize(
+    ("intruder", "wanted", "holder", "held"),
+    [
+        ("curator", "read", "our-kazoo", "write"),
+        ("kazoo", "read", "our-curator", "write"),
+        # A lock and a read/write lock on one path: their own do not wait for each other either. Ours does.
+        ("curator", "lock", "our-curator", "read"),
+        ("curator", "lock", "our-curator", "write"),
+        ("kazoo", "lock", "our-kazoo", "read"),
+    ],
+)
+def test_others_do_not_wait_for_names_they_do_not_know(
+    stage: Stage, intruder: str, wanted: str, holder: str, held: str
+) -> None:
+    gets(stage.owner(holder).acquire(held, stage.path))
+    gets(stage.owner(intruder).acquire(wanted, stage.path))
+
+
+@pairs
 def test_writers_are_alone_in_a_crowd(stage: Stage, ours: str, theirs: str) -> None:
     inside = {"read": 0, "write": 0}
 

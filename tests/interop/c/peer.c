@@ -53,11 +53,11 @@ static struct owner *find(const char *name) {
   return NULL;
 }
 
-static const char *connect_owner(const char *name, const char *hosts) {
+static const char *connect_owner(const char *name, const char *hosts, const char *timeout) {
   if (owner_count == MAX_OWNERS) return "error too many owners";
   struct owner *owner = &owners[owner_count++];
   snprintf(owner->name, sizeof owner->name, "%s", name);
-  owner->client = zookeeper_init(hosts, session_event, 15000, NULL, NULL, 0);
+  owner->client = zookeeper_init(hosts, session_event, atoi(timeout), NULL, NULL, 0);
   if (!owner->client) return "error no client";
   pthread_mutex_lock(&guard);
   while (zoo_state(owner->client) != ZOO_CONNECTED_STATE) pthread_cond_wait(&connected, &guard);
@@ -79,14 +79,15 @@ static void acquire(struct owner *owner, const char *path, long number) {
 
 int main(void) {
   zoo_set_debug_level(0);
-  char line[4 * MAX_WORD], name[MAX_WORD], verb[MAX_WORD], first[MAX_WORD], second[MAX_WORD];
+  char line[4 * MAX_WORD], name[MAX_WORD], verb[MAX_WORD], first[MAX_WORD], second[MAX_WORD], third[MAX_WORD];
   long number;
   while (fgets(line, sizeof line, stdin)) {
-    first[0] = second[0] = '\0';
-    if (sscanf(line, "%ld %255s %255s %255s %255s", &number, name, verb, first, second) < 3) continue;
+    first[0] = second[0] = third[0] = '\0';
+    if (sscanf(line, "%ld %255s %255s %255s %255s %255s", &number, name, verb, first, second, third) < 3)
+      continue;
     struct owner *owner = find(name);
     if (strcmp(verb, "connect") == 0) {
-      answer(number, connect_owner(name, first));
+      answer(number, connect_owner(name, first, third));
     } else if (!owner) {
       answer(number, "error no such owner");
     } else if (strcmp(verb, "acquire") == 0) {

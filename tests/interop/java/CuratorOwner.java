@@ -1,4 +1,5 @@
 import java.util.ArrayDeque;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
@@ -20,11 +21,11 @@ class CuratorOwner implements Peer.Owner {
     private final Map<String, InterProcessMutex> mutexes = new HashMap<>();
     private final Map<String, InterProcessReadWriteLock> readWriteLocks = new HashMap<>();
     private final Map<String, InterProcessSemaphoreV2> semaphores = new HashMap<>();
-    private final Map<String, Deque<Lease>> leases = new HashMap<>();
+    private final Map<String, Deque<Collection<Lease>>> leases = new HashMap<>();
 
-    CuratorOwner(String name, String hosts) throws Exception {
+    CuratorOwner(String name, String hosts, int timeout) throws Exception {
         this.name = name;
-        client = CuratorFrameworkFactory.newClient(hosts, 15_000, 15_000, new RetryOneTime(100));
+        client = CuratorFrameworkFactory.newClient(hosts, timeout, 15_000, new RetryOneTime(100));
         client.start();
         if (!client.blockUntilConnected(30, TimeUnit.SECONDS)) {
             throw new IllegalStateException("no connection to " + hosts);
@@ -32,7 +33,7 @@ class CuratorOwner implements Peer.Owner {
     }
 
     @Override
-    public boolean acquire(String kind, String path, Long millis) throws Exception {
+    public boolean acquire(String kind, String path, Long millis, int wanted) throws Exception {
         if (!kind.startsWith("semaphore:")) {
             InterProcessLock lock = lock(kind, path);
             if (millis != null) {
@@ -44,18 +45,19 @@ class CuratorOwner implements Peer.Owner {
         int permits = Integer.parseInt(kind.substring("semaphore:".length()));
         InterProcessSemaphoreV2 semaphore =
             semaphores.computeIfAbsent(path, absent -> new InterProcessSemaphoreV2(client, path, permits));
-        Lease lease = millis == null ? semaphore.acquire() : semaphore.acquire(millis, TimeUnit.MILLISECONDS);
-        if (lease == null) {
+        Collection<Lease> taken =
+            millis == null ? semaphore.acquire(wanted) : semaphore.acquire(wanted, millis, TimeUnit.MILLISECONDS);
+        if (taken == null) {
             return false;
         }
-        leases.computeIfAbsent(path, absent -> new ArrayDeque<>()).push(lease);
+        leases.computeIfAbsent(path, absent -> new ArrayDeque<>()).push(taken);
         return true;
     }
 
     @Override
     public void release(String kind, String path) throws Exception {
         if (kind.startsWith("semaphore:")) {
-            leases.get(path).pop().close();
+            semaphores.get(path).returnAll(leases.get(path).pop());
         } else {
             lock(kind, path).release();
         }
@@ -85,12 +87,20 @@ class CuratorOwner implements Peer.Owner {
     }
 
     private InterProcessMutex mutex(String path) {
-        InterProcessMutex mutex = new InterProcessMutex(client, path);
-        mutex.makeRevocable(asked -> Peer.say("event " + name + " revoked " + path));
-        return mutex;
+        return revocable(new InterProcessMutex(client, path), path);
     }
 
     private InterProcessReadWriteLock readWriteLock(String path) {
-        return readWriteLocks.computeIfAbsent(path, absent -> new InterProcessReadWriteLock(client, path));
+        return readWriteLocks.computeIfAbsent(path, absent -> {
+            InterProcessReadWriteLock lock = new InterProcessReadWriteLock(client, path);
+            revocable(lock.readLock(), path);
+            revocable(lock.writeLock(), path);
+            return lock;
+        });
+    }
+
+    private <M extends InterProcessMutex> M revocable(M mutex, String path) {
+        mutex.makeRevocable(asked -> Peer.say("event " + name + " revoked " + path));
+        return mutex;
     }
 }

@@ -9,10 +9,10 @@ import java.util.concurrent.Executors;
 
 /** The Java side of the interoperability tests: obeys lines on stdin; tests/interop/README.md is the protocol. */
 public class Peer {
-    /** One session with what it holds. Called on one thread only: Curator's mutexes belong to threads. */
+    /** One session with what it holds. What acquires and releases is called on one thread: Curator's mutexes belong to it. */
     interface Owner {
-        /** False when the time ran out; null waits for ever. */
-        boolean acquire(String kind, String path, Long millis) throws Exception;
+        /** False when the time ran out; null waits for ever. Permits are what semaphores have. */
+        boolean acquire(String kind, String path, Long millis, int permits) throws Exception;
 
         void release(String kind, String path) throws Exception;
 
@@ -28,8 +28,13 @@ public class Peer {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = lines.readLine()) != null; ) {
             String[] words = line.split(" ");
-            threads.computeIfAbsent(words[1], name -> Executors.newSingleThreadExecutor())
-                .execute(() -> answer(words));
+            if (words[2].equals("close") || words[2].equals("revoke")) {
+                // The owner's thread may be waiting for a lock.
+                new Thread(() -> answer(words)).start();
+            } else {
+                threads.computeIfAbsent(words[1], name -> Executors.newSingleThreadExecutor())
+                    .execute(() -> answer(words));
+            }
         }
         Runtime.getRuntime().halt(0);
     }
@@ -51,18 +56,21 @@ public class Peer {
     private static boolean perform(String name, String verb, List<String> rest) throws Exception {
         if (verb.equals("connect")) {
             boolean curator = rest.get(1).equals("curator");
-            owners.put(name, curator ? new CuratorOwner(name, rest.get(0)) : new ZooKeeperOwner(rest.get(0)));
+            String hosts = rest.get(0);
+            int timeout = Integer.parseInt(rest.get(2));
+            owners.put(name, curator ? new CuratorOwner(name, hosts, timeout) : new ZooKeeperOwner(hosts, timeout));
             return true;
         }
         Owner owner = owners.get(name);
         switch (verb) {
             case "acquire":
-                return owner.acquire(rest.get(0), rest.get(1), rest.size() > 2 ? Long.valueOf(rest.get(2)) : null);
+                Long millis = rest.get(2).equals("-") ? null : Long.valueOf(rest.get(2));
+                return owner.acquire(rest.get(0), rest.get(1), millis, Integer.parseInt(rest.get(3)));
             case "release":
                 owner.release(rest.get(0), rest.get(1));
                 return true;
             case "revoke":
-                owner.revoke(rest.get(0) + "/" + rest.get(1));
+                owner.revoke(rest.get(1) + "/" + rest.get(2));
                 return true;
             case "close":
                 owner.close();

@@ -15,9 +15,9 @@ class ZooKeeperOwner implements Peer.Owner {
     private final ZooKeeper client;
     private final Map<String, WriteLock> locks = new HashMap<>();
 
-    ZooKeeperOwner(String hosts) throws Exception {
+    ZooKeeperOwner(String hosts, int timeout) throws Exception {
         CountDownLatch connected = new CountDownLatch(1);
-        client = new ZooKeeper(hosts, 15_000, event -> {
+        client = new ZooKeeper(hosts, timeout, event -> {
             if (event.getState() == Watcher.Event.KeeperState.SyncConnected) {
                 connected.countDown();
             }
@@ -28,7 +28,7 @@ class ZooKeeperOwner implements Peer.Owner {
     }
 
     @Override
-    public boolean acquire(String kind, String path, Long millis) throws Exception {
+    public boolean acquire(String kind, String path, Long millis, int permits) throws Exception {
         CountDownLatch acquired = new CountDownLatch(1);
         WriteLock lock = locks.computeIfAbsent(path, absent -> new WriteLock(client, path, null));
         lock.setLockListener(new LockListener() {

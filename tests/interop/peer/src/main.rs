@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use zkrecipes::{Client, ClientOptions, Error, Held, Lock, LockOptions, ReadWriteLock, Semaphore};
+use zkrecipes::{Client, ClientOptions, Contender, Error, Held, Lock, LockOptions, ReadWriteLock, Semaphore};
 
 type Answer = Result<String, Error>;
 
@@ -55,6 +55,15 @@ async fn main() {
     std::process::exit(0);
 }
 
+fn number(word: &str) -> Result<u64, Error> {
+    word.parse().map_err(|_| Error::invalid("argument", format!("{word:?} is no number")))
+}
+
+/// `-` is for ever.
+fn milliseconds(word: &str) -> Result<Option<Duration>, Error> {
+    if word == "-" { Ok(None) } else { number(word).map(|millis| Some(Duration::from_millis(millis))) }
+}
+
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{}", line.trim_end()).and_then(|()| out.flush());
@@ -63,8 +72,15 @@ fn say(line: &str) {
 impl Stage {
     async fn perform(&self, name: &str, verb: &str, arguments: &[&str]) -> Answer {
         if verb == "connect" {
-            let [hosts, naming] = arguments else { return Err(Error::invalid("connect", "HOSTS NAMING")) };
-            let options = ClientOptions { naming: naming.parse()?, ..Default::default() };
+            let [hosts, naming, timeout] = arguments else {
+                return Err(Error::invalid("connect", "HOSTS NAMING TIMEOUT"));
+            };
+            let options = ClientOptions {
+                naming: naming.parse()?,
+                session_timeout: Duration::from_millis(number(timeout)?),
+                identity: Some(name.to_owned()),
+                ..Default::default()
+            };
             let client = Client::connect(hosts, options).await?;
             let owner = Owner { client, handles: Mutex::default(), held: Mutex::default() };
             self.owners.lock().unwrap().insert(name.to_owned(), Arc::new(owner));
@@ -73,17 +89,21 @@ impl Stage {
         let owner = self.owners.lock().unwrap().get(name).cloned();
         let owner = owner.ok_or_else(|| Error::invalid("owner", "has not connected"))?;
         match (verb, arguments) {
-            ("acquire", [kind, path]) => owner.acquire(name, kind, path, None).await,
-            ("acquire", [kind, path, limit]) => {
-                let limit = limit.parse().map(Duration::from_millis);
-                let limit = limit.map_err(|_| Error::invalid("limit", "is no number of milliseconds"))?;
-                owner.acquire(name, kind, path, Some(limit)).await
+            ("acquire", [kind, path, limit, permits]) => {
+                owner.acquire(name, kind, path, milliseconds(limit)?, number(permits)? as usize).await
             }
             ("release", [kind, path]) => owner.release(kind, path).await,
-            ("revoke", [path, node]) => {
-                let lock = owner.client.lock(path, LockOptions::default())?;
-                lock.revoke(Some(node), None).await.map(|asked| asked.to_string())
+            ("contenders", [kind, path]) => owner.contenders(kind, path).await,
+            ("revoke", [kind, path, node, patience]) => {
+                let node = Some(*node).filter(|node| *node != "-");
+                owner.revoke(kind, path, node, milliseconds(patience)?).await
             }
+            ("resize", [kind, path, permits]) => match owner.handle(kind, path)? {
+                Handle::Semaphore(semaphore) => {
+                    semaphore.resize(number(permits)? as usize).await.map(|()| String::new())
+                }
+                _ => Err(Error::invalid("kind", "is no semaphore")),
+            },
             ("close", []) => owner.client.close(None).await.map(|()| String::new()),
             _ => Err(Error::invalid("verb", format!("{verb} is not one"))),
         }
@@ -92,12 +112,19 @@ impl Stage {
 
 impl Owner {
     /// The node and the fencing token.
-    async fn acquire(&self, owner: &str, kind: &str, path: &str, limit: Option<Duration>) -> Answer {
+    async fn acquire(
+        &self,
+        owner: &str,
+        kind: &str,
+        path: &str,
+        limit: Option<Duration>,
+        permits: usize,
+    ) -> Answer {
         let held = match (self.handle(kind, path)?, kind) {
             (Handle::Lock(lock), _) => lock.acquire_within(limit).await?,
             (Handle::ReadWrite(lock), "read") => lock.read().acquire_within(limit).await?,
             (Handle::ReadWrite(lock), _) => lock.write().acquire_within(limit).await?,
-            (Handle::Semaphore(semaphore), _) => semaphore.acquire_within(1, limit).await?,
+            (Handle::Semaphore(semaphore), _) => semaphore.acquire_within(permits, limit).await?,
         };
         let line = format!("event {owner} revoked {path}");
         let _ = held.on_revoke(move || say(&line));
@@ -116,6 +143,30 @@ impl Owner {
         }
     }
 
+    /// `NODE|KIND|STATE|IDENTITY` for each, STATE being `holds` or `waits`.
+    async fn contenders(&self, kind: &str, path: &str) -> Answer {
+        let contenders = match self.handle(kind, path)? {
+            Handle::Lock(lock) => lock.contenders().await?,
+            Handle::ReadWrite(lock) => lock.read().contenders().await?,
+            Handle::Semaphore(semaphore) => semaphore.contenders().await?,
+        };
+        let words = contenders.into_iter().map(|Contender { node, kind, holds, identity, .. }| {
+            let state = if holds { "holds" } else { "waits" };
+            format!("{node}|{kind}|{state}|{identity}")
+        });
+        Ok(words.collect::<Vec<_>>().join(" "))
+    }
+
+    /// Whether there was anybody to ask.
+    async fn revoke(&self, kind: &str, path: &str, node: Option<&str>, patience: Option<Duration>) -> Answer {
+        let asked = match self.handle(kind, path)? {
+            Handle::Lock(lock) => lock.revoke(node, patience).await?,
+            Handle::ReadWrite(lock) => lock.read().revoke(node, patience).await?,
+            Handle::Semaphore(semaphore) => semaphore.revoke(node, patience).await?,
+        };
+        Ok(asked.to_string())
+    }
+
     /// The handle of a kind (`lock`, `read`, `write`, `semaphore:PERMITS`) on a path, made at its first use. Both sides
     /// of a read/write lock are of one handle, which is what makes a downgrade.
     fn handle(&self, kind: &str, path: &str) -> Result<Handle, Error> {
@@ -129,8 +180,7 @@ impl Owner {
             None if family == "lock" => Handle::Lock(self.client.lock(path, LockOptions::default())?),
             None if family == "read-write" => Handle::ReadWrite(self.client.read_write_lock(path)?),
             Some(("semaphore", permits)) => {
-                let permits = permits.parse().map_err(|_| Error::invalid("permits", "is no number"))?;
-                Handle::Semaphore(self.client.semaphore(path, permits)?)
+                Handle::Semaphore(self.client.semaphore(path, number(permits)? as usize)?)
             }
             _ => return Err(Error::invalid("kind", format!("{kind} is not one"))),
         };
