@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Auth, Client, ClientOptions, Naming};
+use zkrecipes::{Auth, Client, ClientOptions};
 
 use crate::args::Words;
+use crate::contenders::Onlooker;
 use crate::outcome::{Failure, Outcome};
 
 /// The options of every command.
@@ -33,27 +34,29 @@ impl Common {
         Ok(true)
     }
 
-    /// Whoever only looks recognises everybody's names, and can look at semaphores whatever the naming.
-    pub(crate) fn only_looking(mut self) -> Common {
-        self.options.naming = Naming::default();
-        self
-    }
-
     /// Runs `body` with a client, which is closed afterwards.
     pub(crate) fn with_client<T>(
         self,
         cancel: &CancelToken,
         body: impl FnOnce(&Client) -> Outcome<T>,
     ) -> Outcome<T> {
-        let client = self.connect(cancel)?;
-        let outcome = body(&client);
-        let closing = client.clone();
+        self.looking(cancel, |onlooker| body(&onlooker.client))
+    }
+
+    /// Runs `body` with somebody who can look at any path, and who leaves afterwards.
+    pub(crate) fn looking<T>(
+        self,
+        cancel: &CancelToken,
+        body: impl FnOnce(&Onlooker) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let onlooker = self.connect(cancel)?;
+        let outcome = body(&onlooker);
         // Not confirmed: the session ends by itself, and everything of it.
-        let _ = drive::wait(async move { closing.close(Some(CLOSING)).await }, None, None);
+        let _ = drive::wait(async move { onlooker.close(CLOSING).await }, None, None);
         outcome
     }
 
-    fn connect(self, cancel: &CancelToken) -> Outcome<Client> {
+    fn connect(self, cancel: &CancelToken) -> Outcome<Onlooker> {
         let Common { hosts, mut options } = self;
         let hosts = hosts.or_else(|| variable("ZKRECIPES_HOSTS")).ok_or_else(|| {
             Failure::usage("no servers are named: give --hosts zk1:2181,zk2:2181 or set ZKRECIPES_HOSTS")
@@ -66,7 +69,11 @@ impl Common {
         {
             options.auth.push(auth(&given, "ZKRECIPES_AUTH")?);
         }
-        Ok(drive::wait(async move { Client::connect(&hosts, options).await }, Some(cancel), None)?)
+        let connecting = async move {
+            let client = Client::connect(&hosts, options.clone()).await?;
+            Ok(Onlooker::new(client, hosts, options))
+        };
+        Ok(drive::wait(connecting, Some(cancel), None)?)
     }
 }
 

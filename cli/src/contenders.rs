@@ -1,43 +1,53 @@
-//! Who holds a path and who waits for it, whichever recipe the path belongs to.
+//! Who holds a path and who waits for it, whichever recipe the path belongs to and whoever made it.
 
-use zkrecipes::{Client, Contender, ErrorKind, LockOptions, Result};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-/// The folders of a semaphore: permits that are held, and the queue for them.
-const LEASES: &str = "leases";
-const LOCKS: &str = "locks";
+use zkrecipes::{Client, ClientOptions, Contender, ErrorKind, Lock, LockOptions, Naming, Result, Semaphore};
+
 /// What stands in the node of a contender that was asked to let go; it replaces the identity.
-pub(crate) const ASKED: &str = "__REVOKE__";
+const ASKED: &str = "__REVOKE__";
+/// The folders of a semaphore that is not kazoo's.
+const FOLDERS: [&str; 2] = ["leases", "locks"];
+
+/// Looks at paths, through a client and, for semaphores of a layout that its naming does not stand for, one more.
+#[derive(Clone)]
+pub(crate) struct Onlooker {
+    pub(crate) client: Client,
+    hosts: String,
+    options: ClientOptions,
+    other: Arc<Mutex<Option<Client>>>,
+}
 
 /// A contender and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Row {
     /// From 1, holders first.
     pub(crate) place: usize,
-    /// The folder of a semaphore that the node is in, or empty.
-    folder: &'static str,
+    recipe: Recipe,
     pub(crate) contender: Contender,
 }
 
+/// What a contender takes part in.
+#[derive(Clone, Debug)]
+enum Recipe {
+    Lock(Lock),
+    Semaphore(Semaphore),
+}
+
 impl Row {
-    /// The node's path below the path that was asked about.
-    pub(crate) fn node(&self) -> String {
-        match self.folder {
-            "" => self.contender.node.clone(),
-            folder => format!("{folder}/{}", self.contender.node),
-        }
+    /// The node's path below the path that was asked about, or the whole path if it is elsewhere.
+    pub(crate) fn node(&self) -> &str {
+        &self.contender.node
     }
 
-    /// The path of the folder that the node is in.
-    pub(crate) fn parent(&self, path: &str) -> String {
-        match self.folder {
-            "" => path.to_owned(),
-            folder => format!("{path}/{folder}"),
-        }
-    }
-
-    /// Whether the node is a permit, which no lock knows of.
-    pub(crate) fn is_lease(&self) -> bool {
-        self.folder == LEASES
+    /// The whole path of the node.
+    pub(crate) fn path(&self) -> String {
+        let path = match &self.recipe {
+            Recipe::Lock(lock) => lock.path(),
+            Recipe::Semaphore(semaphore) => semaphore.path(),
+        };
+        whole(path, self.node())
     }
 
     /// Whether somebody asked this contender to let go.
@@ -49,43 +59,108 @@ impl Row {
     pub(crate) fn identity(&self) -> Option<&str> {
         (!self.is_asked()).then_some(self.contender.identity.as_str())
     }
+
+    /// Asks it to let go; see [`Lock::revoke`].
+    pub(crate) async fn revoke(&self, force_after: Option<Duration>) -> Result<bool> {
+        match &self.recipe {
+            Recipe::Lock(lock) => lock.revoke(Some(self.node()), force_after).await,
+            Recipe::Semaphore(semaphore) => semaphore.revoke(Some(self.node()), force_after).await,
+        }
+    }
 }
 
-/// Everybody at `path`: the contenders of a lock, the holders and waiters of a semaphore.
-pub(crate) async fn gather(client: &Client, path: &str) -> Result<Vec<Row>> {
-    let lock = client.lock(path, LockOptions::default())?;
-    let mut found: Vec<_> = lock.contenders().await?.into_iter().map(|contender| ("", contender)).collect();
-    let folders = match client.nodes().children(path).await {
-        Ok(names) => names,
-        Err(error) if error.kind() == ErrorKind::NoNode => Vec::new(),
-        Err(error) => return Err(error),
-    };
-    if folders.iter().any(|name| name == LEASES) {
+/// The whole path of a node that is told relative to `path`, or not.
+pub(crate) fn whole(path: &str, node: &str) -> String {
+    if node.starts_with('/') { node.to_owned() } else { format!("{path}/{node}") }
+}
+
+/// Everybody at a path, and which nodes change whenever somebody comes or goes.
+pub(crate) struct Seen {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) parents: Vec<String>,
+}
+
+impl Onlooker {
+    pub(crate) fn new(client: Client, hosts: String, options: ClientOptions) -> Onlooker {
+        Onlooker { client, hosts, options, other: Arc::default() }
+    }
+
+    /// Everybody at `path`: the contenders of a lock, the holders and waiters of a semaphore.
+    pub(crate) async fn gather(&self, path: &str) -> Result<Seen> {
+        let lock = self.client.lock(path, LockOptions::default())?;
+        let mut found: Vec<_> = lock
+            .contenders()
+            .await?
+            .into_iter()
+            .map(|contender| (Recipe::Lock(lock.clone()), contender))
+            .collect();
+        let names = match self.client.nodes().children(path).await {
+            Ok(names) => names,
+            Err(error) if error.kind() == ErrorKind::NoNode => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let is_kazoos = !names.iter().any(|name| FOLDERS.contains(&name.as_str()))
+            && (self.options.naming == Naming::Kazoo || names.iter().any(|name| is_kazoos_permit(name)));
         // The size does not matter to somebody who only looks.
-        let holders = client.semaphore(path, 1)?.holders().await?;
-        found.extend(holders.into_iter().map(|holder| (LEASES, holder)));
+        let semaphore = self.speaking(is_kazoos).await?.semaphore(path, 1)?;
+        let contenders = semaphore.contenders().await?;
+        // To kazoo's semaphores every child is a permit, also somebody who queues there for a lock.
+        let others: Vec<_> = contenders
+            .into_iter()
+            .filter(|contender| !found.iter().any(|(_, queued)| queued.node == contender.node))
+            .map(|contender| (Recipe::Semaphore(semaphore.clone()), contender))
+            .collect();
+        found.extend(others);
+        let mut parents = vec![path.to_owned()];
+        match is_kazoos {
+            true => parents.push(format!("{path}-__lock__")),
+            false => {
+                let folders = FOLDERS.iter().filter(|folder| names.iter().any(|name| name == *folder));
+                parents.extend(folders.map(|folder| format!("{path}/{folder}")));
+            }
+        }
+        let row = |(at, (recipe, contender))| Row { place: at + 1, recipe, contender };
+        Ok(Seen { rows: found.into_iter().enumerate().map(row).collect(), parents })
     }
-    if folders.iter().any(|name| name == LOCKS) {
-        let queue = client.lock(&format!("{path}/{LOCKS}"), LockOptions::default())?;
-        // The first in this queue is the next to take permits; it holds none yet.
-        found.extend(
-            queue
-                .contenders()
-                .await?
-                .into_iter()
-                .map(|waiter| (LOCKS, Contender { holds: false, kind: "lease".to_owned(), ..waiter })),
-        );
+
+    /// A client to which semaphores are, or are not, as kazoo makes them.
+    async fn speaking(&self, is_kazoos: bool) -> Result<Client> {
+        if (self.options.naming == Naming::Kazoo) == is_kazoos {
+            return Ok(self.client.clone());
+        }
+        let known = self.other.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        if let Some(other) = known {
+            return Ok(other);
+        }
+        let naming = if is_kazoos { Naming::Kazoo } else { Naming::Curator };
+        let other = Client::connect(&self.hosts, ClientOptions { naming, ..self.options.clone() }).await?;
+        *self.other.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(other.clone());
+        Ok(other)
     }
-    let row = |(at, (folder, contender))| Row { place: at + 1, folder, contender };
-    Ok(found.into_iter().enumerate().map(row).collect())
+
+    /// Changes whenever somebody comes or goes; one small read for each of the parents, however many contenders they have.
+    pub(crate) async fn fingerprint(&self, parents: &[String]) -> Result<Fingerprint> {
+        let mut fingerprint = Vec::new();
+        for parent in parents {
+            let stat = self.client.nodes().exists(parent).await?;
+            fingerprint.push(stat.map_or((0, 0), |stat| (stat.czxid, stat.cversion)));
+        }
+        Ok(fingerprint)
+    }
+
+    /// Ends the sessions.
+    pub(crate) async fn close(&self, limit: Duration) -> Result<()> {
+        let other = self.other.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        if let Some(other) = other {
+            other.close(Some(limit)).await?;
+        }
+        self.client.close(Some(limit)).await
+    }
 }
 
-/// Changes whenever somebody came or went; cheap, however many there are.
-pub(crate) async fn fingerprint(client: &Client, path: &str) -> Result<Vec<(i64, i32)>> {
-    let mut seen = Vec::new();
-    for folder in [path.to_owned(), format!("{path}/{LEASES}"), format!("{path}/{LOCKS}")] {
-        let stat = client.nodes().exists(&folder).await?;
-        seen.push(stat.map_or((0, 0), |stat| (stat.czxid, stat.cversion)));
-    }
-    Ok(seen)
+pub(crate) type Fingerprint = Vec<(i64, i32)>;
+
+/// The names of its permits are nothing but a UUID.
+fn is_kazoos_permit(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -36,7 +36,9 @@ OPTIONS OF EVERY COMMAND
                       machine cannot see with ps
     --identity NAME   what others see as the holder (host:pid)
     --naming NAMES    whose node names to use: curator, kazoo or zookeeper
-                      (curator); whoever only looks recognises them all
+                      (curator); whoever only looks recognises them all, and
+                      needs it only for a semaphore of kazoo's that nobody
+                      holds
     -h, --help        this page
     -V, --version     the version; before the name of a command
 
@@ -86,11 +88,13 @@ USAGE
 
     PLACE      from 1, in the order in which they get it
     HOLDS      yes or no
-    KIND       lock, read, write, or lease for a permit of a semaphore
+    KIND       lock, read, write, or lease for a permit of a semaphore; who
+               waits for permits queues for a lock
     IDENTITY   what the contender says of itself, host:pid by default
     SINCE      for how long it has been there
     SESSION    its session with ZooKeeper
-    NODE       its node below PATH, as zkrecipes break takes it
+    NODE       its node below PATH, or its whole path if it is elsewhere, as
+               zkrecipes break takes it
 
 OPTIONS
     --json     an array of objects: place, holds, asked, kind, identity,
@@ -114,9 +118,14 @@ USAGE
     On a terminal: the table of zkrecipes ls, drawn again when somebody comes
     or goes. Elsewhere: a line for everybody who is there, then one for every
     change: time, what happened (waits, holds, asked, gone), kind, identity,
-    node. Looks five times a second: who comes and goes in between is not
-    seen, and that somebody was asked shows within five seconds. Waits through
-    an outage. Ctrl-C ends it, with status 0.
+    node. Waits through an outage. Ctrl-C ends it, with status 0.
+
+    Looks five times a second: who comes and goes in between is not seen, and
+    that somebody was asked shows within five seconds. It leaves no watches on
+    the servers. What it costs them: a read of some 100 bytes per look (two or
+    three for a semaphore), whatever the length of the queue, answered by the
+    server it is connected to; and one read per contender whenever somebody
+    has come or gone, and every five seconds.
 
 OPTIONS
     --for TIME   end by itself, with status 0

@@ -6,7 +6,6 @@ use zkrecipes::drive::{self, CancelToken};
 
 use crate::args::{self, Word, Words};
 use crate::common::Common;
-use crate::contenders;
 use crate::help;
 use crate::outcome::{self, Failure, Outcome};
 use crate::table;
@@ -27,9 +26,9 @@ pub(crate) fn run(mut words: Words, mut common: Common) -> Outcome {
         }
     }
     let path = path.ok_or_else(|| Failure::usage("which path? See zkrecipes ls --help"))?;
-    common.only_looking().with_client(&CancelToken::new(), |client| {
-        let (client, asked) = (client.clone(), path.clone());
-        let rows = drive::wait(async move { contenders::gather(&client, &asked).await }, None, None)?;
+    common.looking(&CancelToken::new(), |onlooker| {
+        let (onlooker, asked) = (onlooker.clone(), path.clone());
+        let rows = drive::wait(async move { onlooker.gather(&asked).await }, None, None)?.rows;
         if is_json {
             let objects: Vec<_> = rows.iter().map(|row| format!("{{{}}}", table::json_fields(row))).collect();
             return outcome::print(&format!("[{}]\n", objects.join(",\n ")));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use zkrecipes::drive::{self, CancelToken, Tick};
-use zkrecipes::{Client, ErrorKind, LockOptions, Result};
+use zkrecipes::{Client, ErrorKind, Result};
 
 use crate::args::{self, Word, Words};
 use crate::common::Common;
@@ -33,12 +33,11 @@ pub(crate) fn run(mut words: Words, mut common: Common) -> Outcome {
             "break needs a path and a node of zkrecipes ls, or the word holder; see zkrecipes break --help",
         ));
     };
-    common.only_looking().with_client(&CancelToken::new(), |client| {
-        let (asked_client, asked_path) = (client.clone(), path.clone());
-        let rows =
-            drive::wait(async move { contenders::gather(&asked_client, &asked_path).await }, None, None)?;
+    common.looking(&CancelToken::new(), |onlooker| {
+        let (looking, asked) = (onlooker.clone(), path.clone());
+        let rows = drive::wait(async move { looking.gather(&asked).await }, None, None)?.rows;
         let chosen = choose(rows, &path, &node)?;
-        break_all(client, &path, chosen, force_after)
+        break_all(&onlooker.client, chosen, force_after)
     })
 }
 
@@ -51,25 +50,25 @@ fn choose(rows: Vec<Row>, path: &str, node: &str) -> Outcome<Vec<Row>> {
         }
         return Ok(holders);
     }
-    let below = node.strip_prefix(path).and_then(|rest| rest.strip_prefix('/')).unwrap_or(node);
-    match rows.into_iter().find(|row| row.node() == below) {
+    let node = contenders::whole(path, node);
+    match rows.into_iter().find(|row| row.path() == node) {
         Some(row) => Ok(vec![row]),
         None => Err(Failure::new(
             NOBODY,
-            format!("{below:?} is not, or no longer, a contender of {path}; see zkrecipes ls {path}"),
+            format!("{node:?} is not, or no longer, a contender of {path}; see zkrecipes ls {path}"),
         )),
     }
 }
 
-fn break_all(client: &Client, path: &str, rows: Vec<Row>, force_after: Option<Duration>) -> Outcome {
+fn break_all(client: &Client, rows: Vec<Row>, force_after: Option<Duration>) -> Outcome {
     let mut standing = Vec::new();
     for row in rows {
-        let target = Target::new(client, path, row);
+        let target = Target::new(client, row);
         // Before asking: the transaction that made the node tells it from a later one of the same name.
         let (looking, node) = (client.clone(), target.node.clone());
         let stat = drive::wait(async move { looking.nodes().exists(&node).await }, None, None)?;
         match stat {
-            Some(stat) if target.ask()? => {
+            Some(stat) if target.revoke(None)? => {
                 outcome::print(&format!("asked {} to let go\n", target.name))?;
                 standing.push((target, format!("1:{}:", stat.czxid)));
             }
@@ -82,7 +81,7 @@ fn break_all(client: &Client, path: &str, rows: Vec<Row>, force_after: Option<Du
     let until = Instant::now() + patience;
     for (target, prefix) in standing {
         let gone = target.goes(format!("{prefix}{}", target.node), until)?;
-        let told = match gone || !target.delete()? {
+        let told = match gone || !target.revoke(Some(Duration::ZERO))? {
             true => "let go",
             false => "did not let go; its node was deleted",
         };
@@ -94,7 +93,6 @@ fn break_all(client: &Client, path: &str, rows: Vec<Row>, force_after: Option<Du
 /// One node to break.
 struct Target<'a> {
     client: &'a Client,
-    parent: String,
     row: Row,
     /// The full path.
     node: String,
@@ -103,46 +101,17 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    fn new<'a>(client: &'a Client, path: &str, row: Row) -> Target<'a> {
-        let parent = row.parent(path);
-        let node = format!("{parent}/{}", row.contender.node);
+    fn new(client: &Client, row: Row) -> Target<'_> {
+        let node = row.path();
         let who = row.identity().map(|_| format!(" ({})", table::shown_identity(&row))).unwrap_or_default();
-        let name = format!("{}{who}", table::printable(&row.node()));
-        Target { client, parent, row, node, name }
+        let name = format!("{}{who}", table::printable(row.node()));
+        Target { client, row, node, name }
     }
 
-    /// Whether there was anybody to ask.
-    fn ask(&self) -> Result<bool> {
-        self.revoke(None)
-    }
-
-    /// Whether there was a node to delete.
-    fn delete(&self) -> Result<bool> {
-        self.revoke(Some(Duration::ZERO))
-    }
-
+    /// Asks, or deletes with no time to go; whether there was anybody.
     fn revoke(&self, force_after: Option<Duration>) -> Result<bool> {
-        if !self.row.is_lease() {
-            let lock = self.client.lock(&self.parent, LockOptions::default())?;
-            let name = self.row.contender.node.clone();
-            return drive::wait(async move { lock.revoke(Some(&name), force_after).await }, None, None);
-        }
-        let (nodes, node) = (self.client.nodes(), self.node.clone());
-        let done = drive::wait(
-            async move {
-                match force_after {
-                    None => nodes.set(&node, contenders::ASKED.as_bytes(), None).await.map(drop),
-                    Some(_) => nodes.delete(&node, None).await,
-                }
-            },
-            None,
-            None,
-        );
-        match done {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::NoNode => Ok(false),
-            Err(error) => Err(error),
-        }
+        let row = self.row.clone();
+        drive::wait(async move { row.revoke(force_after).await }, None, None)
     }
 
     /// Whether the acquisition of that sequencer ends in time.

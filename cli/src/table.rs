@@ -18,7 +18,7 @@ pub(crate) fn lines(rows: &[Row], now: SystemTime) -> Vec<String> {
                 shown_identity(row),
                 age(now.duration_since(row.contender.since).unwrap_or_default()),
                 format!("{:#x}", row.contender.session_id),
-                printable(&row.node()),
+                printable(row.node()),
             ]
         }))
         .collect();
@@ -53,7 +53,7 @@ pub(crate) fn json_fields(row: &Row) -> String {
         quoted(&row.contender.kind),
         quoted(&timestamp(row.contender.since)),
         row.contender.session_id,
-        quoted(&row.node()),
+        quoted(row.node()),
     )
 }
 

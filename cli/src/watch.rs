@@ -4,18 +4,17 @@ use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use zkrecipes::Client;
 use zkrecipes::drive::{self, CancelToken};
 
 use crate::args::{self, Word, Words};
 use crate::common::Common;
-use crate::contenders::{self, Row};
+use crate::contenders::{Fingerprint, Onlooker, Row, Seen};
 use crate::help;
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
 use crate::signals::Signals;
 use crate::table;
 
-/// How often to look whether anybody came or went: one small read, however many there are.
+/// How often to look whether anybody came or went: a small read or three, however many there are.
 const GLANCE: Duration = Duration::from_millis(200);
 /// How often to read everybody all the same: that somebody was asked to let go shows in no fingerprint.
 const READ_ALL: Duration = Duration::from_secs(5);
@@ -51,8 +50,8 @@ pub(crate) fn run(mut words: Words, mut common: Common) -> Outcome {
     let until = limit.map(|limit| Instant::now() + limit);
     let on_terminal = std::io::stdout().is_terminal() && !is_json;
     let view = if on_terminal { View::Table } else { View::Lines { is_json, known: Vec::new() } };
-    let outcome = common.only_looking().with_client(&cancel, |client| {
-        Watching { client, path: &path, cancel: &cancel, view }.run(&ends, until)
+    let outcome = common.looking(&cancel, |onlooker| {
+        Watching { onlooker, path: &path, cancel: &cancel, view }.run(&ends, until)
     });
     match signals.ending() {
         // The usual way to end it.
@@ -68,7 +67,7 @@ enum View {
 }
 
 struct Watching<'a> {
-    client: &'a Client,
+    onlooker: &'a Onlooker,
     path: &'a str,
     cancel: &'a CancelToken,
     view: View,
@@ -76,15 +75,17 @@ struct Watching<'a> {
 
 impl Watching<'_> {
     fn run(mut self, ends: &Receiver<i32>, until: Option<Instant>) -> Outcome {
-        let mut rows = Vec::new();
-        let (mut fingerprint, mut read_at, mut drawn_at) = (None, None::<Instant>, None::<Instant>);
+        let (mut rows, mut parents, mut fingerprint) = (Vec::new(), vec![self.path.to_owned()], None);
+        let (mut read_at, mut drawn_at) = (None::<Instant>, None::<Instant>);
         let mut is_interrupted = false;
         loop {
             let is_due = |at: Option<Instant>, every| at.is_none_or(|at| at.elapsed() >= every);
             let known = fingerprint.clone().filter(|_| !is_due(read_at, READ_ALL));
-            match self.look(known) {
-                Ok(Some((seen, found))) => {
-                    (fingerprint, read_at, rows) = (Some(seen), Some(Instant::now()), found);
+            match self.look(known, parents.clone()) {
+                Ok(Some((before, found))) => {
+                    // What came meanwhile below a parent that was not looked at before is seen the next time.
+                    fingerprint = (found.parents == parents).then_some(before);
+                    (read_at, rows, parents) = (Some(Instant::now()), found.rows, found.parents);
                     (drawn_at, is_interrupted) = (None, false);
                     self.tell(&rows)?;
                 }
@@ -114,16 +115,20 @@ impl Watching<'_> {
     }
 
     /// Everybody at the path, unless nobody came or went since the fingerprint.
-    fn look(&self, known: Option<Fingerprint>) -> zkrecipes::Result<Option<(Fingerprint, Vec<Row>)>> {
-        let (client, path) = (self.client.clone(), self.path.to_owned());
+    fn look(
+        &self,
+        known: Option<Fingerprint>,
+        parents: Vec<String>,
+    ) -> zkrecipes::Result<Option<(Fingerprint, Seen)>> {
+        let (onlooker, path) = (self.onlooker.clone(), self.path.to_owned());
         drive::wait(
             async move {
                 // First, so that whoever comes in between is seen next time.
-                let seen = contenders::fingerprint(&client, &path).await?;
-                if known.as_ref() == Some(&seen) {
+                let before = onlooker.fingerprint(&parents).await?;
+                if known.as_ref() == Some(&before) {
                     return Ok(None);
                 }
-                Ok(Some((seen, contenders::gather(&client, &path).await?)))
+                Ok(Some((before, onlooker.gather(&path).await?)))
             },
             Some(self.cancel),
             None,
@@ -147,7 +152,7 @@ impl Watching<'_> {
                     "{at}  {event:<5}  {:<5}  {}  {}\n",
                     row.contender.kind,
                     table::shown_identity(row),
-                    table::printable(&row.node())
+                    table::printable(row.node())
                 ),
             };
         };
@@ -191,8 +196,6 @@ impl Watching<'_> {
         outcome::print(&format!("\x1b[H{screen}\x1b[J")).map(drop)
     }
 }
-
-type Fingerprint = Vec<(i64, i32)>;
 
 /// Columns and lines of the terminal.
 fn terminal_size() -> (usize, usize) {

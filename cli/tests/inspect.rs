@@ -83,10 +83,56 @@ fn ls_shows_a_semaphores_permits_and_queue() {
         assert_eq!(row[..4], [if at == 0 { "1" } else { "2" }, "yes", "lease", "one"]);
         assert!(row[6].starts_with("leases/"), "{rows:?}");
     }
-    assert_eq!(rows[2][..4], ["3", "no", "lease", "two"]);
+    assert_eq!(rows[2][..4], ["3", "no", "lock", "two"]);
     assert!(rows[2][6].starts_with("locks/"), "{rows:?}");
     holder.send_line();
     assert_eq!((holder.end().status, waiter.end().status), (0, 0));
+    assert_nothing_left(&server, LIMIT);
+}
+
+#[test]
+fn ls_and_break_know_kazoos_semaphores() {
+    let server = server();
+    let kazoo = ["--naming", "kazoo", "--permits", "2"];
+    let holder =
+        holding(&server, &[&kazoo[..], &["--take", "2", "--identity", "one", LIMIT]].concat(), UNTIL_A_LINE);
+    let waiter = start(&server, &[&["lock"], &kazoo[..], &["--identity", "two", LIMIT, "true"]].concat());
+    let queue = format!("{LIMIT}-__lock__");
+    eventually("the waiter queues", || contenders(&server, &queue).len() == 1);
+    let queued = contenders(&server, &queue)[0].clone();
+    for naming in [&[][..], &["--naming", "kazoo"]] {
+        let table = run(&server, &[&["ls"], naming, &[LIMIT]].concat());
+        let rows = cells(&table.out);
+        assert_eq!(rows.len(), 3, "{table:?}");
+        assert!(
+            rows[..2].iter().all(|row| row[1..4] == ["yes", "lease", "one"] && row[6].len() == 32),
+            "{rows:?}"
+        );
+        assert_eq!(rows[2][1..4], ["no", "lock", "two"]);
+        assert_eq!(rows[2][6], queued);
+    }
+    let asked = run(&server, &["break", LIMIT, &queued]);
+    assert_eq!((asked.status, asked.out), (0, format!("asked {queued} (two) to let go\n")));
+    let broken = run(&server, &["break", LIMIT, "holder", "--force-after", "100ms"]);
+    // The second goes with the first, or is deleted too.
+    assert!(broken.status == 0 && broken.out.contains("its node was deleted"), "{broken:?}");
+    assert_eq!((holder.end().status, waiter.end().status), (76, 0));
+    assert_nothing_left(&server, &queue);
+}
+
+#[test]
+fn a_lock_in_a_semaphores_place_is_seen() {
+    let server = server();
+    let mut lock = holding(&server, &["--identity", "one", LIMIT], UNTIL_A_LINE);
+    let mut permit = holding(&server, &["--permits", "1", "--identity", "two", LIMIT], UNTIL_A_LINE);
+    for naming in ["curator", "kazoo", "zookeeper"] {
+        let table = run(&server, &["ls", "--naming", naming, LIMIT]);
+        let seen: Vec<_> = cells(&table.out).iter().map(|row| row[1..4].join(" ")).collect();
+        assert_eq!(seen, ["yes lock one", "yes lease two"], "{naming}");
+    }
+    lock.send_line();
+    permit.send_line();
+    assert_eq!((lock.end().status, permit.end().status), (0, 0));
     assert_nothing_left(&server, LIMIT);
 }
 
@@ -220,6 +266,28 @@ fn a_watch_tells_json_of_a_semaphore() {
     assert!(watch.out.line().contains("\"event\":\"gone\""));
     watch.signal(libc::SIGTERM);
     assert_eq!(watch.end().status, 128 + libc::SIGTERM);
+}
+
+#[test]
+fn a_watch_sees_semaphores_that_appear_in_either_layout() {
+    for naming in ["curator", "kazoo"] {
+        let server = server();
+        let watch = start(&server, &["watch", LIMIT]);
+        // Twice: the first time the parents appear as well.
+        for identity in ["one", "two"] {
+            let options = ["--naming", naming, "--permits", "1", "--identity", identity, LIMIT];
+            let mut holder = holding(&server, &options, UNTIL_A_LINE);
+            let queued = watch.out.line_with("  holds  ");
+            assert!(queued.contains(&format!("  lease  {identity}  ")), "{naming}: {queued}");
+            holder.send_line();
+            assert_eq!(holder.end().status, 0);
+            let gone = watch.out.line_with("  gone   lease  ");
+            assert!(gone.contains(identity), "{naming}: {gone}");
+        }
+        watch.signal(libc::SIGINT);
+        assert_eq!(watch.end().status, 0);
+        assert_nothing_left(&server, LIMIT);
+    }
 }
 
 #[test]

@@ -108,10 +108,16 @@ fn readers_share_and_writers_do_not() {
     assert_eq!((one.end().status, other.end().status), (0, 0));
     let mut writer = holding(&server, &["--write", PATH], UNTIL_A_LINE);
     for side in ["--shared", "--write"] {
-        assert_eq!(run(&server, &["lock", "--try", side, PATH, "true"]).status, 75);
+        for patience in ["--try", "--timeout=100ms"] {
+            assert_eq!(run(&server, &["lock", patience, side, PATH, "true"]).status, 75);
+        }
     }
+    let reader = start(&server, &["lock", "--timeout", "1m", "--shared", PATH, "echo", "read"]);
+    eventually("the reader queues", || contenders(&server, PATH).len() == 2);
     writer.send_line();
     assert_eq!(writer.end().status, 0);
+    let read = reader.end();
+    assert_eq!((read.status, read.out.as_str()), (0, "read\n"), "{read:?}");
     assert_nothing_left(&server, PATH);
 }
 
@@ -126,8 +132,14 @@ fn permits_are_counted() {
     assert_eq!(one.end().status, 0);
     assert_eq!(run(&server, &["lock", "--try", "--permits", "3", "--take", "1", path, "true"]).status, 0);
     assert_eq!(run(&server, &["lock", "--try", "--of", "3", "--take", "2", path, "true"]).status, 75);
+    let permits = ["--permits", "3", "--take", "2", path, "echo", "exported"];
+    assert_eq!(run(&server, &[&["lock", "--timeout=100ms"], &permits[..]].concat()).status, 75);
+    let three = start(&server, &[&["lock", "--timeout", "1m"], &permits[..]].concat());
+    eventually("the third queues", || contenders(&server, &format!("{path}/locks")).len() == 1);
     two.send_line();
     assert_eq!(two.end().status, 0);
+    let three = three.end();
+    assert_eq!((three.status, three.out.as_str()), (0, "exported\n"), "{three:?}");
     assert_nothing_left(&server, path);
 
     let disagreeing = run(&server, &["lock", "--permits", "4", path, "true"]);
