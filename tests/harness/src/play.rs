@@ -9,7 +9,7 @@ use zkrecipes_embedded::FaultId;
 
 use crate::driver::{Answer, Driver, Language};
 use crate::observer::{self, EPHEMERAL, EPHEMERAL_SEQUENTIAL, Failure, Observer, PERSISTENT};
-use crate::scenario::{Scenario, Step};
+use crate::scenario::{Rounds, Scenario, Step};
 use crate::world::{Told, World};
 
 /// How long anything may take before it counts as never.
@@ -31,11 +31,9 @@ struct Client {
     connected: bool,
 }
 
-/// A client's part in a race: the same steps again and again, as fast as they are answered.
+/// A client in a race: its rounds as fast as they are answered.
 struct Runner {
-    client: String,
-    steps: Vec<Step>,
-    laps: usize,
+    rounds: Rounds,
     at: usize,
     /// The command that is under way.
     running: Option<u64>,
@@ -144,9 +142,8 @@ impl Play<'_> {
     fn step(&mut self, step: &Step) -> Told<()> {
         if step.words[0] == "rounds" {
             self.note(&step.text);
-            let (laps, clients) = step.rounds().ok_or("rounds takes a number, clients and steps")?;
-            let runner = |(client, steps)| Runner { client, steps, laps, at: 0, running: None };
-            self.runners.extend(clients.into_iter().map(runner));
+            let rounds = step.rounds().ok_or("rounds takes a number, clients and steps")?;
+            self.runners.extend(rounds.into_iter().map(|rounds| Runner { rounds, at: 0, running: None }));
             return Ok(());
         }
         let words: Vec<String> = step.words.iter().map(|word| self.fill(word)).collect::<Told<_>>()?;
@@ -244,11 +241,11 @@ impl Play<'_> {
             for runner in &mut runners {
                 any |= self.advance(runner)?;
             }
-            runners.retain(|runner| runner.laps > 0);
+            runners.retain(|runner| runner.rounds.laps > 0);
             if any {
                 moved_at = Instant::now();
             } else if moved_at.elapsed() > patience() {
-                let stuck = runners.iter().map(|r| format!("{} at {:?}", r.client, r.steps[r.at].text));
+                let stuck = runners.iter().map(|runner| runner.rounds.steps[runner.at].text.clone());
                 return Err(format!("the race stands still: {}", stuck.collect::<Vec<_>>().join(", ")));
             } else {
                 std::thread::sleep(Duration::from_millis(1));
@@ -259,21 +256,20 @@ impl Play<'_> {
 
     /// Whether there was anything to do.
     fn advance(&mut self, runner: &mut Runner) -> Told<bool> {
-        let step = &runner.steps[runner.at];
+        let Rounds { client, laps, steps } = &mut runner.rounds;
+        let step = &steps[runner.at];
         if let Some(number) = runner.running {
-            let Ok(answer) = self.driver(&runner.client)?.wait(number, Duration::ZERO) else {
-                return Ok(false);
-            };
+            let Ok(answer) = self.driver(client)?.wait(number, Duration::ZERO) else { return Ok(false) };
             self.accept(step, &answer)
-                .map_err(|problem| format!("{} with {} rounds to go: {problem}", step.text, runner.laps))?;
+                .map_err(|problem| format!("{} with {laps} rounds to go: {problem}", step.text))?;
             runner.running = None;
-            runner.at = (runner.at + 1) % runner.steps.len();
+            runner.at = (runner.at + 1) % steps.len();
             if runner.at == 0 {
-                runner.laps -= 1;
+                *laps -= 1;
             }
         } else {
             let words = step.words[1..].iter().map(|word| self.fill(word)).collect::<Told<Vec<_>>>()?;
-            runner.running = Some(self.send(&runner.client, &words)?);
+            runner.running = Some(self.send(client, &words)?);
         }
         Ok(true)
     }

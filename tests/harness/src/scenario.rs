@@ -121,21 +121,25 @@ fn step(line: usize, raw: &str) -> Option<Step> {
 }
 
 impl Step {
-    /// `rounds N A,B STEP ; STEP`: how often, and the steps of each client; `@` is its name.
-    pub fn rounds(&self) -> Option<(usize, Vec<(String, Vec<Step>)>)> {
+    /// `rounds N A,B STEP ; STEP`, for each of the clients; `@` is its name.
+    pub fn rounds(&self) -> Option<Vec<Rounds>> {
         let mut parts = self.text.splitn(4, ' ').skip(1);
         let (laps, clients, steps) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
         let of = |client: &str| {
-            let steps =
-                steps.split(" ; ").map(|part| step(self.line, &format!("@ {part}").replace('@', client)));
-            Some((client.to_owned(), steps.collect::<Option<Vec<_>>>()?))
+            let steps = steps.split(" ; ").map(|part| format!("@ {part}").replace('@', client));
+            let steps = steps.map(|part| step(self.line, &part)).collect::<Option<_>>()?;
+            Some(Rounds { client: client.to_owned(), laps, steps })
         };
-        Some((laps, clients.split(',').map(of).collect::<Option<Vec<_>>>()?))
+        clients.split(',').map(of).collect()
     }
 }
 
-fn words(text: &str) -> Vec<String> {
-    text.split_whitespace().map(str::to_owned).collect()
+/// What one client does in a race: the same steps, so often.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    pub client: String,
+    pub laps: usize,
+    pub steps: Vec<Step>,
 }
 
 #[cfg(test)]
@@ -152,11 +156,10 @@ mod tests {
 
     #[test]
     fn rounds_are_read_for_each_client() {
-        let step =
-            step(7, "rounds 20 A,B acquire L ; create $P/@ x ; exists $P/out -> false").expect("a step");
-        let (laps, runners) = step.rounds().expect("rounds");
-        assert_eq!((laps, runners.len(), runners[1].0.as_str()), (20, 2, "B"));
-        let steps = &runners[1].1;
+        let line = "rounds 20 A,B acquire L ; create $P/@ x ; exists $P/out -> false";
+        let rounds = step(7, line).and_then(|step| step.rounds()).expect("rounds");
+        let [_, Rounds { client, laps: 20, steps }] = &rounds[..] else { panic!("two clients") };
+        assert_eq!((client.as_str(), steps.len()), ("B", 3));
         assert_eq!(steps[1].words, ["B", "create", "$P/B", "x"]);
         assert_eq!(steps[2].expect, Some(vec!["false".to_owned()]));
     }
