@@ -142,6 +142,10 @@ pub struct Rounds {
     pub steps: Vec<Step>,
 }
 
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
