@@ -107,6 +107,9 @@ venv/bin/zkrecipes --hosts "$2" lock /packages/python -- sh -c 'echo "python (co
 [ "$status" -eq 7 ]
 node node/lock.mjs "$2"
 node node/lock.cjs "$2"
+status=0
+(cd node && npx --no-install zkrecipes --hosts "$2" lock /packages/node -- sh -c 'echo "node (command) $ZKR_FENCING_TOKEN"; exit 7') || status=$?
+[ "$status" = 7 ]
 LD_LIBRARY_PATH=prefix/lib ./lock-c "$2"
 LD_LIBRARY_PATH=prefix/lib ./lock-cpp "$2"
 SH

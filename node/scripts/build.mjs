@@ -1,4 +1,4 @@
-// Builds the addon with cargo and puts it next to lib.
+// Builds the addon and the command with cargo and puts them into lib and bin.
 //
 //   node scripts/build.mjs             for development: cargo's dev profile
 //   node scripts/build.mjs --hooks     for the tests as well: an addon with verbs that panic on purpose
@@ -7,7 +7,7 @@
 // ZKR_PROFILE=dev or release overrides the profile.
 
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, renameSync } from 'node:fs'
+import { copyFileSync, mkdirSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -17,9 +17,9 @@ const here = join(dirname(fileURLToPath(import.meta.url)), '..')
 const root = join(here, '..')
 const profile = process.env.ZKR_PROFILE ?? (values.package ? 'release' : 'dev')
 
-/** Builds the addon and returns where cargo put it. */
-function build(features) {
-  const args = ['rustc', '-p', 'zkrecipes-node', '--profile', profile, '--message-format', 'json-render-diagnostics']
+/** Builds a target of a crate and returns where cargo put it. */
+function build(crate, target, kind, features) {
+  const args = ['rustc', '-p', crate, kind === 'bin' ? '--bins' : '--lib', '--profile', profile, '--message-format', 'json-render-diagnostics']
   if (features) args.push('--features', features)
   if (values.package) args.push('--', '-C', 'strip=debuginfo')
   const { status, stdout, error } = spawnSync(process.env.CARGO ?? 'cargo', args, {
@@ -28,17 +28,16 @@ function build(features) {
     maxBuffer: 2 ** 28,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  if (error) throw new Error('cargo could not be run; building the addon needs Rust', { cause: error })
+  if (error) throw new Error('cargo could not be run; building needs Rust', { cause: error })
   // cargo has said what is wrong.
   if (status !== 0) process.exit(status ?? 1)
   for (const line of stdout.split('\n').filter((line) => line.startsWith('{'))) {
     const message = JSON.parse(line)
-    const isOurs = message.reason === 'compiler-artifact' && message.target.name === 'zkrecipes_node'
-    if (isOurs && message.target.kind.includes('cdylib')) {
-      return message.filenames.find((name) => /\.(so|dylib|dll)$/.test(name))
-    }
+    if (message.reason !== 'compiler-artifact' || message.target.name !== target) continue
+    if (message.target.kind.includes('cdylib')) return message.filenames.find((name) => /\.(so|dylib|dll)$/.test(name))
+    if (message.target.kind.includes('bin')) return message.executable
   }
-  throw new Error('cargo did not say where it put the addon')
+  throw new Error(`cargo did not say where it put ${target}`)
 }
 
 /** In one step, so that a process which has the old file loaded keeps it. */
@@ -48,7 +47,16 @@ function put(from, to) {
   console.log(`${to} (${profile})`)
 }
 
-if (values.hooks) put(build('test-hooks'), join(here, 'test', 'hooks.node'))
-put(build(), join(here, 'lib', `zkrecipes-${process.platform}-${process.arch}.node`))
+const addon = (features) => build('zkrecipes-node', 'zkrecipes_node', 'lib', features)
+if (values.hooks) put(addon('test-hooks'), join(here, 'test', 'hooks.node'))
+put(addon(), join(here, 'lib', `zkrecipes-${process.platform}-${process.arch}.node`))
+
+// The program that cargo installs too, and not a script that Node runs: what `zkrecipes lock` starts inherits the process, and
+// Node has changed it before any code of ours could run. It forgets which signals were ignored (nohup), closes inherited
+// descriptors to children, and raises the limit of open files.
+if (process.platform !== 'win32') {
+  mkdirSync(join(here, 'bin'), { recursive: true })
+  put(build('zkrecipes-cli', 'zkrecipes', 'bin'), join(here, 'bin', 'zkrecipes'))
+}
 // npm packs it only from here.
 copyFileSync(join(root, 'LICENSE'), join(here, 'LICENSE'))

@@ -14,7 +14,7 @@ import * as testingEsm from 'zkrecipes/testing'
 
 const run = promisify(execFile)
 const here = fileURLToPath(new URL('..', import.meta.url))
-const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+const [npm, npx] = process.platform === 'win32' ? ['npm.cmd', 'npx.cmd'] : ['npm', 'npx']
 
 /** What each example says. */
 const SAID = {
@@ -38,14 +38,14 @@ test('the package and the addon are of one version', () => {
   assert.equal(esm.version(), createRequire(import.meta.url)('zkrecipes/package.json').version)
 })
 
-test('the packed package installs into an empty folder and takes a lock', { timeout: 120_000 }, async () => {
+test('the packed package installs into an empty folder and takes a lock', { timeout: 300_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'zkrecipes-package-'))
   try {
     // The addon stands next to lib already; packing for a release builds it anew.
     const { stdout } = await run(npm, ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], { cwd: here })
     const [{ filename, files }] = JSON.parse(stdout)
     const packed = files.map(({ path }) => path)
-    for (const file of ['lib/index.cjs', 'lib/index.js', 'lib/index.d.ts', 'lib/index.d.cts', 'lib/testing.d.ts', 'LICENSE', 'README.md']) {
+    for (const file of ['lib/index.cjs', 'lib/index.js', 'lib/index.d.ts', 'lib/index.d.cts', 'lib/testing.d.ts', 'bin/zkrecipes', 'LICENSE', 'README.md']) {
       assert.ok(packed.includes(file), file)
     }
     assert.ok(packed.some((file) => file.endsWith('.node')))
@@ -54,6 +54,9 @@ test('the packed package installs into an empty folder and takes a lock', { time
     await writeFile(join(folder, 'package.json'), '{}')
     await run(npm, ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)], { cwd: folder })
     assert.deepEqual((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.')), ['zkrecipes'])
+
+    const { stdout: said } = await run(npx, ['--no-install', 'zkrecipes', '--version'], { cwd: folder })
+    assert.equal(said, `zkrecipes ${esm.version()}\n`)
 
     const take = "const held = await client.lock('/lock').acquire(); console.log(held.isHeld); await client.close()"
     await writeFile(
