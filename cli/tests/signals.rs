@@ -90,11 +90,8 @@ fn what_was_ignored_stays_ignored() {
     let mut holder = holding(&server, &[PATH], UNTIL_A_LINE);
     let mut shell = std::process::Command::new("sh");
     shell
-        .args([
-            "-c",
-            &format!("trap '' HUP; exec \"$0\" lock {PATH} echo ran"),
-            env!("CARGO_BIN_EXE_zkrecipes"),
-        ])
+        .args(["-c", &format!("trap '' HUP; exec \"$0\" lock {PATH} echo ran")])
+        .arg(support::program())
         .env("ZKRECIPES_HOSTS", server.connect_string());
     let waiter = Running::of(shell);
     eventually("the waiter queues", || contenders(&server, PATH).len() == 2);

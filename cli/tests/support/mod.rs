@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -27,9 +27,14 @@ pub fn server() -> Server {
         .expect("a free port")
 }
 
+/// Cargo's, or that of another package, when `ZKR_COMMAND` is its absolute path.
+pub fn program() -> OsString {
+    std::env::var_os("ZKR_COMMAND").unwrap_or_else(|| env!("CARGO_BIN_EXE_zkrecipes").into())
+}
+
 /// The command, which knows no server.
 pub fn bare() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zkrecipes"));
+    let mut command = Command::new(program());
     command.env_remove("ZKRECIPES_HOSTS").env_remove("ZKRECIPES_AUTH").stdin(Stdio::null());
     command
 }
