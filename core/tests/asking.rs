@@ -8,6 +8,7 @@ use std::time::Duration;
 use support::ground::grounds;
 use support::{SOON, eventually, lock_of, soon};
 use zkrecipes::{CreateMode, ErrorKind, Held, LostReason};
+use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/asking";
 const TEN: Duration = Duration::from_secs(10);
@@ -143,6 +144,24 @@ async fn a_sequencer_means_one_transaction_and_not_just_a_path() {
         soon("at once", b.watch_sequencer(&sequencer)).await.expect("it no longer stands");
         b.nodes().delete(&node, None).await.expect("deleted");
         assert_eq!(held.verify().await.expect_err("gone").kind(), ErrorKind::NotHeld);
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_can_only_look_when_its_node_is_gone_knows_that_it_was_revoked() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let (sender, losses) = channel();
+        held.on_lost(move |error| _ = sender.send(error.reason()));
+        eventually("its node is watched", || ground.watch_count() == 1).await;
+        // The news that something was written arrives; what it was can be read only later.
+        let slow = Fault::delay_request("getData", Duration::from_millis(300)).session(a.session_id());
+        let fault = ground.inject(slow);
+        assert!(lock_of(&b, PATH).revoke(None, Some(Duration::ZERO)).await.expect("asked"));
+        assert_eq!(losses.recv_timeout(SOON), Ok(Some(LostReason::Revoked)));
+        assert!(ground.fault_fired(fault));
         ground.assert_nothing_left(PATH).await;
     }
 }

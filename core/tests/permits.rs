@@ -65,7 +65,7 @@ async fn who_lost_the_lock_takes_no_permits_beside_its_new_holder() {
         eventually("it is about to take", || ground.fault_fired(fault)).await;
         b.nodes().delete(&locks(&ground)[0], None).await.expect("deleted");
         let theirs = soon("the permit", of(&b, 1).acquire(1)).await.expect("free");
-        eventually("the other queues again", || locks(&ground).len() == 1).await;
+        eventually("the other queues again", || ground.requests_of(&a, "create2").len() == 2).await;
         assert!(!late.is_finished(), "two permits of one");
         assert_eq!(leases(&ground), [theirs.node()]);
         theirs.release().await.expect("released");
@@ -320,6 +320,23 @@ async fn a_waiter_for_room_whose_session_ends_queues_again_and_the_old_lock_is_g
         assert!(!first.is_finished());
         second.release().await.expect("released");
         turn("the first", first).await.release().await.expect("released");
+        assert_nothing_left(&ground).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn permits_whose_answer_came_late_are_certain_when_they_are_had() {
+    for ground in grounds() {
+        make_parents(&ground, 1).await;
+        let a = ground.client(Duration::from_secs(2)).await;
+        // The lease has run out by the time that the answer is there; the session has not.
+        let slow = Fault::delay_reply("multi", Duration::from_millis(2200)).path(TAKING);
+        let fault = ground.inject(slow.session(a.session_id()));
+        let held = soon("the permit", of(&a, 1).acquire(1)).await.expect("free");
+        assert!(ground.fault_fired(fault));
+        assert!(held.is_held());
+        assert!(a.lease_remaining() >= a.session_timeout() / 10, "{:?} is left", a.lease_remaining());
+        held.release().await.expect("released");
         assert_nothing_left(&ground).await;
     }
 }
