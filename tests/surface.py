@@ -85,11 +85,19 @@ def cpp() -> set[str]:
     text = strip_comments((ROOT / "include/zkrecipes.hpp").read_text())
     text = re.sub(r"^\s*#.*$", "", text, flags=re.M)
     names: set[str] = set()
-    cpp_block(text, 0, [], None, names)
-    return {name for name in names if name.startswith("zkr::") and "(" not in name}
+    bases: dict[str, list[str]] = {}
+    cpp_block(text, 0, [], None, names, bases)
+    for _ in range(4):  # inheritance, a few levels deep
+        for name, parents in bases.items():
+            for parent in parents:
+                inherited = [member for member in names if member.startswith(f"{parent}::")]
+                names |= {f"{name}::{member.removeprefix(f'{parent}::')}" for member in inherited}
+    return {name for name in names if re.match(r"zkr::(?!detail\b)[^(]*$", name)}
 
 
-def cpp_block(text: str, at: int, scope: list[str], kind: str | None, names: set[str]) -> int:
+def cpp_block(
+    text: str, at: int, scope: list[str], kind: str | None, names: set[str], bases: dict[str, list[str]]
+) -> int:
     """Reads the block that begins at `at`, collects its public names, and returns where it ends."""
     public = kind != "class"
     statement = ""
@@ -103,15 +111,18 @@ def cpp_block(text: str, at: int, scope: list[str], kind: str | None, names: set
             opening = CPP_OPENING.search(statement + "{")
             inner, name = (opening.group(1), opening.group(2)) if opening else (None, None)
             seen = names if public else set()
-            if inner == "namespace" and name and name != "detail":
-                at = cpp_block(text, at + 1, [*scope, *name.split("::")], None, seen)
+            if inner == "namespace" and name:
+                at = cpp_block(text, at + 1, [*scope, *name.split("::")], None, seen, bases)
             elif inner and name and inner != "namespace":
                 seen.add("::".join([*scope, name]))
-                at = cpp_block(text, at + 1, [*scope, name], inner, seen)
+                # Whatever the template arguments; bases that are not ours bring nothing that we list.
+                parents = re.findall(r"\bpublic\s+(?:detail::)?(\w+)<", statement)
+                bases["::".join([*scope, name])] = [f"zkr::detail::{parent}" for parent in parents]
+                at = cpp_block(text, at + 1, [*scope, name], inner, seen, bases)
             else:
                 if kind in {"class", "struct", None} and public and not inner:
                     cpp_declared(statement, scope, names)
-                at = cpp_block(text, at + 1, scope, "body", set())
+                at = cpp_block(text, at + 1, scope, "body", set(), {})
                 # A body ends its statement; a brace initialiser goes on to the semicolon.
             statement = ""
         elif text[at] == ";":
