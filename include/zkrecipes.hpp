@@ -522,13 +522,13 @@ class Recipe {
 
  private:
   bool ask(const std::string &contender, std::optional<Milliseconds> force_after, zkr_cancel_token *token) {
-    if (force_after && force_after->count() < 0)
+    const std::int64_t force_after_ms = force_after.value_or(forever).count();
+    if (force_after && force_after_ms < 0)
       throw Error(ErrorKind::Invalid, "force_after: is negative; leave it out to force nobody");
     Outcome outcome;
     bool asked = false;
     outcome.check(Verbs::revoke_cancellable(get(), contender.empty() ? nullptr : contender.c_str(),
-                                            force_after ? force_after->count() : -1, token, &asked,
-                                            outcome.place()));
+                                            force_after_ms, token, &asked, outcome.place()));
     return asked;
   }
 

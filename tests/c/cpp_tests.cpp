@@ -40,6 +40,13 @@ using namespace std::chrono_literals;
   X(a_multi_lock_takes_all_or_none)                   \
   X(a_semaphore_gives_permits_as_values)              \
   X(a_holder_can_be_asked_and_forced)                 \
+  X(every_recipe_speaks_for_what_it_holds)            \
+  X(release_in_background_asks_no_server)             \
+  X(permits_and_who_waits_for_them_are_listed)        \
+  X(holders_of_permits_can_be_asked_and_forced)       \
+  X(holders_of_several_locks_can_be_asked_and_forced) \
+  X(asking_by_force_can_be_withdrawn)                 \
+  X(a_turn_passed_on_shares_its_token)                \
   X(a_sequencer_tells_whether_an_acquisition_stands)  \
   X(a_proxy_and_an_ensemble_misbehave_too)            \
   X(the_testing_server_misbehaves_on_demand)
@@ -506,6 +513,180 @@ void a_holder_can_be_asked_and_forced() {
   CHECK(eventually([&] { return lost == 1; }));
   THROWS(asker.revoke("nonsense"), zkr::ErrorKind::Invalid);
   THROWS(asker.revoke("", -1ms), zkr::ErrorKind::Invalid);
+}
+
+template <typename Recipe>
+void speaks_for_what_it_holds(zkr::Client &client, Recipe recipe, const std::string &at) {
+  CHECK(!recipe.is_held());
+  THROWS(recipe.fencing_token(), zkr::ErrorKind::NotHeld);
+  THROWS(recipe.verify(), zkr::ErrorKind::NotHeld);
+  THROWS(recipe.guarded(), zkr::ErrorKind::NotHeld);
+  THROWS((void)recipe.on_lost([](const zkr::Error &) {}), zkr::ErrorKind::NotHeld);
+  THROWS(recipe.release(), zkr::ErrorKind::NotHeld);
+  THROWS(recipe.release_in_background(), zkr::ErrorKind::NotHeld);
+  const auto held = recipe.acquire();
+  CHECK(recipe.is_held() && recipe.fencing_token() == held.fencing_token());
+  recipe.verify();
+  recipe.guarded().create(at, "1").commit();
+  auto late = recipe.guarded();
+  late.remove(at);
+  std::atomic<int> lost{0};
+  const auto losing = recipe.on_lost([&](const zkr::Error &) { lost++; });
+  recipe.release();
+  THROWS(late.commit(), zkr::ErrorKind::NotHeld);
+  CHECK(!recipe.is_held() && lost == 0);
+  CHECK(recipe.contenders().empty() && !recipe.revoke());
+  THROWS(recipe.revoke("nonsense"), zkr::ErrorKind::Invalid);
+  THROWS(recipe.revoke("", -1ms), zkr::ErrorKind::Invalid);
+  client.nodes().remove(at);
+
+  Recipe moved = std::move(recipe);
+  THROWS(recipe.contenders(), zkr::ErrorKind::Invalid);
+  THROWS(recipe.revoke(), zkr::ErrorKind::Invalid);
+  CHECK(!recipe.is_held() && moved.contenders().empty());
+}
+
+void every_recipe_speaks_for_what_it_holds() {
+  zkr::Client client(hosts());
+  const auto base = path("speaks");
+  client.nodes().ensure(base);
+  auto a = client.lock(base + "/a"), b = client.lock(base + "/b");
+  speaks_for_what_it_holds(client, client.lock(base + "/lock"), base + "/written");
+  speaks_for_what_it_holds(client, client.multi_lock({a, b}), base + "/written");
+  speaks_for_what_it_holds(client, client.semaphore(base + "/semaphore", 1), base + "/written");
+
+  auto semaphore = client.semaphore(base + "/semaphore", 1);
+  client.close();
+  THROWS(semaphore.contenders(), zkr::ErrorKind::Closed);
+  THROWS(semaphore.revoke(), zkr::ErrorKind::Closed);
+}
+
+void release_in_background_asks_no_server() {
+  zkr::testing::Server server;
+  zkr::Client client(server.connect_string());
+  auto lock = client.lock("/lock"), a = client.lock("/a"), b = client.lock("/b");
+  auto both = client.multi_lock({a, b});
+  auto semaphore = client.semaphore("/semaphore", 1);
+  lock.lock();
+  both.lock();
+  const auto permit = semaphore.acquire();
+  auto held = client.lock("/value").acquire();
+  server.pause();  // whoever waited for an answer now would wait for long
+  const auto begun = std::chrono::steady_clock::now();
+  lock.release_in_background();
+  both.release_in_background();
+  semaphore.release_in_background();
+  held.release_in_background();
+  CHECK(std::chrono::steady_clock::now() - begun < 1s);
+  CHECK(!lock.is_held() && !lock.owns_lock() && !both.is_held() && !both.owns_lock());
+  CHECK(!semaphore.is_held() && !permit.is_held() && !held.is_held());
+  THROWS(held.release_in_background(), zkr::ErrorKind::NotHeld);
+  server.resume();
+  CHECK(eventually([&] { return lock.contenders().empty() && both.contenders().empty(); }));
+  CHECK(eventually([&] { return semaphore.contenders().empty(); }));
+}
+
+void permits_and_who_waits_for_them_are_listed() {
+  zkr::Client one(hosts(), named("one")), two(hosts(), named("two"));
+  auto first = one.semaphore(path("listed"), 2), second = two.semaphore(path("listed"), 2);
+  auto held = first.acquire(2);
+  std::thread waiter([&] { second.acquire().release(); });
+  const bool are_three = eventually([&] { return first.contenders().size() == 3; });
+  const auto all = second.contenders();
+  held.release();
+  waiter.join();
+  CHECK(are_three && all.size() == 3 && all[0].identity == "one" && all[0].kind == "lease" && all[0].holds);
+  CHECK(all[0].node.find("leases/") == 0 && all[1].node.find("leases/") == 0);
+  CHECK(all[2].identity == "two" && all[2].kind == "lock" && !all[2].holds);
+  CHECK(all[2].node.find("locks/") == 0 && all[2].session_id == two.session_id());
+}
+
+void holders_of_permits_can_be_asked_and_forced() {
+  zkr::Client one(hosts()), two(hosts());
+  auto holder = one.semaphore(path("permits-revoked"), 3), asker = two.semaphore(path("permits-revoked"), 3);
+  const auto both = holder.acquire(2);
+  std::atomic<int> both_asked{0}, single_asked{0}, lost{0};
+  const auto losing =
+      holder.on_lost([&](const zkr::Error &error) { lost += error.reason() == ZKR_REASON_REVOKED; });
+  const auto single = holder.acquire();
+  const auto asking = both.on_revoke([&] { both_asked++; });
+  const auto asking_too = single.on_revoke([&] { single_asked++; });
+  const auto node = asker.contenders()[0].node;
+  CHECK(asker.revoke(node));
+  CHECK(eventually([&] { return both_asked == 1; }));
+  CHECK(single_asked == 0);
+  CHECK(asker.revoke());
+  CHECK(eventually([&] { return single_asked == 1; }));
+  CHECK(both.is_held() && single.is_held());
+  CHECK(asker.revoke(node, 50ms));
+  CHECK(eventually([&] { return lost == 1; }));
+  CHECK(!both.is_held() && asker.acquire(2, 5s).is_held() && single.is_held());
+  CHECK(!asker.revoke(node, 0ms));  // it has gone
+}
+
+void holders_of_several_locks_can_be_asked_and_forced() {
+  zkr::Client one(hosts(), named("one")), two(hosts());
+  const auto at = path("both-revoked");
+  auto a = one.lock(at + "/a"), b = one.lock(at + "/b"), c = two.lock(at + "/a"), d = two.lock(at + "/b");
+  auto holder = one.multi_lock({a, b}), asker = two.multi_lock({c, d});
+  std::atomic<int> asked{0}, lost{0};
+  const auto held = holder.acquire();
+  const auto asking = held.on_revoke([&] { asked++; });
+  const auto losing =
+      holder.on_lost([&](const zkr::Error &error) { lost += error.reason() == ZKR_REASON_REVOKED; });
+  const auto all = asker.contenders();
+  CHECK(all.size() == 2 && all[0].identity == "one" && all[0].holds && all[1].holds);
+  CHECK(all[0].node.find(at + "/a/") == 0 && all[1].node.find(at + "/b/") == 0);
+  CHECK(asker.revoke(all[1].node));
+  CHECK(eventually([&] { return asked == 1; }));
+  CHECK(holder.is_held());
+  CHECK(asker.revoke("", 50ms));
+  CHECK(eventually([&] { return lost == 1; }));
+  CHECK(!holder.is_held() && asker.acquire(5s).is_held());
+}
+
+void asking_by_force_can_be_withdrawn() {
+  zkr::Client one(hosts()), two(hosts());
+  auto holder = one.semaphore(path("withdrawn"), 1), asker = two.semaphore(path("withdrawn"), 1);
+  const auto held = holder.acquire();
+  std::atomic<int> asked{0};
+  const auto asking = held.on_revoke([&] { asked++; });
+  zkr::CancelToken token;
+  zkr_status status = ZKR_OK;
+  std::thread forcing([&] {
+    try {
+      asker.revoke("", 10min, token);
+    } catch (const zkr::Error &error) {
+      status = error.code();
+    }
+  });
+  const bool was_asked = eventually([&] { return asked == 1; });
+  token.cancel();
+  forcing.join();
+  CHECK(was_asked && status == zkr::ErrorKind::Cancelled);
+  holder.verify();  // asked, but not taken away
+  THROWS(two.lock(path("withdrawn-lock")).revoke("", 0ms, token), zkr::ErrorKind::Cancelled);
+}
+
+void a_turn_passed_on_shares_its_token() {
+  zkr::Client client(hosts());
+  zkr::LockOptions options;
+  options.local_handoff = 3;
+  auto one = client.lock(path("passed"), options), two = client.lock(path("passed"), options);
+  std::optional<zkr::Held> first, next;
+  // Who waits inside the process shows nowhere, so the other one is given ever more time to get there.
+  for (auto patience = 20ms; patience < 10s && !(next && next->passes() == 1); patience *= 2) {
+    next.reset();
+    first = one.acquire();
+    std::thread waiter([&] { next = two.acquire(); });
+    std::this_thread::sleep_for(patience);
+    const auto nodes = children_of(client, path("passed"));
+    one.release();
+    waiter.join();
+    CHECK(nodes == 1);
+  }
+  CHECK(first->passes() == 0 && next->passes() == 1);
+  CHECK(next->fencing_token() == first->fencing_token() && next->is_held() && !first->is_held());
 }
 
 void a_sequencer_tells_whether_an_acquisition_stands() {

@@ -1,62 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rest of the lock family: read/write locks, several locks as one, semaphores, revoking and sequencers.
+ * The rest of the lock family: read/write locks, several locks as one, semaphores, and sequencers.
  */
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness.h"
 
-static void count_call(void *user_data) { atomic_fetch_add((atomic_int *)user_data, 1); }
-
-/* What the end of an asynchronous verb said; `calls` is counted last. */
-typedef struct ending {
-  zkr_status status;
-  zkr_held *held;
-  bool answer;
-  size_t listed;
-  atomic_int calls;
-} ending;
-
-static void on_done(zkr_status status, const zkr_error *error, void *user_data) {
-  ending *end = user_data;
-  (void)error;
-  end->status = status;
-  end->calls++;
-}
-
-static void on_held(zkr_status status, zkr_held *held, const zkr_error *error, void *user_data) {
-  ending *end = user_data;
-  end->held = held;
-  on_done(status, error, user_data);
-}
-
-static void on_answer(zkr_status status, bool answer, const zkr_error *error, void *user_data) {
-  ending *end = user_data;
-  end->answer = answer;
-  on_done(status, error, user_data);
-}
-
-static void on_holders(zkr_status status, zkr_contenders *list, const zkr_error *error, void *user_data) {
-  ending *end = user_data;
-  end->listed = zkr_contenders_count(list);
-  zkr_contenders_free(list);
-  on_done(status, error, user_data);
-}
-
 static zkr_read_write_lock *read_write_lock_on(zkr_client *client, const char *path) {
   zkr_read_write_lock *lock = NULL;
   zkr_read_write_lock_new(client, path, &lock, NULL);
   return lock;
-}
-
-static zkr_semaphore *semaphore_on(zkr_client *client, const char *path, size_t permits) {
-  zkr_semaphore *semaphore = NULL;
-  zkr_semaphore_new(client, path, permits, &semaphore, NULL);
-  return semaphore;
 }
 
 /* Read/write locks --------------------------------------------------------------------------------------- */
@@ -356,84 +312,6 @@ void waits_of_the_family_can_be_withdrawn(void) {
   zkr_client_free(second);
 }
 
-/* Revoking ----------------------------------------------------------------------------------------------- */
-
-void a_holder_hears_that_it_is_asked_for(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  const char *at = path("revoked");
-  zkr_lock *holder = lock_on(first, at), *asker = lock_on(second, at);
-  zkr_held *held = NULL;
-  zkr_subscription *subscription = NULL;
-  atomic_int asked = 0, again = 0, unheard = 0;
-  bool anybody = true;
-
-  OK(zkr_lock_revoke(asker, NULL, -1, &anybody, &error));
-  CHECK(!anybody);
-  OK(zkr_lock_acquire(holder, 5000, &held, &error));
-  OK(zkr_held_on_revoke(held, count_call, &asked, NULL, &error));
-  OK(zkr_held_on_revoke(held, count_call, &unheard, &subscription, &error));
-  zkr_subscription_free(subscription);
-  OK(zkr_lock_revoke(asker, NULL, -1, &anybody, &error));
-  CHECK(anybody);
-  EVENTUALLY(asked == 1);
-  OK(zkr_held_on_revoke(held, count_call, &again, NULL, &error)); /* at once, as somebody has asked already */
-  EVENTUALLY(again == 1);
-  CHECK(zkr_held_is_held(held)); /* asking takes nothing away */
-  OK(zkr_held_release(held, &error));
-  CHECK(asked == 1 && unheard == 0);
-
-  REFUSED(zkr_lock_revoke(asker, "nonsense", -1, NULL, &error), ZKR_INVALID, "contender");
-  REFUSED(zkr_lock_revoke(asker, "a/b", -1, NULL, &error), ZKR_INVALID, "contender");
-  REFUSED(zkr_lock_revoke(asker, "\xff", -1, NULL, &error), ZKR_INVALID, "contender");
-  REFUSED(zkr_held_on_revoke(held, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
-
-  zkr_held_free(held);
-  zkr_lock_free(holder);
-  zkr_lock_free(asker);
-  zkr_client_free(first);
-  zkr_client_free(second);
-}
-
-typedef struct loss {
-  zkr_reason reason;
-  atomic_int calls;
-} loss;
-
-static void on_lost(const zkr_error *error, void *user_data) {
-  loss *loss = user_data;
-  loss->reason = zkr_error_reason(error);
-  loss->calls++;
-}
-
-void a_holder_that_does_not_let_go_can_be_forced(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  const char *at = path("forced");
-  zkr_lock *holder = lock_on(first, at), *asker = lock_on(second, at);
-  zkr_contenders *list = NULL;
-  zkr_held *held = NULL;
-  loss lost = {0};
-  bool anybody = false;
-
-  OK(zkr_lock_acquire(holder, 5000, &held, &error));
-  OK(zkr_held_on_lost(held, on_lost, &lost, NULL, &error));
-  OK(zkr_lock_contenders(asker, &list, &error));
-  OK(zkr_lock_revoke(asker, zkr_contenders_get(list, 0)->node, 100, &anybody, &error));
-  CHECK(anybody);
-  EVENTUALLY(lost.calls == 1);
-  CHECK(lost.reason == ZKR_REASON_REVOKED && !zkr_held_is_held(held));
-  OK(zkr_lock_acquire(asker, 5000, NULL, &error));
-  REFUSED(zkr_held_verify(held, &error), ZKR_NOT_HELD, "");
-
-  zkr_contenders_free(list);
-  zkr_held_free(held);
-  zkr_lock_free(holder);
-  zkr_lock_free(asker);
-  zkr_client_free(first);
-  zkr_client_free(second);
-}
-
 /* Sequencers --------------------------------------------------------------------------------------------- */
 
 typedef struct watching {
@@ -512,29 +390,31 @@ void the_family_works_asynchronously(void) {
   ending revoked = {0}, released = {0}, let_go = {0}, bad = {0}, waiting = {0};
 
   OK(zkr_multi_lock_new(client, &lock, 1, &multi, &error));
-  CHECK(zkr_semaphore_acquire_async(semaphore, 2, 5000, on_held, &permits) == ZKR_OK);
-  CHECK(zkr_multi_lock_acquire_async(multi, 5000, on_held, &all) == ZKR_OK);
+  CHECK(zkr_semaphore_acquire_async(semaphore, 2, 5000, note_held, &permits) == ZKR_OK);
+  CHECK(zkr_multi_lock_acquire_async(multi, 5000, note_held, &all) == ZKR_OK);
   EVENTUALLY(permits.calls == 1 && all.calls == 1);
   CHECK(zkr_held_permits(permits.held) == 2 && zkr_held_is_held(all.held));
-  CHECK(zkr_semaphore_holders_async(semaphore, on_holders, &listed) == ZKR_OK);
-  CHECK(zkr_client_check_sequencer_async(client, zkr_held_sequencer(all.held), on_answer, &valid) == ZKR_OK);
-  CHECK(zkr_client_watch_sequencer_async(client, zkr_held_sequencer(all.held), on_done, &watched) == ZKR_OK);
-  CHECK(zkr_client_watch_sequencer_cancellable_async(client, zkr_held_sequencer(all.held), token, on_done,
+  CHECK(zkr_semaphore_holders_async(semaphore, note_contenders, &listed) == ZKR_OK);
+  CHECK(zkr_client_check_sequencer_async(client, zkr_held_sequencer(all.held), note_answer, &valid) ==
+        ZKR_OK);
+  CHECK(zkr_client_watch_sequencer_async(client, zkr_held_sequencer(all.held), note_done, &watched) ==
+        ZKR_OK);
+  CHECK(zkr_client_watch_sequencer_cancellable_async(client, zkr_held_sequencer(all.held), token, note_done,
                                                      &withdrawn) == ZKR_OK);
-  CHECK(zkr_lock_revoke_async(lock, NULL, -1, on_answer, &revoked) == ZKR_OK);
-  CHECK(zkr_semaphore_acquire_cancellable_async(semaphore, 1, -1, token, on_held, &waiting) == ZKR_OK);
+  CHECK(zkr_lock_revoke_async(lock, NULL, -1, note_answer, &revoked) == ZKR_OK);
+  CHECK(zkr_semaphore_acquire_cancellable_async(semaphore, 1, -1, token, note_held, &waiting) == ZKR_OK);
   EVENTUALLY(listed.calls == 1 && valid.calls == 1 && revoked.calls == 1);
   CHECK(listed.listed == 2 && valid.answer && revoked.answer && watched.calls == 0);
   zkr_cancel_token_cancel(token);
   EVENTUALLY(withdrawn.calls == 1 && waiting.calls == 1);
   CHECK(withdrawn.status == ZKR_CANCELLED && waiting.status == ZKR_CANCELLED && waiting.held == NULL);
-  CHECK(zkr_multi_lock_release_async(multi, on_done, &released) == ZKR_OK);
-  CHECK(zkr_semaphore_release_async(semaphore, on_done, &let_go) == ZKR_OK);
+  CHECK(zkr_multi_lock_release_async(multi, note_done, &released) == ZKR_OK);
+  CHECK(zkr_semaphore_release_async(semaphore, note_done, &let_go) == ZKR_OK);
   CHECK(!zkr_multi_lock_is_held(multi) && !zkr_semaphore_is_held(semaphore));
   EVENTUALLY(released.calls == 1 && let_go.calls == 1 && watched.calls == 1);
   CHECK(released.status == ZKR_OK && let_go.status == ZKR_OK && watched.status == ZKR_OK);
-  CHECK(zkr_semaphore_resize_async(semaphore, 5, on_done, &resized) == ZKR_OK);
-  CHECK(zkr_client_check_sequencer_async(client, "nonsense", on_answer, &bad) == ZKR_OK);
+  CHECK(zkr_semaphore_resize_async(semaphore, 5, note_done, &resized) == ZKR_OK);
+  CHECK(zkr_client_check_sequencer_async(client, "nonsense", note_answer, &bad) == ZKR_OK);
   EVENTUALLY(resized.calls == 1 && bad.calls == 1);
   CHECK(resized.status == ZKR_OK && zkr_semaphore_permits(semaphore) == 5 && bad.status == ZKR_INVALID);
 
@@ -560,7 +440,7 @@ void a_turn_passed_on_inside_the_process_is_counted(void) {
   OK(zkr_lock_new(client, at, &options, &one, &error));
   OK(zkr_lock_new(client, at, &options, &two, &error));
   OK(zkr_lock_acquire(one, 5000, &first, &error));
-  CHECK(zkr_lock_acquire_async(two, 5000, on_held, &next) == ZKR_OK);
+  CHECK(zkr_lock_acquire_async(two, 5000, note_held, &next) == ZKR_OK);
   nap(100); /* it waits inside the process: no node says so */
   CHECK(children_of(client, at) == 1);
   OK(zkr_lock_release(one, &error));

@@ -102,6 +102,13 @@ zkr_lock *lock_on(zkr_client *client, const char *path) {
   return lock;
 }
 
+zkr_semaphore *semaphore_on(zkr_client *client, const char *path, size_t permits) {
+  zkr_error *error = NULL;
+  zkr_semaphore *semaphore = NULL;
+  if (zkr_semaphore_new(client, path, permits, &semaphore, &error) != ZKR_OK) give_up("no semaphore", error);
+  return semaphore;
+}
+
 size_t children_of(zkr_client *client, const char *path) {
   zkr_strings *names = NULL;
   zkr_nodes_children(client, path, &names, NULL);
@@ -109,6 +116,38 @@ size_t children_of(zkr_client *client, const char *path) {
   zkr_strings_free(names);
   return count;
 }
+
+void note_done(zkr_status status, const zkr_error *error, void *user_data) {
+  ending *end = user_data;
+  (void)error;
+  end->status = status;
+  end->calls++;
+}
+
+void note_held(zkr_status status, zkr_held *held, const zkr_error *error, void *user_data) {
+  ((ending *)user_data)->held = held;
+  note_done(status, error, user_data);
+}
+
+void note_answer(zkr_status status, bool answer, const zkr_error *error, void *user_data) {
+  ((ending *)user_data)->answer = answer;
+  note_done(status, error, user_data);
+}
+
+void note_contenders(zkr_status status, zkr_contenders *list, const zkr_error *error, void *user_data) {
+  ((ending *)user_data)->listed = zkr_contenders_count(list);
+  zkr_contenders_free(list);
+  note_done(status, error, user_data);
+}
+
+void note_loss(const zkr_error *error, void *user_data) {
+  losses *seen = user_data;
+  seen->status = zkr_error_code(error);
+  seen->reason = zkr_error_reason(error);
+  seen->calls++;
+}
+
+void note_call(void *user_data) { atomic_fetch_add((atomic_int *)user_data, 1); }
 
 int main(int count, char **arguments) {
   int passed = 0, not_passed = 0;

@@ -7,6 +7,7 @@
 #ifndef HARNESS_H
 #define HARNESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,7 +63,35 @@ zkr_client *connected(const char *to, const char *identity);
 const char *path(const char *name);
 /* A lock on such a path, or the end of the program. */
 zkr_lock *lock_on(zkr_client *client, const char *path);
+/* A semaphore on such a path, or the end of the program. */
+zkr_semaphore *semaphore_on(zkr_client *client, const char *path, size_t permits);
 /* How many children a node has; 0 if there is no such node. */
 size_t children_of(zkr_client *client, const char *path);
+
+/* What the end of an asynchronous verb said; `calls` is counted last. */
+typedef struct ending {
+  zkr_status status;
+  zkr_held *held;
+  bool answer;
+  size_t listed;
+  atomic_int calls;
+} ending;
+
+void note_done(zkr_status status, const zkr_error *error, void *ending);
+void note_held(zkr_status status, zkr_held *held, const zkr_error *error, void *ending);
+void note_answer(zkr_status status, bool answer, const zkr_error *error, void *ending);
+void note_contenders(zkr_status status, zkr_contenders *list, const zkr_error *error, void *ending);
+
+/* The losses told so far, and the reason of the latest. */
+typedef struct losses {
+  zkr_status status;
+  zkr_reason reason;
+  atomic_int calls;
+} losses;
+
+void note_loss(const zkr_error *error, void *losses);
+
+/* Counts in an atomic_int. */
+void note_call(void *counter);
 
 #endif

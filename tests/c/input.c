@@ -23,6 +23,12 @@ static void ignore_answer(zkr_status status, bool answer, const zkr_error *error
   (void)status, (void)answer, (void)error, (void)user_data;
 }
 
+static void ignore_contenders(zkr_status status, zkr_contenders *list, const zkr_error *error,
+                              void *user_data) {
+  (void)status, (void)error, (void)user_data;
+  zkr_contenders_free(list);
+}
+
 static void ignore_revoke(void *user_data) { (void)user_data; }
 static void ignore_lost(const zkr_error *error, void *user_data) { (void)error, (void)user_data; }
 static void ignore_state(zkr_state state, void *user_data) { (void)state, (void)user_data; }
@@ -97,12 +103,16 @@ static void every_other_verb_refuses(handles with) {
   zkr_subscription *subscription = NULL;
   zkr_contenders *contenders = NULL;
   zkr_strings *strings = NULL;
+  zkr_transaction *writes = NULL;
   zkr_test_requests *requests = NULL;
   bool flag = true;
   uint64_t number = 0;
 
   REFUSED(zkr_lock_revoke(with.lock, NULL, -1, &flag, &error), ZKR_INVALID, "lock");
   CHECK(zkr_lock_revoke_async(with.lock, NULL, -1, ignore_answer, NULL) == ZKR_INVALID);
+  REFUSED(zkr_lock_revoke_cancellable(with.lock, NULL, -1, NULL, &flag, &error), ZKR_INVALID, "lock");
+  CHECK(zkr_lock_revoke_cancellable_async(with.lock, NULL, -1, NULL, ignore_answer, NULL) == ZKR_INVALID);
+  CHECK(zkr_lock_contenders_async(with.lock, ignore_contenders, NULL) == ZKR_INVALID);
   REFUSED(zkr_held_on_revoke(with.held, ignore_revoke, NULL, &subscription, &error), ZKR_INVALID, "held");
   CHECK(zkr_held_fencing_tokens(with.held, &number, 1) == 0 && zkr_held_permits(with.held) == 0);
   CHECK(zkr_held_passes(with.held) == 0);
@@ -121,6 +131,20 @@ static void every_other_verb_refuses(handles with) {
   CHECK(zkr_multi_lock_acquire_async(with.multi_lock, 0, ignore_held, NULL) == ZKR_INVALID);
   CHECK(zkr_multi_lock_release_async(with.multi_lock, ignore_done, NULL) == ZKR_INVALID);
   CHECK(!zkr_multi_lock_is_held(with.multi_lock));
+  REFUSED(zkr_multi_lock_verify(with.multi_lock, &error), ZKR_INVALID, "multi_lock");
+  REFUSED(zkr_multi_lock_guarded(with.multi_lock, &writes, &error), ZKR_INVALID, "multi_lock");
+  REFUSED(zkr_multi_lock_on_lost(with.multi_lock, ignore_lost, NULL, &subscription, &error), ZKR_INVALID,
+          "multi_lock");
+  REFUSED(zkr_multi_lock_contenders(with.multi_lock, &contenders, &error), ZKR_INVALID, "multi_lock");
+  REFUSED(zkr_multi_lock_revoke(with.multi_lock, NULL, 0, &flag, &error), ZKR_INVALID, "multi_lock");
+  REFUSED(zkr_multi_lock_revoke_cancellable(with.multi_lock, NULL, 0, NULL, &flag, &error), ZKR_INVALID,
+          "multi_lock");
+  CHECK(zkr_multi_lock_verify_async(with.multi_lock, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(zkr_multi_lock_contenders_async(with.multi_lock, ignore_contenders, NULL) == ZKR_INVALID);
+  CHECK(zkr_multi_lock_revoke_async(with.multi_lock, NULL, 0, ignore_answer, NULL) == ZKR_INVALID);
+  CHECK(zkr_multi_lock_revoke_cancellable_async(with.multi_lock, NULL, 0, NULL, ignore_answer, NULL) ==
+        ZKR_INVALID);
+  CHECK(zkr_multi_lock_fencing_token(with.multi_lock) == 0);
   CHECK(zkr_multi_lock_fencing_tokens(with.multi_lock, &number, 1) == 0);
 
   REFUSED(zkr_semaphore_new(with.client, "/a", 1, &semaphore, &error), ZKR_INVALID, "client");
@@ -133,6 +157,21 @@ static void every_other_verb_refuses(handles with) {
   CHECK(zkr_semaphore_acquire_async(with.semaphore, 1, 0, ignore_held, NULL) == ZKR_INVALID);
   CHECK(zkr_semaphore_release_async(with.semaphore, ignore_done, NULL) == ZKR_INVALID);
   CHECK(zkr_semaphore_resize_async(with.semaphore, 1, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(zkr_semaphore_holders_async(with.semaphore, ignore_contenders, NULL) == ZKR_INVALID);
+  REFUSED(zkr_semaphore_verify(with.semaphore, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_guarded(with.semaphore, &writes, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_on_lost(with.semaphore, ignore_lost, NULL, &subscription, &error), ZKR_INVALID,
+          "semaphore");
+  REFUSED(zkr_semaphore_contenders(with.semaphore, &contenders, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_revoke(with.semaphore, NULL, 0, &flag, &error), ZKR_INVALID, "semaphore");
+  REFUSED(zkr_semaphore_revoke_cancellable(with.semaphore, NULL, 0, NULL, &flag, &error), ZKR_INVALID,
+          "semaphore");
+  CHECK(zkr_semaphore_verify_async(with.semaphore, ignore_done, NULL) == ZKR_INVALID);
+  CHECK(zkr_semaphore_contenders_async(with.semaphore, ignore_contenders, NULL) == ZKR_INVALID);
+  CHECK(zkr_semaphore_revoke_async(with.semaphore, NULL, 0, ignore_answer, NULL) == ZKR_INVALID);
+  CHECK(zkr_semaphore_revoke_cancellable_async(with.semaphore, NULL, 0, NULL, ignore_answer, NULL) ==
+        ZKR_INVALID);
+  CHECK(zkr_semaphore_fencing_token(with.semaphore) == 0);
   CHECK(!zkr_semaphore_is_held(with.semaphore) && zkr_semaphore_permits(with.semaphore) == 0);
   CHECK(zkr_semaphore_path(with.semaphore) == NULL);
 
@@ -160,7 +199,7 @@ static void every_other_verb_refuses(handles with) {
   CHECK(zkr_test_ensemble_member(with.ensemble, 0) == NULL);
 
   CHECK(!read_write_lock && !multi_lock && !semaphore && !held && !subscription);
-  CHECK(!contenders && !strings && !requests);
+  CHECK(!contenders && !strings && !writes && !requests);
 }
 
 static void every_verb_refuses(handles with) {

@@ -27,8 +27,18 @@
   X(a_semaphore_has_so_many_permits)                      \
   X(bad_numbers_of_permits_are_refused)                   \
   X(waits_of_the_family_can_be_withdrawn)                 \
+  X(a_handle_speaks_for_what_it_holds)                    \
+  X(a_semaphore_speaks_for_what_was_acquired_last)        \
+  X(release_in_background_asks_no_server)                 \
+  X(permits_and_who_waits_for_them_are_listed)            \
+  X(everybody_at_the_paths_of_a_multi_lock_is_listed)     \
   X(a_holder_hears_that_it_is_asked_for)                  \
   X(a_holder_that_does_not_let_go_can_be_forced)          \
+  X(whoever_holds_permits_is_asked_for_them)              \
+  X(whoever_holds_any_of_several_locks_is_asked)          \
+  X(only_contenders_can_be_asked)                         \
+  X(asking_by_force_can_be_withdrawn)                     \
+  X(every_recipe_of_a_closed_client_answers_closed)       \
   X(a_sequencer_tells_whether_an_acquisition_stands)      \
   X(the_family_works_asynchronously)                      \
   X(a_turn_passed_on_inside_the_process_is_counted)       \

@@ -337,21 +337,6 @@ void guarded_writes_apply_only_while_held(void) {
   zkr_client_free(other);
 }
 
-typedef struct losses {
-  int count;
-  zkr_reason reason;
-  zkr_status status;
-} losses;
-
-static void note_loss(const zkr_error *error, void *user_data) {
-  losses *seen = user_data;
-  seen->status = zkr_error_code(error);
-  seen->reason = zkr_error_reason(error);
-  __atomic_fetch_add(&seen->count, 1, __ATOMIC_SEQ_CST);
-}
-
-static int count(const losses *seen) { return __atomic_load_n(&seen->count, __ATOMIC_SEQ_CST); }
-
 void an_expired_session_is_lost_with_its_reason(void) {
   zkr_error *error = NULL;
   zkr_test_server *server = own_server();
@@ -367,19 +352,19 @@ void an_expired_session_is_lost_with_its_reason(void) {
   OK(zkr_lock_on_lost(lock, note_loss, &unheard, &ended, &error));
   zkr_subscription_free(ended);
   OK(zkr_test_server_expire(server, zkr_client_session_id(client), &error));
-  EVENTUALLY(count(&early) == 1);
+  EVENTUALLY(early.calls == 1);
   CHECK(early.status == ZKR_LOST && early.reason == ZKR_REASON_SESSION);
   CHECK(!zkr_held_is_held(held) && !zkr_lock_is_held(lock));
   CHECK(zkr_held_fencing_token(held) == token && zkr_lock_fencing_token(lock) == 0);
   OK(zkr_held_on_lost(held, note_loss, &late, NULL, &error));
-  EVENTUALLY(count(&late) == 1);
-  CHECK(count(&unheard) == 0);
+  EVENTUALLY(late.calls == 1);
+  CHECK(unheard.calls == 0);
   REFUSED(zkr_held_verify(held, &error), ZKR_NOT_HELD, "");
 
   OK(zkr_lock_acquire(lock, 10000, NULL, &error)); /* the client has a new session by itself */
   CHECK(zkr_lock_fencing_token(lock) > token);
   OK(zkr_lock_release(lock, &error));
-  CHECK(count(&early) == 1);
+  CHECK(early.calls == 1);
   zkr_subscription_free(subscription);
   zkr_held_free(held);
   zkr_lock_free(lock);
@@ -397,7 +382,7 @@ void a_deleted_node_is_lost_with_its_reason(void) {
   OK(zkr_lock_acquire(lock, 5000, &held, &error));
   OK(zkr_held_on_lost(held, note_loss, &seen, NULL, &error));
   OK(zkr_nodes_delete(other, zkr_held_node(held), -1, &error));
-  EVENTUALLY(count(&seen) == 1);
+  EVENTUALLY(seen.calls == 1);
   CHECK(seen.reason == ZKR_REASON_DELETED);
   CHECK(!zkr_held_is_held(held));
   zkr_held_free(held);

@@ -2,7 +2,7 @@
 # The tests of the C and the C++ interface, against the library as it is installed, and of the installation.
 #
 #   tests/c/run.sh                    all of them
-#   tests/c/run.sh --valgrind         the C tests under valgrind as well
+#   tests/c/run.sh --valgrind         the programs of tests under valgrind as well
 #   tests/c/run.sh --filter cancel    only the tests whose name has this in it
 #
 # ZKR_HOSTS is a server to test on (the default is the embedded one); ZKR_PROFILE is the cargo profile.
@@ -51,9 +51,10 @@ run c++ "$place/cpp-tests" "${filter[@]}"
 run installed tests/c/installed.sh "$place/prefix"
 if [ -n "$valgrind" ]; then
     # The library's own threads live as long as the process, so what they hold is still there at the end, not lost.
-    run valgrind valgrind --quiet --error-exitcode=9 --fair-sched=yes --child-silent-after-fork=yes \
-        --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
-        "$place/c-tests" "${filter[@]}"
+    valgrind=(valgrind --quiet --error-exitcode=9 --fair-sched=yes --child-silent-after-fork=yes
+        --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
+    run valgrind "${valgrind[@]}" "$place/c-tests" "${filter[@]}"
+    run valgrind-c++ "${valgrind[@]}" "$place/cpp-tests" "${filter[@]}"
 fi
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

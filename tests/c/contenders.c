@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who holds and who waits, asking for it, and what every recipe says of what it holds.
+ */
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness.h"
+
+/* Every recipe with the same verbs, whatever its handle is. */
+typedef struct kind {
+  const char *name;
+  zkr_status (*acquire)(void *, zkr_held **, zkr_error **);
+  zkr_status (*release)(void *, zkr_error **);
+  zkr_status (*release_in_background)(void *, zkr_error **);
+  bool (*is_held)(void *);
+  uint64_t (*fencing_token)(void *);
+  zkr_status (*verify)(void *, zkr_error **);
+  zkr_status (*verify_async)(void *, ending *);
+  zkr_status (*guarded)(void *, zkr_transaction **, zkr_error **);
+  zkr_status (*on_lost)(void *, losses *, zkr_subscription **, zkr_error **);
+  zkr_status (*contenders)(void *, zkr_contenders **, zkr_error **);
+  zkr_status (*contenders_async)(void *, ending *);
+  zkr_status (*revoke)(void *, const char *, int64_t, bool *, zkr_error **);
+  zkr_status (*revoke_async)(void *, const char *, int64_t, ending *);
+  zkr_status (*revoke_cancellable)(void *, const char *, int64_t, zkr_cancel_token *, bool *, zkr_error **);
+  zkr_status (*revoke_cancellable_async)(void *, const char *, int64_t, zkr_cancel_token *, ending *);
+  void (*free)(void *);
+} kind;
+
+#define FORWARDERS(recipe)                                                                                 \
+  static zkr_status recipe##_release(void *handle, zkr_error **error) {                                    \
+    return zkr_##recipe##_release(handle, error);                                                          \
+  }                                                                                                        \
+  static zkr_status recipe##_release_in_background(void *handle, zkr_error **error) {                      \
+    return zkr_##recipe##_release_in_background(handle, error);                                            \
+  }                                                                                                        \
+  static bool recipe##_is_held(void *handle) { return zkr_##recipe##_is_held(handle); }                    \
+  static uint64_t recipe##_fencing_token(void *handle) { return zkr_##recipe##_fencing_token(handle); }    \
+  static zkr_status recipe##_verify(void *handle, zkr_error **error) {                                     \
+    return zkr_##recipe##_verify(handle, error);                                                           \
+  }                                                                                                        \
+  static zkr_status recipe##_verify_async(void *handle, ending *end) {                                     \
+    return zkr_##recipe##_verify_async(handle, note_done, end);                                            \
+  }                                                                                                        \
+  static zkr_status recipe##_guarded(void *handle, zkr_transaction **writes, zkr_error **error) {          \
+    return zkr_##recipe##_guarded(handle, writes, error);                                                  \
+  }                                                                                                        \
+  static zkr_status recipe##_on_lost(void *handle, losses *seen, zkr_subscription **subscription,          \
+                                     zkr_error **error) {                                                  \
+    return zkr_##recipe##_on_lost(handle, note_loss, seen, subscription, error);                           \
+  }                                                                                                        \
+  static zkr_status recipe##_contenders(void *handle, zkr_contenders **list, zkr_error **error) {          \
+    return zkr_##recipe##_contenders(handle, list, error);                                                 \
+  }                                                                                                        \
+  static zkr_status recipe##_contenders_async(void *handle, ending *end) {                                 \
+    return zkr_##recipe##_contenders_async(handle, note_contenders, end);                                  \
+  }                                                                                                        \
+  static zkr_status recipe##_revoke(void *handle, const char *node, int64_t force_after_ms, bool *asked,   \
+                                    zkr_error **error) {                                                   \
+    return zkr_##recipe##_revoke(handle, node, force_after_ms, asked, error);                              \
+  }                                                                                                        \
+  static zkr_status recipe##_revoke_async(void *handle, const char *node, int64_t force_after_ms,          \
+                                          ending *end) {                                                   \
+    return zkr_##recipe##_revoke_async(handle, node, force_after_ms, note_answer, end);                    \
+  }                                                                                                        \
+  static zkr_status recipe##_revoke_cancellable(void *handle, const char *node, int64_t force_after_ms,    \
+                                                zkr_cancel_token *token, bool *asked, zkr_error **error) { \
+    return zkr_##recipe##_revoke_cancellable(handle, node, force_after_ms, token, asked, error);           \
+  }                                                                                                        \
+  static zkr_status recipe##_revoke_cancellable_async(                                                     \
+      void *handle, const char *node, int64_t force_after_ms, zkr_cancel_token *token, ending *end) {      \
+    return zkr_##recipe##_revoke_cancellable_async(handle, node, force_after_ms, token, note_answer, end); \
+  }                                                                                                        \
+  static void recipe##_free(void *handle) { zkr_##recipe##_free(handle); }
+
+FORWARDERS(lock)
+FORWARDERS(multi_lock)
+FORWARDERS(semaphore)
+
+static zkr_status lock_acquire(void *handle, zkr_held **held, zkr_error **error) {
+  return zkr_lock_acquire(handle, 10000, held, error);
+}
+
+static zkr_status multi_lock_acquire(void *handle, zkr_held **held, zkr_error **error) {
+  return zkr_multi_lock_acquire(handle, 10000, held, error);
+}
+
+static zkr_status semaphore_acquire(void *handle, zkr_held **held, zkr_error **error) {
+  return zkr_semaphore_acquire(handle, 1, 10000, held, error);
+}
+
+#define KIND(recipe)                                                                                        \
+  {                                                                                                         \
+#recipe, recipe##_acquire, recipe##_release, recipe##_release_in_background, recipe##_is_held,          \
+        recipe##_fencing_token, recipe##_verify, recipe##_verify_async, recipe##_guarded, recipe##_on_lost, \
+        recipe##_contenders, recipe##_contenders_async, recipe##_revoke, recipe##_revoke_async,             \
+        recipe##_revoke_cancellable, recipe##_revoke_cancellable_async, recipe##_free                       \
+  }
+
+static const kind kinds[] = {KIND(lock), KIND(multi_lock), KIND(semaphore)};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* A multi-lock of two paths, or the end of the test that uses it, as every verb refuses NULL. */
+static zkr_multi_lock *multi_lock_on(zkr_client *client, const char *a, const char *b) {
+  zkr_lock *locks[] = {lock_on(client, b), lock_on(client, a)};
+  zkr_multi_lock *made = NULL;
+  zkr_multi_lock_new(client, locks, 2, &made, NULL);
+  zkr_lock_free(locks[0]);
+  zkr_lock_free(locks[1]);
+  return made;
+}
+
+/* A recipe with room for one holder, on paths of its own below `base`. */
+static void *made(const kind *kind, zkr_client *client, const char *base) {
+  char one[300], other[300];
+  snprintf(one, sizeof one, "%s/%s", base, kind->name);
+  snprintf(other, sizeof other, "%s/%s-too", base, kind->name);
+  if (kind == &kinds[0]) return lock_on(client, one);
+  if (kind == &kinds[1]) return multi_lock_on(client, one, other);
+  return semaphore_on(client, one, 1);
+}
+
+static size_t count_of(const kind *kind, void *handle) {
+  zkr_contenders *list = NULL;
+  kind->contenders(handle, &list, NULL);
+  size_t count = zkr_contenders_count(list);
+  zkr_contenders_free(list);
+  return count;
+}
+
+static bool is(const zkr_contender *one, const char *identity, const char *kind, bool holds,
+               const char *node) {
+  return strcmp(one->identity, identity) == 0 && strcmp(one->kind, kind) == 0 && one->holds == holds &&
+         strncmp(one->node, node, strlen(node)) == 0 && one->since_ms > 0;
+}
+
+/* What is held ------------------------------------------------------------------------------------------- */
+
+void a_handle_speaks_for_what_it_holds(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  char base[256], written[300];
+  snprintf(base, sizeof base, "%s", path("forwarded"));
+
+  for (int i = 0; i < KINDS; i++) {
+    const kind *kind = &kinds[i];
+    void *handle = made(kind, client, base);
+    zkr_held *held = NULL;
+    zkr_transaction *writes = NULL, *late = NULL;
+    zkr_subscription *subscription = NULL;
+    losses lost = {0};
+    ending verified = {0};
+    snprintf(written, sizeof written, "%s/written-%s", base, kind->name);
+
+    CHECK(!kind->is_held(handle) && kind->fencing_token(handle) == 0);
+    REFUSED(kind->release(handle, &error), ZKR_NOT_HELD, "");
+    REFUSED(kind->release_in_background(handle, &error), ZKR_NOT_HELD, "");
+    REFUSED(kind->verify(handle, &error), ZKR_NOT_HELD, "");
+    REFUSED(kind->guarded(handle, &writes, &error), ZKR_NOT_HELD, "");
+    REFUSED(kind->on_lost(handle, &lost, &subscription, &error), ZKR_NOT_HELD, "");
+    CHECK(writes == NULL && subscription == NULL);
+    REFUSED(kind->guarded(handle, NULL, &error), ZKR_INVALID, "transaction");
+    REFUSED(kind->contenders(handle, NULL, &error), ZKR_INVALID, "contenders");
+
+    OK(kind->acquire(handle, &held, &error));
+    CHECK(kind->is_held(handle));
+    CHECK(kind->fencing_token(handle) > 0 && kind->fencing_token(handle) == zkr_held_fencing_token(held));
+    OK(kind->verify(handle, &error));
+    CHECK(kind->verify_async(handle, &verified) == ZKR_OK);
+    EVENTUALLY(verified.calls == 1);
+    CHECK(verified.status == ZKR_OK);
+    OK(kind->guarded(handle, &writes, &error));
+    OK(zkr_transaction_create(writes, written, "", 0, ZKR_PERSISTENT, &error));
+    OK(zkr_transaction_commit(writes, &error));
+    OK(kind->guarded(handle, &late, &error));
+    OK(zkr_transaction_set(late, written, "x", 1, -1, &error));
+    OK(kind->on_lost(handle, &lost, &subscription, &error));
+    OK(kind->release(handle, &error));
+    REFUSED(zkr_transaction_commit(late, &error), ZKR_NOT_HELD, "");
+    CHECK(!kind->is_held(handle) && kind->fencing_token(handle) == 0 && lost.calls == 0);
+
+    zkr_subscription_free(subscription);
+    zkr_transaction_free(writes);
+    zkr_transaction_free(late);
+    zkr_held_free(held);
+    kind->free(handle);
+  }
+  zkr_client_free(client);
+}
+
+void a_semaphore_speaks_for_what_was_acquired_last(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_semaphore *semaphore = semaphore_on(client, path("latest"), 2);
+
+  OK(zkr_semaphore_acquire(semaphore, 1, 5000, NULL, &error));
+  uint64_t earlier = zkr_semaphore_fencing_token(semaphore);
+  OK(zkr_semaphore_acquire(semaphore, 1, 5000, NULL, &error));
+  CHECK(earlier > 0 && zkr_semaphore_fencing_token(semaphore) != earlier);
+  OK(zkr_semaphore_release_in_background(semaphore, &error));
+  CHECK(zkr_semaphore_is_held(semaphore) && zkr_semaphore_fencing_token(semaphore) == earlier);
+  OK(zkr_semaphore_verify(semaphore, &error));
+
+  zkr_semaphore_free(semaphore);
+  zkr_client_free(client);
+}
+
+void release_in_background_asks_no_server(void) {
+  zkr_error *error = NULL;
+  zkr_test_server *server = own_server();
+  zkr_client *client = connected(zkr_test_server_connect_string(server), "a");
+  void *handles[KINDS];
+
+  for (int i = 0; i < KINDS; i++) {
+    handles[i] = made(&kinds[i], client, "/background");
+    OK(kinds[i].acquire(handles[i], NULL, &error));
+  }
+  OK(zkr_test_server_pause(server, &error)); /* whoever waited for an answer now would wait for long */
+  int64_t begun = now_ms();
+  for (int i = 0; i < KINDS; i++) {
+    OK(kinds[i].release_in_background(handles[i], &error));
+    CHECK(!kinds[i].is_held(handles[i]));
+  }
+  CHECK(now_ms() - begun < 1000);
+  OK(zkr_test_server_resume(server, &error));
+  for (int i = 0; i < KINDS; i++) {
+    EVENTUALLY(count_of(&kinds[i], handles[i]) == 0);
+    kinds[i].free(handles[i]);
+  }
+  zkr_client_free(client);
+  zkr_test_server_free(server);
+}
+
+/* Seeing ------------------------------------------------------------------------------------------------- */
+
+void permits_and_who_waits_for_them_are_listed(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("permits-listed");
+  zkr_semaphore *one = semaphore_on(first, at, 2), *two = semaphore_on(second, at, 2);
+  zkr_contenders *list = NULL;
+  ending waiting = {0}, listed = {0};
+
+  OK(zkr_semaphore_contenders(one, &list, &error));
+  CHECK(zkr_contenders_count(list) == 0);
+  zkr_contenders_free(list);
+  OK(zkr_semaphore_acquire(one, 2, 5000, NULL, &error));
+  CHECK(zkr_semaphore_acquire_async(two, 1, -1, note_held, &waiting) == ZKR_OK);
+  EVENTUALLY(count_of(&kinds[2], one) == 3);
+  OK(zkr_semaphore_contenders(one, &list, &error));
+  CHECK(is(zkr_contenders_get(list, 0), "first", "lease", true, "leases/"));
+  CHECK(is(zkr_contenders_get(list, 1), "first", "lease", true, "leases/"));
+  CHECK(is(zkr_contenders_get(list, 2), "second", "lock", false, "locks/"));
+  CHECK(zkr_contenders_get(list, 2)->session_id == zkr_client_session_id(second));
+  CHECK(zkr_semaphore_contenders_async(two, note_contenders, &listed) == ZKR_OK);
+  EVENTUALLY(listed.calls == 1);
+  CHECK(listed.status == ZKR_OK && listed.listed == 3 && waiting.calls == 0);
+  OK(zkr_semaphore_release(one, &error));
+  EVENTUALLY(waiting.calls == 1);
+  CHECK(waiting.status == ZKR_OK);
+
+  zkr_contenders_free(list);
+  zkr_held_free(waiting.held);
+  zkr_semaphore_free(one);
+  zkr_semaphore_free(two);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void everybody_at_the_paths_of_a_multi_lock_is_listed(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  char a[256], b[256];
+  snprintf(a, sizeof a, "%s", path("listed-a"));
+  snprintf(b, sizeof b, "%s", path("listed-b"));
+  zkr_multi_lock *both = multi_lock_on(first, a, b);
+  zkr_lock *other = lock_on(second, b);
+  zkr_contenders *list = NULL;
+  ending waiting = {0}, listed = {0};
+
+  OK(zkr_multi_lock_acquire(both, 5000, NULL, &error));
+  CHECK(zkr_lock_acquire_async(other, -1, note_held, &waiting) == ZKR_OK);
+  EVENTUALLY(count_of(&kinds[1], both) == 3);
+  OK(zkr_multi_lock_contenders(both, &list, &error));
+  CHECK(is(zkr_contenders_get(list, 0), "first", "lock", true, a));
+  CHECK(is(zkr_contenders_get(list, 1), "first", "lock", true, b));
+  CHECK(is(zkr_contenders_get(list, 2), "second", "lock", false, b));
+  CHECK(zkr_multi_lock_contenders_async(both, note_contenders, &listed) == ZKR_OK);
+  EVENTUALLY(listed.calls == 1);
+  CHECK(listed.status == ZKR_OK && listed.listed == 3 && waiting.calls == 0);
+  OK(zkr_multi_lock_release(both, &error));
+  EVENTUALLY(waiting.calls == 1);
+  CHECK(waiting.status == ZKR_OK);
+
+  zkr_contenders_free(list);
+  zkr_held_free(waiting.held);
+  zkr_multi_lock_free(both);
+  zkr_lock_free(other);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+/* Asking ------------------------------------------------------------------------------------------------- */
+
+void a_holder_hears_that_it_is_asked_for(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("revoked");
+  zkr_lock *holder = lock_on(first, at), *asker = lock_on(second, at);
+  zkr_held *held = NULL;
+  zkr_subscription *subscription = NULL;
+  atomic_int asked = 0, again = 0, unheard = 0;
+  bool anybody = true;
+
+  OK(zkr_lock_revoke(asker, NULL, -1, &anybody, &error));
+  CHECK(!anybody);
+  OK(zkr_lock_acquire(holder, 5000, &held, &error));
+  OK(zkr_held_on_revoke(held, note_call, &asked, NULL, &error));
+  OK(zkr_held_on_revoke(held, note_call, &unheard, &subscription, &error));
+  zkr_subscription_free(subscription);
+  OK(zkr_lock_revoke(asker, NULL, -1, &anybody, &error));
+  CHECK(anybody);
+  EVENTUALLY(asked == 1);
+  OK(zkr_held_on_revoke(held, note_call, &again, NULL, &error)); /* at once, as somebody has asked already */
+  EVENTUALLY(again == 1);
+  CHECK(zkr_held_is_held(held)); /* asking takes nothing away */
+  OK(zkr_held_release(held, &error));
+  CHECK(asked == 1 && unheard == 0);
+
+  REFUSED(zkr_lock_revoke(asker, "nonsense", -1, NULL, &error), ZKR_INVALID, "contender");
+  REFUSED(zkr_lock_revoke(asker, "a/b", -1, NULL, &error), ZKR_INVALID, "contender");
+  REFUSED(zkr_lock_revoke(asker, "\xff", -1, NULL, &error), ZKR_INVALID, "contender");
+  REFUSED(zkr_held_on_revoke(held, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
+
+  zkr_held_free(held);
+  zkr_lock_free(holder);
+  zkr_lock_free(asker);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void a_holder_that_does_not_let_go_can_be_forced(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("forced");
+  zkr_lock *holder = lock_on(first, at), *asker = lock_on(second, at);
+  zkr_contenders *list = NULL;
+  zkr_held *held = NULL;
+  losses lost = {0};
+  bool anybody = false;
+
+  OK(zkr_lock_acquire(holder, 5000, &held, &error));
+  OK(zkr_held_on_lost(held, note_loss, &lost, NULL, &error));
+  OK(zkr_lock_contenders(asker, &list, &error));
+  OK(zkr_lock_revoke(asker, zkr_contenders_get(list, 0)->node, 100, &anybody, &error));
+  CHECK(anybody);
+  EVENTUALLY(lost.calls == 1);
+  CHECK(lost.reason == ZKR_REASON_REVOKED && !zkr_held_is_held(held));
+  OK(zkr_lock_acquire(asker, 5000, NULL, &error));
+  REFUSED(zkr_held_verify(held, &error), ZKR_NOT_HELD, "");
+
+  zkr_contenders_free(list);
+  zkr_held_free(held);
+  zkr_lock_free(holder);
+  zkr_lock_free(asker);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void whoever_holds_permits_is_asked_for_them(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  const char *at = path("permits-asked");
+  zkr_semaphore *holder = semaphore_on(first, at, 3), *asker = semaphore_on(second, at, 3);
+  zkr_held *two = NULL, *one = NULL;
+  zkr_contenders *list = NULL;
+  losses lost = {0}, spared = {0};
+  atomic_int two_asked = 0, one_asked = 0;
+  bool anybody = true;
+
+  OK(zkr_semaphore_revoke(asker, NULL, -1, &anybody, &error));
+  CHECK(!anybody);
+  OK(zkr_semaphore_acquire(holder, 2, 5000, &two, &error));
+  OK(zkr_semaphore_on_lost(holder, note_loss, &lost, NULL, &error));
+  OK(zkr_semaphore_acquire(holder, 1, 5000, &one, &error));
+  OK(zkr_semaphore_on_lost(holder, note_loss, &spared, NULL, &error));
+  OK(zkr_held_on_revoke(two, note_call, &two_asked, NULL, &error));
+  OK(zkr_held_on_revoke(one, note_call, &one_asked, NULL, &error));
+
+  /* One of them by name, and no other. */
+  OK(zkr_semaphore_holders(asker, &list, &error));
+  OK(zkr_semaphore_revoke(asker, zkr_contenders_get(list, 0)->node, -1, &anybody, &error));
+  CHECK(anybody);
+  EVENTUALLY(two_asked == 1);
+  CHECK(one_asked == 0 && zkr_held_is_held(two));
+  /* Everybody. */
+  OK(zkr_semaphore_revoke(asker, NULL, -1, NULL, &error));
+  EVENTUALLY(one_asked == 1);
+  CHECK(zkr_held_is_held(two) && zkr_held_is_held(one));
+  /* By force: both permits of that acquisition are free then, and the other acquisition stands. */
+  OK(zkr_semaphore_revoke(asker, zkr_contenders_get(list, 1)->node, 50, &anybody, &error));
+  EVENTUALLY(lost.calls == 1);
+  CHECK(anybody && lost.status == ZKR_LOST && lost.reason == ZKR_REASON_REVOKED && !zkr_held_is_held(two));
+  OK(zkr_semaphore_acquire(asker, 2, 5000, NULL, &error));
+  OK(zkr_held_verify(one, &error));
+  CHECK(two_asked == 1 && one_asked == 1 && spared.calls == 0);
+  OK(zkr_semaphore_revoke(asker, zkr_contenders_get(list, 0)->node, 0, &anybody, &error));
+  CHECK(!anybody); /* it has gone */
+
+  zkr_contenders_free(list);
+  zkr_held_free(two);
+  zkr_held_free(one);
+  zkr_semaphore_free(holder);
+  zkr_semaphore_free(asker);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void whoever_holds_any_of_several_locks_is_asked(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  char a[256], b[256];
+  snprintf(a, sizeof a, "%s", path("asked-a"));
+  snprintf(b, sizeof b, "%s", path("asked-b"));
+  zkr_multi_lock *holder = multi_lock_on(first, a, b), *asker = multi_lock_on(second, a, b);
+  zkr_held *held = NULL;
+  zkr_contenders *list = NULL;
+  losses lost = {0};
+  atomic_int asked = 0;
+  bool anybody = true;
+
+  OK(zkr_multi_lock_revoke(asker, NULL, -1, &anybody, &error));
+  CHECK(!anybody);
+  OK(zkr_multi_lock_acquire(holder, 5000, &held, &error));
+  OK(zkr_held_on_revoke(held, note_call, &asked, NULL, &error));
+  OK(zkr_multi_lock_on_lost(holder, note_loss, &lost, NULL, &error));
+  OK(zkr_multi_lock_contenders(asker, &list, &error));
+  OK(zkr_multi_lock_revoke(asker, zkr_contenders_get(list, 1)->node, -1, &anybody, &error));
+  CHECK(anybody);
+  EVENTUALLY(asked == 1);
+  CHECK(zkr_multi_lock_is_held(holder));
+  OK(zkr_multi_lock_revoke(asker, NULL, 50, &anybody, &error));
+  EVENTUALLY(lost.calls == 1);
+  CHECK(anybody && lost.reason == ZKR_REASON_REVOKED && !zkr_multi_lock_is_held(holder));
+  OK(zkr_multi_lock_acquire(asker, 5000, NULL, &error));
+  CHECK(asked == 1);
+
+  zkr_contenders_free(list);
+  zkr_held_free(held);
+  zkr_multi_lock_free(holder);
+  zkr_multi_lock_free(asker);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void only_contenders_can_be_asked(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  char base[256];
+  snprintf(base, sizeof base, "%s", path("no-contender"));
+  static const char *bad[] = {"",         "nonsense", "leases",  "locks/x",
+                              "../locks", "a/b",      "/leases", "/elsewhere/_c_x-lock-0000000001",
+                              "\xff"};
+
+  for (int i = 0; i < KINDS; i++) {
+    void *handle = made(&kinds[i], client, base);
+    OK(kinds[i].acquire(handle, NULL, &error));
+    for (size_t j = 0; j < sizeof bad / sizeof *bad; j++) {
+      ending end = {0};
+      bool anybody = true;
+      REFUSED(kinds[i].revoke(handle, bad[j], 0, &anybody, &error), ZKR_INVALID, "contender");
+      CHECK(!anybody);
+      CHECK(kinds[i].revoke_async(handle, bad[j], 0, &end) == ZKR_OK);
+      EVENTUALLY(end.calls == 1);
+      CHECK(end.status == ZKR_INVALID && !end.answer);
+    }
+    OK(kinds[i].verify(handle, &error));
+    kinds[i].free(handle);
+  }
+  zkr_client_free(client);
+}
+
+typedef struct forcing {
+  const kind *kind;
+  void *handle;
+  zkr_cancel_token *token;
+  zkr_status status;
+} forcing;
+
+static void *force(void *argument) {
+  forcing *self = argument;
+  self->status = self->kind->revoke_cancellable(self->handle, NULL, 600000, self->token, NULL, NULL);
+  return NULL;
+}
+
+void asking_by_force_can_be_withdrawn(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  char base[256];
+  snprintf(base, sizeof base, "%s", path("withdrawn-force"));
+
+  for (int i = 0; i < KINDS; i++) {
+    const kind *kind = &kinds[i];
+    void *holder = made(kind, first, base), *asker = made(kind, second, base);
+    zkr_held *held = NULL, *again = NULL;
+    zkr_cancel_token *token = zkr_cancel_token_new(), *other = zkr_cancel_token_new();
+    atomic_int asked = 0;
+    forcing blocking = {kind, asker, token, ZKR_OK};
+    ending background = {0}, late = {0}, forced = {0};
+    pthread_t thread;
+
+    OK(kind->acquire(holder, &held, &error));
+    OK(zkr_held_on_revoke(held, note_call, &asked, NULL, &error));
+    pthread_create(&thread, NULL, force, &blocking);
+    EVENTUALLY(asked == 1);
+    zkr_cancel_token_cancel(token);
+    pthread_join(thread, NULL);
+    CHECK(blocking.status == ZKR_CANCELLED);
+    OK(kind->verify(holder, &error)); /* asked, but not taken away */
+    REFUSED(kind->revoke_cancellable(asker, NULL, 0, token, NULL, &error), ZKR_CANCELLED, "");
+    OK(kind->release(holder, &error));
+
+    OK(kind->acquire(holder, &again, &error));
+    OK(zkr_held_on_revoke(again, note_call, &asked, NULL, &error));
+    CHECK(kind->revoke_cancellable_async(asker, NULL, 600000, other, &background) == ZKR_OK);
+    EVENTUALLY(asked == 2);
+    CHECK(background.calls == 0);
+    zkr_cancel_token_cancel(other);
+    EVENTUALLY(background.calls == 1);
+    CHECK(background.status == ZKR_CANCELLED && !background.answer);
+    OK(kind->verify(holder, &error));
+
+    zkr_cancel_token_free(other);
+    CHECK(kind->revoke_cancellable_async(asker, NULL, 0, other, &late) == ZKR_INVALID); /* a freed token */
+    CHECK(kind->revoke_cancellable_async(asker, NULL, 0, NULL, &forced) == ZKR_OK);
+    EVENTUALLY(forced.calls == 1);
+    CHECK(forced.status == ZKR_OK && forced.answer && late.calls == 0);
+    EVENTUALLY(!kind->is_held(holder));
+    REFUSED(kind->verify(holder, &error), ZKR_NOT_HELD, "");
+
+    zkr_cancel_token_free(token);
+    zkr_held_free(held);
+    zkr_held_free(again);
+    kind->free(holder);
+    kind->free(asker);
+  }
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
+void every_recipe_of_a_closed_client_answers_closed(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  char base[256];
+  snprintf(base, sizeof base, "%s", path("closed-recipes"));
+  void *handles[KINDS];
+
+  for (int i = 0; i < KINDS; i++) {
+    handles[i] = made(&kinds[i], client, base);
+    OK(kinds[i].acquire(handles[i], NULL, &error));
+  }
+  OK(zkr_client_close(client, 5000, &error));
+  for (int i = 0; i < KINDS; i++) {
+    const kind *kind = &kinds[i];
+    zkr_contenders *list = NULL;
+    zkr_transaction *writes = NULL;
+    zkr_subscription *subscription = NULL;
+    losses lost = {0};
+    ending never = {0};
+
+    CHECK(!kind->is_held(handles[i]) && kind->fencing_token(handles[i]) == 0);
+    REFUSED(kind->acquire(handles[i], NULL, &error), ZKR_CLOSED, "closed");
+    REFUSED(kind->release(handles[i], &error), ZKR_CLOSED, "closed");
+    REFUSED(kind->release_in_background(handles[i], &error), ZKR_CLOSED, "closed");
+    REFUSED(kind->verify(handles[i], &error), ZKR_CLOSED, "closed");
+    REFUSED(kind->guarded(handles[i], &writes, &error), ZKR_CLOSED, "closed");
+    REFUSED(kind->on_lost(handles[i], &lost, &subscription, &error), ZKR_CLOSED, "closed");
+    REFUSED(kind->contenders(handles[i], &list, &error), ZKR_CLOSED, "closed");
+    REFUSED(kind->revoke(handles[i], NULL, 0, NULL, &error), ZKR_CLOSED, "closed");
+    CHECK(kind->verify_async(handles[i], &never) == ZKR_CLOSED);
+    CHECK(kind->contenders_async(handles[i], &never) == ZKR_CLOSED);
+    CHECK(kind->revoke_async(handles[i], NULL, 0, &never) == ZKR_CLOSED);
+    CHECK(!list && !writes && !subscription && never.calls == 0);
+    kind->free(handles[i]);
+  }
+  zkr_client_free(client);
+}
