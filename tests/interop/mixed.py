@@ -1,7 +1,8 @@
-"""Everybody on one path at once: our five faces, Curator and kazoo, each counting up in a file under the lock.
+"""Everybody at once on one lock or on one semaphore of two permits: our five faces with Curator, with kazoo, with both.
 
-The file's last number must be the number of acquisitions, no two may have been inside at the same time, and our fencing
-tokens must rise strictly from each of our acquisitions to the next, whoever came between."""
+Under the lock all count up in one file: its last number must be the number of acquisitions, no two may have been inside
+at the same time, and our fencing tokens must rise strictly from each of our acquisitions to the next, whoever came
+between. With permits each counts in a file of its own, and never may more than two have been inside."""
 
 from __future__ import annotations
 
@@ -23,7 +24,28 @@ from stage import serving
 GRACE = 60
 
 
-def workers() -> dict[str, list[str]]:
+class Crowd(NamedTuple):
+    """Who meets on what, under whose names."""
+
+    kind: str
+    naming: str
+    guests: tuple[str, ...]
+
+    @property
+    def most(self) -> int:
+        return int(self.kind.partition(":")[2] or 1)
+
+
+CROWDS = {
+    # kazoo's Lock takes part under Curator's name.
+    "lock": Crowd("lock", "curator", ("curator", "kazoo")),
+    "semaphore": Crowd("semaphore:2", "curator", ("curator",)),
+    "kazoo-semaphore": Crowd("semaphore:2", "kazoo", ("kazoo",)),
+}
+OURS = ("rust", "c", "python", "asyncio", "node")
+
+
+def worker(name: str) -> list[str]:
     python = str(peers.HERE / "python")
     return {
         "rust": [str(peers.RUST / "interop-worker")],
@@ -33,11 +55,11 @@ def workers() -> dict[str, list[str]]:
         "node": ["node", str(peers.HERE / "node" / "worker.mjs")],
         "curator": peers.java("Worker"),
         "kazoo": [sys.executable, f"{python}/worker_kazoo.py"],
-    }
+    }[name]
 
 
 class Visit(NamedTuple):
-    """One stay under the lock."""
+    """One stay inside."""
 
     who: str
     token: int | None
@@ -50,16 +72,19 @@ class Visit(NamedTuple):
         return cls(who, None if token == "-" else int(token), int(enter), int(leave))
 
 
-def crowd(hosts: str, path: str, folder: Path, seconds: int) -> Counter[str]:
-    """How often each was inside; AssertionError if the lock did not keep them apart."""
-    counter, log = folder / "counter", folder / "log"
-    counter.write_text("0\n")
+def gather(crowd: Crowd, hosts: str, path: str, folder: Path, seconds: int) -> Counter[str]:
+    """How often each was inside; AssertionError if the recipe did not keep them apart."""
+    log = folder / "log"
     log.touch()
     environment = os.environ | {"PYTHONPATH": str(peers.ROOT / "python")}
-    running = {
-        name: subprocess.Popen([*command, name, hosts, path, str(folder), str(seconds)], env=environment)
-        for name, command in workers().items()
-    }
+    names = (*OURS, *crowd.guests)
+    counters = {name: folder / ("counter" if crowd.most == 1 else f"counter-{name}") for name in names}
+    for counter in counters.values():
+        counter.write_text("0\n")
+    running = {}
+    for name, counter in counters.items():
+        words = [name, hosts, crowd.naming, crowd.kind, path, str(counter), str(log), str(seconds)]
+        running[name] = subprocess.Popen([*worker(name), *words], env=environment)
     try:
         statuses = {name: process.wait(seconds + GRACE) for name, process in running.items()}
     finally:
@@ -68,38 +93,64 @@ def crowd(hosts: str, path: str, folder: Path, seconds: int) -> Counter[str]:
     assert not any(statuses.values()), f"workers ended with {statuses}"
 
     visits = [Visit.parse(line) for line in log.read_text().splitlines()]
-    for before, after in itertools.pairwise(visits):
-        assert before.leave < after.enter, f"at the same time: {before} and {after}"
-    assert int(counter.read_text()) == len(visits)
-    tokens = [visit.token for visit in visits if visit.token is not None]
-    for lower, higher in itertools.pairwise(tokens):
-        assert lower < higher, f"token {higher} came after {lower}"
     times = Counter(visit.who for visit in visits)
     assert set(times) == set(running), f"only {sorted(times)} ever got in"
-
-    observer = KazooClient(hosts)
-    observer.start()
-    left = observer.get_children(path) if observer.exists(path) else []
-    observer.stop()
+    assert sum(int(counter.read_text()) for counter in set(counters.values())) == len(visits)
+    check(visits, crowd.most)
+    left = remainders(hosts, path)
     assert not left, f"left behind: {left}"
     return times
+
+
+def check(visits: list[Visit], most: int) -> None:
+    """That never more than so many were inside; with one, that they and their tokens came in order."""
+    tokens = [visit.token for visit in visits if visit.token is not None]
+    assert len(set(tokens)) == len(tokens), "a token was given twice"
+    if most == 1:
+        # The log was written inside, so it is in order.
+        for before, after in itertools.pairwise(visits):
+            assert before.leave < after.enter, f"at the same time: {before} and {after}"
+        for lower, higher in itertools.pairwise(tokens):
+            assert lower < higher, f"token {higher} came after {lower}"
+        return
+    inside: list[Visit] = []
+    full = 0
+    for visit in sorted(visits, key=lambda visit: visit.enter):
+        inside = [other for other in inside if other.leave >= visit.enter] + [visit]
+        assert len(inside) <= most, f"at the same time: {inside}"
+        full += len(inside) == most
+    assert full, f"there never were {most} inside"
+
+
+def remainders(hosts: str, path: str) -> list[str]:
+    """What is below the places where the crowd had its nodes."""
+    observer = KazooClient(hosts)
+    observer.start()
+    places = [
+        place for place in (path, f"{path}/locks", f"{path}/leases", f"{path}-__lock__") if observer.exists(place)
+    ]
+    left = [f"{place}/{child}" for place in places for child in observer.get_children(place)]
+    observer.stop()
+    return sorted(set(left) - {f"{path}/{name}" for name in ("locks", "leases", "max")})
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--server", choices=("embedded", "zookeeper-3.8", "zookeeper-3.9"), default="zookeeper-3.9")
+    parser.add_argument("--on", choices=CROWDS, default="lock")
     options = parser.parse_args()
     peers.build()
     peers.build_faces()
     with serving(options.server) as hosts, tempfile.TemporaryDirectory() as folder:
         try:
-            times = crowd(hosts, "/crowd", Path(folder), options.seconds)
+            times = gather(CROWDS[options.on], hosts, "/crowd", Path(folder), options.seconds)
         except AssertionError as problem:
             print(problem, file=sys.stderr)
             print("0 passed, 1 failed")
             return 1
-    print(f"{options.server}, {options.seconds} s: {times.total()} acquisitions, none at the same time as another")
+    together = CROWDS[options.on].most
+    print(f"{options.server}, {options.seconds} s: {times.total()} acquisitions, never more than {together} at once")
     for name, count in times.most_common():
         print(f"  {name:<8} {count:6}")
     print("1 passed, 0 failed")

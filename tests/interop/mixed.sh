@@ -3,6 +3,7 @@
 #
 #   tests/interop/mixed.sh                   10 seconds
 #   tests/interop/mixed.sh --seconds 60      longer; --help says what else
+#   tests/interop/mixed.sh --on semaphore    two permits, with Curator (kazoo-semaphore: with kazoo)
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -1,4 +1,4 @@
-"""Our Lock and everybody else's on one path, in the naming that INTEROP promises for them, and the other way round."""
+"""Our Lock and everybody else's on one path, in the naming made for them, and the other way round."""
 
 from __future__ import annotations
 
@@ -24,8 +24,13 @@ both_ways = pytest.mark.parametrize(("first", "second"), EITHER_WAY)
 pairs = pytest.mark.parametrize(("ours", "theirs"), PAIRS)
 
 
-# kazoo's Lock under Curator's name joins Curator's, and those of kazoo's that honour the name.
-JOINED = [("kazoo-named-as-curator", "curator"), ("kazoo-named-as-curator", "kazoo-honouring-curator")]
+# kazoo's Lock under Curator's name joins Curator's and those of kazoo's that honour it; both stay with kazoo's names.
+JOINED = [
+    ("kazoo-named-as-curator", "curator"),
+    ("kazoo-named-as-curator", "kazoo-honouring-curator"),
+    ("kazoo-named-as-curator", "our-kazoo"),
+    ("kazoo-honouring-curator", "our-kazoo"),
+]
 
 
 @pytest.mark.parametrize(("first", "second"), [*EITHER_WAY, *JOINED, *((b, a) for a, b in JOINED)])

@@ -1,4 +1,4 @@
-"""A short crowd; mixed.sh makes it longer."""
+"""Short crowds; mixed.sh makes them longer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import peers
 import pytest
-from mixed import crowd
+from mixed import CROWDS, gather
 
 
 @pytest.fixture(scope="session")
@@ -14,5 +14,6 @@ def faces() -> None:
     peers.build_faces()
 
 
-def test_everybody_on_one_path(faces: None, hosts: str, tmp_path: Path) -> None:
-    crowd(hosts, "/crowd", tmp_path, seconds=10)
+@pytest.mark.parametrize("on", CROWDS)
+def test_everybody_on_one_path(faces: None, hosts: str, tmp_path: Path, on: str) -> None:
+    gather(CROWDS[on], hosts, f"/crowd-{on}", tmp_path, seconds=4)

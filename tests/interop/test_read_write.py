@@ -8,7 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from stage import PATIENCE, Stage, gets, refuses, waits
 
-PAIRS = [("our-curator", "curator"), ("our-curator", "kazoo-honouring-curator"), ("our-kazoo", "kazoo")]
+PAIRS = [
+    ("our-curator", "curator"),
+    ("our-curator", "kazoo-honouring-curator"),
+    ("our-kazoo", "kazoo"),
+    # The recipes that ship with ZooKeeper have no read/write lock; with their names ours is Curator's.
+    ("our-zookeeper", "curator"),
+]
 EITHER_WAY = [*PAIRS, *((b, a) for a, b in PAIRS)]
 both_ways = pytest.mark.parametrize(("first", "second"), EITHER_WAY)
 pairs = pytest.mark.parametrize(("ours", "theirs"), PAIRS)
@@ -44,7 +50,8 @@ def test_a_writer_is_alone(stage: Stage, first: str, second: str, held: str, wan
 @pytest.mark.parametrize("naming", ["our-curator", "our-kazoo", "our-zookeeper"])
 @pytest.mark.parametrize("theirs", ["curator", "kazoo"])
 @pytest.mark.parametrize(
-    ("held", "wanted"), [("write", "write"), ("write", "read"), ("read", "write"), ("read", "lock")]
+    ("held", "wanted"),
+    [("write", "write"), ("write", "read"), ("read", "write"), ("read", "lock"), ("lock", "read"), ("lock", "write")],
 )
 def test_ours_waits_for_every_contender_it_can_recognise(
     stage: Stage, naming: str, theirs: str, held: str, wanted: str
@@ -195,7 +202,11 @@ def test_either_can_ask_the_other_to_let_go(stage: Stage, first: str, second: st
     [
         ("curator", "read", "our-kazoo", "write"),
         ("kazoo", "read", "our-curator", "write"),
-        # A lock and a read/write lock on one path: their own do not wait for each other either. Ours does.
+        # A lock and a read/write lock on one path: their own do not wait for each other either. Ours do.
+        ("curator", "read", "our-curator", "lock"),
+        ("curator", "write", "our-curator", "lock"),
+        ("curator", "lock", "curator", "write"),
+        ("curator", "write", "curator", "lock"),
         ("curator", "lock", "our-curator", "read"),
         ("curator", "lock", "our-curator", "write"),
         ("kazoo", "lock", "our-kazoo", "read"),

@@ -1,4 +1,4 @@
-"""What the Python workers of the crowd do once they have the lock; README.md says what a worker is."""
+"""What the Python workers of the crowd do once they are in; README.md says what a worker is."""
 
 from __future__ import annotations
 
@@ -12,14 +12,22 @@ from typing import NamedTuple
 class Job(NamedTuple):
     name: str
     hosts: str
+    naming: str
+    kind: str
     path: str
-    folder: Path
+    counter: Path
+    log: Path
     end: float
+
+    @property
+    def permits(self) -> int:
+        """Of the semaphore; 0 for a lock."""
+        return int(self.kind.partition(":")[2] or 0)
 
 
 def job() -> Job:
-    name, hosts, path, folder, seconds = sys.argv[1:]
-    return Job(name, hosts, path, Path(folder), time.monotonic() + float(seconds))
+    name, hosts, naming, kind, path, counter, log, seconds = sys.argv[1:]
+    return Job(name, hosts, naming, kind, path, Path(counter), Path(log), time.monotonic() + float(seconds))
 
 
 def unfinished(job: Job) -> bool:
@@ -27,11 +35,10 @@ def unfinished(job: Job) -> bool:
 
 
 def work(job: Job, token: int | None = None) -> None:
-    """Counts up, with nothing but the lock to keep others from doing the same."""
+    """Counts up, with nothing but the recipe to keep others from doing the same."""
     enter = time.monotonic_ns()
-    counter = job.folder / "counter"
-    counter.write_text(f"{int(counter.read_text()) + 1}\n")
-    log = os.open(job.folder / "log", os.O_WRONLY | os.O_APPEND)
+    job.counter.write_text(f"{int(job.counter.read_text()) + 1}\n")
+    log = os.open(job.log, os.O_WRONLY | os.O_APPEND)
     leave = time.monotonic_ns()
     os.write(log, f"{job.name} {'-' if token is None else token} {enter} {leave}\n".encode())
     os.close(log)

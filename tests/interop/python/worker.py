@@ -4,8 +4,8 @@ import zkrecipes
 from work import job, unfinished, work
 
 me = job()
-with zkrecipes.Client(me.hosts) as client:
-    lock = client.lock(me.path)
+with zkrecipes.Client(me.hosts, naming=me.naming) as client:
+    recipe = client.semaphore(me.path, me.permits) if me.permits else client.lock(me.path)
     while unfinished(me):
-        with lock as held:
+        with recipe as held:
             work(me, held.fencing_token)

@@ -8,10 +8,10 @@ from work import job, unfinished, work
 
 async def main() -> None:
     me = job()
-    async with zkrecipes.aio.Client(me.hosts) as client:
-        lock = client.lock(me.path)
+    async with zkrecipes.aio.Client(me.hosts, naming=me.naming) as client:
+        recipe = client.semaphore(me.path, me.permits) if me.permits else client.lock(me.path)
         while unfinished(me):
-            async with lock as held:
+            async with recipe as held:
                 work(me, held.fencing_token)
 
 

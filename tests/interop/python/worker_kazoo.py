@@ -1,4 +1,4 @@
-"""kazoo's worker of the crowd: a Lock whose names Curator and we sort among our own, and which waits for them."""
+"""kazoo's worker of the crowd: its Semaphore, or a Lock under Curator's name, which Curator and we wait for."""
 
 from kazoo.client import KazooClient
 from owner_kazoo import CuratorLock
@@ -7,9 +7,9 @@ from work import job, unfinished, work
 me = job()
 client = KazooClient(me.hosts)
 client.start()
-lock = CuratorLock(client, me.path)
+recipe = client.Semaphore(me.path, max_leases=me.permits) if me.permits else CuratorLock(client, me.path)
 while unfinished(me):
-    with lock:
+    with recipe:
         work(me)
 client.stop()
 client.close()
