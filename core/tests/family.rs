@@ -286,7 +286,7 @@ async fn a_semaphore_that_disagrees_gets_mismatch_and_resizing_agrees_again() {
         let two = a.semaphore(PATH, 2).expect("valid");
         let held = two.acquire(2).await.expect("free");
         let three = b.semaphore(PATH, 3).expect("valid");
-        let error = three.acquire(1).await.map(drop).expect_err("they disagree");
+        let error = soon("the answer", three.acquire(1)).await.map(drop).expect_err("they disagree");
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         let waiter = tokio::spawn({
             let two = two.clone();
