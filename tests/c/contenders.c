@@ -7,129 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness.h"
-
-/* Every recipe with the same verbs, whatever its handle is. */
-typedef struct kind {
-  const char *name;
-  zkr_status (*acquire)(void *, zkr_held **, zkr_error **);
-  zkr_status (*release)(void *, zkr_error **);
-  zkr_status (*release_in_background)(void *, zkr_error **);
-  bool (*is_held)(void *);
-  uint64_t (*fencing_token)(void *);
-  zkr_status (*verify)(void *, zkr_error **);
-  zkr_status (*verify_async)(void *, ending *);
-  zkr_status (*guarded)(void *, zkr_transaction **, zkr_error **);
-  zkr_status (*on_lost)(void *, losses *, zkr_subscription **, zkr_error **);
-  zkr_status (*contenders)(void *, zkr_contenders **, zkr_error **);
-  zkr_status (*contenders_async)(void *, ending *);
-  zkr_status (*revoke)(void *, const char *, int64_t, bool *, zkr_error **);
-  zkr_status (*revoke_async)(void *, const char *, int64_t, ending *);
-  zkr_status (*revoke_cancellable)(void *, const char *, int64_t, zkr_cancel_token *, bool *, zkr_error **);
-  zkr_status (*revoke_cancellable_async)(void *, const char *, int64_t, zkr_cancel_token *, ending *);
-  void (*free)(void *);
-} kind;
-
-#define FORWARDERS(recipe)                                                                                 \
-  static zkr_status recipe##_release(void *handle, zkr_error **error) {                                    \
-    return zkr_##recipe##_release(handle, error);                                                          \
-  }                                                                                                        \
-  static zkr_status recipe##_release_in_background(void *handle, zkr_error **error) {                      \
-    return zkr_##recipe##_release_in_background(handle, error);                                            \
-  }                                                                                                        \
-  static bool recipe##_is_held(void *handle) { return zkr_##recipe##_is_held(handle); }                    \
-  static uint64_t recipe##_fencing_token(void *handle) { return zkr_##recipe##_fencing_token(handle); }    \
-  static zkr_status recipe##_verify(void *handle, zkr_error **error) {                                     \
-    return zkr_##recipe##_verify(handle, error);                                                           \
-  }                                                                                                        \
-  static zkr_status recipe##_verify_async(void *handle, ending *end) {                                     \
-    return zkr_##recipe##_verify_async(handle, note_done, end);                                            \
-  }                                                                                                        \
-  static zkr_status recipe##_guarded(void *handle, zkr_transaction **writes, zkr_error **error) {          \
-    return zkr_##recipe##_guarded(handle, writes, error);                                                  \
-  }                                                                                                        \
-  static zkr_status recipe##_on_lost(void *handle, losses *seen, zkr_subscription **subscription,          \
-                                     zkr_error **error) {                                                  \
-    return zkr_##recipe##_on_lost(handle, note_loss, seen, subscription, error);                           \
-  }                                                                                                        \
-  static zkr_status recipe##_contenders(void *handle, zkr_contenders **list, zkr_error **error) {          \
-    return zkr_##recipe##_contenders(handle, list, error);                                                 \
-  }                                                                                                        \
-  static zkr_status recipe##_contenders_async(void *handle, ending *end) {                                 \
-    return zkr_##recipe##_contenders_async(handle, note_contenders, end);                                  \
-  }                                                                                                        \
-  static zkr_status recipe##_revoke(void *handle, const char *node, int64_t force_after_ms, bool *asked,   \
-                                    zkr_error **error) {                                                   \
-    return zkr_##recipe##_revoke(handle, node, force_after_ms, asked, error);                              \
-  }                                                                                                        \
-  static zkr_status recipe##_revoke_async(void *handle, const char *node, int64_t force_after_ms,          \
-                                          ending *end) {                                                   \
-    return zkr_##recipe##_revoke_async(handle, node, force_after_ms, note_answer, end);                    \
-  }                                                                                                        \
-  static zkr_status recipe##_revoke_cancellable(void *handle, const char *node, int64_t force_after_ms,    \
-                                                zkr_cancel_token *token, bool *asked, zkr_error **error) { \
-    return zkr_##recipe##_revoke_cancellable(handle, node, force_after_ms, token, asked, error);           \
-  }                                                                                                        \
-  static zkr_status recipe##_revoke_cancellable_async(                                                     \
-      void *handle, const char *node, int64_t force_after_ms, zkr_cancel_token *token, ending *end) {      \
-    return zkr_##recipe##_revoke_cancellable_async(handle, node, force_after_ms, token, note_answer, end); \
-  }                                                                                                        \
-  static void recipe##_free(void *handle) { zkr_##recipe##_free(handle); }
-
-FORWARDERS(lock)
-FORWARDERS(multi_lock)
-FORWARDERS(semaphore)
-
-static zkr_status lock_acquire(void *handle, zkr_held **held, zkr_error **error) {
-  return zkr_lock_acquire(handle, 10000, held, error);
-}
-
-static zkr_status multi_lock_acquire(void *handle, zkr_held **held, zkr_error **error) {
-  return zkr_multi_lock_acquire(handle, 10000, held, error);
-}
-
-static zkr_status semaphore_acquire(void *handle, zkr_held **held, zkr_error **error) {
-  return zkr_semaphore_acquire(handle, 1, 10000, held, error);
-}
-
-#define KIND(recipe)                                                                                        \
-  {                                                                                                         \
-#recipe, recipe##_acquire, recipe##_release, recipe##_release_in_background, recipe##_is_held,          \
-        recipe##_fencing_token, recipe##_verify, recipe##_verify_async, recipe##_guarded, recipe##_on_lost, \
-        recipe##_contenders, recipe##_contenders_async, recipe##_revoke, recipe##_revoke_async,             \
-        recipe##_revoke_cancellable, recipe##_revoke_cancellable_async, recipe##_free                       \
-  }
-
-static const kind kinds[] = {KIND(lock), KIND(multi_lock), KIND(semaphore)};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-/* A multi-lock of two paths, or the end of the test that uses it, as every verb refuses NULL. */
-static zkr_multi_lock *multi_lock_on(zkr_client *client, const char *a, const char *b) {
-  zkr_lock *locks[] = {lock_on(client, b), lock_on(client, a)};
-  zkr_multi_lock *made = NULL;
-  zkr_multi_lock_new(client, locks, 2, &made, NULL);
-  zkr_lock_free(locks[0]);
-  zkr_lock_free(locks[1]);
-  return made;
-}
-
-/* A recipe with room for one holder, on paths of its own below `base`. */
-static void *made(const kind *kind, zkr_client *client, const char *base) {
-  char one[300], other[300];
-  snprintf(one, sizeof one, "%s/%s", base, kind->name);
-  snprintf(other, sizeof other, "%s/%s-too", base, kind->name);
-  if (kind == &kinds[0]) return lock_on(client, one);
-  if (kind == &kinds[1]) return multi_lock_on(client, one, other);
-  return semaphore_on(client, one, 1);
-}
-
-static size_t count_of(const kind *kind, void *handle) {
-  zkr_contenders *list = NULL;
-  kind->contenders(handle, &list, NULL);
-  size_t count = zkr_contenders_count(list);
-  zkr_contenders_free(list);
-  return count;
-}
+#include "kinds.h"
 
 static bool is(const zkr_contender *one, const char *identity, const char *kind, bool holds,
                const char *node) {
@@ -249,7 +127,7 @@ void permits_and_who_waits_for_them_are_listed(void) {
   zkr_contenders_free(list);
   OK(zkr_semaphore_acquire(one, 2, 5000, NULL, &error));
   CHECK(zkr_semaphore_acquire_async(two, 1, -1, note_held, &waiting) == ZKR_OK);
-  EVENTUALLY(count_of(&kinds[2], one) == 3);
+  EVENTUALLY(count_of(&kinds[SEMAPHORE], one) == 3);
   OK(zkr_semaphore_contenders(one, &list, &error));
   CHECK(is(zkr_contenders_get(list, 0), "first", "lease", true, "leases/"));
   CHECK(is(zkr_contenders_get(list, 1), "first", "lease", true, "leases/"));
@@ -283,7 +161,7 @@ void everybody_at_the_paths_of_a_multi_lock_is_listed(void) {
 
   OK(zkr_multi_lock_acquire(both, 5000, NULL, &error));
   CHECK(zkr_lock_acquire_async(other, -1, note_held, &waiting) == ZKR_OK);
-  EVENTUALLY(count_of(&kinds[1], both) == 3);
+  EVENTUALLY(count_of(&kinds[MULTI_LOCK], both) == 3);
   OK(zkr_multi_lock_contenders(both, &list, &error));
   CHECK(is(zkr_contenders_get(list, 0), "first", "lock", true, a));
   CHECK(is(zkr_contenders_get(list, 1), "first", "lock", true, b));
@@ -417,6 +295,41 @@ void whoever_holds_permits_is_asked_for_them(void) {
   zkr_semaphore_free(asker);
   zkr_client_free(first);
   zkr_client_free(second);
+}
+
+void permits_in_kazoos_layout_are_listed_and_asked_too(void) {
+  zkr_error *error = NULL;
+  zkr_options options = ZKR_OPTIONS_INIT;
+  options.naming = ZKR_NAMING_KAZOO;
+  options.identity = "a";
+  zkr_client *client = NULL;
+  OK(zkr_client_connect(hosts(), &options, &client, &error));
+  const char *at = path("permits-of-kazoo");
+  zkr_semaphore *holder = semaphore_on(client, at, 1), *waiter = semaphore_on(client, at, 1);
+  zkr_contenders *list = NULL;
+  losses lost = {0};
+  ending waiting = {0};
+
+  OK(zkr_semaphore_acquire(holder, 1, 5000, NULL, &error));
+  OK(zkr_semaphore_on_lost(holder, note_loss, &lost, NULL, &error));
+  CHECK(zkr_semaphore_acquire_async(waiter, 1, -1, note_held, &waiting) == ZKR_OK);
+  EVENTUALLY(count_of(&kinds[SEMAPHORE], holder) == 2);
+  OK(zkr_semaphore_contenders(waiter, &list, &error));
+  CHECK(is(zkr_contenders_get(list, 0), "a", "lease", true, ""));
+  CHECK(strlen(zkr_contenders_get(list, 0)->node) == 32);
+  CHECK(is(zkr_contenders_get(list, 1), "a", "lock", false, ""));
+  CHECK(strstr(zkr_contenders_get(list, 1)->node, "__lock__"));
+  REFUSED(zkr_semaphore_revoke(waiter, "/elsewhere/x", -1, NULL, &error), ZKR_INVALID, "contender");
+  OK(zkr_semaphore_revoke(waiter, zkr_contenders_get(list, 0)->node, 0, NULL, &error));
+  EVENTUALLY(lost.calls == 1 && waiting.calls == 1);
+  CHECK(lost.reason == ZKR_REASON_REVOKED && waiting.status == ZKR_OK);
+  OK(zkr_semaphore_release(waiter, &error));
+
+  zkr_contenders_free(list);
+  zkr_held_free(waiting.held);
+  zkr_semaphore_free(holder);
+  zkr_semaphore_free(waiter);
+  zkr_client_free(client);
 }
 
 void whoever_holds_any_of_several_locks_is_asked(void) {

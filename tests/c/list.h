@@ -35,6 +35,7 @@
   X(a_holder_hears_that_it_is_asked_for)                  \
   X(a_holder_that_does_not_let_go_can_be_forced)          \
   X(whoever_holds_permits_is_asked_for_them)              \
+  X(permits_in_kazoos_layout_are_listed_and_asked_too)    \
   X(whoever_holds_any_of_several_locks_is_asked)          \
   X(only_contenders_can_be_asked)                         \
   X(asking_by_force_can_be_withdrawn)                     \
