@@ -56,14 +56,21 @@ def fails(scenario: str, repeat: int) -> bool:
     return done.returncode == 1
 
 
+def target(test: str) -> list[str]:
+    program = test.split()[0]
+    return ["--lib"] if program == "lib" else ["--test", program]
+
+
+def build_tests(tests: list[str]) -> str | None:
+    targets = [flag for test in tests for flag in target(test)]
+    done = run("cargo", "test", "--quiet", "--package", "zkrecipes", *targets, "--no-run")
+    return None if done.returncode == 0 else done.stderr
+
+
 def test_fails(test: str) -> bool:
     """`test` is a test program of the core, and what of it to run; one that hangs has failed."""
-    program, *words = test.split()
-    target = ["--lib"] if program == "lib" else ["--test", program]
-    built = run("cargo", "test", "--quiet", "--package", "zkrecipes", *target, "--no-run")
-    if built.returncode != 0:
-        raise SystemExit(built.stderr)
-    return run("timeout", "240", "cargo", "test", "--quiet", "--package", "zkrecipes", *target, *words).returncode != 0
+    words = test.split()[1:]
+    return run("timeout", "240", "cargo", "test", "--quiet", "--package", "zkrecipes", *target(test), *words).returncode != 0
 
 
 def judge(guard: dict[str, Any]) -> list[str]:
@@ -76,10 +83,11 @@ def judge(guard: dict[str, Any]) -> list[str]:
         broken = broken.replace(line, instead)
     file.write_text(broken)
     try:
-        if complaint := build():
+        scenarios, tests = guard.get("scenarios", []), guard.get("tests", [])
+        if complaint := (scenarios and build()) or (tests and build_tests(tests)):
             return [f"does not compile when broken:\n{complaint}"]
-        passing = [name for name in guard.get("scenarios", []) if not fails(name, guard.get("repeat", 1))]
-        passing += [test for test in guard.get("tests", []) if not test_fails(test)]
+        passing = [name for name in scenarios if not fails(name, guard.get("repeat", 1))]
+        passing += [test for test in tests if not test_fails(test)]
         return [f"{name} passes all the same" for name in passing]
     finally:
         file.write_text(text)
