@@ -1,21 +1,25 @@
 //! The end of the sequence numbers, for everything that queues: up to, across and long after 2147483647.
 //!
 //! There the server's counter stops, so that suffixes repeat; creates that are in flight together show negatives in
-//! between. What came first is then told by the czxid alone. Only the embedded server can be put there in no time.
+//! between. What came first is then told by the czxid alone.
+//!
+//! The embedded server can be put there in no time. `range.py` puts a real one there and names it in `ZKR_RANGE`.
 
 mod support;
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use support::{client, eventually, lock_of, nodes_under, server, soon};
+use support::ground::Ground;
+use support::{eventually, lock_of, server, soon};
 use tokio::sync::mpsc::unbounded_channel;
 use zkrecipes::{Client, Error, ErrorKind, Held, LockOptions};
-use zkrecipes_embedded::Server;
 
 const PATH: &str = "/locks/range";
+const TEN: Duration = Duration::from_secs(10);
 const SIZE: usize = 3;
 const LAST: i32 = i32::MAX;
 
@@ -73,15 +77,31 @@ impl Want {
     }
 }
 
-/// The next contenders of this kind get these numbers.
-fn number_next(server: &Server, want: Want, next: i32) {
+/// A world whose parents are near the end, or can be put there: embedded, and real if there is one.
+fn worlds() -> Vec<Ground> {
+    static USED: AtomicUsize = AtomicUsize::new(0);
+    let mut worlds = vec![Ground::Embedded(server())];
+    if let Ok(upstream) = std::env::var("ZKR_RANGE") {
+        let chroot = format!("/range-{:03}", USED.fetch_add(1, Ordering::SeqCst));
+        worlds.push(Ground::real(upstream, chroot));
+    }
+    worlds
+}
+
+fn each<T: Copy>(kinds: impl IntoIterator<Item = T>) -> Vec<(T, Ground)> {
+    kinds.into_iter().flat_map(|kind| worlds().into_iter().map(move |world| (kind, world))).collect()
+}
+
+/// The next contenders of this kind get these numbers. A real server counts on by itself from where it was put.
+fn number_next(ground: &Ground, want: Want, next: i32) {
+    let Ground::Embedded(server) = ground else { return };
     for parent in want.parents() {
         assert!(server.set_next_sequence(&parent, next), "{parent} is there");
     }
 }
 
-fn queued(server: &Server, want: Want) -> usize {
-    nodes_under(server, &want.parents()[0]).len()
+fn queued(ground: &Ground, want: Want) -> usize {
+    ground.nodes_under(&want.parents()[0]).len()
 }
 
 async fn make_parents(client: &Client, want: Want) {
@@ -89,16 +109,10 @@ async fn make_parents(client: &Client, want: Want) {
     want.ask(client).await.expect("free").release().await.expect("released");
 }
 
-async fn assert_nothing_left(server: &Server, want: Want) {
+async fn assert_nothing_left(ground: &Ground, want: Want) {
     for parent in want.parents() {
-        eventually("no contender is left", || {
-            nodes_under(server, &parent)
-                .iter()
-                .all(|node| ["-lock-", "-lease-", "__"].iter().all(|mark| !node.contains(mark)))
-        })
-        .await;
+        ground.assert_nothing_left(&parent).await;
     }
-    eventually("no watch is left", || server.watch_count() == 0).await;
 }
 
 /// Who is inside, by their own word: finds those who should not be there together.
@@ -162,19 +176,18 @@ const NUMBERS: [i32; 9] = [LAST - 1, LAST, i32::MIN, LAST, -7, LAST, i32::MIN + 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_queues_one_after_the_other_is_served_in_that_order() {
-    for wants in KINDS.into_iter().filter(|wants| !wants.contains(&Want::Read)) {
-        let server = server();
-        let first = client(&server).await;
+    for (wants, ground) in each(KINDS.into_iter().filter(|wants| !wants.contains(&Want::Read))) {
+        let first = ground.client(TEN).await;
         let want = wants[0];
         make_parents(&first, want).await;
-        number_next(&server, want, LAST - 2);
+        number_next(&ground, want, LAST - 2);
         let held = want.ask(&first).await.expect("free");
         let (sender, mut order) = unbounded_channel();
         let room = Arc::new(Room::default());
         for (place, number) in NUMBERS.into_iter().enumerate() {
-            let (want, client) = (wants[place % wants.len()], client(&server).await);
-            number_next(&server, want, number);
-            let before = queued(&server, want);
+            let (want, client) = (wants[place % wants.len()], ground.client(TEN).await);
+            number_next(&ground, want, number);
+            let before = queued(&ground, want);
             let (sender, room) = (sender.clone(), room.clone());
             tokio::spawn(async move {
                 let held = want.ask(&client).await.expect("the turn");
@@ -184,74 +197,74 @@ async fn who_queues_one_after_the_other_is_served_in_that_order() {
                 room.leave(want, &held);
                 held.release().await.expect("released");
             });
-            eventually("it queues", || queued(&server, want) == before + 1).await;
+            eventually("it queues", || queued(&ground, want) == before + 1).await;
         }
         held.release().await.expect("released");
         for expected in 0..NUMBERS.len() {
             assert_eq!(soon("the next turn", order.recv()).await, Some(expected), "{wants:?}");
         }
-        assert_nothing_left(&server, want).await;
+        assert_nothing_left(&ground, want).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_and_writers_that_queue_one_after_the_other_keep_their_order() {
     use Want::{Read, Write};
-    let server = server();
-    let first = client(&server).await;
-    make_parents(&first, Write).await;
-    number_next(&server, Write, LAST - 2);
-    let held = Write.ask(&first).await.expect("free");
-    let queue = [Read, Read, Write, Read, Write, Write, Read, Read, Read];
-    let room = Arc::new(Room::default());
-    let (sender, mut order) = unbounded_channel();
-    let mut leave = Vec::new();
-    for (place, (want, number)) in queue.into_iter().zip(NUMBERS).enumerate() {
-        let client = client(&server).await;
-        number_next(&server, want, number);
-        let (sender, room) = (sender.clone(), room.clone());
-        let (may_leave, told_to_leave) = tokio::sync::oneshot::channel::<()>();
-        leave.push(Some(may_leave));
-        tokio::spawn(async move {
-            let held = want.ask(&client).await.expect("the turn");
-            room.enter(want, &held);
-            let _ = sender.send(place);
-            let _ = told_to_leave.await;
-            room.leave(want, &held);
-            held.release().await.expect("released");
-        });
-        eventually("it queues", || queued(&server, want) == place + 2).await;
-    }
-    held.release().await.expect("released");
-    for group in [0..2, 2..3, 3..4, 4..5, 5..6, 6..9] {
-        let mut inside = Vec::new();
-        for _ in group.clone() {
-            inside.push(soon("the next group", order.recv()).await.expect("one of it"));
+    for ground in worlds() {
+        let first = ground.client(TEN).await;
+        make_parents(&first, Write).await;
+        number_next(&ground, Write, LAST - 2);
+        let held = Write.ask(&first).await.expect("free");
+        let queue = [Read, Read, Write, Read, Write, Write, Read, Read, Read];
+        let room = Arc::new(Room::default());
+        let (sender, mut order) = unbounded_channel();
+        let mut leave = Vec::new();
+        for (place, (want, number)) in queue.into_iter().zip(NUMBERS).enumerate() {
+            let client = ground.client(TEN).await;
+            number_next(&ground, want, number);
+            let (sender, room) = (sender.clone(), room.clone());
+            let (may_leave, told_to_leave) = tokio::sync::oneshot::channel::<()>();
+            leave.push(Some(may_leave));
+            tokio::spawn(async move {
+                let held = want.ask(&client).await.expect("the turn");
+                room.enter(want, &held);
+                let _ = sender.send(place);
+                let _ = told_to_leave.await;
+                room.leave(want, &held);
+                held.release().await.expect("released");
+            });
+            eventually("it queues", || queued(&ground, want) == place + 2).await;
         }
-        inside.sort_unstable();
-        assert!(inside.iter().copied().eq(group.clone()), "{inside:?} instead of {group:?}");
-        // Those behind them have nothing to hope for yet.
-        assert!(order.try_recv().is_err(), "only {group:?} may be inside");
-        for place in group {
-            drop(leave[place].take());
+        held.release().await.expect("released");
+        for group in [0..2, 2..3, 3..4, 4..5, 5..6, 6..9] {
+            let mut inside = Vec::new();
+            for _ in group.clone() {
+                inside.push(soon("the next group", order.recv()).await.expect("one of it"));
+            }
+            inside.sort_unstable();
+            assert!(inside.iter().copied().eq(group.clone()), "{inside:?} instead of {group:?}");
+            // Those behind them have nothing to hope for yet.
+            assert!(order.try_recv().is_err(), "only {group:?} may be inside");
+            for place in group {
+                drop(leave[place].take());
+            }
         }
+        assert_nothing_left(&ground, Write).await;
     }
-    assert_nothing_left(&server, Write).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn creates_in_flight_together_are_served_by_their_transactions() {
     use Want::{Read, Write};
-    for wants in [
+    for (wants, ground) in each([
         &[Want::Lock; 6][..],
         &[Read, Write, Read, Read, Write, Read],
         &[Write, Write, Read, Write, Write, Read],
         &[Want::Both { backwards: true }; 6],
-    ] {
-        let server = server();
-        let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
+    ]) {
+        let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
         make_parents(&a, wants[0]).await;
-        number_next(&server, wants[0], LAST - 2);
+        number_next(&ground, wants[0], LAST - 2);
         let first = if wants[0] == Read { Write } else { wants[0] };
         let held = first.ask(&a).await.expect("free");
         let room = Arc::new(Room::default());
@@ -274,9 +287,9 @@ async fn creates_in_flight_together_are_served_by_their_transactions() {
         }
         drop(sender);
         let all = wants.len() * 3;
-        eventually("all queue", || queued(&server, wants[0]) == all + 1).await;
+        eventually("all queue", || queued(&ground, wants[0]) == all + 1).await;
         let parent = &wants[0].parents()[0];
-        let mut names = nodes_under(&server, parent);
+        let mut names = ground.nodes_under(parent);
         names.retain(|name| name != held.node());
         let suffixes: Vec<_> = names.iter().map(|name| &name[name.len() - 11..]).collect();
         assert!(suffixes.iter().any(|suffix| suffix.starts_with("-2147483")), "no negatives: {suffixes:?}");
@@ -299,23 +312,22 @@ async fn creates_in_flight_together_are_served_by_their_transactions() {
                 assert!(!later.excludes(*earlier) || before < place, "{later:?} overtook: {order:?}");
             }
         }
-        assert_nothing_left(&server, wants[0]).await;
+        assert_nothing_left(&ground, wants[0]).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rush_across_the_end_and_long_after_it_keeps_exclusion_and_rising_tokens() {
     let shared: &[Want] = &[Want::Permits(1), Want::Permits(2), Want::Permits(1)];
-    for wants in KINDS.into_iter().chain([shared]) {
-        let server = server();
+    for (wants, ground) in each(KINDS.into_iter().chain([shared])) {
         let room = Arc::new(Room::default());
-        let first = client(&server).await;
+        let first = ground.client(TEN).await;
         make_parents(&first, wants[0]).await;
         for start in [LAST - 4, LAST] {
-            number_next(&server, wants[0], start);
+            number_next(&ground, wants[0], start);
             let mut tasks = Vec::new();
             for _ in 0..3 {
-                let client = client(&server).await;
+                let client = ground.client(TEN).await;
                 for number in 0..4 {
                     let (client, room, want) = (client.clone(), room.clone(), wants[number % wants.len()]);
                     tasks.push(tokio::spawn(async move {
@@ -336,29 +348,30 @@ async fn a_rush_across_the_end_and_long_after_it_keeps_exclusion_and_rising_toke
             for task in tasks {
                 soon("the work", task).await.unwrap_or_else(|error| panic!("{wants:?}: {error}"));
             }
-            assert_nothing_left(&server, wants[0]).await;
+            assert_nothing_left(&ground, wants[0]).await;
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_at_the_end_of_the_range_cannot_downgrade_and_one_before_it_can() {
-    let server = server();
-    let (a, b) = (client(&server).await, client(&server).await);
+    // Exactly these numbers: only the embedded server can be told.
+    let ground = Ground::Embedded(server());
+    let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
     make_parents(&a, Want::Write).await;
     let lock = a.read_write_lock(PATH).expect("valid");
-    number_next(&server, Want::Write, LAST);
+    number_next(&ground, Want::Write, LAST);
     let writing = lock.write().acquire().await.expect("free");
     let error = lock.read().acquire().await.map(drop).expect_err("there is no number for it");
     assert_eq!(error.kind(), ErrorKind::Invalid);
     writing.verify().await.expect("write is held all the same");
     writing.release().await.expect("released");
-    assert_nothing_left(&server, Want::Write).await;
+    assert_nothing_left(&ground, Want::Write).await;
 
-    number_next(&server, Want::Write, LAST - 1);
+    number_next(&ground, Want::Write, LAST - 1);
     let writing = lock.write().acquire().await.expect("free");
     let other = tokio::spawn(Want::Write.ask(&b));
-    eventually("the other queues", || queued(&server, Want::Write) == 2).await;
+    eventually("the other queues", || queued(&ground, Want::Write) == 2).await;
     let reading = lock.read().acquire().await.expect("downgraded");
     writing.release().await.expect("released");
     let late = b.read_write_lock(PATH).expect("valid");
@@ -366,5 +379,5 @@ async fn a_writer_at_the_end_of_the_range_cannot_downgrade_and_one_before_it_can
     assert!(!other.is_finished());
     reading.release().await.expect("released");
     soon("the other", other).await.expect("joined").expect("the lock").release().await.expect("released");
-    assert_nothing_left(&server, Want::Write).await;
+    assert_nothing_left(&ground, Want::Write).await;
 }

@@ -22,15 +22,18 @@ pub enum Ground {
 pub fn grounds() -> Vec<Ground> {
     let mut grounds = vec![Ground::Embedded(super::server())];
     if let Ok(upstream) = std::env::var("ZKR_REAL") {
-        let proxy = Proxy::start(&upstream).expect("a proxy in front of the real server");
         let nonce = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
-        let chroot = format!("/test-{}-{}", std::process::id(), nonce.as_nanos());
-        grounds.push(Ground::Real { proxy, upstream, chroot });
+        grounds.push(Ground::real(upstream, format!("/test-{}-{}", std::process::id(), nonce.as_nanos())));
     }
     grounds
 }
 
 impl Ground {
+    pub fn real(upstream: String, chroot: String) -> Ground {
+        let proxy = Proxy::start(&upstream).expect("a proxy in front of the real server");
+        Ground::Real { proxy, upstream, chroot }
+    }
+
     pub fn hosts(&self) -> String {
         match self {
             Ground::Embedded(server) => server.connect_string(),
