@@ -101,3 +101,40 @@ async fn of_many_who_try_at_once_no_more_succeed_than_there_are_permits() {
         ground.assert_nothing_left(&format!("{PATH}/locks")).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_ends_waits_also_while_the_server_is_away() {
+    for ground in grounds() {
+        let (a, b) =
+            (ground.client(Duration::from_secs(40)).await, ground.client(Duration::from_secs(40)).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let waiter = tokio::spawn(lock_of(&b, PATH).acquire());
+        eventually("it waits", || ground.watch_count() == 2).await;
+        ground.go_away();
+        b.close_in_background();
+        let error = soon("the wait", waiter).await.expect("joined").map(drop).expect_err("closed");
+        assert_eq!(error.kind(), ErrorKind::Closed);
+        ground.come_back();
+        eventually("its node goes", || ground.nodes_under(PATH) == [held.node()]).await;
+        held.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_whose_requests_are_lost_goes_on_until_one_is_not() {
+    for ground in grounds() {
+        let mut options = options(TEN);
+        options.retry.give_up_after = Some(Duration::from_millis(200));
+        let a = ground.client_with(options).await;
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        ground.inject(Fault::drop_before("delete").session(a.session_id()).forever());
+        let error = soon("the release", held.release()).await.expect_err("nobody can confirm it");
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+        // One may still be under way from the call itself, and no more.
+        let sent = ground.requests_of(&a, "delete").len();
+        eventually("it is asked for again", || ground.requests_of(&a, "delete").len() > sent + 2).await;
+        ground.clear_faults();
+        ground.assert_nothing_left(PATH).await;
+    }
+}
