@@ -70,7 +70,8 @@ def build_tests(tests: list[str]) -> str | None:
 def test_fails(test: str) -> bool:
     """`test` is a test program of the core, and what of it to run; one that hangs has failed."""
     words = test.split()[1:]
-    return run("timeout", "240", "cargo", "test", "--quiet", "--package", "zkrecipes", *target(test), *words).returncode != 0
+    command = ["cargo", "test", "--quiet", "--package", "zkrecipes", *target(test), *words]
+    return run("timeout", "240", *command).returncode != 0
 
 
 def judge(guard: dict[str, Any]) -> list[str]:
