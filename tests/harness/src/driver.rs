@@ -113,10 +113,13 @@ impl Driver {
         let heard = Arc::new((Mutex::new(Heard::default()), Condvar::new()));
         let ears = heard.clone();
         std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            let (mut stdout, mut line) = (BufReader::new(stdout), String::new());
+            // A line without its end was cut off with its process.
+            while stdout.read_line(&mut line).is_ok() && line.ends_with('\n') {
                 let (heard, news) = &*ears;
-                heard.lock().expect("no panics inside").note(line);
+                heard.lock().expect("no panics inside").note(line.trim_end().to_owned());
                 news.notify_all();
+                line.clear();
             }
             let (heard, news) = &*ears;
             heard.lock().expect("no panics inside").ended = true;
@@ -165,9 +168,10 @@ impl Driver {
     }
 
     pub fn kill(&mut self) {
-        self.stdin = None;
+        // Before its input ends, which would let it end in peace.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        self.stdin = None;
     }
 
     /// Closes the driver's stdin and gives it a moment to end with status 0 by itself.
