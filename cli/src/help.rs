@@ -150,9 +150,10 @@ USAGE
     let go when they can; others may not listen. Nothing else happens without
     --force-after. Prints what it did, and asks no questions.
 
-    A holder whose node was deleted is told at once, unless it is cut off from
-    ZooKeeper: then it goes on until its lease runs out. Guarded writes, and a
-    resource that checks fencing tokens, are protected from that.
+    A holder whose node was deleted is told at once if it listens, otherwise
+    within a quarter of its session timeout; one that is cut off from ZooKeeper
+    goes on until its lease runs out. Guarded writes, and a resource that
+    checks fencing tokens, are protected from that.
 
 OPTIONS
     --force-after TIME   delete exactly the nodes that were asked when they
