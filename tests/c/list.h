@@ -73,6 +73,7 @@
   X(node_verbs_work_asynchronously)                       \
   X(a_transaction_is_all_or_nothing)                      \
   X(a_forked_child_is_told_at_once)                       \
+  X(every_recipe_of_the_parent_is_told_in_a_child)        \
   X(the_test_server_misbehaves_on_demand)                 \
   X(the_test_servers_clock_can_be_moved)                  \
   X(the_request_log_says_what_where_and_whose)            \

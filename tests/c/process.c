@@ -4,11 +4,12 @@
  */
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "kinds.h"
 
 static zkr_client *client;
 static zkr_lock *lock;
@@ -42,6 +43,35 @@ static int in_child(void) {
   zkr_held_free(held);
   zkr_lock_free(lock);
   zkr_client_free(client);
+  return 0;
+}
+
+static void *handles[KINDS];
+
+static int recipes_in_child(void) {
+  alarm(20);
+  for (int i = 0; i < KINDS; i++) {
+    const kind *kind = &kinds[i];
+    zkr_contenders *list = NULL;
+    zkr_transaction *writes = NULL;
+    losses lost = {0};
+    ending never = {0};
+    int at = 20 * (i + 1);
+
+    if (kind->acquire(handles[i], NULL, NULL) != ZKR_FORKED) return at;
+    if (kind->release(handles[i], NULL) != ZKR_FORKED) return at + 1;
+    if (kind->release_in_background(handles[i], NULL) != ZKR_FORKED) return at + 2;
+    if (kind->verify(handles[i], NULL) != ZKR_FORKED) return at + 3;
+    if (kind->verify_async(handles[i], &never) != ZKR_FORKED) return at + 4;
+    if (kind->guarded(handles[i], &writes, NULL) != ZKR_FORKED) return at + 5;
+    if (kind->on_lost(handles[i], &lost, NULL, NULL) != ZKR_FORKED) return at + 6;
+    if (kind->contenders(handles[i], &list, NULL) != ZKR_FORKED) return at + 7;
+    if (kind->contenders_async(handles[i], &never) != ZKR_FORKED) return at + 8;
+    if (kind->revoke(handles[i], NULL, 0, NULL, NULL) != ZKR_FORKED) return at + 9;
+    if (kind->revoke_async(handles[i], NULL, 0, &never) != ZKR_FORKED) return at + 10;
+    if (kind->is_held(handles[i]) || kind->fencing_token(handles[i]) != 0) return at + 11;
+    kind->free(handles[i]);
+  }
   return 0;
 }
 
@@ -99,5 +129,23 @@ void a_forked_child_is_told_at_once(void) {
   OK(zkr_lock_release(lock, &error));
   zkr_held_free(held);
   zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+void every_recipe_of_the_parent_is_told_in_a_child(void) {
+  zkr_error *error = NULL;
+  char base[256];
+  snprintf(base, sizeof base, "%s", path("forked-recipes"));
+  client = connected(hosts(), "parent");
+
+  for (int i = 0; i < KINDS; i++) {
+    handles[i] = made(&kinds[i], client, base);
+    OK(kinds[i].acquire(handles[i], NULL, &error));
+  }
+  CHECK(answer_of_child(recipes_in_child) == 0);
+  for (int i = 0; i < KINDS; i++) {
+    OK(kinds[i].verify(handles[i], &error)); /* what the child did was nothing */
+    kinds[i].free(handles[i]);
+  }
   zkr_client_free(client);
 }
