@@ -301,6 +301,32 @@ fn a_watch_ends_by_itself() {
 }
 
 #[test]
+fn a_watch_costs_the_server_little() {
+    let server = server();
+    let mut holder = holding(&server, &[PATH], UNTIL_A_LINE);
+    let waiter = start(&server, &["lock", PATH, "true"]);
+    eventually("the waiter queues", || contenders(&server, PATH).len() == 2);
+    let before = server.sessions();
+    let watch = start(&server, &["watch", PATH]);
+    assert!(watch.out.line().contains("  holds  ") && watch.out.line().contains("  waits  "));
+    let session = server.sessions().into_iter().find(|id| !before.contains(id)).expect("the watch's");
+    server.clear_log();
+    let asked = || server.log().into_iter().filter(|entry| entry.session_id == session).collect::<Vec<_>>();
+    eventually("it has looked a few times", || {
+        asked().iter().filter(|entry| entry.op == "exists").count() >= 5
+    });
+    let others: Vec<_> =
+        asked().into_iter().filter(|entry| !["exists", "ping", "sync"].contains(&entry.op)).collect();
+    assert!(others.is_empty(), "{others:?}");
+    assert!(asked().iter().filter(|entry| entry.op == "exists").all(|entry| entry.path == PATH));
+    watch.signal(libc::SIGINT);
+    assert_eq!(watch.end().status, 0);
+    holder.send_line();
+    assert_eq!((holder.end().status, waiter.end().status), (0, 0));
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
 fn a_watch_waits_through_an_outage() {
     let server = server();
     let watch = start(&server, &["watch", PATH, "--connect-timeout", "300ms"]);
