@@ -256,3 +256,25 @@ async fn a_holder_that_is_given_no_time_knows_that_it_was_revoked() {
         ground.assert_nothing_left(PATH).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revocation_that_is_cancelled_has_asked_and_deletes_nothing() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let (asked, was_asked) = channel();
+        held.on_revoke(move || asked.send(()).expect("the test listens"));
+        let lock = lock_of(&b, PATH);
+        let revoking = tokio::spawn({
+            let lock = lock.clone();
+            async move { lock.revoke(None, Some(SOON)).await }
+        });
+        was_asked.recv_timeout(SOON).expect("it is asked");
+        lock.cancel();
+        let error = soon("the end", revoking).await.expect("joined").expect_err("it was cancelled");
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        held.verify().await.expect("nobody took it");
+        held.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}

@@ -1,12 +1,11 @@
 //! Who holds a path and who waits for it, and asking a holder to let go.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::error::{Error, Result};
+use super::handle::Handle;
+use crate::error::{Error, ErrorKind, Result};
 use crate::path;
-use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::wire::{Event, Stat, WireError};
 use crate::turn::REVOKE;
@@ -146,16 +145,17 @@ pub(crate) fn unknown(node: &str) -> Error {
 }
 
 /// Asks the owners of `nodes` to let go. With `force_after`, deletes exactly the nodes that were asked when they have not
-/// gone by then. Answers whether there was anybody to ask.
+/// gone by then. Answers whether there was anybody to ask. Who cancels meanwhile has asked, and deletes nothing.
 pub(crate) async fn revoke(
-    session: &Arc<Session>,
+    handle: &Handle,
     nodes: Vec<String>,
     force_after: Option<Duration>,
 ) -> Result<bool> {
     let verb = "revoke";
     let mut asked = Vec::new();
+    let mut patient = handle.call(force_after)?;
     for node in nodes {
-        let mut call = session.call(None);
+        let mut call = handle.call(None)?;
         // Writing the same word twice asks once.
         match call.ask(verb, |epoch| epoch.set_data(&node, REVOKE, None)).await {
             Ok(_) => asked.push(node),
@@ -164,14 +164,16 @@ pub(crate) async fn revoke(
         }
     }
     let any = !asked.is_empty();
-    let Some(patience) = force_after else { return Ok(any) };
-    let mut call = session.call(Some(patience));
+    if force_after.is_none() {
+        return Ok(any);
+    }
     for node in asked {
-        let gone = until_gone(&mut call, &node).await;
-        if gone.is_ok() {
-            continue;
+        match until_gone(&mut patient, &node).await {
+            Ok(()) => continue,
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Closed) => return Err(error),
+            Err(_) => {}
         }
-        let mut call = session.call(None);
+        let mut call = handle.call(None)?;
         match call.ask(verb, |epoch| epoch.delete(&node, None)).await {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
             Err(failure) => return Err(failure.about(verb, &node)),

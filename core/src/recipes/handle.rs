@@ -81,10 +81,7 @@ impl Handle {
     ) -> impl Future<Output = Result<Held>> + Send + use<> {
         let handle = self.clone();
         // Now, not at the first poll: a cancel that comes right after this call means this call.
-        let call = handle.client.session().map(|session| {
-            let call = session.call(limit).withdrawable(handle.cancels.subscribe());
-            (session, call)
-        });
+        let call = handle.client.session().and_then(|session| Ok((session, handle.call(limit)?)));
         let gate = queue_at(&handle.gate, limit);
         async move {
             let (session, mut call) = call?;
@@ -124,6 +121,11 @@ impl Handle {
         let handle = Arc::downgrade(self);
         let acquiring = self.acquire(limit, steps);
         async move { Ok(Granted { handle, held: acquiring.await? }) }
+    }
+
+    /// A call that ends when the waits in progress on this handle are to end.
+    pub(crate) fn call(&self, limit: Option<Duration>) -> Result<Call> {
+        Ok(self.client.session()?.call(limit).withdrawable(self.cancels.subscribe()))
     }
 
     pub(crate) fn cancel(&self) {

@@ -146,12 +146,11 @@ impl Lock {
     /// a holder that cannot be reached does not know that it lost until its lease runs out, and only fencing and guarded
     /// writes protect from it. Answers whether there was anybody to ask.
     pub async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
-        let session = self.handle.client.session()?;
         let asked = match contender {
             Some(node) => vec![self.locate(node)?],
             None => contenders::holding(self.contenders().await?).map(|node| self.at(&node)).collect(),
         };
-        contenders::revoke(&session, asked, force_after).await.map_err(|error| error.with_path(self.path()))
+        contenders::revoke(&self.handle, asked, force_after).await.map_err(|error| error.with_path(self.path()))
     }
 
     fn at(&self, node: &str) -> String {

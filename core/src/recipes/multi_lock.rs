@@ -128,7 +128,6 @@ impl MultiLock {
 
     /// Asks for the locks: the contender whose node is named, or whoever holds any of them. See [`Lock::revoke`].
     pub async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
-        let session = self.handle.client.session()?;
         let asked = match contender {
             Some(node) if self.paths.iter().any(|path| contenders::queues_under(path, node)) => {
                 vec![node.to_owned()]
@@ -136,7 +135,7 @@ impl MultiLock {
             Some(node) => return Err(contenders::unknown(node)),
             None => contenders::holding(self.contenders().await?).collect(),
         };
-        contenders::revoke(&session, asked, force_after).await
+        contenders::revoke(&self.handle, asked, force_after).await
     }
 }
 

@@ -155,14 +155,13 @@ impl Semaphore {
     /// Asks for permits: the contender whose node is named, or everybody who holds some, hears of it (`on_revoke`) and
     /// lets go when it can. See [`Lock::revoke`](crate::Lock::revoke).
     pub async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
-        let session = self.handle.client.session()?;
         let at = |node: &str| contenders::locate(self.path(), node);
         let asked = match contender {
             Some(node) if self.has(&at(node)) => vec![at(node)],
             Some(node) => return Err(contenders::unknown(node)),
             None => contenders::holding(self.contenders().await?).map(|node| at(&node)).collect(),
         };
-        contenders::revoke(&session, asked, force_after).await.map_err(|error| error.with_path(self.path()))
+        contenders::revoke(&self.handle, asked, force_after).await.map_err(|error| error.with_path(self.path()))
     }
 
     /// Whether a node at this path would be a permit or a place in the queue.
