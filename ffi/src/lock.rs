@@ -249,8 +249,8 @@ pub extern "C" fn zkr_lock_contenders_async(
 /// With force_after_ms, exactly the nodes that were asked are deleted if they have not gone by then; any negative is
 /// never. A holder that cannot be reached at that moment does not know that it lost until its lease runs out: only
 /// guarded writes and fencing tokens protect from it. asked may be NULL; otherwise it says whether there was anybody to
-/// ask. ZKR_INVALID for what cannot be a contender of this lock. zkr_lock_cancel does not end it;
-/// zkr_lock_revoke_cancellable can be withdrawn.
+/// ask. ZKR_INVALID for what cannot be a contender of this lock. Cancelling while it waits: zkr_lock_cancel
+/// or zkr_lock_revoke_cancellable.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_revoke(
     lock: *mut zkr_lock,
