@@ -25,9 +25,10 @@ part_python() { (cd python && python -m pytest -q); }
 part_node() { (cd node && npm test --silent); }
 part_surface() { python tests/surface.py; }
 part_scenarios() { "$target/scenarios"; }
+part_interop() { tests/interop/run.sh; }
 part_packages() { tests/packages.sh; }
 part_demo() { make demo-build && make demo-run ARGS="--seconds 4"; }
-all=(build rust c python node surface scenarios packages demo)
+all=(build rust c python node surface scenarios interop packages demo)
 
 run_part() {
     local part=$1 begun=$SECONDS outcome=passed

@@ -17,6 +17,7 @@ _paths = itertools.count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--server", choices=sorted(SERVERS), default="all")
+    parser.addoption("--built", action="store_true", help="what the tests need has just been built")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -30,8 +31,9 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     items.sort(key=lambda item: item.callspec.params["server"])
 
 
-def pytest_sessionstart() -> None:
-    peers.build()
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not session.config.getoption("--built"):
+        peers.build()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

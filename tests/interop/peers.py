@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -72,48 +73,47 @@ def curator() -> Path:
 
 
 def debian() -> Path:
-    """Debian's packages of the C client and of ZooKeeper's own Java recipes."""
-
-    def fetch(folder: Path) -> None:
-        run("apt-get", "download", *DEBIAN, cwd=folder)
-        for package in folder.glob("*.deb"):
-            run("dpkg", "-x", package, folder)
-            package.unlink()
-
-    return fetched("debian", fetch)
-
-
-def c_recipe() -> Path:
-    """The lock recipe in C, which is shipped as a source only: from Debian's source package of ZooKeeper."""
+    """Debian's packages of the C client and of ZooKeeper's own Java recipes; and below `lock` the recipe in C, which is
+    shipped as a source only."""
 
     def fetch(folder: Path) -> None:
         apt = folder / "apt"
-        for part in ("lists/partial", "sources.d", "cache"):
-            (apt / part).mkdir(parents=True)
-        for source in [*APT.glob("sources.list"), *APT.glob("sources.list.d/*.list")]:
-            text = source.read_text().replace("\ndeb ", "\ndeb-src ")
-            (apt / "sources.d" / f"{source.stem}.list").write_text(text)
-        for source in APT.glob("sources.list.d/*.sources"):
-            lines = [
-                "Types: deb-src" if line.startswith("Types:") else line for line in source.read_text().splitlines()
-            ]
-            (apt / "sources.d" / source.name).write_text("\n".join([*lines, ""]))
-        options = [
-            f"Dir::Etc::sourceparts={apt / 'sources.d'}", "Dir::Etc::sourcelist=/dev/null",
-            f"Dir::State::lists={apt / 'lists'}", f"Dir::Cache={apt / 'cache'}", "APT::Sandbox::User=",
-        ]  # fmt: skip
-        settings = [word for option in options for word in ("-o", option)]
+        settings = own_lists(apt)
         run("apt-get", *settings, "update")
+        run("apt-get", *settings, "download", *DEBIAN, cwd=folder)
         run("apt-get", *settings, "source", "--download-only", "zookeeper", cwd=folder)
+        for package in folder.glob("*.deb"):
+            run("dpkg", "-x", package, folder)
+            package.unlink()
+        lock = folder / "lock"
+        lock.mkdir()
         for archive in folder.glob("*.orig.tar.?z"):
-            run(
-                "tar", "-xf", archive, "--wildcards", "--strip-components=6", "*/src/main/c/*/zoo_lock.[ch]", cwd=folder
-            )
+            wanted = ["--wildcards", "--strip-components=6", "*/src/main/c/*/zoo_lock.[ch]"]
+            run("tar", "-xf", archive, *wanted, cwd=lock)
         for rest in [*folder.glob("zookeeper_*")]:
             rest.unlink()
         shutil.rmtree(apt)
 
-    return fetched("c-recipe", fetch)
+    return fetched("zookeeper-clients", fetch)
+
+
+def own_lists(apt: Path) -> list[str]:
+    """Settings for apt-get with lists of its own, packages and sources, whatever the machine has; needs no rights."""
+    for part in ("lists/partial", "sources.d", "cache/archives/partial"):
+        (apt / part).mkdir(parents=True)
+    for source in [*APT.glob("sources.list"), *APT.glob("sources.list.d/*.list")]:
+        lines = [line for line in source.read_text().splitlines() if line.startswith("deb ")]
+        lines += [line.replace("deb ", "deb-src ", 1) for line in lines]
+        (apt / "sources.d" / f"{source.stem}.list").write_text("\n".join([*lines, ""]))
+    for source in APT.glob("sources.list.d/*.sources"):
+        lines = source.read_text().splitlines()
+        lines = ["Types: deb deb-src" if line.startswith("Types:") else line for line in lines]
+        (apt / "sources.d" / source.name).write_text("\n".join([*lines, ""]))
+    options = [
+        f"Dir::Etc::sourceparts={apt / 'sources.d'}", "Dir::Etc::sourcelist=/dev/null",
+        f"Dir::State::lists={apt / 'lists'}", f"Dir::Cache={apt / 'cache'}", "APT::Sandbox::User=",
+    ]  # fmt: skip
+    return [word for option in options for word in ("-o", option)]
 
 
 def outdated(product: Path, *sources: Path) -> bool:
@@ -137,7 +137,7 @@ def build_c() -> None:
     """Our programs with the C client, linked to it statically, so that they run from wherever it was unpacked."""
     unpacked = debian() / "usr"
     archive = next(unpacked.glob("lib/*/libzookeeper_mt.a"))
-    recipe = c_recipe()
+    recipe = debian() / "lock"
     flags = [
         "-std=gnu11", "-g", "-O1", "-pthread", "-DTHREADED",
         f"-isystem{unpacked}/include", f"-isystem{unpacked}/include/zookeeper", f"-isystem{recipe}/include",
@@ -153,12 +153,17 @@ def build_c() -> None:
 
 def build() -> None:
     BUILT.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda step: step(), (curator, debian, build_rust)))
+    build_java()
+    build_c()
+
+
+def build_rust() -> None:
     run(
         "cargo", "build", "--quiet", "--profile", PROFILE, "-p", "zkrecipes-interop", "-p", "zkrecipes-embedded",
         cwd=ROOT,
     )  # fmt: skip
-    build_java()
-    build_c()
 
 
 def build_faces() -> None:

@@ -21,6 +21,8 @@ PAIRS = [
 ]
 EITHER_WAY = [*PAIRS, *((b, a) for a, b in PAIRS)]
 both_ways = pytest.mark.parametrize(("first", "second"), EITHER_WAY)
+# ZooKeeper's C lock has no way to give up.
+impatient = pytest.mark.parametrize(("first", "second"), [both for both in EITHER_WAY if both[1] != "zookeeper-c"])
 pairs = pytest.mark.parametrize(("ours", "theirs"), PAIRS)
 
 
@@ -68,7 +70,7 @@ def test_the_other_gets_in_when_the_holder_goes_away(stage: Stage, first: str, s
     gets(pending)
 
 
-@pytest.mark.parametrize(("first", "second"), [both for both in EITHER_WAY if both[1] != "zookeeper-c"])
+@impatient
 def test_one_that_gives_up_waiting_holds_nobody_up(stage: Stage, first: str, second: str) -> None:
     holder, impatient, patient = stage.owner(first), stage.owner(second), stage.owner(first)
     gets(holder.acquire("lock", stage.path))
@@ -79,6 +81,16 @@ def test_one_that_gives_up_waiting_holds_nobody_up(stage: Stage, first: str, sec
     waits(pending)
     holder.release("lock", stage.path)
     gets(pending)
+
+
+@impatient
+def test_a_try_takes_what_is_free_and_leaves_nothing_if_it_is_not(stage: Stage, first: str, second: str) -> None:
+    one, other = stage.owner(first), stage.owner(second)
+    gets(one.acquire("lock", stage.path))
+    refuses(other.acquire("lock", stage.path, limit=0), "TIMEOUT")
+    stage.until_children(1)
+    one.release("lock", stage.path)
+    gets(other.acquire("lock", stage.path, limit=0))
 
 
 @pairs

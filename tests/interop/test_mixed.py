@@ -10,8 +10,9 @@ from mixed import CROWDS, gather
 
 
 @pytest.fixture(scope="session")
-def faces() -> None:
-    peers.build_faces()
+def faces(pytestconfig: pytest.Config) -> None:
+    if not pytestconfig.getoption("--built"):
+        peers.build_faces()
 
 
 @pytest.mark.parametrize("on", CROWDS)

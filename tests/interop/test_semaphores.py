@@ -89,6 +89,16 @@ def test_the_turn_of_one_that_goes_away_while_it_waits_is_the_next_ones(stage: S
     gets(pending)
 
 
+@both_ways
+def test_a_try_takes_what_is_free_and_leaves_nothing_if_nothing_is(stage: Stage, first: str, second: str) -> None:
+    one, other = stage.owner(first), stage.owner(second)
+    gets(one.acquire(KIND, stage.path))
+    gets(other.acquire(KIND, stage.path, limit=0))
+    refuses(other.acquire(KIND, stage.path, limit=0), "TIMEOUT")
+    stage.until_children(2, PERMITS[first])
+    stage.until_children(0, QUEUE[first])
+
+
 @pairs
 def test_several_permits_at_once_wait_for_room_for_all(stage: Stage, ours: str, theirs: str) -> None:
     kind = "semaphore:3"
@@ -151,6 +161,27 @@ def test_ours_tells_who_holds_and_who_waits(stage: Stage, ours: str, theirs: str
     if theirs == "kazoo":
         # kazoo writes the representation of its bytes where it queues.
         assert (seen[1].identity, seen[2].identity) == (them.name, f"b'{waiter.name}'")
+
+
+def test_ours_never_tells_of_more_holders_than_permits_while_curator_crowds(stage: Stage) -> None:
+    done = threading.Event()
+
+    def contend(_: int) -> None:
+        owner = stage.owner("curator")
+        while not done.is_set():
+            gets(owner.acquire(KIND, stage.path))
+            owner.release(KIND, stage.path)
+
+    watcher = stage.owner("our-curator")
+    with ThreadPoolExecutor(4) as pool:
+        crowd = pool.map(contend, range(4))
+        try:
+            for _ in range(200):
+                seen = watcher.contenders(KIND, stage.path)
+                assert [contender.state for contender in seen].count("holds") <= 2, seen
+        finally:
+            done.set()
+        list(crowd)
 
 
 def test_kazoo_tells_who_of_us_holds(stage: Stage) -> None:

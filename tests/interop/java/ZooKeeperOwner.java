@@ -41,13 +41,13 @@ class ZooKeeperOwner implements Peer.Owner {
             public void lockReleased() {}
         });
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis == null ? FOR_EVER : millis);
-        while (System.nanoTime() < end) {
+        do {
             // Once is not enough: if the node ahead goes between this lock's list and its watch, nothing wakes it again.
             lock.lock();
             if (acquired.await(AGAIN, TimeUnit.MILLISECONDS)) {
                 return true;
             }
-        }
+        } while (System.nanoTime() < end);
         lock.unlock();
         return false;
     }

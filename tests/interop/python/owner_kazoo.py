@@ -45,7 +45,7 @@ class Kazoo:
     def _acquire(self, kind: str, path: str, limit: float | None) -> list[str]:
         recipe = self._recipe(kind, path)
         try:
-            acquired = recipe.acquire(timeout=limit)
+            acquired = recipe.acquire(blocking=limit != 0, timeout=limit or None)
         except LockTimeout:
             acquired = False
         except ValueError as problem:
