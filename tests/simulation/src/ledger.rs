@@ -1,15 +1,19 @@
 //! What is promised, and who broke it: every step is checked against the server's truth.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use zkrecipes::Held;
+use zkrecipes::{Held, LostReason};
 
+use crate::plan::Plan;
 use crate::server::Changes;
 use crate::sim::{HostId, Instant, Sim};
 use crate::solo::Solo;
+use crate::standing::{Contender, Kind, Standing};
 use crate::tell;
+use crate::tokens::Tokens;
 use crate::wire::names::short;
 
 /// How long after a pause a host may take to find out what it lost meanwhile.
@@ -22,16 +26,28 @@ struct Holding {
     id: u64,
     host: HostId,
     held: Weak<Held>,
-    /// As the server calls it.
-    node: String,
+    /// As the server calls them.
+    nodes: Vec<String>,
     has_denied: bool,
     has_heard: bool,
     gone_since: Option<Instant>,
 }
 
+impl Holding {
+    fn name(&self) -> String {
+        names(&self.nodes)
+    }
+}
+
+fn names(nodes: &[String]) -> String {
+    nodes.iter().map(|node| short(node)).collect::<Vec<_>>().join(" ")
+}
+
 /// A worker that waits for its turn.
 struct Waiting {
     host: HostId,
+    /// What it waits for, if its client's waiters are served in order.
+    kind: Option<Kind>,
     /// It will not give up, and began to wait with a session.
     is_patient: bool,
     /// Nothing has happened since that could cost it its place.
@@ -41,21 +57,89 @@ struct Waiting {
 #[derive(Default)]
 struct Book {
     accusation: Option<String>,
-    /// The contenders in the tree, in order.
-    standing: Vec<String>,
-    /// Nodes that were first in line at some time.
+    standing: Arc<Standing>,
+    /// How many permits there are.
+    size: usize,
+    /// Everybody who ever stood, by path.
+    known: HashMap<String, Contender>,
+    /// The paths that one transaction made.
+    made: HashMap<u64, Vec<String>>,
+    /// Nodes that nobody kept from holding at some time.
     had_turn: HashSet<String>,
     forced: HashSet<String>,
+    /// Nodes that somebody wants to have gone.
+    asked: HashSet<String>,
     /// Which task was told that which node is gone, and at which step.
     told_gone: HashMap<(u64, String), u64>,
     waiting: BTreeMap<u64, Waiting>,
-    /// The fencing token granted last, with the number of times its turn was passed on.
-    last_token: (u64, u32),
+    tokens: Tokens,
     /// At which step a session of which host ended last.
     ended: BTreeMap<HostId, u64>,
     /// Acquisitions that were released and not lost.
     let_go: HashSet<u64>,
     is_parent_missing: bool,
+}
+
+impl Waiting {
+    /// Both are after what only one of them can have.
+    fn is_overtaken_by(&self, other: &Waiting) -> bool {
+        let is_in_order = self.kind.zip(other.kind).is_some_and(|(ahead, behind)| ahead.excludes(behind));
+        is_in_order && self.host == other.host && self.is_patient && self.is_undisturbed
+    }
+}
+
+impl Book {
+    fn look_at(&mut self, standing: Arc<Standing>) {
+        for contender in standing.all() {
+            if !self.known.contains_key(&contender.path) {
+                self.known.insert(contender.path.clone(), contender.clone());
+                self.made.entry(contender.czxid() as u64).or_default().push(contender.path.clone());
+            }
+            if contender.is_asked && !self.asked.contains(&contender.path) {
+                self.asked.insert(contender.path.clone());
+            }
+            if !self.had_turn.contains(&contender.path) && standing.obstacle(contender).is_none() {
+                self.had_turn.insert(contender.path.clone());
+            }
+        }
+        self.standing = standing;
+    }
+
+    /// The nodes of an acquisition, of which the core tells the first. Of several each has its czxid for a token, and
+    /// permits that were taken together share theirs.
+    fn nodes_of(&self, first: String, tokens: &[u64]) -> Vec<String> {
+        if tokens.len() == 1 {
+            return vec![first];
+        }
+        let mut tokens = tokens.to_vec();
+        tokens.dedup();
+        tokens.iter().filter_map(|token| self.made.get(token)).flatten().cloned().collect()
+    }
+
+    fn is_any_asked(&self, nodes: &[String]) -> bool {
+        nodes.iter().any(|node| self.asked.contains(node))
+    }
+
+    /// Why a node does not entitle anybody to hold.
+    fn why_not(&self, at: Option<usize>) -> Option<String> {
+        let Some(at) = at else { return Some("which is gone".to_owned()) };
+        let obstacle = self.standing.obstacle(&self.standing.all()[at])?;
+        Some(format!("and {} stands before it", short(&obstacle.path)))
+    }
+
+    /// Whether more claim to hold than may, whatever the tree says of each.
+    fn too_many(&self, claims: &[(HostId, usize)]) -> Option<String> {
+        let claimed = |at: usize| &self.standing.all()[at];
+        for (nth, (host, at)) in claims.iter().enumerate() {
+            let rival = claims[..nth].iter().find(|(_, other)| claimed(*other).excludes(claimed(*at)));
+            if let Some((other_host, other)) = rival {
+                let (one, other) = (short(&claimed(*at).path), short(&claimed(*other).path));
+                return Some(format!("h{host} and h{other_host} hold at once, by {one} and {other}"));
+            }
+        }
+        let permits = claims.iter().filter(|(_, at)| claimed(*at).kind == Kind::Permit).count();
+        (permits > self.size).then(|| format!("{permits} permits of {} are held", self.size))
+    }
 }
 
 /// Figures of a run.
@@ -65,7 +149,21 @@ pub struct Tally {
     pub losses: u64,
     pub timeouts: u64,
     pub cancellations: u64,
+    pub downgrades: u64,
+    pub requests: u64,
     pub faults: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.acquisitions += other.acquisitions;
+        self.losses += other.losses;
+        self.timeouts += other.timeouts;
+        self.cancellations += other.cancellations;
+        self.downgrades += other.downgrades;
+        self.requests += other.requests;
+        self.faults += other.faults;
+    }
 }
 
 pub struct Ledger {
@@ -78,12 +176,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub fn new(probes: bool) -> Ledger {
+    pub fn new(plan: &Plan) -> Ledger {
         Ledger {
-            probes,
+            probes: plan.probes,
             is_calm: AtomicBool::new(false),
             next: AtomicU64::new(1),
-            book: Solo::default(),
+            book: Solo::new(Book { size: plan.ground().size, ..Book::default() }),
             holdings: Solo::default(),
             tally: Solo::default(),
         }
@@ -118,32 +216,28 @@ impl Ledger {
         self.is_calm.store(true, Ordering::Relaxed);
     }
 
-    pub fn standing(&self) -> usize {
-        self.book.lock().standing.len()
-    }
-
     // ---- the server's truth
 
     pub fn follow(&self, sim: &Sim, changes: Changes) {
         let mut book = self.book.lock();
-        let is_forced = !changes.forced.is_empty();
+        let is_disturbance = changes.is_parent_missing || !changes.forced.is_empty();
         book.forced.extend(changes.forced);
-        book.is_parent_missing =
-            changes.contenders.as_ref().map_or(book.is_parent_missing, |_| changes.is_parent_missing);
-        if let Some(contenders) = changes.contenders {
-            if contenders.len() != book.standing.len() {
-                let line: Vec<_> = contenders.iter().map(|node| short(node)).collect();
+        if let Some(standing) = changes.standing {
+            if changes.is_parent_missing && !book.is_parent_missing {
+                book.tokens.begin_anew();
+            }
+            book.is_parent_missing = changes.is_parent_missing;
+            if standing.all().len() != book.standing.all().len() {
+                let line: Vec<_> = standing.all().iter().map(|node| short(&node.path)).collect();
                 tell!(sim, "in line: {}", line.join(" "));
             }
-            if let Some(first) = contenders.first()
-                && !book.had_turn.contains(first)
-            {
-                book.had_turn.insert(first.clone());
-            }
-            book.standing = contenders;
+            book.look_at(standing);
         }
-        let is_disturbance = changes.is_parent_missing || is_forced;
+        let is_overdrawn = book.standing.permits() > book.size;
+        let wrong =
+            is_overdrawn.then(|| format!("{} permits of {} are taken", book.standing.permits(), book.size));
         drop(book);
+        wrong.into_iter().for_each(|wrong| self.accuse(wrong));
         if is_disturbance {
             self.disturb(None);
         }
@@ -171,12 +265,12 @@ impl Ledger {
     }
 
     /// A worker asks for its turn, now.
-    pub fn queue(&self, host: HostId, is_patient: bool) -> u64 {
+    pub fn queue(&self, host: HostId, kind: Option<Kind>, is_patient: bool) -> u64 {
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
         let mut book = self.book.lock();
         // Who has to make the parent first may be overtaken by who comes then.
         let is_undisturbed = !book.is_parent_missing;
-        book.waiting.insert(ticket, Waiting { host, is_patient, is_undisturbed });
+        book.waiting.insert(ticket, Waiting { host, kind, is_patient, is_undisturbed });
         ticket
     }
 
@@ -188,25 +282,45 @@ impl Ledger {
 
     /// The turn has come: everything that must be true of that is checked before anybody else runs.
     pub fn granted(&self, sim: &Arc<Sim>, host: HostId, ticket: u64, held: &Arc<Held>) -> u64 {
-        let node = sim.chance(|rng| sim.names.lock().outgoing(rng, held.node()));
-        let (is_held, token) = (held.is_held(), (held.fencing_token(), held.passes()));
-        let name = short(&node);
-        tell!(sim, "h{host} granted {name}, token {token:?}, held {is_held}");
+        let own = sim.chance(|rng| sim.names.lock().outgoing(rng, sim.current_task(), held.node()));
+        let is_held = held.is_held();
         let mut book = self.book.lock();
+        let nodes = book.nodes_of(own, &held.fencing_tokens());
+        let name = names(&nodes);
+        tell!(
+            sim,
+            "h{host} granted {name}, tokens {:?} {}, held {is_held}",
+            held.fencing_tokens(),
+            held.passes()
+        );
         let mut wrongs = Vec::new();
         if let Some(waiting) = book.waiting.remove(&ticket)
             && waiting.is_undisturbed
-            && book.waiting.range(..ticket).any(|(_, w)| w.host == host && w.is_patient && w.is_undisturbed)
+            && book.waiting.range(..ticket).any(|(_, ahead)| ahead.is_overtaken_by(&waiting))
         {
             wrongs.push(format!("h{host}: {name} overtook an undisturbed waiter of the same client"));
         }
-        if !book.had_turn.contains(&node) {
-            wrongs.push(format!("h{host}: {name} was granted but never was first in line"));
+        if is_held && nodes.len() != held.permits() {
+            wrongs.push(format!(
+                "h{host}: {} nodes were granted, and there are {}",
+                held.permits(),
+                nodes.len()
+            ));
+        }
+        for node in &nodes {
+            let name = short(node);
+            if !book.had_turn.contains(node) {
+                wrongs.push(format!("h{host}: {name} was granted but always had somebody before it"));
+            }
         }
         // News that came before this very poll was there to be seen. A turn that is passed on leaves its watch behind: who
-        // takes it over asks anew, and the answer to that is still to come.
-        let told = book.told_gone.get(&(sim.current_task(), node.clone()));
-        if token.1 == 0 && told.is_some_and(|step| *step < sim.steps()) {
+        // takes it over asks anew, and the answer to that is still to come. So do several that were won one by one: the
+        // answer that says that they all stand is the last to be looked at.
+        if let [node] = &nodes[..]
+            && held.passes() == 0
+            && let Some(told) = book.told_gone.get(&(sim.current_task(), node.clone()))
+            && *told < sim.steps()
+        {
             wrongs
                 .push(format!("h{host}: {name} was granted although its task had been told that it is gone"));
         }
@@ -215,12 +329,14 @@ impl Ledger {
             wrongs.push(format!("h{host}: {name} was granted but is not held"));
         }
         // Deleted by force on the way to its owner, it may come after its successor: that is what tokens are for.
-        let says = is_held && !book.forced.contains(&node);
-        if says && token <= book.last_token {
-            wrongs.push(format!("h{host}: token {token:?} of {name} after {:?}", book.last_token));
-        }
-        if says {
-            book.last_token = token;
+        if is_held && !nodes.iter().any(|node| book.forced.contains(node)) {
+            let Book { known, tokens, .. } = &mut *book;
+            for (node, token) in nodes.iter().zip(held.fencing_tokens()) {
+                let refused =
+                    known.get(node).and_then(|node| tokens.grant(node, (token, held.passes())).err());
+                wrongs
+                    .extend(refused.map(|refused| format!("h{host}: {} was granted {refused}", short(node))));
+            }
         }
         drop(book);
         wrongs.into_iter().for_each(|wrong| self.accuse(wrong));
@@ -228,7 +344,7 @@ impl Ledger {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let held = Arc::downgrade(held);
         let holding =
-            Holding { id, host, held, node, has_denied: !is_held, has_heard: false, gone_since: None };
+            Holding { id, host, held, nodes, has_denied: !is_held, has_heard: false, gone_since: None };
         self.holdings.lock().push(holding);
         id
     }
@@ -242,20 +358,39 @@ impl Ledger {
     }
 
     /// The owner hears that it lost. Not after it let go, and once only.
-    pub fn heard_of_loss(&self, sim: &Sim, id: u64) {
+    pub fn heard_of_loss(&self, sim: &Sim, id: u64, reason: Option<LostReason>) {
         self.tally.lock().losses += 1;
-        let wrong = match self.holdings.lock().iter_mut().find(|holding| holding.id == id) {
+        let mut wrongs = Vec::new();
+        let book = self.book.lock();
+        match self.holdings.lock().iter_mut().find(|holding| holding.id == id) {
             Some(holding) => {
-                tell!(sim, "h{} hears that it lost {}", holding.host, short(&holding.node));
-                let again = std::mem::replace(&mut holding.has_heard, true);
-                again.then(|| format!("h{} heard twice that it lost {}", holding.host, short(&holding.node)))
+                let (host, name) = (holding.host, holding.name());
+                tell!(sim, "h{host} hears that it lost {name}: {reason:?}");
+                if std::mem::replace(&mut holding.has_heard, true) {
+                    wrongs.push(format!("h{host} heard twice that it lost {name}"));
+                }
+                if reason == Some(LostReason::Revoked) && !book.is_any_asked(&holding.nodes) {
+                    wrongs.push(format!("h{host} heard that {name} was revoked, which nobody did"));
+                }
             }
-            None => {
-                self.book.lock().let_go.contains(&id).then(|| "a loss was told after the release".to_owned())
-            }
-        };
-        if let Some(wrong) = wrong {
-            self.accuse(wrong);
+            None if book.let_go.contains(&id) => wrongs.push("a loss was told after the release".to_owned()),
+            None => {}
+        }
+        drop(book);
+        wrongs.into_iter().for_each(|wrong| self.accuse(wrong));
+    }
+
+    /// The owner hears that somebody wants it to let go.
+    pub fn heard_of_request(&self, sim: &Sim, id: u64) {
+        let book = self.book.lock();
+        let holdings = self.holdings.lock();
+        let Some(holding) = holdings.iter().find(|holding| holding.id == id) else { return };
+        let (host, name) = (holding.host, holding.name());
+        tell!(sim, "h{host} is asked for {name}");
+        let is_true = book.is_any_asked(&holding.nodes);
+        drop((book, holdings));
+        if !is_true {
+            self.accuse(format!("h{host} was asked for {name} by nobody"));
         }
     }
 
@@ -264,7 +399,7 @@ impl Ledger {
         let wrong = self.holdings.lock().iter_mut().find(|holding| holding.id == id).and_then(|holding| {
             let denied_before = holding.has_denied;
             holding.has_denied |= !says;
-            (says && denied_before).then(|| format!("{} was lost and is held again", short(&holding.node)))
+            (says && denied_before).then(|| format!("{} was lost and is held again", holding.name()))
         });
         if let Some(wrong) = wrong {
             self.accuse(wrong);
@@ -278,7 +413,7 @@ impl Ledger {
         if holdings.is_empty() {
             return;
         }
-        let mut claims = 0;
+        let mut claims: Vec<(HostId, usize)> = Vec::new();
         let mut wrongs = Vec::new();
         for holding in &mut holdings {
             let (is_paused, resumed) = {
@@ -288,41 +423,43 @@ impl Ledger {
             if is_paused {
                 continue;
             }
-            let name = short(&holding.node);
             // Asking changes what is asked: an uncertain hold is lost by it. So half of the runs leave that to others.
             let held = holding.held.upgrade().filter(|_| self.probes);
             let says = held.is_some_and(|held| held.is_held());
-            let book = self.book.lock();
-            let place = book.standing.iter().position(|node| *node == holding.node);
-            let is_forced = book.forced.contains(&holding.node);
-            drop(book);
             if self.probes {
                 if says && holding.has_denied {
-                    wrongs.push(format!("h{}: {name} was lost and is held again", holding.host));
+                    wrongs.push(format!("h{}: {} was lost and is held again", holding.host, holding.name()));
                 }
                 holding.has_denied |= !says;
             }
-            if says && !is_forced {
-                claims += 1;
-                match place {
-                    Some(0) => {}
-                    Some(_) => wrongs.push(format!("h{} holds {name}, which is not first", holding.host)),
-                    None => wrongs.push(format!("h{} holds {name}, which is gone", holding.host)),
+            let book = self.book.lock();
+            let is_forced = holding.nodes.iter().any(|node| book.forced.contains(node));
+            let mut is_whole = true;
+            for node in &holding.nodes {
+                let at = book.standing.position(node);
+                is_whole &= at.is_some();
+                if says && !is_forced {
+                    claims.extend(at.map(|at| (holding.host, at)));
+                    let wrong = book.why_not(at);
+                    wrongs.extend(wrong.map(|why| format!("h{} holds {}, {why}", holding.host, short(node))));
                 }
             }
+            drop(book);
             let gone_since = *holding.gone_since.get_or_insert(sim.now());
-            if place.is_some() {
+            if is_whole {
                 holding.gone_since = None;
             }
             let is_unaware = !holding.has_heard && !holding.has_denied && !is_forced;
             let due = (resumed + GRACE).max(gone_since + ON_ITS_WAY);
-            if is_unaware && place.is_none() && sim.now() > due {
-                wrongs.push(format!("h{} was not told in time that {name} is gone", holding.host));
+            if is_unaware && !is_whole && sim.now() > due {
+                wrongs.push(format!(
+                    "h{} was not told in time that {} is gone",
+                    holding.host,
+                    holding.name()
+                ));
             }
         }
-        if claims > 1 {
-            wrongs.push(format!("{claims} hold at once"));
-        }
+        wrongs.extend(self.book.lock().too_many(&claims));
         wrongs.into_iter().for_each(|wrong| self.accuse(wrong));
         let mut now = self.holdings.lock();
         holdings.append(&mut now);

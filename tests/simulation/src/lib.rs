@@ -10,9 +10,10 @@
 //! assert_eq!(outcome.hash, zkrecipes_simulation::run(7, false).hash);
 //! ```
 //!
-//! What is checked, at every step, against the server's truth: nobody holds whose node is not first in line, no two
-//! hold at once, fencing tokens rise, a loss is told in time, once, and for good; afterwards, that everybody who waits
-//! gets their turn and that nothing is left.
+//! A seed also decides what everybody is after: a lock, a read/write lock, the permits of a semaphore, or several locks
+//! at once. What is checked, at every step, against the server's truth: nobody holds whose node is gone or who has
+//! somebody before them that keeps them out, no more hold at once than may, fencing tokens rise, a loss is told in time,
+//! once, and for good; afterwards, that everybody who waits gets their turn and that nothing is left.
 
 mod clock;
 mod executor;
@@ -24,7 +25,11 @@ mod rng;
 mod scenario;
 mod server;
 mod sim;
+mod snapshot;
 mod solo;
+mod standing;
+mod subject;
+mod tokens;
 mod trace;
 mod wire;
 
@@ -39,6 +44,8 @@ use sim::{DAWN, Sim, nanos};
 #[derive(Debug)]
 pub struct Outcome {
     pub seed: u64,
+    /// What the workers were after.
+    pub subject: &'static str,
     /// The promise that was broken.
     pub failure: Option<String>,
     pub steps: u64,
@@ -63,6 +70,7 @@ pub fn run(seed: u64, aloud: bool) -> Outcome {
     let trace = sim.trace.lock();
     Outcome {
         seed,
+        subject: sim.plan.subject.name(),
         failure,
         steps: sim.steps(),
         simulated: Duration::from_nanos(sim.now() - DAWN),
@@ -92,10 +100,14 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
         return Err(format!("{waiting} workers have not finished {patience:?} after the last fault"));
     }
 
-    let is_tidy = |sim: &Sim| sim.ledger.standing() == 0 && sim.net.lock().server.watches() == 0;
-    if !until(sim, patience, is_tidy)? {
-        let (nodes, watches) = (sim.ledger.standing(), sim.net.lock().server.watches());
-        return Err(format!("{nodes} contenders and {watches} watches are left behind"));
+    let left = |sim: &Sim| {
+        let server = &sim.net.lock().server;
+        (server.leftovers(), server.watches())
+    };
+    if !until(sim, patience, |sim| left(sim) == (0, 0))? {
+        let (nodes, watches) = left(sim);
+        let watched = sim.net.lock().server.watched();
+        return Err(format!("{nodes} nodes and {watches} watches are left behind: {watched}"));
     }
 
     parties.iter().for_each(|party| party.close());

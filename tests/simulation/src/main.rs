@@ -1,12 +1,13 @@
 //! `cargo run -p zkrecipes-simulation --release -- [--seeds N] [--seed S] [--trace]`
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use zkrecipes_simulation::{Outcome, run};
+use zkrecipes_simulation::{Outcome, Tally, run};
 
 const HELP: &str = "\
-Runs the lock recipe under simulated faults and virtual time; one seed is one schedule.
+Runs the lock family under simulated faults and virtual time; one seed is one schedule.
 
   --seeds N   how many seeds (100)
   --seed S    the first seed (1); alone, only that one
@@ -55,14 +56,13 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let begun = Instant::now();
     let (mut failed, mut steps, mut simulated) = (Vec::new(), 0, Duration::ZERO);
-    let (mut acquisitions, mut losses, mut faults) = (0, 0, 0);
+    let (mut subjects, mut all) = (BTreeMap::<_, u64>::new(), Tally::default());
     for seed in (0..arguments.count).map(|nth| arguments.first.wrapping_add(nth)) {
         let outcome = run(seed, arguments.aloud);
         steps += outcome.steps;
         simulated += outcome.simulated;
-        acquisitions += outcome.tally.acquisitions;
-        losses += outcome.tally.losses;
-        faults += outcome.tally.faults;
+        *subjects.entry(outcome.subject).or_default() += 1;
+        all += outcome.tally;
         if outcome.failure.is_some() {
             report(&outcome, arguments.aloud);
             failed.push(outcome.seed);
@@ -75,7 +75,12 @@ fn main() -> ExitCode {
         steps as f64 / took,
         simulated.as_secs_f64() / 3600.0
     );
-    println!("{acquisitions} acquisitions, {losses} losses, {faults} faults");
+    let subjects: Vec<_> = subjects.iter().map(|(subject, seeds)| format!("{subject} {seeds}")).collect();
+    println!("{}", subjects.join(", "));
+    println!(
+        "{} acquisitions, {} downgrades, {} requests to let go, {} losses, {} faults",
+        all.acquisitions, all.downgrades, all.requests, all.losses, all.faults
+    );
     if !failed.is_empty() {
         println!("failed: {}", failed.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
     }
@@ -84,7 +89,12 @@ fn main() -> ExitCode {
 }
 
 fn report(outcome: &Outcome, was_aloud: bool) {
-    println!("seed {} failed: {}", outcome.seed, outcome.failure.as_deref().unwrap_or_default());
+    println!(
+        "seed {} ({}) failed: {}",
+        outcome.seed,
+        outcome.subject,
+        outcome.failure.as_deref().unwrap_or_default()
+    );
     if !was_aloud {
         for line in &outcome.last {
             println!("  {line}");

@@ -98,7 +98,7 @@ pub fn strike(sim: &Arc<Sim>) {
         23 => sim.net.lock().expire_by_force(sim),
         _ => {
             let mut net = sim.net.lock();
-            let victims = net.server.contenders();
+            let victims = net.server.line(sim);
             if !victims.is_empty() {
                 let victim = sim.chance(|rng| rng.pick(&victims[..victims.len().min(3)]).clone());
                 net.delete_by_force(sim, &victim);
@@ -136,7 +136,7 @@ fn pause(sim: &Sim, host: HostId, lapse: Duration, is_suspended: bool) {
 /// The second in line goes by force, then the first.
 pub fn ambush(sim: &Sim) {
     let mut net = sim.net.lock();
-    for victim in net.server.contenders().into_iter().take(2).rev() {
+    for victim in net.server.line(sim).into_iter().take(2).rev() {
         net.delete_by_force(sim, &victim);
     }
 }

@@ -197,11 +197,12 @@ impl Net {
 
     // ---- faults
 
-    /// The connection breaks: of what is under way, some arrives, then both ends learn of it, or only the client does.
+    /// The connection breaks: of what is under way, some arrives, then both ends learn of it, or only the client does, and
+    /// the server closes it after a session timeout without a word.
     pub fn cut(&mut self, sim: &Sim, conn: ConnId) {
         let Some(c) = self.conns.get_mut(&conn) else { return };
         let now = sim.now();
-        let (keep_up, keep_down, after_up, after_down, half_open) = sim.chance(|rng| {
+        let (keep_up, keep_down, mut after_up, after_down, half_open) = sim.chance(|rng| {
             let (up, down) = (c.up.under_way.len() as u64, c.down.under_way.len() as u64);
             (
                 rng.number(0..=up) as usize,
@@ -212,7 +213,10 @@ impl Net {
             )
         });
         tell!(sim, "h{} c{conn} cut, {keep_up} up and {keep_down} down still arrive", c.host);
-        if let Some(arrival) = c.up.cut(keep_up, after_up, (!half_open).then_some(Up::Fin)) {
+        if half_open {
+            after_up = now + nanos(sim.plan.session_timeout);
+        }
+        if let Some(arrival) = c.up.cut(keep_up, after_up, Some(Up::Fin)) {
             sim.at(arrival, Due::Up(conn));
         }
         if let Some(arrival) = c.down.cut(keep_down, after_down, Some(Down::Fin)) {

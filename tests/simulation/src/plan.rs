@@ -3,13 +3,18 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::rng::Rng;
+use zkrecipes::Naming;
 
-/// The path that everybody locks.
-pub const LOCK: &str = "/locks/simulated";
+use crate::rng::Rng;
+use crate::subject::{Ground, Subject};
 
 #[derive(Debug, Clone)]
 pub struct Plan {
+    pub subject: Subject,
+    /// Whose names the nodes have.
+    pub naming: Naming,
+    /// How many numbers are left to a new queue, if not all of them.
+    pub numbers_left: Option<i32>,
     /// Servers; the first one leads.
     pub members: usize,
     /// How late followers learn of things, as a rule.
@@ -35,8 +40,8 @@ pub struct Plan {
     /// The longest that a worker holds, and that it thinks before it comes back.
     pub hold: Duration,
     pub think: Duration,
-    /// How often a client's workers may pass a turn on among themselves.
-    pub handoff: u32,
+    /// One time in so many a worker asks who holds to let go, instead of asking for its own turn.
+    pub requests: u64,
     /// Everybody is asked at every step whether they hold; otherwise only the workers themselves ask.
     pub probes: bool,
 }
@@ -56,6 +61,9 @@ impl Plan {
         let latency = rng.pick(&[fast.clone(), fast, ms(1)..=ms(5), ms(5)..=ms(60)]).clone();
         let is_rough = rng.one_in(3);
         Plan {
+            subject: Subject::draw(rng),
+            naming: *rng.pick(&[Naming::Curator, Naming::Curator, Naming::Kazoo, Naming::Zookeeper]),
+            numbers_left: rng.one_in(8).then(|| rng.below(100) as i32),
             members: *rng.pick(&[1, 3, 3, 5]),
             lag: ms(*rng.pick(&[0, 2, 50])),
             hosts: rng.number(2..=4) as usize,
@@ -71,15 +79,21 @@ impl Plan {
             unrest: ms(rng.number(30_000..=120_000)),
             hold: ms(*rng.pick(&[5, 100, 1_000, 3_000])),
             think: ms(*rng.pick(&[0, 10, 500, 3_000])),
-            handoff: *rng.pick(&[0, 0, 0, 3]),
+            requests: *rng.pick(&[0, 0, 10, 50]),
             probes: rng.one_in(2),
         }
     }
 
     /// How long it may take after the last fault until everybody who waits has had their turn: sessions that are gone
-    /// expire, clients find out, back off and come back, and then each holds once.
+    /// expire, clients find out, back off and come back, and then each holds.
     pub fn patience(&self) -> Duration {
         let contenders = (self.hosts * self.workers) as u32;
-        self.session_timeout * 4 + Duration::from_secs(20) + (self.hold + ms(500)) * contenders
+        // A writer may go on as a reader.
+        let holds = if self.subject == Subject::ReadWrite { 2 } else { 1 };
+        self.session_timeout * 4 + Duration::from_secs(20) + (self.hold * holds + ms(500)) * contenders
+    }
+
+    pub fn ground(&self) -> Ground {
+        Ground::of(self.subject, self.naming)
     }
 }

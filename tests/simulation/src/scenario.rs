@@ -1,16 +1,17 @@
-//! Several clients with several workers each, all after one lock: they wait, give up, are cancelled, hold, write
-//! under the guard, and let go in every way there is.
+//! Several clients with several workers each, all after the same: they wait, give up, are cancelled, hold, write under
+//! the guard, ask each other to let go, and let go in every way there is.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use zkrecipes::session::clock::{Clock, Moment};
-use zkrecipes::{Client, ClientOptions, Error, ErrorKind, Held, Lock, LockOptions, Result, State};
+use zkrecipes::{Client, ClientOptions, Error, ErrorKind, Held, ReadWriteLock, Result, State};
 
 use crate::clock::HostClock;
-use crate::plan::LOCK;
 use crate::sim::{HostId, Sim, nanos};
+use crate::standing::Kind;
+use crate::subject::{Ask, Handle};
 use crate::tell;
 use crate::wire::HostDial;
 
@@ -69,18 +70,19 @@ impl Party {
         // Callbacks run as tasks of the host, at some time of their own like on any other thread.
         let sink = HostClock { sim: self.sim.clone(), host: self.host };
         client.deliver_through(move |job| sink.spawn(Box::pin(async move { job() })));
-        let options = || LockOptions { local_handoff: self.sim.plan.handoff, ..Default::default() };
-        let shared = client.lock(LOCK, options());
+        let subject = self.sim.plan.subject;
+        let fresh = || self.sim.chance(|rng| subject.handle(&client, rng));
+        let shared = fresh();
         for worker in 0..self.sim.plan.workers {
             // Some have a handle each, some share one.
-            let is_shared = worker >= 2;
-            let lock = match &shared {
-                Ok(lock) if is_shared => Ok(lock.clone()),
-                _ => client.lock(LOCK, options()),
+            let is_shared = worker >= 2 && subject.may_share();
+            let handle = match &shared {
+                Ok(handle) if is_shared => Ok(handle.clone()),
+                _ => fresh(),
             };
-            match lock {
-                Ok(lock) => {
-                    let work = self.clone().work(client.clone(), lock, is_shared);
+            match handle {
+                Ok(handle) => {
+                    let work = self.clone().work(client.clone(), handle, is_shared);
                     self.sim.spawn_worker(self.host, Box::pin(work));
                 }
                 Err(error) => self.accuse(format!("no handle: {error}")),
@@ -101,6 +103,7 @@ impl Party {
             let options = ClientOptions {
                 session_timeout: self.sim.plan.session_timeout,
                 identity: Some(format!("h{}", self.host)),
+                naming: self.sim.plan.naming,
                 ..Default::default()
             };
             let dial = HostDial { sim: self.sim.clone(), host: self.host };
@@ -128,35 +131,57 @@ impl Party {
 
     // ---- a worker
 
-    async fn work(self: Arc<Self>, client: Client, lock: Lock, is_shared: bool) {
+    async fn work(self: Arc<Self>, client: Client, handle: Handle, is_shared: bool) {
         while !self.is_over() {
             self.nap(self.up_to(self.sim.plan.think)).await;
-            let how = self.sim.chance(|rng| rng.below(10));
+            let (how, asks, ask) =
+                self.sim.chance(|rng| (rng.below(10), rng.one_in(self.sim.plan.requests), handle.ask(rng)));
+            if asks {
+                self.request(&ask).await;
+                continue;
+            }
             // Who shares a handle is also cancelled with the others, and without a session there is no order yet.
             let is_patient = how <= 3 && !is_shared && client.state() == State::Connected;
-            let ticket = self.sim.ledger.queue(self.host, is_patient);
-            let acquired = self.acquire(&lock, how).await;
-            match acquired {
-                Some(held) => self.hold(&client, ticket, Arc::new(held)).await,
-                None => self.sim.ledger.leave_queue(ticket),
+            let ticket = self.sim.ledger.queue(self.host, ask.in_order(), is_patient);
+            let acquired = self.acquire(&ask, how).await;
+            match (acquired, &handle, ask) {
+                (Some(held), Handle::ReadWrite(both), Ask::Turn(_, Kind::Write)) => {
+                    self.write(&client, both, ticket, Arc::new(held)).await
+                }
+                (Some(held), ..) => self.hold(&client, ticket, Arc::new(held)).await,
+                (None, ..) => self.sim.ledger.leave_queue(ticket),
             }
         }
         self.working.fetch_sub(1, Ordering::Relaxed);
     }
 
-    async fn acquire(&self, lock: &Lock, how: u64) -> Option<Held> {
+    /// Asks whoever holds to let go, and makes them.
+    async fn request(&self, ask: &Ask) {
+        let patience = self.sim.plan.session_timeout / 2;
+        let force_after = match self.sim.chance(|rng| rng.below(4)) {
+            0 => None,
+            1 => Some(Duration::ZERO),
+            _ => Some(self.up_to(patience)),
+        };
+        tell!(self.sim, "h{} asks who holds, force after {force_after:?}", self.host);
+        self.sim.ledger.count(|tally| tally.requests += 1);
+        self.sim.names.lock().disown(self.sim.current_task());
+        self.expect("revoke", ask.revoke(force_after).await.map(drop), &[]);
+    }
+
+    async fn acquire(&self, ask: &Ask, how: u64) -> Option<Held> {
         let limit = self.up_to(self.sim.plan.session_timeout * 2);
         let since = self.clock.now();
         match how {
-            0..=3 => self.judge(lock.acquire().await, None, since),
-            4 | 5 => self.judge(lock.acquire_timeout(limit).await, Some(limit), since),
-            6 => match lock.try_acquire().await {
+            0..=3 => self.judge(ask.acquire_within(None).await, None, since),
+            4 | 5 => self.judge(ask.acquire_within(Some(limit)).await, Some(limit), since),
+            6 => match ask.try_acquire().await {
                 Ok(held) => held,
                 Err(error) => self.judge(Err(error), None, since),
             },
             7 | 8 => {
                 // Given up by dropping the future.
-                let acquiring = lock.acquire();
+                let acquiring = ask.acquire_within(None);
                 tokio::select! {
                     biased;
                     result = acquiring => self.judge(result, None, since),
@@ -168,13 +193,13 @@ impl Party {
             }
             _ => {
                 // Cancelled through the handle, which ends whatever waits on it.
-                let acquiring = lock.acquire();
+                let acquiring = ask.acquire_within(None);
                 let mut acquiring = std::pin::pin!(acquiring);
                 tokio::select! {
                     biased;
                     result = &mut acquiring => self.judge(result, None, since),
                     () = self.nap(limit) => {
-                        lock.cancel();
+                        ask.cancel();
                         self.judge(acquiring.await, None, since)
                     }
                 }
@@ -209,14 +234,83 @@ impl Party {
     }
 
     async fn hold(&self, client: &Client, ticket: u64, held: Arc<Held>) {
-        let (sim, ledger) = (&self.sim, &self.sim.ledger);
-        let id = ledger.granted(sim, self.host, ticket, &held);
+        let id = self.begin(ticket, &held);
+        self.stay(client, id, &held).await;
+        self.let_go(id, held).await;
+    }
+
+    /// Holds write, and sometimes goes on as a reader.
+    async fn write(&self, client: &Client, both: &ReadWriteLock, ticket: u64, writing: Arc<Held>) {
+        let id = self.begin(ticket, &writing);
+        self.stay(client, id, &writing).await;
+        let reading = match writing.is_held() && self.sim.chance(|rng| rng.one_in(2)) {
+            true => self.downgrade(both).await,
+            false => None,
+        };
+        if reading.as_ref().is_some_and(|(_, held)| held.fencing_token() == writing.fencing_token()) {
+            self.sim.ledger.count(|tally| tally.downgrades += 1);
+        }
+        if self.sim.chance(|rng| rng.one_in(4)) {
+            // Both for a while.
+            self.stay(client, id, &writing).await;
+        }
+        self.let_go(id, writing).await;
+        if let Some((id, reading)) = reading {
+            self.stay(client, id, &reading).await;
+            self.let_go(id, reading).await;
+        }
+    }
+
+    /// Takes read as well. Who lost write meanwhile may have to wait like any other reader.
+    async fn downgrade(&self, both: &ReadWriteLock) -> Option<(u64, Arc<Held>)> {
+        let limit = self.up_to(self.sim.plan.session_timeout * 2);
+        let since = self.clock.now();
+        let ticket = self.sim.ledger.queue(self.host, None, false);
+        let taken = both.read().acquire_timeout(limit).await;
+        if let Err(error) = &taken
+            && (error.kind() == ErrorKind::NotHeld
+                || error.kind() == ErrorKind::Invalid && self.sim.plan.numbers_left.is_some())
+        {
+            // Write was lost, or has no number that a reader could share.
+            self.sim.ledger.leave_queue(ticket);
+            tell!(self.sim, "h{} cannot take read: {}", self.host, error.kind().name());
+            return None;
+        }
+        let held = self.judge(taken, Some(limit), since);
+        match held {
+            Some(held) => {
+                let held = Arc::new(held);
+                Some((self.begin(ticket, &held), held))
+            }
+            None => {
+                self.sim.ledger.leave_queue(ticket);
+                None
+            }
+        }
+    }
+
+    fn begin(&self, ticket: u64, held: &Arc<Held>) -> u64 {
+        let id = self.sim.ledger.granted(&self.sim, self.host, ticket, held);
         held.on_lost({
-            let sim = sim.clone();
-            move |_| sim.ledger.heard_of_loss(&sim, id)
+            let sim = self.sim.clone();
+            move |error| sim.ledger.heard_of_loss(&sim, id, error.reason())
         });
+        id
+    }
+
+    /// Until it has had enough of it, is asked to let go, or has lost it.
+    async fn stay(&self, client: &Client, id: u64, held: &Arc<Held>) {
+        let (sim, ledger) = (&self.sim, &self.sim.ledger);
+        let is_asked = Arc::new(AtomicBool::new(false));
+        if sim.chance(|rng| rng.one_in(2)) {
+            let (sim, is_asked) = (sim.clone(), is_asked.clone());
+            held.on_revoke(move || {
+                sim.ledger.heard_of_request(&sim, id);
+                is_asked.store(true, Ordering::Relaxed);
+            });
+        }
         let until = self.clock.now() + self.up_to(sim.plan.hold);
-        while self.clock.now() < until {
+        while self.clock.now() < until && !is_asked.load(Ordering::Relaxed) {
             self.nap(self.up_to(sim.plan.hold / 4)).await;
             let says = held.is_held();
             ledger.asked(id, says);
@@ -225,12 +319,11 @@ impl Party {
             }
             match sim.chance(|rng| rng.below(12)) {
                 0 => self.expect("verify", held.verify().await, &[ErrorKind::NotHeld]),
-                1 => self.write_guarded(&held).await,
-                2 => self.expect("exists", client.nodes().exists(LOCK).await.map(drop), &[]),
+                1 => self.write_guarded(held).await,
+                2 => self.expect("exists", client.nodes().exists("/locks").await.map(drop), &[]),
                 _ => {}
             }
         }
-        self.let_go(id, held).await;
     }
 
     async fn write_guarded(&self, held: &Held) {

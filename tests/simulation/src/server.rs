@@ -1,15 +1,19 @@
 //! The servers' end: the embedded state machines, one or an ensemble, paused, stopped, or interrupted in the middle of a request.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use zkrecipes_embedded::machine::{Cluster, Config, Machine, Note, Now, Output};
 use zkrecipes_embedded::wire::{Op, ReplyHead, Request, op_name, parse_request};
 
 use crate::net::{ConnId, Down, Net, Up};
-use crate::plan::{LOCK, Plan};
+use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::sim::{DAWN, Due, Instant, Sim, nanos};
+use crate::snapshot;
+use crate::standing::Standing;
+use crate::subject::Ground;
 use crate::tell;
 use crate::wire::frames;
 use crate::wire::names::short;
@@ -25,18 +29,25 @@ pub struct Server {
     /// What arrived during a pause, in order.
     backlog: VecDeque<(ConnId, Up)>,
     next_admin: ConnId,
+    ground: Ground,
+    numbers_left: Option<i32>,
     seen_zxid: i64,
+    standing: Arc<Standing>,
+    /// Which parents of contenders there were at the last look.
+    parents: Vec<String>,
+    /// Nodes that should not outlast the last worker.
+    leftovers: usize,
     changes: Changes,
 }
 
 /// What became of the tree since the last look.
 #[derive(Default, Debug)]
 pub struct Changes {
-    /// The contenders that stand now, if anything was written.
-    pub contenders: Option<Vec<String>>,
+    /// Who stands now, if anything was written.
+    pub standing: Option<Arc<Standing>>,
     /// Nodes that somebody's hand took away, not their session's end or their owner.
     pub forced: Vec<String>,
-    /// There is no node to queue under.
+    /// There is a queue without a node for it.
     pub is_parent_missing: bool,
 }
 
@@ -56,7 +67,12 @@ impl Server {
             is_stopped: false,
             backlog: VecDeque::new(),
             next_admin: ADMIN,
+            ground: plan.ground(),
+            numbers_left: plan.numbers_left,
             seen_zxid: 0,
+            standing: Arc::default(),
+            parents: Vec::new(),
+            leftovers: 0,
             changes: Changes::default(),
         }
     }
@@ -69,24 +85,75 @@ impl Server {
     }
 
     fn take_changes(&mut self) -> Changes {
-        let leader = self.cluster.leader();
-        if self.seen_zxid != leader.zxid() {
-            self.seen_zxid = leader.zxid();
-            let paths = leader.paths();
-            self.changes.is_parent_missing = paths.binary_search(&LOCK.to_owned()).is_err();
-            self.changes.contenders = Some(contenders(paths));
+        if self.seen_zxid != self.cluster.leader().zxid() {
+            self.look();
         }
         std::mem::take(&mut self.changes)
     }
 
-    /// The nodes under the lock, in their order.
-    pub fn contenders(&self) -> Vec<String> {
-        contenders(self.cluster.leader().paths())
+    fn look(&mut self) {
+        let leader = self.cluster.leader();
+        self.seen_zxid = leader.zxid();
+        let (nodes, sessions) = (snapshot::nodes(leader), leader.sessions());
+        let parents: Vec<_> = self.ground.parents().map(str::to_owned).collect();
+        let parents: Vec<_> =
+            parents.into_iter().filter(|parent| nodes.iter().any(|node| node.path == *parent)).collect();
+        self.changes.is_parent_missing = parents.len() < self.ground.parents().count();
+        self.leftovers = nodes.iter().filter(|node| !self.ground.lasting.contains(&node.path)).count();
+        let standing = Arc::new(Standing::of(nodes, &self.ground));
+        // Who was asked to go, and went while its session lives, may have been made to: only the owner knows better.
+        let gone =
+            self.standing.all().iter().filter(|contender| standing.position(&contender.path).is_none());
+        let made_to = gone.filter(|contender| contender.is_asked && sessions.contains(&contender.session));
+        self.changes.forced.extend(made_to.map(|contender| contender.path.clone()));
+        self.changes.standing = Some(standing.clone());
+        self.standing = standing;
+        let known = std::mem::replace(&mut self.parents, parents);
+        if let Some(left) = self.numbers_left {
+            let fresh = self.parents.iter().filter(|parent| !known.contains(parent));
+            for parent in fresh.filter(|parent| self.ground.queues.contains(parent)) {
+                self.cluster.leader_mut().set_next_sequence(parent, i32::MAX - left);
+            }
+        }
+    }
+
+    /// Contenders, and whatever else a recipe should have taken away.
+    pub fn leftovers(&self) -> usize {
+        self.leftovers
+    }
+
+    /// The contenders in one of the queues, or the permits, in order.
+    pub fn line(&self, sim: &Sim) -> Vec<String> {
+        let mut queues = self.standing.queues();
+        if queues.is_empty() {
+            return Vec::new();
+        }
+        let at = if queues.len() == 1 { 0 } else { sim.chance(|rng| rng.below(queues.len() as u64)) };
+        queues.swap_remove(at as usize)
     }
 
     /// Watches on all members.
     pub fn watches(&self) -> usize {
         self.cluster.members().iter().map(Machine::watch_count).sum()
+    }
+
+    /// What is watched, on which member, and by which sessions.
+    pub fn watched(&mut self) -> String {
+        let mut all = String::new();
+        for (at, member) in self.cluster.members_mut().iter_mut().enumerate() {
+            member.open(ADMIN - 1, ([127, 0, 0, 1], 50_000).into());
+            member.word(ADMIN - 1, *b"wchp");
+            for output in member.take_output() {
+                if let Output::Send { frame, .. } = output {
+                    all += &format!(
+                        "s{at}: {} ",
+                        String::from_utf8_lossy(&frame).trim().replace("\n\t", " by ")
+                    );
+                }
+            }
+            member.closed(ADMIN - 1);
+        }
+        all
     }
 
     pub fn sessions(&self) -> usize {
@@ -97,17 +164,6 @@ impl Server {
         let mono = Duration::from_nanos(now - DAWN);
         Now { mono, wall: 1_700_000_000_000 + mono.as_millis() as i64 }
     }
-}
-
-fn contenders(mut paths: Vec<String>) -> Vec<String> {
-    paths.retain(|path| path.strip_prefix(LOCK).is_some_and(|rest| rest.starts_with('/')));
-    paths.sort_by_key(|path| sequence(path));
-    paths
-}
-
-/// The number the server put behind a contender's name.
-fn sequence(path: &str) -> i64 {
-    path.rsplit_once("-lock-").and_then(|(_, number)| number.parse().ok()).unwrap_or(i64::MAX)
 }
 
 impl Net {
@@ -174,7 +230,7 @@ impl Net {
                 self.close(conn);
             }
             Some(Snare::Force) => {
-                let victims = self.server.contenders();
+                let victims = self.server.line(sim);
                 // Who is first, who is next, or both at once, the later one first.
                 let victims: Vec<_> = match sim.chance(|rng| rng.below(4)) {
                     0 => victims.into_iter().take(1).collect(),
@@ -329,11 +385,11 @@ impl Net {
             return;
         }
         let session = sim.chance(|rng| *rng.pick(&sessions));
-        let before = self.server.contenders();
         tell!(sim, "session {:x} is ended by force", session & 0xffff);
         self.server.cluster.leader_mut().expire(session);
-        let after = self.server.contenders();
-        self.server.changes.forced.extend(before.into_iter().filter(|path| !after.contains(path)));
+        let all = self.server.standing.all().iter();
+        let its_own = all.filter(|contender| contender.session == session);
+        self.server.changes.forced.extend(its_own.map(|contender| contender.path.clone()));
         self.dispatch(sim, None);
     }
 }

@@ -119,7 +119,7 @@ impl Sim {
             candidates: Solo::default(),
             net: Solo::new(Net::new(&plan)),
             names: Solo::default(),
-            ledger: Ledger::new(plan.probes),
+            ledger: Ledger::new(&plan),
             plan,
         })
     }

@@ -1,24 +1,18 @@
 //! A few dozen schedules, and that a schedule can be had again.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 
-use zkrecipes_simulation::run;
+use zkrecipes_simulation::{Outcome, run};
 
 /// Seeds are independent, so that machines with more cores need less time.
-fn failures(seeds: impl IntoIterator<Item = u64>) -> Vec<String> {
+fn outcomes(seeds: impl IntoIterator<Item = u64>) -> Vec<Outcome> {
     let seeds: Vec<u64> = seeds.into_iter().collect();
     let share = seeds.len().div_ceil(std::thread::available_parallelism().map_or(1, NonZero::get));
     std::thread::scope(|scope| {
         let runs: Vec<_> = seeds
             .chunks(share)
-            .map(|seeds| {
-                scope.spawn(move || {
-                    let failures = seeds.iter().filter_map(|seed| {
-                        run(*seed, false).failure.map(|failure| format!("seed {seed}: {failure}"))
-                    });
-                    failures.collect::<Vec<_>>()
-                })
-            })
+            .map(|seeds| scope.spawn(move || seeds.iter().map(|seed| run(*seed, false)).collect::<Vec<_>>()))
             .collect();
         runs.into_iter().flat_map(|run| run.join().expect("a simulation ends")).collect()
     })
@@ -26,8 +20,15 @@ fn failures(seeds: impl IntoIterator<Item = u64>) -> Vec<String> {
 
 #[test]
 fn every_promise_is_kept_under_faults() {
-    let failures = failures(1..=32);
+    let outcomes = outcomes(31..=62);
+    let failures = outcomes.iter().filter_map(|outcome| {
+        let failure = outcome.failure.as_ref()?;
+        Some(format!("seed {} ({}): {failure}", outcome.seed, outcome.subject))
+    });
+    let failures: Vec<_> = failures.collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let subjects: BTreeSet<_> = outcomes.iter().map(|outcome| outcome.subject).collect();
+    assert_eq!(subjects.len(), 4, "only {subjects:?}");
 }
 
 #[test]

@@ -78,7 +78,13 @@ impl Drop for Session {
 impl Session {
     fn outgoing(&self, path: &str) -> String {
         let sim = &self.transport.sim;
-        sim.chance(|rng| sim.names.lock().outgoing(rng, path))
+        sim.chance(|rng| sim.names.lock().outgoing(rng, sim.current_task(), path))
+    }
+
+    /// By what the task that asks now knows its own nodes again.
+    fn own(&self) -> Option<String> {
+        let sim = &self.transport.sim;
+        sim.names.lock().own(sim.current_task())
     }
 
     fn ask<T: Send + 'static>(
@@ -199,8 +205,9 @@ impl Wire for Session {
     }
 
     fn children(&self, path: &str) -> Flight<Vec<String>> {
-        self.ask(self.read_path(Op::GET_CHILDREN, path, false), None, |transport, reply| {
-            names(transport, &reply)
+        let own = self.own();
+        self.ask(self.read_path(Op::GET_CHILDREN, path, false), None, move |transport, reply| {
+            names(transport, &reply, own.as_ref())
         })
     }
 
@@ -214,8 +221,9 @@ impl Wire for Session {
 
     fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Watch)> {
         let watched = self.wish(path, Kind::Child);
-        self.ask(self.read_path(Op::GET_CHILDREN, path, true), watched, |transport, reply| {
-            let names = names(transport, &reply)?;
+        let own = self.own();
+        self.ask(self.read_path(Op::GET_CHILDREN, path, true), watched, move |transport, reply| {
+            let names = names(transport, &reply, own.as_ref())?;
             Ok((names, watch(transport, reply)))
         })
     }
@@ -257,11 +265,12 @@ fn data(reply: &Reply) -> Result<(Vec<u8>, Stat), WireError> {
     Ok((data, stat(&mut r)?))
 }
 
-fn names(transport: &Transport, reply: &Reply) -> Result<Vec<String>, WireError> {
+/// As who looks for `own` reads them.
+fn names(transport: &Transport, reply: &Reply, own: Option<&String>) -> Result<Vec<String>, WireError> {
     let mut r = Reader::new(&reply.body);
     let names = r.vector(|r| r.string().map(|name| name.into_owned())).map_err(unreadable)?;
     let known = transport.sim.names.lock();
-    Ok(names.iter().map(|name| known.incoming(name)).collect())
+    Ok(names.iter().map(|name| known.listed(own, name)).collect())
 }
 
 fn watch(transport: &Arc<Transport>, reply: Reply) -> Watch {
