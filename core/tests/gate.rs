@@ -30,6 +30,8 @@ async fn acquiring_at_the_moment_of_a_release_never_panics() -> TestResult {
                     if polled.is_err() {
                         return true;
                     }
+                    // Whichever of these passes the gate costs requests: no more of them than a loaded machine can answer.
+                    std::thread::sleep(Duration::from_micros(20));
                 }
                 false
             })
@@ -37,7 +39,7 @@ async fn acquiring_at_the_moment_of_a_release_never_panics() -> TestResult {
         .collect();
     let until = Instant::now() + Duration::from_secs(10);
     while Instant::now() < until && !panics.iter().any(|thread| thread.is_finished()) {
-        let held = tokio::time::timeout(Duration::from_secs(5), lock.acquire()).await??;
+        let held = tokio::time::timeout(Duration::from_secs(20), lock.acquire()).await??;
         held.release().await?;
     }
     stop.store(true, Ordering::Relaxed);
