@@ -187,6 +187,15 @@ def test_kazoo_agrees_with_the_size_that_ours_has_written(stage: Stage) -> None:
     refuses(stage.owner("kazoo").acquire("semaphore:3", stage.path), "Inconsistent max leases: 2, expected: 3")
 
 
+def test_first_comers_agree_whoever_makes_the_nodes(stage: Stage) -> None:
+    owners = [stage.owner(flavour) for flavour in ("our-kazoo", "kazoo", "our-kazoo", "kazoo")]
+    for number in range(20):
+        path = f"{stage.path}-{number}"
+        for pending in [owner.acquire("semaphore:4", path) for owner in owners]:
+            gets(pending)
+        assert stage.observer.get(path)[0] == b"4"
+
+
 @pytest.mark.parametrize("data", [b"", b"for the reports"])
 def test_a_path_that_was_there_before_is_used_by_both(stage: Stage, data: bytes) -> None:
     stage.observer.create(stage.path, data)
