@@ -17,6 +17,7 @@ use support::ground::Ground;
 use support::{eventually, lock_of, server, soon};
 use tokio::sync::mpsc::unbounded_channel;
 use zkrecipes::{Client, Error, ErrorKind, Held, LockOptions};
+use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/range";
 const TEN: Duration = Duration::from_secs(10);
@@ -380,4 +381,25 @@ async fn a_writer_at_the_end_of_the_range_cannot_downgrade_and_one_before_it_can
     reading.release().await.expect("released");
     soon("the other", other).await.expect("joined").expect("the lock").release().await.expect("released");
     assert_nothing_left(&ground, Want::Write).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_contender_whose_node_goes_while_it_asks_for_the_order_queues_again() {
+    for (want, ground) in each([Want::Lock, Want::Write]) {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        make_parents(&a, want).await;
+        number_next(&ground, want, LAST);
+        let held = want.ask(&a).await.expect("free");
+        // It has the list, which names us both, and asks for the czxids that make the order.
+        let delay = Duration::from_millis(400);
+        let slow = ground.inject(Fault::delay_request("exists", delay).session(b.session_id()));
+        let waiting = tokio::spawn(want.ask(&b));
+        eventually("it asks for the order", || ground.fault_fired(slow)).await;
+        let ours = ground.nodes_under(PATH).into_iter().find(|node| !held.node().ends_with(node.as_str()));
+        a.nodes().delete(&ours.expect("it queues"), None).await.expect("deleted");
+        held.release().await.expect("released");
+        let held = soon("its turn", waiting).await.expect("joined").expect("the turn");
+        held.verify().await.expect("a node that stands");
+        held.release().await.expect("released");
+    }
 }

@@ -69,11 +69,7 @@ pub(crate) async fn leases(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
 }
 
 /// The children of `path` that take part, as they are now. As many reads in one flight as make sense.
-async fn read(
-    call: &mut Call,
-    path: &str,
-    recognise: impl Fn(&str) -> Option<Entry>,
-) -> Result<Vec<Seen>> {
+async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<Entry>) -> Result<Vec<Seen>> {
     let names = match call.ask(VERB, |epoch| epoch.children(path)).await {
         Ok(names) => names,
         Err(Failure::Refused(WireError::NoNode)) => return Ok(Vec::new()),
@@ -133,15 +129,14 @@ pub(crate) fn locate(path: &str, node: &str) -> String {
 
 /// Whether `node` is the path of somebody who queues under `parent`.
 pub(crate) fn queues_under(parent: &str, node: &str) -> bool {
-    path::validate(node).is_ok() && path::parent(node) == parent && Entry::recognise(path::name(node)).is_some()
+    path::validate(node).is_ok()
+        && path::parent(node) == parent
+        && Entry::recognise(path::name(node)).is_some()
 }
 
 /// The error for asking somebody who is none of the recipe's contenders.
 pub(crate) fn unknown(node: &str) -> Error {
-    Error::invalid(
-        "contender",
-        format!("{node:?} is not the node of a contender; take it from contenders()"),
-    )
+    Error::invalid("contender", format!("{node:?} is not the node of a contender; take it from contenders()"))
 }
 
 /// Asks the owners of `nodes` to let go. With `force_after`, deletes exactly the nodes that were asked when they have not
@@ -170,7 +165,9 @@ pub(crate) async fn revoke(
     for node in asked {
         match until_gone(&mut patient, &node).await {
             Ok(()) => continue,
-            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Closed) => return Err(error),
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Closed) => {
+                return Err(error);
+            }
             Err(_) => {}
         }
         let mut call = handle.call(None)?;

@@ -150,7 +150,9 @@ impl Lock {
             Some(node) => vec![self.locate(node)?],
             None => contenders::holding(self.contenders().await?).map(|node| self.at(&node)).collect(),
         };
-        contenders::revoke(&self.handle, asked, force_after).await.map_err(|error| error.with_path(self.path()))
+        contenders::revoke(&self.handle, asked, force_after)
+            .await
+            .map_err(|error| error.with_path(self.path()))
     }
 
     fn at(&self, node: &str) -> String {

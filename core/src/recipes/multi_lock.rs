@@ -121,7 +121,9 @@ impl MultiLock {
         let mut all = Vec::new();
         for path in self.paths() {
             let found = contenders::of_lock(&mut call, path).await?.into_iter();
-            all.extend(found.map(|contender| Contender { node: path::join(path, &contender.node), ..contender }));
+            all.extend(
+                found.map(|contender| Contender { node: path::join(path, &contender.node), ..contender }),
+            );
         }
         Ok(all)
     }

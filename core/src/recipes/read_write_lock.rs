@@ -168,7 +168,11 @@ async fn downgrade(
         let token = writing.tokens()[0];
         let won = Won { node, token, interest, own: None, is_revoked: false };
         let mut grant = Grant::of(epoch.clone(), vec![won]);
-        return match grant.learn_czxids(call, verb).await? {
+        let stands = grant.learn_czxids(call, verb).await?;
+        call.until(verb, epoch.until_firm()).await?;
+        return match stands {
+            // Dropped, the reader goes with its writer.
+            _ if !writing.is_held() => Err(writing.not_held()),
             true => Ok(grant),
             false => Err(Error::not_held("the reader's node was deleted by somebody else; take read again")),
         };

@@ -20,6 +20,8 @@ pub(crate) struct Call {
     deadline: Deadline,
     give_up: Moment,
     pause: Duration,
+    /// When the last pause was over.
+    resumed: Moment,
     withdrawn: Option<watch::Receiver<u64>>,
     single_attempt: bool,
 }
@@ -36,6 +38,7 @@ impl Call {
             deadline: Deadline::after(now, limit),
             give_up,
             pause,
+            resumed: now,
             withdrawn: None,
             single_attempt,
             session,
@@ -124,10 +127,15 @@ impl Call {
         self.briefly(what, session.ready()).await?
     }
 
-    /// After a broken connection: a pause that doubles, then the caller tries again.
+    /// After a broken connection: a pause, then the caller tries again. It doubles as long as one loss follows another.
     pub(crate) async fn retry_after_loss(&mut self, what: &str) -> Result<()> {
-        let until = self.session.now() + self.pause;
-        self.pause = (self.pause * 2).min(self.session.options().retry.max);
+        let (now, retry) = (self.session.now(), &self.session.options().retry);
+        if now.since(self.resumed) > retry.max {
+            self.pause = retry.base;
+        }
+        let until = now + self.pause;
+        self.resumed = until;
+        self.pause = (self.pause * 2).min(retry.max);
         let nap = self.session.clock().sleep_until(until);
         self.briefly(what, nap).await
     }

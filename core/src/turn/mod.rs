@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::path;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::Interest;
-use crate::session::wire::{Event, Flight, Stat, Watch, WireError};
+use crate::session::wire::{Event, Watch, WireError};
 
 pub(crate) mod grant;
 pub(crate) mod hold;
@@ -102,7 +102,13 @@ impl<'a> Wait<'a> {
         let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
         let epoch = &self.place.epoch;
         'look: loop {
-            let ahead = ahead_of(self.place, call, queue.verb, node, &names).await?;
+            let Some(ahead) = ahead_of(self.place, call, queue.verb, node, &names).await? else {
+                match self.place.list(call, queue.verb).await? {
+                    Listing::Names(listed) => names = listed,
+                    Listing::Gone => return Ok(Outcome::Gone),
+                }
+                continue;
+            };
             let mut interest = None;
             if ahead.len() <= 1 {
                 interest = Some(epoch.interest(&node.path));
@@ -282,67 +288,77 @@ impl<'a> Wait<'a> {
     }
 }
 
-/// Everybody before us, in order.
+/// Everybody before us, in order; `None` when the list has to be asked for again.
 async fn ahead_of(
     place: &Place,
     call: &mut Call,
     verb: &str,
     node: &Node,
     names: &[String],
-) -> Result<Vec<Entry>> {
-    let epoch = &place.epoch;
+) -> Result<Option<Vec<Entry>>> {
     let mut ahead = Vec::new();
     let mut late = Vec::new();
     for entry in names.iter().filter_map(|name| Entry::recognise(name)) {
         match entry.precedes(&node.entry) {
             _ if !entry.kind.excludes(node.entry.kind) => {}
             Some(true) => ahead.push(entry),
-            None if entry.name != node.entry.name => {
-                let flight = epoch.exists(&path::join(&place.parent, &entry.name));
-                late.push((entry, flight));
-            }
+            None if entry.name != node.entry.name => late.push(entry),
             _ => {}
         }
     }
     ahead.sort_by(|a, b| (a.sequence, &a.name).cmp(&(b.sequence, &b.name)));
-    // Past the end of the range only the czxid tells who came first, and listings carry none.
-    let mut late_ahead = Vec::new();
-    for (entry, flight) in late {
-        let czxid =
-            czxid_of(call, verb, flight, || epoch.exists(&path::join(&place.parent, &entry.name))).await?;
-        if let Some(czxid) = czxid.filter(|czxid| *czxid < node.czxid) {
-            late_ahead.push((czxid, entry));
+    if late.is_empty() {
+        return Ok(Some(ahead));
+    }
+    let Some(late_ahead) = late_ahead_of(place, call, verb, node, late).await? else { return Ok(None) };
+    ahead.extend(late_ahead);
+    Ok(Some(ahead))
+}
+
+/// Past the end of the range only the czxid tells who came first, and listings carry none. It is asked for after the list,
+/// so our own node is asked for last: what the others' answers say counts only if it still stands then.
+async fn late_ahead_of(
+    place: &Place,
+    call: &mut Call,
+    verb: &str,
+    node: &Node,
+    late: Vec<Entry>,
+) -> Result<Option<Vec<Entry>>> {
+    let epoch = &place.epoch;
+    let flights: Vec<_> =
+        late.iter().map(|entry| epoch.exists(&path::join(&place.parent, &entry.name))).collect();
+    let own = epoch.exists(&node.path);
+    let mut ahead = Vec::new();
+    let mut is_answered = true;
+    for (entry, flight) in late.into_iter().zip(flights) {
+        match call.briefly(verb, flight).await? {
+            Ok(Some(stat)) if stat.czxid < node.czxid => ahead.push((stat.czxid, entry)),
+            Ok(_) => {}
+            Err(error) if error.is_unanswered() => is_answered = false,
+            Err(error) => return Err(refusal(error, verb, &place.parent)),
         }
     }
-    late_ahead.sort_by_key(|(czxid, _)| *czxid);
-    ahead.extend(late_ahead.into_iter().map(|(_, entry)| entry));
-    Ok(ahead)
+    let stands = match call.briefly(verb, own).await? {
+        Ok(stat) => stat.is_some(),
+        Err(error) if error.is_unanswered() => {
+            is_answered = false;
+            false
+        }
+        Err(error) => return Err(refusal(error, verb, &node.path)),
+    };
+    if !is_answered {
+        call.retry_after_loss(verb).await?;
+    }
+    if !is_answered || !stands {
+        return Ok(None);
+    }
+    ahead.sort_by_key(|(czxid, _)| *czxid);
+    Ok(Some(ahead.into_iter().map(|(_, entry)| entry).collect()))
 }
 
 async fn next(watch: Option<&mut Watch>) -> Event {
     match watch {
         Some(watch) => watch.await,
         None => std::future::pending().await,
-    }
-}
-
-/// The czxid of a node, `None` once it is gone.
-async fn czxid_of(
-    call: &mut Call,
-    verb: &str,
-    first: Flight<Option<Stat>>,
-    again: impl Fn() -> Flight<Option<Stat>>,
-) -> Result<Option<i64>> {
-    let mut flight = first;
-    loop {
-        match call.briefly(verb, flight).await? {
-            Ok(stat) => return Ok(stat.map(|stat| stat.czxid)),
-            Err(WireError::SessionEnded) => return Ok(None),
-            Err(error) if error.is_unanswered() => {
-                call.retry_after_loss(verb).await?;
-                flight = again();
-            }
-            Err(error) => return Err(refusal(error, verb, "")),
-        }
     }
 }

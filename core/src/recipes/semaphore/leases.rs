@@ -80,8 +80,9 @@ impl Pending {
                     let ours = names.iter().filter(|name| name.contains(&self.mark));
                     // The czxid is asked for later, and the owner can only be us: the mark was new a moment ago and the
                     // session has not changed.
-                    let found =
-                        ours.map(|name| Created { path: path::join(&self.leases, name), czxid: -1 }).collect();
+                    let found = ours
+                        .map(|name| Created { path: path::join(&self.leases, name), czxid: -1 })
+                        .collect();
                     return Ok(Some(found));
                 }
                 Err(WireError::NoNode) => return Ok(Some(Vec::new())),

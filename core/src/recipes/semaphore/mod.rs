@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::contenders::{self, Contender};
+use super::contenders::{self, Contender, Seen};
 use super::handle::{Granted, Handle, Held, Steps, forwards_to_held};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -26,10 +26,10 @@ use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Event, Link, Watch, WireError};
-use crate::turn::{self, REVOKE};
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
 use crate::turn::place::Queue;
+use crate::turn::{self, REVOKE};
 use layout::{Agreement, Layout, Size, answered};
 
 /// Permits on a path, shared with everybody who uses that path, in any language.
@@ -126,30 +126,38 @@ impl Semaphore {
     /// Who holds permits, one entry for each permit, and then who waits for some, in order.
     pub async fn contenders(&self) -> Result<Vec<Contender>> {
         let (layout, mut call) = (&self.layout, self.handle.client.session()?.call(None));
-        // The queue first: whoever is given permits meanwhile is seen twice rather than not at all.
-        let queue = contenders::queue(&mut call, &layout.locks).await?;
-        let mut leases = contenders::leases(&mut call, &layout.leases).await?;
-        let size = match call.ask("contenders", |epoch| epoch.get_data(layout.size())).await {
-            Ok((size, _)) => layout::parse(&size),
-            Err(Failure::Refused(WireError::NoNode)) => None,
-            Err(failure) => return Err(failure.about("contenders", self.path())),
-        };
+        let (mut queue, mut leases) = self.look(&mut call).await?;
         // Curator adds its lease before it knows whether there is room: that one is not held, its owner still queues.
-        let is_surplus = leases.len() > size.unwrap_or(self.permits())
-            && queue.first().zip(leases.last()).is_some_and(|(first, last)| {
-                first.stat.ephemeral_owner == last.stat.ephemeral_owner && first.stat.czxid < last.stat.czxid
-            });
-        if is_surplus {
-            leases.pop();
+        for _ in 0..LOOKS {
+            let size = match call.ask("contenders", |epoch| epoch.get_data(layout.size())).await {
+                Ok((size, _)) => layout::parse(&size).unwrap_or(self.permits()),
+                Err(Failure::Refused(WireError::NoNode)) => self.permits(),
+                Err(failure) => return Err(failure.about("contenders", self.path())),
+            };
+            if leases.len() <= size {
+                break;
+            }
+            if leases.pop_if(|last| queue.iter().any(|waiter| still_queues(waiter, last))).is_some() {
+                break;
+            }
+            // More than there are, and nobody queues for them: the queue has moved on meanwhile, or a resize made them so.
+            (queue, leases) = self.look(&mut call).await?;
         }
         let below = |folder: &str, contender: Contender| {
             let node = path::join(folder, &contender.node);
-            let node = node.strip_prefix(self.path()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&node);
+            let node =
+                node.strip_prefix(self.path()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&node);
             Contender { node: node.to_owned(), ..contender }
         };
         let holders = leases.into_iter().map(|seen| below(&layout.leases, seen.contender(true)));
         let waiters = queue.into_iter().map(|seen| below(&layout.locks, seen.contender(false)));
         Ok(holders.chain(waiters).collect())
+    }
+
+    /// The queue and the permits. The queue first: whoever is given permits meanwhile is seen twice rather than not at all.
+    async fn look(&self, call: &mut Call) -> Result<(Vec<Seen>, Vec<Seen>)> {
+        let queue = contenders::queue(call, &self.layout.locks).await?;
+        Ok((queue, contenders::leases(call, &self.layout.leases).await?))
     }
 
     /// Asks for permits: the contender whose node is named, or everybody who holds some, hears of it (`on_revoke`) and
@@ -161,7 +169,9 @@ impl Semaphore {
             Some(node) => return Err(contenders::unknown(node)),
             None => contenders::holding(self.contenders().await?).map(|node| at(&node)).collect(),
         };
-        contenders::revoke(&self.handle, asked, force_after).await.map_err(|error| error.with_path(self.path()))
+        contenders::revoke(&self.handle, asked, force_after)
+            .await
+            .map_err(|error| error.with_path(self.path()))
     }
 
     /// Whether a node at this path would be a permit or a place in the queue.
@@ -221,6 +231,11 @@ impl std::fmt::Debug for Semaphore {
     }
 }
 
+/// Whether who has this lease added it while queueing, under the lock that it queues with.
+fn still_queues(waiter: &Seen, lease: &Seen) -> bool {
+    waiter.stat.ephemeral_owner == lease.stat.ephemeral_owner && waiter.stat.czxid < lease.stat.czxid
+}
+
 fn check_size(permits: usize) -> Result<()> {
     match permits {
         0 => Err(Error::invalid("permits", "must be at least 1")),
@@ -232,6 +247,8 @@ fn check_size(permits: usize) -> Result<()> {
 }
 
 const VERB: &str = "acquire";
+/// How often to look again at permits that are more than there are.
+const LOOKS: usize = 3;
 /// How long a single attempt waits for others to pass.
 const PASSING: Duration = Duration::from_millis(250);
 
@@ -359,12 +376,7 @@ impl Taking {
     }
 
     /// Says the size for everybody, unless somebody else just has.
-    async fn write_size(
-        &self,
-        epoch: &Arc<Epoch>,
-        call: &mut Call,
-        version: i32,
-    ) -> Result<()> {
+    async fn write_size(&self, epoch: &Arc<Epoch>, call: &mut Call, version: i32) -> Result<()> {
         let (size, data) = (self.layout.size(), self.size.get().to_string());
         let written = call.briefly(VERB, epoch.set_data(size, data.as_bytes(), Some(version))).await?;
         match written {
