@@ -261,6 +261,17 @@ def test_curator_can_ask_ours_for_permits(stage: Stage) -> None:
     gets(pending)
 
 
+def test_ours_that_is_asked_while_it_waits_hears_of_it(stage: Stage) -> None:
+    holder, waiter, asker = stage.owner("curator"), stage.owner("our-curator"), stage.owner("curator")
+    gets(holder.acquire("semaphore:1", stage.path))
+    pending = stage.queue(waiter, "semaphore:1", below="/locks")
+    (node,) = stage.children("/locks")
+    asker.revoke("semaphore:1", stage.path, f"locks/{node}")
+    holder.release("semaphore:1", stage.path)
+    gets(pending)
+    assert waiter.asked(stage.path).wait(PATIENCE)
+
+
 @pairs
 def test_theirs_does_not_hear_that_it_is_asked_and_can_be_forced(stage: Stage, ours: str, theirs: str) -> None:
     us, them = stage.owner(ours), stage.owner(theirs)
