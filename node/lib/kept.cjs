@@ -44,6 +44,11 @@ class Kept {
     return result
   }
 
+  /** Waits for a verb of the addon that acquires nothing. */
+  async wait(verb, signal) {
+    return this.#waits.wait(verb, signal, { path: this.#path })
+  }
+
   /** Wakes the waits in progress, never later ones. */
   cancel() {
     this.#waits.cancel()

@@ -5,7 +5,7 @@ const { done, now } = require('./calls.cjs')
 const { made } = require('./dispose.cjs')
 const { invalid, kindOf } = require('./errors.cjs')
 const { Kept } = require('./kept.cjs')
-const { waitOptions, withdrawable } = require('./waits.cjs')
+const { waitOptions } = require('./waits.cjs')
 
 /** The arguments of `revoke(contender, options)` or `revoke(options)`, as the addon takes them. */
 function revocationOf(contender, options) {
@@ -105,7 +105,7 @@ class Lock {
   /** Asks whoever holds, or the contender of that node, to let go; deletes its node when it has not in time. */
   async revoke(contender, options) {
     const wanted = revocationOf(contender, options)
-    return withdrawable(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
+    return this.#kept.wait(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
   }
 }
 
@@ -210,7 +210,7 @@ class MultiLock {
   /** Asks whoever holds any of the locks, or the contender of that node; deletes its node when it has not let go in time. */
   async revoke(contender, options) {
     const wanted = revocationOf(contender, options)
-    return withdrawable(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
+    return this.#kept.wait(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
   }
 }
 

@@ -6,7 +6,7 @@ const { made } = require('./dispose.cjs')
 const { invalid } = require('./errors.cjs')
 const { Kept } = require('./kept.cjs')
 const { contendersOf, revocationOf } = require('./lock.cjs')
-const { waitOptions, withdrawable } = require('./waits.cjs')
+const { waitOptions } = require('./waits.cjs')
 
 /** At most so many permits at once. */
 class Semaphore {
@@ -91,7 +91,7 @@ class Semaphore {
   /** Asks everybody who holds, or the contender of that node; deletes the nodes of who has not let go in time. */
   async revoke(contender, options) {
     const wanted = revocationOf(contender, options)
-    return withdrawable(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
+    return this.#kept.wait(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
   }
 
   /** Changes how many permits there are, for everybody. */

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from protocol import (
@@ -32,7 +34,7 @@ Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore
 handles: dict[tuple[str, str], Handle] = {}
 # What was acquired through each handle and not released, the latest last.
 acquired: dict[tuple[str, str], list[zkrecipes.Held]] = {}
-# The handle that an outstanding acquire waits on, by the command's number.
+# The handle that an outstanding command waits on, by the command's number.
 waiting: dict[str, Handle] = {}
 
 AT_ONCE = {
@@ -137,18 +139,25 @@ def acquire(handle: Handle, n: int, *, blocking: bool = True, timeout: float | N
     return handle.acquire(blocking, timeout=timeout)
 
 
+@contextlib.contextmanager
+def waits(seq: str, handle: Handle) -> Iterator[None]:
+    """Meanwhile `withdraw` may end the command."""
+    waiting[seq] = handle
+    try:
+        yield
+    finally:
+        del waiting[seq]
+
+
 def use_handle(command: Command, handle: Handle) -> list[str]:
     seq, who, verb, args = command
     key = who, args[0]
     if verb in ("acquire", "try"):
-        waiting[seq] = handle
-        try:
+        with waits(seq, handle):
             if verb == "try":
                 held = acquire(handle, permits(args[1:]), blocking=False)
             else:
                 held = acquire(handle, permits(args[2:]), timeout=seconds(args[1:]))
-        finally:
-            del waiting[seq]
         if held is not None:
             return remember(key, held)
         if verb == "try":
@@ -172,7 +181,8 @@ def use_handle(command: Command, handle: Handle) -> list[str]:
         latest(key).on_revoke(lambda: say("event", who, "revoked", args[0]))
     elif verb == "revoke":
         contender, force_after = args[1] if args[1:] else "", seconds(args[2:])
-        return [truth(handle.revoke(contender or None, force_after))]
+        with waits(seq, handle):
+            return [truth(handle.revoke(contender or None, force_after))]
     elif verb == "tokens":
         return [str(token) for token in latest(key).fencing_tokens]
     elif verb == "passes":
