@@ -163,6 +163,27 @@ def test_ours_tells_who_holds_and_who_waits(stage: Stage, ours: str, theirs: str
         assert (seen[1].identity, seen[2].identity) == (them.name, f"b'{waiter.name}'")
 
 
+def test_ours_never_tells_of_more_holders_than_permits_while_curator_crowds(stage: Stage) -> None:
+    done = threading.Event()
+
+    def contend(_: int) -> None:
+        owner = stage.owner("curator")
+        while not done.is_set():
+            gets(owner.acquire(KIND, stage.path))
+            owner.release(KIND, stage.path)
+
+    watcher = stage.owner("our-curator")
+    with ThreadPoolExecutor(4) as pool:
+        crowd = pool.map(contend, range(4))
+        try:
+            for _ in range(200):
+                seen = watcher.contenders(KIND, stage.path)
+                assert [contender.state for contender in seen].count("holds") <= 2, seen
+        finally:
+            done.set()
+        list(crowd)
+
+
 def test_kazoo_tells_who_of_us_holds(stage: Stage) -> None:
     ours, kazoo = stage.owner("our-kazoo"), stage.owner("kazoo")
     gets(ours.acquire("semaphore:3", stage.path, permits=2))
