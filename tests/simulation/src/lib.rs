@@ -37,6 +37,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use ledger::Tally;
+use plan::Plan;
+use rng::Rng;
 use scenario::Party;
 use sim::{DAWN, Sim, nanos};
 
@@ -55,6 +57,11 @@ pub struct Outcome {
     pub hash: u64,
     /// The last events, for a failure.
     pub last: Vec<String>,
+}
+
+/// What the workers of a seed are after, which is known before anything runs.
+pub fn subject(seed: u64) -> &'static str {
+    Plan::draw(&mut Rng::new(seed)).subject.name()
 }
 
 /// Runs one seed; `aloud` prints every event.

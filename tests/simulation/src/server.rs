@@ -45,6 +45,8 @@ pub struct Server {
 pub struct Changes {
     /// Who stands now, if anything was written.
     pub standing: Option<Arc<Standing>>,
+    /// Who stood before and does not now.
+    pub gone: Vec<String>,
     /// Nodes that somebody's hand took away, not their session's end or their owner.
     pub forced: Vec<String>,
     /// There is a queue without a node for it.
@@ -102,10 +104,15 @@ impl Server {
         self.leftovers = nodes.iter().filter(|node| !self.ground.lasting.contains(&node.path)).count();
         let standing = Arc::new(Standing::of(nodes, &self.ground));
         // Who was asked to go, and went while its session lives, may have been made to: only the owner knows better.
-        let gone =
-            self.standing.all().iter().filter(|contender| standing.position(&contender.path).is_none());
-        let made_to = gone.filter(|contender| contender.is_asked && sessions.contains(&contender.session));
-        self.changes.forced.extend(made_to.map(|contender| contender.path.clone()));
+        for contender in self.standing.all() {
+            if standing.position(&contender.path).is_some() {
+                continue;
+            }
+            if contender.is_asked && sessions.contains(&contender.session) {
+                self.changes.forced.push(contender.path.clone());
+            }
+            self.changes.gone.push(contender.path.clone());
+        }
         self.changes.standing = Some(standing.clone());
         self.standing = standing;
         let known = std::mem::replace(&mut self.parents, parents);

@@ -39,7 +39,7 @@ impl Subject {
 
     pub fn name(self) -> &'static str {
         match self {
-            Subject::Lock { .. } => "lock",
+            Subject::Lock { .. } => "plain lock",
             Subject::ReadWrite => "read/write lock",
             Subject::Semaphore { .. } => "semaphore",
             Subject::MultiLock { .. } => "multi-lock",
