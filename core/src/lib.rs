@@ -39,7 +39,8 @@ pub use options::{
     TlsOptions,
 };
 pub use recipes::contenders::Contender;
-pub use recipes::handle::{Granted, Held};
+pub use recipes::handle::Granted;
+pub use recipes::held::Held;
 pub use recipes::lock::Lock;
 pub use recipes::multi_lock::MultiLock;
 pub use recipes::read_write_lock::ReadWriteLock;

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::contenders::{self, Contender};
-use super::handle::{Granted, Handle, Held, Steps, forwards_to_held};
+use super::handle::{Granted, Handle, Steps, forwards_to_held};
+use super::held::Held;
 use super::read_write_lock::Side;
 use crate::client::Client;
 use crate::error::{ErrorKind, Result};

@@ -2,6 +2,7 @@
 
 pub mod contenders;
 pub mod handle;
+pub mod held;
 pub mod lock;
 pub mod multi_lock;
 pub mod read_write_lock;

@@ -18,7 +18,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::contenders::{self, Contender, Seen};
-use super::handle::{Granted, Handle, Held, Steps, forwards_to_held};
+use super::handle::{Granted, Handle, Steps, forwards_to_held};
+use super::held::Held;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
@@ -128,16 +129,14 @@ impl Semaphore {
         let (layout, mut call) = (&self.layout, self.handle.client.session()?.call(None));
         let (mut queue, mut leases) = self.look(&mut call).await?;
         // Curator adds its lease before it knows whether there is room: that one is not held, its owner still queues.
-        for _ in 0..LOOKS {
+        for looks in 1..=LOOKS {
             let size = match call.ask("contenders", |epoch| epoch.get_data(layout.size())).await {
                 Ok((size, _)) => layout::parse(&size).unwrap_or(self.permits()),
                 Err(Failure::Refused(WireError::NoNode)) => self.permits(),
                 Err(failure) => return Err(failure.about("contenders", self.path())),
             };
-            if leases.len() <= size {
-                break;
-            }
-            if leases.pop_if(|last| queue.iter().any(|waiter| still_queues(waiter, last))).is_some() {
+            let is_surplus = |last: &mut Seen| queue.iter().any(|waiter| still_queues(waiter, last));
+            if leases.len() <= size || leases.pop_if(is_surplus).is_some() || looks == LOOKS {
                 break;
             }
             // More than there are, and nobody queues for them: the queue has moved on meanwhile, or a resize made them so.
