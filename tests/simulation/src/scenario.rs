@@ -137,7 +137,7 @@ impl Party {
             let (how, asks, ask) =
                 self.sim.chance(|rng| (rng.below(10), rng.one_in(self.sim.plan.requests), handle.ask(rng)));
             if asks {
-                self.request(&ask).await;
+                self.request(&ask, is_shared).await;
                 continue;
             }
             // Who shares a handle is also cancelled with the others, and without a session there is no order yet.
@@ -156,7 +156,7 @@ impl Party {
     }
 
     /// Asks whoever holds to let go, and makes them.
-    async fn request(&self, ask: &Ask) {
+    async fn request(&self, ask: &Ask, is_shared: bool) {
         let patience = self.sim.plan.session_timeout / 2;
         let force_after = match self.sim.chance(|rng| rng.below(4)) {
             0 => None,
@@ -166,7 +166,9 @@ impl Party {
         tell!(self.sim, "h{} asks who holds, force after {force_after:?}", self.host);
         self.sim.ledger.count(|tally| tally.requests += 1);
         self.sim.names.lock().disown(self.sim.current_task());
-        self.expect("revoke", ask.revoke(force_after).await.map(drop), &[]);
+        // Others who share the handle may cancel what waits on it.
+        let allowed: &[_] = if is_shared { &[ErrorKind::Cancelled] } else { &[] };
+        self.expect("revoke", ask.revoke(force_after).await.map(drop), allowed);
     }
 
     async fn acquire(&self, ask: &Ask, how: u64) -> Option<Held> {

@@ -33,7 +33,7 @@ fn every_promise_is_kept_under_faults() {
 
 #[test]
 fn one_seed_is_one_schedule() {
-    for seed in [3, 94, 132] {
+    for seed in [31, 34, 41, 47, 62] {
         let (first, second) = (run(seed, false), run(seed, false));
         assert_eq!(first.hash, second.hash, "seed {seed}");
         assert_eq!(first.steps, second.steps, "seed {seed}");
