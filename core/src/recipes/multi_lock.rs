@@ -173,12 +173,15 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
         }
         let checks: Vec<_> =
             all.nodes().map(|node| Write::Check { path: node.path.clone(), version: None }).collect();
-        match call.briefly(verb, all.epoch.multi(&checks)).await? {
-            Ok(_) if all.epoch.is_firm() => return Ok(all),
-            Ok(_) => all.epoch.until_firm().await,
-            Err(WireError::Part { .. } | WireError::SessionEnded) => {}
-            Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await?,
-            Err(error) => return Err(refusal(error, verb, "")),
+        loop {
+            match call.briefly(verb, all.epoch.multi(&checks)).await? {
+                Ok(_) if all.epoch.is_firm() => return Ok(all),
+                Ok(_) => call.until(verb, all.epoch.until_firm()).await?,
+                // One of them is gone: from the start.
+                Err(WireError::Part { .. } | WireError::SessionEnded) => break,
+                Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await?,
+                Err(error) => return Err(refusal(error, verb, "")),
+            }
         }
     }
 }
