@@ -155,6 +155,27 @@ async fn a_downgrade_whose_answer_was_lost_is_found_again_and_keeps_the_token() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_downgrade_whose_answer_and_whose_writer_are_lost_leaves_no_reader() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let lock = sides(&a);
+        let writing = lock.write().acquire().await.expect("free");
+        let node = writing.node().to_owned();
+        let lost = Fault::drop_after("multi").path("**/*__READ__*").session(a.session_id());
+        let fault = ground.inject(lost);
+        ground.inject(Fault::refuse_connections(2));
+        let downgrade = tokio::spawn(lock.read().acquire());
+        eventually("the answer is lost", || ground.fault_fired(fault)).await;
+        // The reader stands; before it can be asked for again, somebody deletes its writer.
+        b.nodes().delete(&node, None).await.expect("deleted");
+        let error = soon("the downgrade", downgrade).await.expect("joined").map(drop).expect_err("no writer");
+        assert_eq!(error.kind(), ErrorKind::NotHeld);
+        drop(writing);
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_downgrade_that_nobody_waits_for_any_more_leaves_nothing() {
     for ground in grounds() {
         let a = ground.client(TEN).await;

@@ -146,8 +146,8 @@ async fn downgrade(
             Ok(created) => created.first().map_or(-1, |created| created.czxid),
             // Our own, of an attempt whose answer was lost: nobody else makes this name.
             Err(WireError::Part { index: 1, error }) if *error == WireError::NodeExists => -1,
+            // Dropped, the place deletes what an attempt whose answer was lost may have created.
             Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => {
-                drop(place.forget());
                 return Err(writing.not_held());
             }
             Err(WireError::ConnectionLoss) => {
