@@ -23,7 +23,7 @@ async fn readers_share_and_writers_exclude() {
         let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
         let of = |client: &zkrecipes::Client| client.read_write_lock(PATH).expect("valid");
         let first = of(&a).read().acquire().await.expect("free");
-        let second = of(&b).read().acquire().await.expect("readers share");
+        let second = soon("the second reader", of(&b).read().acquire()).await.expect("readers share");
         let writer = of(&c);
         assert!(writer.write().try_acquire().await.expect("asked").is_none());
         let error = writer.write().acquire_timeout(BRIEF).await.map(drop).expect_err("read is held");
