@@ -278,3 +278,52 @@ async fn a_revocation_that_is_cancelled_has_asked_and_deletes_nothing() {
         ground.assert_nothing_left(PATH).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_that_took_read_too_holds_twice_and_is_asked_for_both() {
+    for ground in grounds() {
+        for _ in 0..4 {
+            let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+            let lock = a.read_write_lock(PATH).expect("valid");
+            let writing = lock.write().acquire().await.expect("free");
+            let reading = lock.read().acquire().await.expect("downgraded");
+            let (asked, was_asked) = channel();
+            for held in [&writing, &reading] {
+                let asked = asked.clone();
+                held.on_revoke(move || asked.send(()).expect("the test listens"));
+            }
+            let all = lock_of(&b, PATH).contenders().await.expect("listed");
+            let kinds: Vec<_> = all.iter().map(|one| (one.kind.as_str(), one.holds)).collect();
+            assert_eq!(kinds, [("write", true), ("read", true)]);
+            assert!(lock_of(&b, PATH).revoke(None, Some(BRIEF)).await.expect("asked"));
+            for _ in 0..2 {
+                was_asked.recv_timeout(SOON).expect("both are asked");
+            }
+            let held = soon("the lock", lock_of(&b, PATH).acquire()).await.expect("both were taken away");
+            eventually("both know", || !writing.is_held() && !reading.is_held()).await;
+            held.release().await.expect("released");
+            ground.assert_nothing_left(PATH).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_heartbeat_finds_every_node_that_was_deleted() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+        let mut all = Vec::new();
+        for at in 0..30 {
+            all.push(lock_of(&a, &format!("{PATH}/{at}")).acquire().await.expect("free"));
+        }
+        for at in [3, 12, 29] {
+            b.nodes().delete(all[at].node(), None).await.expect("deleted");
+        }
+        let since = std::time::Instant::now();
+        // Nobody listens: only the heartbeat tells, every second.
+        eventually("the three are known", || all.iter().filter(|held| !held.is_held()).count() == 3).await;
+        assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+        for (at, held) in all.iter().enumerate() {
+            assert_eq!(held.is_held(), ![3, 12, 29].contains(&at));
+        }
+    }
+}

@@ -40,21 +40,27 @@ const READS_IN_FLIGHT: usize = 256;
 
 /// The contenders of the lock at `path`, in order.
 pub(crate) async fn of_lock(call: &mut Call, path: &str) -> Result<Vec<Contender>> {
-    // Readers share: they hold as long as nobody ahead of them keeps them out.
+    let queue = queue(call, path).await?;
+    let first = queue.first().map(|seen| (seen.entry.sequence, seen.stat.ephemeral_owner));
+    // Readers share: they hold as long as nobody ahead of them keeps them out. A writer's own reader has its number.
     let mut only_readers = true;
-    let queue = queue(call, path).await?.into_iter().enumerate().map(|(place, seen)| {
+    let contenders = queue.into_iter().enumerate().map(|(place, seen)| {
         only_readers &= seen.entry.kind == Kind::Read;
-        seen.contender(place == 0 || only_readers)
+        let is_downgrade = seen.entry.kind == Kind::Read
+            && !seen.entry.is_late()
+            && first == Some((seen.entry.sequence, seen.stat.ephemeral_owner));
+        seen.contender(place == 0 || only_readers || is_downgrade)
     });
-    Ok(queue.collect())
+    Ok(contenders.collect())
 }
 
 /// Everybody who queues under `path`, in order.
 pub(crate) async fn queue(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
     let mut queue = read(call, path, Entry::recognise).await?;
     queue.sort_by(|a, b| match a.entry.precedes(&b.entry) {
+        // Of a writer and its own reader the writer came first.
+        _ if a.entry.sequence == b.entry.sequence => a.stat.czxid.cmp(&b.stat.czxid),
         Some(true) => Ordering::Less,
-        Some(false) if a.entry == b.entry => Ordering::Equal,
         Some(false) => Ordering::Greater,
         None => a.stat.czxid.cmp(&b.stat.czxid),
     });

@@ -45,6 +45,8 @@ pub(crate) struct Epoch {
 
 /// More unanswered heartbeats than this prove nothing that the first ones do not.
 const MOST_BEATS_IN_FLIGHT: usize = 4;
+/// Nodes that one heartbeat looks at.
+const MOST_CHECKS: usize = 100;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -291,50 +293,58 @@ impl Epoch {
     }
 
     fn beat(self: &Arc<Self>) {
-        let interest = {
-            let interests = lock(&self.interests);
-            // Another one each time, so that a node deleted behind our back is noticed.
-            let turn = self.next_id.fetch_add(1, Ordering::Relaxed) as usize;
-            interests.iter().nth(turn % interests.len().max(1)).map(|(id, node)| (*id, node.clone()))
-        };
+        let nodes = self.nodes_to_check();
         self.beats_in_flight.fetch_add(1, Ordering::AcqRel);
         let epoch = self.clone();
-        let task: Later<()> = match interest {
-            None => {
-                let contact = self.sync("/");
-                Box::pin(async move {
-                    let _ = contact.await;
-                    epoch.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
-                })
+        let beat = match nodes.first() {
+            Some(_) if self.mode == LeaseMode::Strict => {
+                let check = |(_, node): &(u64, String)| Write::Check { path: node.clone(), version: None };
+                let checks = self.multi(&nodes.iter().map(check).collect::<Vec<_>>());
+                Box::pin(async move { checks.await.map(drop) }) as Flight<()>
             }
-            Some((id, node)) => {
-                let beat = match self.mode {
-                    LeaseMode::Strict => {
-                        let check = self.multi(&[Write::Check { path: node, version: None }]);
-                        Box::pin(async move { check.await.map(drop) }) as Flight<()>
-                    }
-                    LeaseMode::Relaxed => self.sync(&node),
-                };
-                Box::pin(async move {
-                    let answer = beat.await;
-                    epoch.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
-                    if let Err(WireError::Part { error, .. }) = answer
-                        && *error == WireError::NoNode
-                    {
-                        epoch.node_is_gone(id);
-                    }
-                })
-            }
+            Some((_, node)) => self.sync(node),
+            None => self.sync("/"),
         };
-        self.clock.spawn(task);
+        self.clock.spawn(Box::pin(async move {
+            let answer = beat.await;
+            epoch.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
+            if let Err(WireError::Part { index, error }) = answer
+                && *error == WireError::NoNode
+                && nodes.get(index).is_some_and(|(id, _)| epoch.node_is_gone(*id))
+                && nodes.len() > 1
+            {
+                // What stands behind it in the transaction was not looked at.
+                epoch.beat();
+            }
+        }));
+    }
+
+    /// What is held, so that a node deleted behind its holder's back is noticed: all of it, or in turn if it is very much.
+    /// One that only waits, if nothing is held.
+    fn nodes_to_check(&self) -> Vec<(u64, String)> {
+        let held: Vec<_> = lock(&self.tenants).keys().copied().collect();
+        let interests = lock(&self.interests);
+        let mut nodes: Vec<_> =
+            held.iter().filter_map(|id| Some((*id, interests.get(id)?.clone()))).collect();
+        if nodes.is_empty() {
+            nodes.extend(interests.first_key_value().map(|(id, node)| (*id, node.clone())));
+        }
+        if nodes.len() > MOST_CHECKS {
+            let turn = self.next_id.fetch_add(MOST_CHECKS as u64, Ordering::Relaxed) as usize;
+            let first = turn % nodes.len();
+            nodes.rotate_left(first);
+            nodes.truncate(MOST_CHECKS);
+        }
+        nodes
     }
 
     /// The heartbeat found the node of a tenant gone; a tenant that has let go itself is no longer registered.
-    fn node_is_gone(&self, id: u64) {
+    fn node_is_gone(&self, id: u64) -> bool {
         let tenant = lock(&self.tenants).remove(&id).and_then(|tenant| tenant.upgrade());
-        if let Some(tenant) = tenant {
+        if let Some(tenant) = &tenant {
             tenant.lose(LostReason::Deleted);
         }
+        tenant.is_some()
     }
 
     /// From now on something depends on `node`, and so on the session.
