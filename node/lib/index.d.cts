@@ -182,8 +182,8 @@ export interface Contender {
 }
 
 export interface RevokeOptions {
-  /** The `node` of one of the `contenders()` of the same handle; left out, whoever holds. Anything else is `INVALID`. */
-  contender?: string | null | undefined
+  /** One of the `contenders()` of the same handle, or its `node`; left out, whoever holds. Anything else is `INVALID`. */
+  contender?: Contender | string | null | undefined
   /** Milliseconds after which exactly the nodes that were asked are deleted, if they have not gone; left out, never. */
   forceAfter?: number | undefined
   /** Aborting ends the wait for `forceAfter`: who was asked stays asked, and nothing is deleted. */
@@ -240,8 +240,8 @@ export class Lock {
    * ```
    */
   revoke(options?: RevokeOptions): Promise<boolean>
-  revoke(contender: string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
-  revoke(contender: string | null | undefined): Promise<boolean>
+  revoke(contender: Contender | string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
+  revoke(contender: Contender | string | null | undefined): Promise<boolean>
 }
 
 /**
@@ -298,8 +298,8 @@ export class MultiLock {
    * `forceAfter` loses all that it holds together.
    */
   revoke(options?: RevokeOptions): Promise<boolean>
-  revoke(contender: string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
-  revoke(contender: string | null | undefined): Promise<boolean>
+  revoke(contender: Contender | string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
+  revoke(contender: Contender | string | null | undefined): Promise<boolean>
 }
 
 export interface PermitOptions extends WaitOptions {
@@ -349,8 +349,8 @@ export class Semaphore {
    * `forceAfter` loses the acquisition.
    */
   revoke(options?: RevokeOptions): Promise<boolean>
-  revoke(contender: string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
-  revoke(contender: string | null | undefined): Promise<boolean>
+  revoke(contender: Contender | string | null | undefined, options: Omit<RevokeOptions, 'contender'>): Promise<boolean>
+  revoke(contender: Contender | string | null | undefined): Promise<boolean>
   /**
    * Changes how many permits there are, for everybody; handles that say the old number get `MISMATCH`. Fewer than are held
    * now takes effect as they are released.

@@ -7,13 +7,20 @@ const { invalid, kindOf } = require('./errors.cjs')
 const { Kept } = require('./kept.cjs')
 const { waitOptions } = require('./waits.cjs')
 
+/** One of `contenders()`, or its node. */
+function nodeOf(contender) {
+  const isContender = typeof contender === 'object' && contender !== null && 'node' in contender
+  return isContender ? contender.node : (contender ?? undefined)
+}
+
 /** The arguments of `revoke(contender, options)` or `revoke(options)`, as the addon takes them. */
 function revocationOf(contender, options) {
-  const given = check.isOptions(contender, options)
+  const isOptions = check.isOptions(contender, options) && !('node' in contender)
+  const given = isOptions
     ? check.options('revoke', contender, ['contender', 'forceAfter', 'signal'])
     : { ...check.options('revoke', options, ['forceAfter', 'signal']), contender }
   return {
-    contender: check.optionalText('contender', given.contender ?? undefined),
+    contender: check.optionalText('contender', nodeOf(given.contender)),
     forceAfter: check.millis('forceAfter', given.forceAfter),
     signal: check.signal(given.signal),
   }

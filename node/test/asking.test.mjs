@@ -112,6 +112,8 @@ promiseOfAll('one contender is asked by its node, and nobody else', async ({ min
   await until(async () => (await mine.contenders()).every((contender) => contender.node !== node), 'its node is gone')
   assert.equal(revokeSignal.aborted, false)
   assert.equal(await yours.revoke({ contender: holder.node }), true)
+  assert.equal(await yours.revoke({ contender: holder }), true)
+  assert.equal(await yours.revoke(holder), true)
   assert.equal(await yours.revoke(held.node), true, 'a whole path will do')
   await until(() => revokeSignal.aborted, 'the holder is asked')
   await mine.release()

@@ -77,6 +77,14 @@ def test_an_error_says_the_path(client: zkrecipes.Client) -> None:
     assert caught.value.path == "/missing"
 
 
+def test_using_what_was_never_acquired_says_the_path(client: zkrecipes.Client) -> None:
+    for handle in (client.lock("/y"), client.semaphore("/y", 2), client.multi_lock([client.lock("/y")])):
+        for use in (handle.release, handle.verify, handle.guarded, lambda handle=handle: handle.fencing_token):
+            with pytest.raises(zkrecipes.NotHeld, match="nothing was acquired") as caught:
+                use()
+            assert caught.value.path == "/y"
+
+
 def test_node_operations_have_their_errors(client: zkrecipes.Client) -> None:
     nodes = client.nodes
     nodes.create("/a", b"1")

@@ -56,9 +56,8 @@ impl Handle {
 
     fn current(&self) -> Result<Arc<zkrecipes::Held>> {
         each!(&self.recipe, it => it.current()).ok_or_else(|| {
-            let problem =
-                format!("{self} is not held: nothing was acquired through this handle; acquire it first");
-            Error::new(ErrorKind::NotHeld, problem)
+            let problem = "not held: nothing was acquired through this handle; acquire it first";
+            Error::new(ErrorKind::NotHeld, problem).with_path(self.place())
         })
     }
 
