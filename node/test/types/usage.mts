@@ -99,6 +99,8 @@ await client.close({ timeout: 1000 })
   console.log(server.port, cut, gone, proxy.inject('drop_before delete') satisfies number, ensemble.behind(2) satisfies number)
 }
 
+await semaphore.revoke(waiters[0])
+
 // @ts-expect-error an option that does not exist
 await Client.connect('zk1', { sesionTimeout: 1 })
 // @ts-expect-error only connect makes clients
@@ -109,8 +111,8 @@ await lock.acquire({ timeout: '5s' })
 const wrong: number = held.fencingToken
 // @ts-expect-error tryAcquire may answer null
 const certain: Held = await lock.tryAcquire()
-// @ts-expect-error a contender is named by its node
-await semaphore.revoke(waiters[0])
+// @ts-expect-error a contender is one that was listed, or its node
+await semaphore.revoke(7)
 // @ts-expect-error a contender is named once
 await both.revoke('/a/b', { contender: '/a/b' })
 // @ts-expect-error a semaphore has a number of permits
