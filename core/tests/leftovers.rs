@@ -39,6 +39,39 @@ async fn a_node_of_another_session_is_never_adopted_whatever_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_node_of_another_handle_of_the_same_session_is_never_adopted() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        let fault = ground.inject(Fault::drop_after("create2"));
+        let second = tokio::spawn(lock_of(&client, PATH).acquire());
+        eventually("the answer is lost", || ground.fault_fired(fault)).await;
+        eventually("it has found its own node and waits", || ground.watch_count() == 2).await;
+        assert!(held.is_held() && !second.is_finished());
+        held.release().await.expect("released");
+        let second = soon("its turn", second).await.expect("joined").expect("the lock");
+        assert_ne!(second.node(), held.node());
+        second.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callback_that_lets_go_does_not_wait_for_itself() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = Arc::new(lock_of(&a, PATH).acquire().await.expect("free"));
+        let asked = held.clone();
+        held.on_revoke(move || asked.release_in_background().expect("it is held"));
+        assert!(lock_of(&b, PATH).revoke(None, None).await.expect("asked"));
+        let next = soon("the turn", lock_of(&b, PATH).acquire()).await.expect("let go");
+        assert!(!held.is_held());
+        next.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_predecessor_that_goes_before_it_is_watched_is_not_waited_for() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
