@@ -108,7 +108,7 @@ promise('the command and the library exclude each other', async (world) => {
 promise('ls tells who holds and who waits', async (world) => {
   const [one, two] = [await world.connect({ identity: 'one' }), await world.connect({ identity: 'two' })]
   assert.match((await run(world, 'ls', world.path())).err, /nobody holds/)
-  await one.lock(world.path()).acquire()
+  const held = await one.lock(world.path()).acquire()
   const waiting = two.lock(world.path())
   const withdrawn = assert.rejects(waiting.acquire())
   await until(async () => (await waiting.contenders()).length === 2, 'the second waits')
@@ -117,6 +117,7 @@ promise('ls tells who holds and who waits', async (world) => {
   assert.deepEqual(JSON.parse(out).map(({ identity, holds }) => [identity, holds]), [['one', true], ['two', false]])
   waiting.cancel()
   await withdrawn
+  await held.release()
 })
 
 promise('break asks the holder, and deletes its node', async (world) => {

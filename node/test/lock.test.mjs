@@ -323,12 +323,13 @@ promise('an expired session loses what was held, and the next acquisition is on 
 
 promise('a waiter gets the lock when the session of the holder expires', async (world) => {
   const holder = await world.connect()
-  await holder.lock(world.path()).acquire()
+  const lost = await holder.lock(world.path()).acquire()
   const waiter = await world.lock()
   const waiting = waiter.acquire()
   await untilContenders(waiter, 2)
   world.server.expire(holder.sessionId)
   await (await waiting).release()
+  assert.equal(lost.isHeld, false)
 }, { embeddedOnly: true })
 
 promise('a release aborts no signal and tells no callback', async (world) => {
