@@ -488,23 +488,25 @@ promise('a sequencer is valid for anybody for as long as the acquisition stands'
 
 promise('aborting the watch of a sequencer rejects with the reason', async (world) => {
   const [client, other] = [await world.connect(), await world.connect()]
-  const { sequencer } = await client.lock(world.path()).acquire()
+  const held = await client.lock(world.path()).acquire()
   const controller = new AbortController()
   const reason = new Error('withdrawn')
-  const watching = other.watchSequencer(sequencer, { signal: controller.signal })
+  const watching = other.watchSequencer(held.sequencer, { signal: controller.signal })
   assert.ok(await isPending(watching))
   controller.abort(reason)
   assert.equal(await rejection(watching), reason)
-  assert.equal(await rejection(other.watchSequencer(sequencer, { signal: AbortSignal.abort(reason) })), reason)
+  assert.equal(await rejection(other.watchSequencer(held.sequencer, { signal: AbortSignal.abort(reason) })), reason)
+  await held.release()
 })
 
 promise('closing the client ends the watch of a sequencer with CLOSED', async (world) => {
   const [client, other] = [await world.connect(), await world.connect()]
-  const { sequencer } = await client.lock(world.path()).acquire()
-  const watching = rejection(other.watchSequencer(sequencer))
+  const held = await client.lock(world.path()).acquire()
+  const watching = rejection(other.watchSequencer(held.sequencer))
   assert.ok(await isPending(watching))
   await other.close()
   assert.equal((await watching).code, 'CLOSED')
+  await held.release()
 })
 
 promise('a malformed sequencer is INVALID and named', async (world) => {
