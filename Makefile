@@ -38,6 +38,10 @@ demo-run:
 test: setup ## Everything that is tested, on the embedded server and on real ZooKeeper
 	@tests/run.sh
 
+.PHONY: test-all
+test-all: setup ## The same with every combination of language and server, the guards and a longer simulation; hours
+	@ZKR_ALL=1 tests/run.sh
+
 .PHONY: lint
 lint: setup ## Formatters and linters of every language
 	@$(MAKE) build-python
@@ -58,6 +62,8 @@ build-rust:
 
 .PHONY: build-python
 build-python:
+	@# Written over, it would be pulled from under every process that has it loaded.
+	@rm -f python/zkrecipes/_native*.so
 	cd python && maturin develop --quiet --skip-install --profile $(DEV)
 
 .PHONY: build-node
@@ -104,12 +110,26 @@ sim: ## The lock family under virtual time, one seed one schedule; ARGS="--seeds
 interop: ## Curator, kazoo and ZooKeeper's own recipes, on our server and on one path with us
 	@tests/interop/run.sh $(ARGS)
 
+.PHONY: queue-million
+queue-million: ## A million items through one queue, in four languages, while consumers are killed; hours without PROFILE=release
+	@tests/crowds/run.sh queues --items 1000000 $(ARGS)
+
+.PHONY: audit
+audit: ## Licences, sources and known advisories of what is built in, and of the development tools; needs the network
+	@scripts/audit
+
+.PHONY: sbom
+sbom: ## What each artefact is made of, in CycloneDX's format, into target/sbom
+	@scripts/sbom.py
+
 .PHONY: bench
 bench: ## Benchmarks beside the raw floor and the peers
 	@scripts/setup
 	@cargo build --release -p zkrecipes-bench
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check kazoo
 	@tests/zookeeper/zookeeper.py exec 3.9 -- target/release/zkrecipes-bench {} .venv/bin/python
+	@tests/zookeeper/zookeeper.py exec 3.9 -- "$$(tests/interop/environment.sh)" bench/double_barrier/run.py {}
+	@tests/zookeeper/zookeeper.py exec 3.9 -- "$$(tests/interop/environment.sh)" bench/queues/run.py {}
 
 .PHONY: fmt
 fmt: ## Formats every language in place

@@ -1,6 +1,6 @@
 // A worker of the demo in Node: takes the lock, works inside for a moment, gives it back, until told to stop.
 
-import { appendFileSync, existsSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'zkrecipes'
@@ -26,7 +26,9 @@ while (!existsSync(file('stop'))) {
     note('enter', held.fencingToken)
     const counter = Number(readFileSync(file('counter'), 'utf8'))
     await sleep(60 + Math.random() * 120)
-    writeFileSync(file('counter'), String(counter + 1))
+    // At once: whoever is killed meanwhile leaves the old value.
+    writeFileSync(file('counter.new'), String(counter + 1))
+    renameSync(file('counter.new'), file('counter'))
     note('leave', held.fencingToken)
     unlinkSync(file('inside'))
   })

@@ -35,7 +35,9 @@ def main() -> None:
                 note("enter", held.fencing_token)
                 counter = int((place / "counter").read_text())
                 time.sleep(random.uniform(0.06, 0.18))
-                (place / "counter").write_text(str(counter + 1))
+                # At once: whoever is killed meanwhile leaves the old value.
+                (place / "counter.new").write_text(str(counter + 1))
+                (place / "counter.new").rename(place / "counter")
                 note("leave", held.fencing_token)
                 (place / "inside").unlink()
 

@@ -3,8 +3,11 @@
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
-        // Programs record this name, so an incompatible version can be installed beside this one.
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libzkrecipes.so.0");
+        // Programs record this name, so an incompatible version, which is another major one, can be installed beside it.
+        let major = env!("CARGO_PKG_VERSION_MAJOR");
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libzkrecipes.so.{major}");
+        // The testing kit stands beside it.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN");
         // The library's threads outlive a dlclose: never unmap their code.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
         // Bounds of sections that a dependency keeps are nobody else's business.

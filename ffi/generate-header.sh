@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes include/zkrecipes.h anew from the sources of this crate.
+# Writes what is derived anew: the functions of ffi/verbs, their members of C++, include/zkrecipes.h.
 set -eu
 cd "$(dirname "$0")/.."
+python3 ffi/generator
 ZKR_UPDATE_HEADER=1 cargo test --quiet -p zkrecipes-ffi --test header

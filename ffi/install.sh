@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the C and C++ library: the shared and the static one, the headers, a pkg-config file, a CMake package.
+# Installs the C and C++ library: the shared and the static one, the headers, pkg-config files, a CMake package. The testing
+# kit is a shared library of its own.
 #
 #   ffi/install.sh PREFIX=/usr/local [DESTDIR=/stage] [LIBDIR=/usr/local/lib] [PROFILE=release]
 #
@@ -22,10 +23,11 @@ case $PREFIX in
 esac
 : "${LIBDIR:=$PREFIX/lib}"
 
-cargo build --quiet --profile "$PROFILE" -p zkrecipes-ffi
+cargo build --quiet --profile "$PROFILE" -p zkrecipes-ffi -p zkrecipes-ffi-testing
 built=${CARGO_TARGET_DIR:-target}/$([ "$PROFILE" = dev ] && echo debug || echo "$PROFILE")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-soname=libzkrecipes.so.0
+# The C interface of one major version is kept, 0 included: what was built against 0.1 runs with every later 0.x.
+major=${version%%.*}
 
 lib=$DESTDIR$LIBDIR include=$DESTDIR$PREFIX/include
 mkdir -p "$lib/pkgconfig" "$lib/cmake/zkrecipes" "$include"
@@ -38,12 +40,15 @@ place() {
     chmod "$3" "$2.new"
     mv -f "$2.new" "$2"
 }
-place "$built/libzkrecipes_c.so" "$lib/libzkrecipes.so.$version" 755
-ln -sfn "libzkrecipes.so.$version" "$lib/$soname"
-ln -sfn "$soname" "$lib/libzkrecipes.so"
+for name in zkrecipes zkrecipes_testing; do
+    place "$built/lib${name}_c.so" "$lib/lib$name.so.$version" 755
+    ln -sfn "lib$name.so.$version" "$lib/lib$name.so.$major"
+    ln -sfn "lib$name.so.$major" "$lib/lib$name.so"
+done
 place "$built/libzkrecipes_c.a" "$lib/libzkrecipes.a" 644
-place include/zkrecipes.h "$include/zkrecipes.h" 644
-place include/zkrecipes.hpp "$include/zkrecipes.hpp" 644
+for header in zkrecipes.h zkrecipes.hpp zkrecipes_testing.h zkrecipes_testing.hpp; do
+    place "include/$header" "$include/$header" 644
+done
 
 # What the static library needs from the system.
 private='-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc'
@@ -62,8 +67,22 @@ Libs.private: $private
 Cflags: -I\${includedir}
 EOF
 
+cat >"$lib/pkgconfig/zkrecipes_testing.pc" <<EOF
+prefix=$PREFIX
+libdir=$LIBDIR
+includedir=\${prefix}/include
+
+Name: zkrecipes_testing
+Description: The testing kit of zkrecipes: ZooKeeper servers inside the process that can misbehave
+Version: $version
+License: Apache-2.0
+Requires: zkrecipes = $version
+Libs: -L\${libdir} -lzkrecipes_testing
+Cflags: -I\${includedir}
+EOF
+
 cat >"$lib/cmake/zkrecipes/zkrecipesConfig.cmake" <<EOF
-# zkrecipes::zkrecipes is the shared library, zkrecipes::static the static one.
+# zkrecipes::zkrecipes is the shared library, zkrecipes::static the static one, zkrecipes::testing the testing kit.
 get_filename_component(_zkrecipes_lib "\${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(_zkrecipes_include "$PREFIX/include")
 if(NOT EXISTS "\${_zkrecipes_include}/zkrecipes.h") # moved or staged
@@ -74,8 +93,15 @@ if(NOT TARGET zkrecipes::zkrecipes)
   add_library(zkrecipes::zkrecipes SHARED IMPORTED)
   set_target_properties(zkrecipes::zkrecipes PROPERTIES
     IMPORTED_LOCATION "\${_zkrecipes_lib}/libzkrecipes.so.$version"
-    IMPORTED_SONAME "$soname"
+    IMPORTED_SONAME "libzkrecipes.so.$major"
     INTERFACE_INCLUDE_DIRECTORIES "\${_zkrecipes_include}")
+
+  add_library(zkrecipes::testing SHARED IMPORTED)
+  set_target_properties(zkrecipes::testing PROPERTIES
+    IMPORTED_LOCATION "\${_zkrecipes_lib}/libzkrecipes_testing.so.$version"
+    IMPORTED_SONAME "libzkrecipes_testing.so.$major"
+    INTERFACE_INCLUDE_DIRECTORIES "\${_zkrecipes_include}"
+    INTERFACE_LINK_LIBRARIES zkrecipes::zkrecipes)
 
   add_library(zkrecipes::static STATIC IMPORTED)
   set_target_properties(zkrecipes::static PROPERTIES
@@ -87,7 +113,7 @@ EOF
 
 cat >"$lib/cmake/zkrecipes/zkrecipesConfigVersion.cmake" <<EOF
 set(PACKAGE_VERSION "$version")
-if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION OR NOT PACKAGE_FIND_VERSION_MAJOR EQUAL $major)
   set(PACKAGE_VERSION_COMPATIBLE FALSE)
 else()
   set(PACKAGE_VERSION_COMPATIBLE TRUE)
@@ -97,4 +123,4 @@ else()
 endif()
 EOF
 
-echo "zkrecipes $version installed: $lib/libzkrecipes.so.$version, $include/zkrecipes.h"
+echo "zkrecipes $version installed: $lib/libzkrecipes.so.$version, $lib/libzkrecipes_testing.so.$version, $include/zkrecipes.h"

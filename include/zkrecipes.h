@@ -8,13 +8,18 @@
  *   if (zkr_client_connect("zk1:2181", NULL, &client, &error) != ZKR_OK) goto fail;
  *   if (zkr_lock_new(client, "/locks/report", NULL, &lock, &error) != ZKR_OK) goto fail;
  *   if (zkr_lock_acquire(lock, 5000, NULL, &error) != ZKR_OK) goto fail;
- *   use(zkr_lock_fencing_token(lock));
+ *   if (!publish(zkr_lock_fencing_token(lock))) goto fail;
  *   zkr_lock_release(lock, &error);
  * fail:
  *   if (error) fprintf(stderr, "%s\n", zkr_error_message(error));
  *   zkr_error_free(error);
+ *   zkr_client_close(client, 2000, NULL);
  *   zkr_lock_free(lock);
  *   zkr_client_free(client);
+ *
+ * That is the order to copy: closing gives back what a failure on the way left held, and is sure of it when it returns.
+ * Freeing alone leaves that to the background. A process that ends in between, by exit or by returning from main, ends
+ * the sessions still open within a second; what is killed or calls _exit or quick_exit leaves them to their timeout.
  *
  * Errors. A verb returns a zkr_status. Its last argument, zkr_error **error, may be NULL; otherwise *error must be
  * NULL on entry and is set only on failure. An error that stands there already is left alone.
@@ -26,10 +31,21 @@
  * one whose client is closed with ZKR_CLOSED; one of the parent process with ZKR_FORKED. So a handle is not an
  * address: compare it with NULL, pass it on, nothing else.
  *
- * Threads. Every function may be called from any thread. Callbacks run one at a time on a delivery thread of the
- * library (losses have one of their own, so that no slow callback holds them up), or, once a client was asked for
- * zkr_client_event_fd, inside zkr_client_dispatch. A callback must not block: blocking verbs inside one return
- * ZKR_DEADLOCK, their _async forms work everywhere.
+ * Forks. A child process may connect clients of its own, whatever its parent did. Every handle that the parent made
+ * answers ZKR_FORKED there at once, whatever its threads were doing when it forked; freeing it frees the copy alone, and
+ * the parent is undisturbed. Errors and lists already fetched stay readable.
+ *
+ * Threads. Every function may be called from any thread. Callbacks of one client run one at a time, losses apart, on
+ * delivery threads of the library; once the client was asked for zkr_client_event_fd, all of them run inside
+ * zkr_client_dispatch. A callback must not block: blocking verbs inside one return ZKR_DEADLOCK, their _async forms work
+ * everywhere.
+ *
+ * Ending callbacks. One rule for zkr_subscription_free and zkr_client_free: outside callbacks they return when the
+ * callbacks that they end are over, and none of them comes afterwards, so what those use may be freed next; hold no lock
+ * that they take. Inside a callback, any callback of any client, they never wait: what they end does not begin any more,
+ * but what is running on another thread goes on for as long as it takes, and what it uses must stay for so long.
+ * zkr_subscription_free_with frees that at the right moment from everywhere. No other _free waits for callbacks, and each
+ * call with _async still has its one.
  *
  * Time is in milliseconds. A timeout of 0 is one attempt without waiting, any negative one is for ever.
  *
@@ -43,16 +59,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** The version of this header; zkr_version() is that of the library in use. */
+#define ZKR_VERSION_MAJOR 0
+#define ZKR_VERSION_MINOR 1
+#define ZKR_VERSION_PATCH 0
+
 /** The defaults of zkr_options. */
 #define ZKR_OPTIONS_INIT \
-  { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, NULL, 0, false, true, NULL, NULL, NULL, NULL, \
-    NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false }
+  { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, 0, NULL, 0, false, true, {0}, NULL, NULL, NULL, \
+    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0} }
 
 /** The defaults of zkr_lock_options. */
-#define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, 0 }
+#define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }
 
-/** The defaults of zkr_test_server_options. */
-#define ZKR_TEST_SERVER_OPTIONS_INIT { sizeof(zkr_test_server_options), 0, 0, 0, 0, 0 }
+/** The defaults of zkr_counter_options. */
+#define ZKR_COUNTER_OPTIONS_INIT { sizeof(zkr_counter_options), ZKR_COUNTER_LAYOUT_ATOMIC, 0 }
+
+/** The defaults of zkr_election_options. */
+#define ZKR_ELECTION_OPTIONS_INIT { sizeof(zkr_election_options), ZKR_ELECTION_LAYOUT_LATCH, 0 }
+
+/** The defaults of zkr_group_options. */
+#define ZKR_GROUP_OPTIONS_INIT { sizeof(zkr_group_options), ZKR_GROUP_LAYOUT_DEFAULT, 0 }
+
+/** The defaults of zkr_queue_options. */
+#define ZKR_QUEUE_OPTIONS_INIT { sizeof(zkr_queue_options), -1, -1, 1, ZKR_QUEUE_LAYOUT_SIMPLE, false, {0} }
 
 /** What a verb answers. Everything but ZKR_OK has a sentence to go with it in the zkr_error. */
 typedef enum zkr_status {
@@ -94,7 +124,10 @@ typedef enum zkr_status {
   ZKR_CLOSED = 14,
   /** A blocking verb inside a callback. Use its _async form there. */
   ZKR_DEADLOCK = 15,
-  /** Used in a child process after fork(). Nothing was done and nothing hangs; the parent is undisturbed. */
+  /**
+   * A handle of the parent, used in a child process after fork(). Nothing was done and nothing hangs; the parent is
+   * undisturbed. Connect a client in the child.
+   */
   ZKR_FORKED = 16,
   /** A bug of zkrecipes. Please report it with the message. */
   ZKR_INTERNAL = 17,
@@ -126,15 +159,83 @@ typedef enum zkr_state {
   ZKR_STATE_CLOSED = 3,
 } zkr_state;
 
-/** What became of a request. */
-typedef enum zkr_test_outcome {
-  /** Carried out and answered. */
-  ZKR_TEST_ANSWERED = 0,
-  /** Carried out, but a fault kept the answer back. */
-  ZKR_TEST_UNANSWERED = 1,
-  /** Kept away from the server by a fault. */
-  ZKR_TEST_LOST = 2,
-} zkr_test_outcome;
+/** How much what is said matters; as a limit, each includes those before it. */
+typedef enum zkr_log_level {
+  /** Nothing: only as a limit. */
+  ZKR_LOG_OFF = 0,
+  /** Something is lost, or does not work. */
+  ZKR_LOG_ERROR = 1,
+  /** Something is about to be lost, or somebody should look. */
+  ZKR_LOG_WARN = 2,
+  /** What happened, once for each thing that happens now and then. */
+  ZKR_LOG_INFO = 3,
+  /** Each acquisition and each retry. */
+  ZKR_LOG_DEBUG = 4,
+  /** Whatever else there is. */
+  ZKR_LOG_TRACE = 5,
+} zkr_log_level;
+
+/** What a transaction came to. */
+typedef enum zkr_outcome {
+  /** Nothing is decided. */
+  ZKR_OUTCOME_NONE = 0,
+  /** All sites do it. */
+  ZKR_OUTCOME_COMMIT = 1,
+  /** None does. */
+  ZKR_OUTCOME_ABORT = 2,
+} zkr_outcome;
+
+/** Who decides a transaction before its deadline. */
+typedef enum zkr_commit_mode {
+  /** The coordinator, while it waits for the outcome. */
+  ZKR_COMMIT_MODE_COORDINATOR = 0,
+  /** The site whose vote is the last. */
+  ZKR_COMMIT_MODE_PEER = 1,
+} zkr_commit_mode;
+
+/** What happened in a group. */
+typedef enum zkr_group_event_kind {
+  /** All members, at first. */
+  ZKR_GROUP_EVENT_SNAPSHOT = 0,
+  /** Somebody came. */
+  ZKR_GROUP_EVENT_JOINED = 1,
+  /** Somebody has gone. */
+  ZKR_GROUP_EVENT_LEFT = 2,
+  /** A member says something else of itself. */
+  ZKR_GROUP_EVENT_CHANGED = 3,
+} zkr_group_event_kind;
+
+/** What of a node is to be followed. */
+typedef enum zkr_watch_kind {
+  /** Its data. */
+  ZKR_WATCH_KIND_DATA = 0,
+  /** The names of its children. */
+  ZKR_WATCH_KIND_CHILDREN = 1,
+  /** The node and all that is below it. */
+  ZKR_WATCH_KIND_SUBTREE = 2,
+} zkr_watch_kind;
+
+/** What a part of a transaction did. */
+typedef enum zkr_part {
+  /** A node was created. */
+  ZKR_PART_CREATED = 0,
+  /** The data of a node was replaced. */
+  ZKR_PART_SET = 1,
+  /** A node was deleted. */
+  ZKR_PART_DELETED = 2,
+  /** A condition was met. */
+  ZKR_PART_CHECKED = 3,
+} zkr_part;
+
+/** What is known of a coordinator. */
+typedef enum zkr_coordinator_state {
+  /** It is there. */
+  ZKR_COORDINATOR_STATE_PRESENT = 0,
+  /** It died; zkr_two_phase_commit_recover takes its transactions over. */
+  ZKR_COORDINATOR_STATE_ABSENT = 1,
+  /** It knows what was decided. */
+  ZKR_COORDINATOR_STATE_DONE = 2,
+} zkr_coordinator_state;
 
 /** Who may touch the nodes that we create. */
 typedef enum zkr_acl {
@@ -147,6 +248,14 @@ typedef enum zkr_acl {
   /** The entries of acl_list. */
   ZKR_ACL_LIST = 3,
 } zkr_acl;
+
+/** How a counter keeps its value where the naming is Curator's. */
+typedef enum zkr_counter_layout {
+  /** Curator's DistributedAtomicLong: 64 bits. */
+  ZKR_COUNTER_LAYOUT_ATOMIC = 0,
+  /** Curator's SharedCount: 32 bits. */
+  ZKR_COUNTER_LAYOUT_SHARED = 1,
+} zkr_counter_layout;
 
 /** What kind of node to create. */
 typedef enum zkr_create_mode {
@@ -161,6 +270,26 @@ typedef enum zkr_create_mode {
   /** Goes some time after its last child. */
   ZKR_CONTAINER = 4,
 } zkr_create_mode;
+
+/** Whose election it takes part in where the naming is Curator's. */
+typedef enum zkr_election_layout {
+  /** Curator's LeaderLatch. */
+  ZKR_ELECTION_LAYOUT_LATCH = 0,
+  /** Curator's LeaderSelector. */
+  ZKR_ELECTION_LAYOUT_SELECTOR = 1,
+} zkr_election_layout;
+
+/** How a group keeps its members. */
+typedef enum zkr_group_layout {
+  /** As the naming of the client has it: ZKR_GROUP_LAYOUT_PARTY for kazoo's, else ZKR_GROUP_LAYOUT_MEMBER. */
+  ZKR_GROUP_LAYOUT_DEFAULT = 0,
+  /** Curator's GroupMember: the node has the name of the member. */
+  ZKR_GROUP_LAYOUT_MEMBER = 1,
+  /** kazoo's Party: the name of the member is the data of its node, so it has no other data. */
+  ZKR_GROUP_LAYOUT_PARTY = 2,
+  /** kazoo's ShallowParty: the name of the member is in that of its node, so it has no other data. */
+  ZKR_GROUP_LAYOUT_SHALLOW_PARTY = 3,
+} zkr_group_layout;
 
 /** What the heartbeat of a holder proves. */
 typedef enum zkr_lease {
@@ -183,6 +312,19 @@ typedef enum zkr_naming {
   ZKR_NAMING_ZOOKEEPER = 2,
 } zkr_naming;
 
+/** Whose queue a zkr_queue takes part in. */
+typedef enum zkr_queue_layout {
+  /** Curator's SimpleDistributedQueue, which is ZooKeeper's own recipe; kazoo's Queue where the naming is kazoo's. */
+  ZKR_QUEUE_LAYOUT_SIMPLE = 0,
+  /** Curator's DistributedQueue, with its item encoding. */
+  ZKR_QUEUE_LAYOUT_DISTRIBUTED = 1,
+  /** kazoo's LockingQueue, where the naming is kazoo's. */
+  ZKR_QUEUE_LAYOUT_LOCKING = 2,
+} zkr_queue_layout;
+
+/** Stops everybody who waits at it until it is lifted, shared with everybody who uses that path, in any language. */
+typedef struct zkr_barrier zkr_barrier;
+
 /** Bytes that the library hands over; a NUL that does not count follows them. */
 typedef struct zkr_buffer zkr_buffer;
 
@@ -200,8 +342,49 @@ typedef struct zkr_cancel_token zkr_cancel_token;
  */
 typedef struct zkr_client zkr_client;
 
+/** How transactions of two-phase commit stand, the oldest first. */
+typedef struct zkr_commit_statuses zkr_commit_statuses;
+
+/** A transaction that a coordinator has begun or taken over. */
+typedef struct zkr_commit_transaction zkr_commit_transaction;
+
+/** Transactions that were taken over, the oldest first. */
+typedef struct zkr_commit_transactions zkr_commit_transactions;
+
+/**
+ * A value at a path, shared with everybody who reads or sets it, in any language. A version counts its changes; 0 is
+ * that of its creation.
+ */
+typedef struct zkr_config zkr_config;
+
 /** A list of those who hold and wait. */
 typedef struct zkr_contenders zkr_contenders;
+
+/**
+ * A number that many count on. Every change is applied exactly once, also when its answer gets lost; where that cannot
+ * be known any more, it is ZKR_CONNECTION_LOST. A counter that does not exist is 0, and the first change creates it.
+ *
+ * As long as changes come, one node of ours stands below the counter for each client; it goes a second after the last.
+ */
+typedef struct zkr_counter zkr_counter;
+
+/** Items that are taken when they are due, the first due first, by the clocks of those who put and take them. */
+typedef struct zkr_delay_queue zkr_delay_queue;
+
+/**
+ * Lets its parties begin together and end together, round after round. A handle is one member, which enters and
+ * leaves; a member that dies frees the others.
+ */
+typedef struct zkr_double_barrier zkr_double_barrier;
+
+/**
+ * One candidate in the election of a leader. What it wins is a zkr_leadership; zkr_election_release,
+ * zkr_election_is_held and their like speak of the one won last.
+ */
+typedef struct zkr_election zkr_election;
+
+/** Names and their data, sorted by name. */
+typedef struct zkr_entries zkr_entries;
 
 /**
  * What went wrong, in full. Belongs to whoever received it: free it with zkr_error_free. An error passed to a
@@ -209,11 +392,26 @@ typedef struct zkr_contenders zkr_contenders;
  */
 typedef struct zkr_error zkr_error;
 
+/** A group of members that know each other by name. A handle is one member, once it has joined. */
+typedef struct zkr_group zkr_group;
+
 /**
  * One acquisition: what it says never comes to mean another one. It is held until it is released, or until both it
  * and the lock that it came from are freed.
  */
 typedef struct zkr_held zkr_held;
+
+/** An item that was claimed. It stays claimed until it is settled, lost or freed. */
+typedef struct zkr_item zkr_item;
+
+/** Who leads an election. In a forked child, one of the parent is a handle that cannot be used. */
+typedef struct zkr_leader zkr_leader;
+
+/**
+ * One term of a leader, which never comes to mean another one. It lasts until it is released or lost, or until both it and
+ * the election that it came from are freed; one of zkr_election_run until it is freed itself.
+ */
+typedef struct zkr_leadership zkr_leadership;
 
 /**
  * A lock that at most one holder in the whole ensemble has at a time.
@@ -222,8 +420,38 @@ typedef struct zkr_held zkr_held;
  */
 typedef struct zkr_lock zkr_lock;
 
+/** What a client has counted, a number each. */
+typedef struct zkr_metrics zkr_metrics;
+
 /** Several locks that are acquired all or none, in an order in which nobody waits for each other. Losing one loses all. */
 typedef struct zkr_multi_lock zkr_multi_lock;
+
+/** Names below a path, and what they stand for, shared with everybody who uses that path. */
+typedef struct zkr_names zkr_names;
+
+/** What became of the parts of a transaction, in the order in which they were added. */
+typedef struct zkr_part_results zkr_part_results;
+
+/** The data of items, in order. */
+typedef struct zkr_payloads zkr_payloads;
+
+/**
+ * Items of which the one with the lowest number is taken first, and of those with the same number the one that came
+ * first.
+ */
+typedef struct zkr_priority_queue zkr_priority_queue;
+
+/** A transaction on which a site has to vote. */
+typedef struct zkr_proposal zkr_proposal;
+
+/** What a site was asked, the oldest first. */
+typedef struct zkr_proposals zkr_proposals;
+
+/**
+ * A queue at a path: items are taken in the order in which they came, by anybody who uses that path. Those of one
+ * producer keep their order. What puts items is further below.
+ */
+typedef struct zkr_queue zkr_queue;
 
 /**
  * A lock that many readers share and writers have for themselves, in the order of arrival.
@@ -248,25 +476,16 @@ typedef struct zkr_strings zkr_strings;
 typedef struct zkr_subscription zkr_subscription;
 
 /**
- * Several servers that are one ensemble, with followers that lag and can be cut off, as real ones do. Member 0 leads.
- * A follower answers reads and pings by itself from what it knows so far, and passes writes on to the leader.
- */
-typedef struct zkr_test_ensemble zkr_test_ensemble;
-
-/** A proxy that brings the faults of a zkr_test_server between clients and a real server. */
-typedef struct zkr_test_proxy zkr_test_proxy;
-
-/** A list of requests. */
-typedef struct zkr_test_requests zkr_test_requests;
-
-/** A ZooKeeper server inside this process, in memory only, for development and tests. */
-typedef struct zkr_test_server zkr_test_server;
-
-/**
  * Writes that the server applies together or not at all, from zkr_nodes_transaction, zkr_lock_guarded or
  * zkr_held_guarded. Adding to it sends nothing; zkr_transaction_commit sends all of it as one request.
  */
 typedef struct zkr_transaction zkr_transaction;
+
+/**
+ * Transactions that all sites commit, or none, shared with everybody who uses that path, in any language. The decision
+ * is made once and survives everybody's crash. A handle is a coordinator, a site, or both.
+ */
+typedef struct zkr_two_phase_commit zkr_two_phase_commit;
 
 /** A credential to present to the server, such as scheme "digest" and credential "user:password". */
 typedef struct zkr_auth {
@@ -300,18 +519,25 @@ typedef struct zkr_options {
   size_t auth_count;
   /** Who may touch the nodes that we create. */
   zkr_acl acl;
+  /** Zero. */
+  uint32_t reserved_1;
   /** The entries for ZKR_ACL_LIST. */
   const zkr_acl_entry *acl_list;
   size_t acl_count;
-  /** Speak TLS to the servers. */
+  /** Speak TLS to the servers; it needs tls_ca. */
   bool tls;
   /** Whether the server's certificate must name its host (true). */
   bool tls_verify_hostname;
-  /** PEM files: the authorities to trust, our own certificate, its key. */
+  /** Zero. */
+  uint8_t reserved_2[6];
+  /**
+   * The authorities to trust; our own certificate and its key, for servers that ask who we are. Each is the path of a PEM
+   * file, or PEM itself.
+   */
   const char *tls_ca;
   const char *tls_cert;
   const char *tls_key;
-  /** SASL DIGEST-MD5; NULL is none. */
+  /** SASL with DIGEST-MD5: the password itself does not travel. NULL is none. */
   const char *sasl_user;
   const char *sasl_password;
   /** Whose node names to use (ZKR_NAMING_CURATOR). */
@@ -327,6 +553,15 @@ typedef struct zkr_options {
   int64_t retry_give_up_after_ms;
   /** Accept a server that lost its quorum and only reads. */
   bool read_only;
+  /** Zero. */
+  uint8_t reserved_3[7];
+  /**
+   * Whether auth may travel over plain text, where everybody on the way can read it. Without it, it travels over TLS and
+   * to servers on this machine only.
+   */
+  bool allow_plaintext_auth;
+  /** Zero. */
+  uint8_t reserved_4[7];
 } zkr_options;
 
 /** The end of connecting. On ZKR_OK the client belongs to the callback, otherwise it is NULL; the error is only lent. */
@@ -341,24 +576,39 @@ typedef void (*zkr_done_callback)(zkr_status status, const zkr_error *error, voi
 /** A change of state. */
 typedef void (*zkr_state_callback)(zkr_state state, void *user_data);
 
-/** How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults. */
-typedef struct zkr_lock_options {
-  /** sizeof(zkr_lock_options), as ZKR_LOCK_OPTIONS_INIT sets it. */
-  size_t size;
-  /**
-   * The handle is the owner: nested acquisitions count. Never share such a handle between threads that must exclude
-   * each other.
-   */
-  bool reentrant;
-  /** How many times waiters of this process may pass the turn on in memory before they let others in (0: never). */
-  uint32_t local_handoff;
-} zkr_lock_options;
+/** A detail of what is said. */
+typedef struct zkr_log_field {
+  /** What it tells, such as "session" or "waited_ms". */
+  const char *name;
+  /** As text. */
+  const char *value;
+  /** The value where it is a number or a truth; otherwise 0. */
+  int64_t number;
+  /** Whether it is one. */
+  bool is_number;
+  /** Zero. */
+  uint8_t reserved[7];
+} zkr_log_field;
+
+/**
+ * One thing that the library says. event is a word of the table in docs/observability.md, message a sentence, and there are
+ * count fields. All of it is only lent.
+ */
+typedef void (*zkr_log_callback)(zkr_log_level level,
+                                 const char *event,
+                                 const char *message,
+                                 const zkr_log_field *fields,
+                                 size_t count,
+                                 void *user_data);
 
 /** The end of acquiring. On ZKR_OK the zkr_held belongs to the callback, otherwise it is NULL; the error is only lent. */
 typedef void (*zkr_held_callback)(zkr_status status, zkr_held *held, const zkr_error *error, void *user_data);
 
 /** What is lost, with the reason in the error, which is only lent for the callback. */
 typedef void (*zkr_lost_callback)(const zkr_error *error, void *user_data);
+
+/** Somebody asks for what is held. */
+typedef void (*zkr_revoke_callback)(void *user_data);
 
 /**
  * The end of zkr_lock_contenders_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is NULL;
@@ -375,27 +625,106 @@ typedef void (*zkr_contenders_callback)(zkr_status status,
  */
 typedef void (*zkr_answer_callback)(zkr_status status, bool answer, const zkr_error *error, void *user_data);
 
-/** Somebody who holds or waits. */
-typedef struct zkr_contender {
+/** How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults. */
+typedef struct zkr_lock_options {
+  /** sizeof(zkr_lock_options), as ZKR_LOCK_OPTIONS_INIT sets it. */
+  size_t size;
   /**
-   * Its node: the path below that of the recipe, or the whole path for a zkr_multi_lock. It can be given to the
-   * revoke verb of the handle that the list is from.
+   * The handle is the owner: nested acquisitions count. Never share such a handle between threads that must exclude
+   * each other.
    */
-  const char *node;
-  /** Who it says it is: the identity option of its client. */
-  const char *identity;
-  /** What it wants: "lock", "read", "write" or "lease", which is a permit of a semaphore. */
-  const char *kind;
-  /** The session that its node belongs to. */
-  uint64_t session_id;
-  /** Since when it contends, in milliseconds since 1970 by the server's clock. */
-  int64_t since_ms;
-  /** Whether it holds. */
-  bool holds;
-} zkr_contender;
+  bool reentrant;
+  /** Zero. */
+  uint8_t reserved[3];
+  /** How many times waiters of this process may pass the turn on in memory before they let others in (0: never). */
+  uint32_t local_handoff;
+} zkr_lock_options;
 
-/** Somebody asks for what is held. */
-typedef void (*zkr_revoke_callback)(void *user_data);
+/** How a counter behaves. Start from ZKR_COUNTER_OPTIONS_INIT, which has the defaults. */
+typedef struct zkr_counter_options {
+  /** sizeof(zkr_counter_options), as ZKR_COUNTER_OPTIONS_INIT sets it. */
+  size_t size;
+  /** Which of Curator's counters takes part (ZKR_COUNTER_LAYOUT_ATOMIC). kazoo has one layout of its own. */
+  zkr_counter_layout layout;
+  /** Zero. */
+  uint32_t reserved;
+} zkr_counter_options;
+
+/** The end of a verb that answers a number; 0 on failure. The error is NULL on success and only lent for the callback. */
+typedef void (*zkr_number_callback)(zkr_status status, int64_t number, const zkr_error *error, void *user_data);
+
+/** How an election behaves. Start from ZKR_ELECTION_OPTIONS_INIT, which has the defaults. */
+typedef struct zkr_election_options {
+  /** sizeof(zkr_election_options), as ZKR_ELECTION_OPTIONS_INIT sets it. */
+  size_t size;
+  /** Which of Curator's elections takes part (ZKR_ELECTION_LAYOUT_LATCH). kazoo has one layout of its own. */
+  zkr_election_layout layout;
+  /** Zero. */
+  uint32_t reserved;
+} zkr_election_options;
+
+/**
+ * The end of campaigning, and each term of zkr_election_run. On ZKR_OK the leadership belongs to the callback, otherwise it
+ * is NULL; the error is only lent.
+ */
+typedef void (*zkr_leadership_callback)(zkr_status status,
+                                        zkr_leadership *leadership,
+                                        const zkr_error *error,
+                                        void *user_data);
+
+/**
+ * Who leads, NULL while nobody does: the end of asking, and every change while an election is observed. A status other than
+ * ZKR_OK is the end: the error says why. leader and error are only lent for the callback.
+ */
+typedef void (*zkr_leader_callback)(zkr_status status,
+                                    const zkr_leader *leader,
+                                    const zkr_error *error,
+                                    void *user_data);
+
+/** The end of waiting for what is decided; ZKR_OUTCOME_NONE if the status is not ZKR_OK. The error is only lent. */
+typedef void (*zkr_outcome_callback)(zkr_status status,
+                                     zkr_outcome outcome,
+                                     const zkr_error *error,
+                                     void *user_data);
+
+/** The end of beginning. On ZKR_OK the transaction belongs to the callback, otherwise it is NULL; the error is only lent. */
+typedef void (*zkr_commit_transaction_callback)(zkr_status status,
+                                                zkr_commit_transaction *transaction,
+                                                const zkr_error *error,
+                                                void *user_data);
+
+/**
+ * The end of zkr_two_phase_commit_recover_async. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the
+ * error is only lent.
+ */
+typedef void (*zkr_commit_transactions_callback)(zkr_status status,
+                                                 zkr_commit_transactions *commit_transactions,
+                                                 const zkr_error *error,
+                                                 void *user_data);
+
+/** The end of waiting for a proposal. On ZKR_OK it belongs to the callback, otherwise it is NULL; the error is only lent. */
+typedef void (*zkr_proposal_callback)(zkr_status status,
+                                      zkr_proposal *proposal,
+                                      const zkr_error *error,
+                                      void *user_data);
+
+/**
+ * The end of zkr_two_phase_commit_pending_async. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the
+ * error is only lent.
+ */
+typedef void (*zkr_proposals_callback)(zkr_status status,
+                                       zkr_proposals *proposals,
+                                       const zkr_error *error,
+                                       void *user_data);
+
+/**
+ * The end of zkr_two_phase_commit_history_async and the like. On ZKR_OK the list belongs to the callback, otherwise it
+ * is NULL; the error is only lent.
+ */
+typedef void (*zkr_commit_statuses_callback)(zkr_status status,
+                                             zkr_commit_statuses *commit_statuses,
+                                             const zkr_error *error,
+                                             void *user_data);
 
 /** What the server knows about a node besides its data. */
 typedef struct zkr_stat {
@@ -426,11 +755,52 @@ typedef void (*zkr_buffer_callback)(zkr_status status,
                                     const zkr_error *error,
                                     void *user_data);
 
-/** The end of a verb that hands over a stat, NULL where there is no node. stat and error are only lent. */
-typedef void (*zkr_stat_callback)(zkr_status status,
-                                  const zkr_stat *stat,
-                                  const zkr_error *error,
-                                  void *user_data);
+/** The end of claiming. On ZKR_OK the item belongs to the callback, otherwise it is NULL; the error is only lent. */
+typedef void (*zkr_item_callback)(zkr_status status, zkr_item *item, const zkr_error *error, void *user_data);
+
+/**
+ * The end of zkr_queue_items_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the
+ * error is only lent.
+ */
+typedef void (*zkr_payloads_callback)(zkr_status status,
+                                      zkr_payloads *payloads,
+                                      const zkr_error *error,
+                                      void *user_data);
+
+/**
+ * How a zkr_queue, a zkr_priority_queue or a zkr_delay_queue behaves. Start from ZKR_QUEUE_OPTIONS_INIT, which has the
+ * defaults.
+ */
+typedef struct zkr_queue_options {
+  /** sizeof(zkr_queue_options), as ZKR_QUEUE_OPTIONS_INIT sets it. */
+  size_t size;
+  /**
+   * How many items there may be (any negative: no bound). All who put have to give the same number; a full queue makes
+   * them wait.
+   */
+  int64_t max_items;
+  /** How often an item is claimed before it goes to the dead letters (any negative: there is no end). */
+  int64_t max_attempts;
+  /** Over how many nodes the items are spread (1). More is faster, and keeps the order only within each. */
+  size_t shards;
+  /** Whose queue it takes part in (ZKR_QUEUE_LAYOUT_SIMPLE). Priority and delay queues have one layout with each naming. */
+  zkr_queue_layout layout;
+  /** Whether an item goes when the session of the client that put it ends (false). */
+  bool ephemeral;
+  /** Zero. */
+  uint8_t reserved[3];
+} zkr_queue_options;
+
+/**
+ * A value with its version, which is NULL where there is none: the end of reading it, and every change while it is
+ * watched. A status other than ZKR_OK is the end: the error says why no more will be told. value and error are only lent
+ * for the callback.
+ */
+typedef void (*zkr_versioned_callback)(zkr_status status,
+                                       const zkr_buffer *value,
+                                       int32_t version,
+                                       const zkr_error *error,
+                                       void *user_data);
 
 /**
  * The end of a verb that hands over a list. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the
@@ -441,49 +811,194 @@ typedef void (*zkr_strings_callback)(zkr_status status,
                                      const zkr_error *error,
                                      void *user_data);
 
-/** How a test server behaves. Start from ZKR_TEST_SERVER_OPTIONS_INIT, which has the defaults. */
-typedef struct zkr_test_server_options {
-  /** sizeof(zkr_test_server_options), as ZKR_TEST_SERVER_OPTIONS_INIT sets it. */
-  size_t size;
-  /** The port on the loopback interface (0: any free one). */
-  uint16_t port;
-  /** The tick, and the bounds of session timeouts, in milliseconds (0: the server's own defaults). */
-  int64_t tick_ms;
-  int64_t min_session_timeout_ms;
-  int64_t max_session_timeout_ms;
-  /** The packet limit in bytes (0: the server's own default). */
-  size_t data_limit;
-} zkr_test_server_options;
+/**
+ * The end of zkr_group_members_async, or what zkr_names_watch tells. On ZKR_OK the list belongs to the callback,
+ * otherwise it is NULL; the error is only lent.
+ */
+typedef void (*zkr_entries_callback)(zkr_status status,
+                                     zkr_entries *entries,
+                                     const zkr_error *error,
+                                     void *user_data);
 
-/** One request. */
-typedef struct zkr_test_request {
-  /** "create2", "getData", "multi", "ping", "connect", … */
-  const char *kind;
+/** How a group behaves. Start from ZKR_GROUP_OPTIONS_INIT, which has the defaults. */
+typedef struct zkr_group_options {
+  /** sizeof(zkr_group_options), as ZKR_GROUP_OPTIONS_INIT sets it. */
+  size_t size;
+  /** Where the members are (ZKR_GROUP_LAYOUT_DEFAULT). */
+  zkr_group_layout layout;
+  /** Zero. */
+  uint32_t reserved;
+} zkr_group_options;
+
+/** An event of a group. */
+typedef struct zkr_group_event {
+  /** All members, for ZKR_GROUP_EVENT_SNAPSHOT; else NULL. */
+  const zkr_entries *members;
+  /** Who, for the others; else NULL. */
+  const char *name;
+  /** What they say of themselves, followed by a NUL that does not count; NULL for a snapshot and for who left. */
+  const void *data;
+  size_t size;
+  /** What happened. */
+  zkr_group_event_kind kind;
+} zkr_group_event;
+
+/**
+ * An event of a group. A status other than ZKR_OK is the end: the event is NULL, and the error says why. Both are only
+ * lent for the callback.
+ */
+typedef void (*zkr_group_callback)(zkr_status status,
+                                   const zkr_group_event *event,
+                                   const zkr_error *error,
+                                   void *user_data);
+
+/**
+ * The end of zkr_transaction_commit_results_async. On ZKR_OK the list belongs to the callback, otherwise it is NULL;
+ * the error is only lent.
+ */
+typedef void (*zkr_part_results_callback)(zkr_status status,
+                                          zkr_part_results *part_results,
+                                          const zkr_error *error,
+                                          void *user_data);
+
+/** The end of a verb that hands over a stat, NULL where there is no node. stat and error are only lent. */
+typedef void (*zkr_stat_callback)(zkr_status status,
+                                  const zkr_stat *stat,
+                                  const zkr_error *error,
+                                  void *user_data);
+
+/** How what is followed stands. A missing node is a state, too. */
+typedef struct zkr_node_state {
+  /** The data, for ZKR_WATCH_KIND_DATA; NULL while there is no such node. */
+  const zkr_buffer *data;
+  /** The names of the children, sorted, for ZKR_WATCH_KIND_CHILDREN; NULL while there is no such node. */
+  const zkr_strings *children;
+  /** The node and all that is below it, sorted by path, for ZKR_WATCH_KIND_SUBTREE; empty while there is no such node. */
+  const zkr_entries *subtree;
+  /** What the server knows about the node, beside data. */
+  zkr_stat stat;
+  /** What is followed. */
+  zkr_watch_kind kind;
+} zkr_node_state;
+
+/**
+ * The state of a node. A status other than ZKR_OK is the end: the state is NULL, and the error says why. Both are only
+ * lent for the callback.
+ */
+typedef void (*zkr_node_callback)(zkr_status status,
+                                  const zkr_node_state *state,
+                                  const zkr_error *error,
+                                  void *user_data);
+
+/** Frees what was given as user_data; free() of the C library is one. */
+typedef void (*zkr_free_callback)(void *user_data);
+
+/** Somebody who holds or waits. */
+typedef struct zkr_contender {
   /**
-   * As it was asked for, without the suffix of a sequential node; "" for a request that has none. For a multi, the
-   * path of its first operation.
+   * Its node: the path below that of the recipe, or the whole path for a zkr_multi_lock. It can be given to the
+   * revoke verb of the handle that the list is from.
    */
-  const char *path;
-  /** Whose it is; 0 before the handshake. */
+  const char *node;
+  /** Who it says it is: the identity option of its client. */
+  const char *identity;
+  /** What it wants: "lock", "read", "write" or "lease", which is a permit of a semaphore. */
+  const char *kind;
+  /** The session that its node belongs to. */
   uint64_t session_id;
-  /** Numbers connections in the order in which they were made. */
-  uint64_t connection;
-  /** The last transaction when it was answered; 0 if it was lost. */
-  int64_t zxid;
-  /** 0 or the error code of ZooKeeper. */
-  int32_t error;
-  /** What became of it. */
-  zkr_test_outcome outcome;
-  /** The sizes of the request and of its answer. */
-  size_t bytes_in;
-  size_t bytes_out;
-} zkr_test_request;
+  /** Since when it contends, in milliseconds since 1970 by the server's clock. */
+  int64_t since_ms;
+  /** Whether it holds. */
+  bool holds;
+} zkr_contender;
+
+/** What became of one part of a transaction. */
+typedef struct zkr_part_result {
+  /** The path of a node that was created, with the number that the server appended if the mode is sequential; else NULL. */
+  const char *path;
+  /** What the server knows about a node that was set; else zeros. */
+  zkr_stat stat;
+  /** What the part did. */
+  zkr_part part;
+} zkr_part_result;
+
+/** A name and its data. */
+typedef struct zkr_entry {
+  /** The name; of a node, its path. */
+  const char *name;
+  /** The data, followed by a NUL that does not count; never NULL. */
+  const void *data;
+  size_t size;
+  /** Of a node that zkr_nodes_watch tells of, what the server knows about it; else zeros. */
+  zkr_stat stat;
+} zkr_entry;
+
+/** The data of one item. */
+typedef struct zkr_payload {
+  /** What was put, followed by a NUL that does not count; never NULL. */
+  const void *data;
+  size_t size;
+} zkr_payload;
+
+/** What is known of a site in one transaction. */
+typedef struct zkr_site_status {
+  /** Its name. */
+  const char *site;
+  /** Whether it is there. */
+  bool is_present;
+  /** Whether it has voted. */
+  bool has_voted;
+  /** Whether it has done what was decided. */
+  bool has_acknowledged;
+} zkr_site_status;
+
+/** How a transaction stands. */
+typedef struct zkr_commit_status {
+  /** By which name it began. */
+  const char *id;
+  /** What it is about, followed by a NUL that does not count; never NULL. */
+  const void *payload;
+  size_t size;
+  /** Who votes. */
+  const zkr_site_status *sites;
+  size_t site_count;
+  /** Why it was aborted; never NULL. */
+  const char *reason;
+  /** How long ago it began, as far as this machine's clock agrees with the server's. */
+  int64_t age_ms;
+  /** How long there is to vote. */
+  int64_t timeout_ms;
+  /** Who decides it before its deadline. */
+  zkr_commit_mode mode;
+  /** What was decided. */
+  zkr_outcome outcome;
+  /** Whether its coordinator will decide it. */
+  zkr_coordinator_state coordinator;
+} zkr_commit_status;
+
+/** One number of a client. */
+typedef struct zkr_metric {
+  /**
+   * Such as "acquisitions", "losses.session", "waits.count", "waits.sum_ms", "waits.le_500" (how many took no longer than 500
+   * ms) and "lease_margin_min_ms" (-1 while nothing was held). docs/observability.md has all of them.
+   */
+  const char *name;
+  double value;
+} zkr_metric;
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 /* Errors ---------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes an error, for libraries that report theirs as this one does. path may be NULL. Free it with zkr_error_free;
+ * NULL for ZKR_OK, which is no error.
+ */
+zkr_error *zkr_error_new(zkr_status status,
+                         const char *message,
+                         const char *path);
 
 /** The status that the error stands for; ZKR_OK for NULL. */
 zkr_status zkr_error_code(const zkr_error *error);
@@ -499,6 +1014,9 @@ bool zkr_error_retryable(const zkr_error *error);
 
 /** Why it is gone, for ZKR_LOST. */
 zkr_reason zkr_error_reason(const zkr_error *error);
+
+/** How many items went into the queue before this happened, where several were put; -1 otherwise. */
+int64_t zkr_error_put(const zkr_error *error);
 
 /** Frees an error. NULL and errors already freed are ignored. */
 void zkr_error_free(zkr_error *error);
@@ -524,8 +1042,8 @@ const char *zkr_version(void);
  * process (memory only, for development and tests). NULL or "" takes ZKRECIPES_HOSTS from the environment. options
  * may be NULL for the defaults. On success *client belongs to the caller: free it with zkr_client_free.
  *
- * Running out of connect time is ZKR_CONNECTION_LOST. Warnings of the library go to stderr; ZKRECIPES_LOG in the
- * environment says how much: off, error, warn (the default), info, debug.
+ * Running out of connect time is ZKR_CONNECTION_LOST. What the library has to say of itself goes to those who listen
+ * (zkr_on_log), and to stderr if ZKRECIPES_LOG in the environment is error, warn, info or debug.
  */
 zkr_status zkr_client_connect(const char *hosts,
                               const zkr_options *options,
@@ -551,10 +1069,20 @@ zkr_status zkr_client_connect_async(const char *hosts,
                                     zkr_client_callback callback,
                                     void *user_data);
 
+/** zkr_client_connect_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_client_connect_cancellable_async(const char *hosts,
+                                                const zkr_options *options,
+                                                zkr_cancel_token *token,
+                                                zkr_client_callback callback,
+                                                void *user_data);
+
 /**
  * Closes the session: waiters get ZKR_CLOSED, what is held is released, deletions under way are awaited for up to
  * timeout_ms (any negative: for ever). The handle stays valid, for dispatching the last callbacks and for
  * zkr_client_free, but every further verb on it or on its recipes is ZKR_CLOSED.
+ *
+ * Without an event fd it returns, within timeout_ms, when the last callback of the client is over too. With one, go on
+ * dispatching to have the last ones called, or call zkr_client_close_async, whose callback is the last.
  */
 zkr_status zkr_client_close(zkr_client *client,
                             int64_t timeout_ms,
@@ -563,6 +1091,10 @@ zkr_status zkr_client_close(zkr_client *client,
 /**
  * zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once; ZKR_CLOSED that the
  * client is closed already.
+ *
+ * Its callback is the last one of the client: it comes after the ends of all other calls, which are ZKR_CLOSED for
+ * those that were still waiting, and after every loss and change of state. So an event loop dispatches until it has
+ * come, and frees the client then.
  */
 zkr_status zkr_client_close_async(zkr_client *client,
                                   int64_t timeout_ms,
@@ -570,14 +1102,14 @@ zkr_status zkr_client_close_async(zkr_client *client,
                                   void *user_data);
 
 /**
- * Frees a client, closing it in the background if zkr_client_close was not called. Never blocks. NULL and freed ones
- * are ignored. Its locks and so on stay valid handles, but every verb on them is ZKR_CLOSED.
+ * Frees a client, closing it in the background if zkr_client_close was not called. NULL and freed ones are ignored. Its
+ * locks and so on stay valid handles, but every verb on them is ZKR_CLOSED. It never waits for a server.
  *
- * A process that is about to end calls zkr_client_close first: what the background had no time for, such as the
- * release of a lock, is left to the session timeout otherwise.
- *
- * If the client was asked for its event fd, no callback of it runs any more, and the fd is closed: to see the last
- * ones, close and dispatch first. Otherwise each callback still owed is called once, on the delivery thread.
+ * Calls in progress end with ZKR_CLOSED. Outside callbacks it returns when the last callback of the client is over, and
+ * none comes afterwards; hold no lock that a callback takes. Inside a callback, of whichever client, it never waits:
+ * callbacks that are running go on, and those that are owed still come, each once. If the client was asked for its
+ * event fd, those that wait to be dispatched are dropped in both cases, with what they would have handed over, and the
+ * fd is closed: to see the last ones, call zkr_client_close_async and dispatch until its callback has come.
  */
 void zkr_client_free(zkr_client *client);
 
@@ -626,33 +1158,54 @@ int zkr_client_dispatch(zkr_client *client,
                         int max,
                         int64_t timeout_ms);
 
+/* Metrics --------------------------------------------------------------------------------------------- */
+
+/**
+ * What the client has done and seen since it connected, and how it stands, as a list of numbers with names. Asks no server,
+ * and works for a closed client, too. Free it with zkr_metrics_free.
+ */
+zkr_status zkr_client_metrics(const zkr_client *client,
+                              zkr_metrics **metrics,
+                              zkr_error **error);
+
+/** The same as the text that Prometheus reads, in which times are in seconds. Free it with zkr_buffer_free. */
+zkr_status zkr_client_prometheus(const zkr_client *client, zkr_buffer **text, zkr_error **error);
+
+/** The number of that name; NaN if there is none. */
+double zkr_metrics_value(const zkr_metrics *metrics, const char *name);
+
+/* Logs ------------------------------------------------------------------------------------------------ */
+
+/**
+ * Calls back with what the library says of itself, up to a level: about connections, sessions, leases, waits and losses of
+ * all clients of this process. Nothing is said before somebody listens, and without this nothing is written anywhere, unless
+ * ZKRECIPES_LOG in the environment (error, warn, info, debug) has it written to stderr.
+ *
+ * The callback comes on a thread of the library that does nothing else: it may take its time, but what it does not come to
+ * is dropped and counted. subscription may be NULL to leave it in place for good; otherwise end it with
+ * zkr_subscription_free.
+ */
+zkr_status zkr_on_log(zkr_log_level most,
+                      zkr_log_callback callback,
+                      void *user_data,
+                      zkr_subscription **subscription,
+                      zkr_error **error);
+
+/** Says something to whoever listens (zkr_on_log, ZKRECIPES_LOG), as the C++ interface does where it cannot throw. */
+void zkr_log(zkr_log_level level_of_it,
+             const char *event,
+             const char *message);
+
+/** The name of a level: "off", "error", "warn", "info", "debug", "trace". */
+const char *zkr_log_level_name(zkr_log_level level);
+
 /* Locks ----------------------------------------------------------------------------------------------- */
-
-/**
- * Makes a handle of a lock. Validates, but sends nothing. options may be NULL for the defaults. On success *lock
- * belongs to the caller: free it with zkr_lock_free.
- */
-zkr_status zkr_lock_new(zkr_client *client,
-                        const char *path,
-                        const zkr_lock_options *options,
-                        zkr_lock **lock,
-                        zkr_error **error);
-
-/**
- * Frees a lock. Waits in progress on it end with ZKR_CANCELLED. If it is held, it is released in the background,
- * unless a zkr_held of it is still around, which owns it from then on. Never blocks. NULL, freed ones and the sides of
- * a zkr_read_write_lock are ignored.
- */
-void zkr_lock_free(zkr_lock *lock);
-
-/** The path of the lock; NULL for a handle that cannot be used. Valid until the lock is freed. */
-const char *zkr_lock_path(const zkr_lock *lock);
 
 /**
  * Acquires the lock, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
  *
- * ZKR_TIMEOUT if somebody else has it for all that time. held may be NULL when zkr_lock_release and the other verbs
- * of the lock are enough; otherwise *held belongs to the caller: free it with zkr_held_free.
+ * ZKR_TIMEOUT if somebody else has it for all that time. held may be NULL when zkr_lock_release and the other verbs of
+ * the lock are enough; otherwise *held belongs to the caller: free it with zkr_held_free.
  *
  * Cancelling: zkr_lock_cancel, zkr_lock_free or, for one call, zkr_lock_acquire_cancellable. In every case, and after
  * a timeout, nothing of ours stays in ZooKeeper.
@@ -669,10 +1222,7 @@ zkr_status zkr_lock_acquire_cancellable(zkr_lock *lock,
                                         zkr_held **held,
                                         zkr_error **error);
 
-/**
- * zkr_lock_acquire in the background. ZKR_OK says that the callback will be called exactly once; any other status
- * says that it never will be.
- */
+/** zkr_lock_acquire in the background. ZKR_OK says that the callback will be called exactly once. */
 zkr_status zkr_lock_acquire_async(zkr_lock *lock,
                                   int64_t timeout_ms,
                                   zkr_held_callback callback,
@@ -698,14 +1248,15 @@ zkr_status zkr_lock_release(zkr_lock *lock,
 zkr_status zkr_lock_release_async(zkr_lock *lock, zkr_done_callback callback, void *user_data);
 
 /**
- * Releases the innermost acquisition and leaves the confirmation to the background: never blocks, fit for
- * destructors and callbacks. ZKR_NOT_HELD if nothing is held.
+ * Releases the innermost acquisition and leaves the confirmation to the background: never blocks, fit for destructors
+ * and callbacks. ZKR_NOT_HELD if nothing is held.
  */
-zkr_status zkr_lock_release_in_background(zkr_lock *lock, zkr_error **error);
+zkr_status zkr_lock_release_in_background(zkr_lock *lock,
+                                          zkr_error **error);
 
 /**
- * Whether this handle certainly holds the lock at this moment: a comparison of clocks, no request. Never true again
- * for an acquisition once lost.
+ * Whether the lock is certainly held through this handle at this moment: a comparison of clocks, no request. Never
+ * true again for an acquisition once lost.
  */
 bool zkr_lock_is_held(const zkr_lock *lock);
 
@@ -740,6 +1291,17 @@ zkr_status zkr_lock_on_lost(zkr_lock *lock,
                             zkr_subscription **subscription,
                             zkr_error **error);
 
+/**
+ * Calls back once when somebody asks for what is held now (zkr_lock_revoke), at once if somebody already has: finish,
+ * then release. ZKR_NOT_HELD if nothing is held. subscription may be NULL; otherwise end it with
+ * zkr_subscription_free.
+ */
+zkr_status zkr_lock_on_revoke(zkr_lock *lock,
+                              zkr_revoke_callback callback,
+                              void *user_data,
+                              zkr_subscription **subscription,
+                              zkr_error **error);
+
 /** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_lock_cancel(zkr_lock *lock,
                            zkr_error **error);
@@ -760,8 +1322,8 @@ zkr_status zkr_lock_contenders_async(zkr_lock *lock, zkr_contenders_callback cal
  * With force_after_ms, exactly the nodes that were asked are deleted if they have not gone by then; any negative is
  * never. A holder that cannot be reached at that moment does not know that it lost until its lease runs out: only
  * guarded writes and fencing tokens protect from it. asked may be NULL; otherwise it says whether there was anybody to
- * ask. ZKR_INVALID for what cannot be a contender of this lock. Cancelling while it waits: zkr_lock_cancel
- * or zkr_lock_revoke_cancellable.
+ * ask. ZKR_INVALID for what cannot be a contender of this lock. Cancelling while it waits: zkr_lock_cancel or
+ * zkr_lock_revoke_cancellable.
  */
 zkr_status zkr_lock_revoke(zkr_lock *lock,
                            const char *contender,
@@ -798,48 +1360,27 @@ zkr_status zkr_lock_revoke_cancellable_async(zkr_lock *lock,
                                              zkr_answer_callback callback,
                                              void *user_data);
 
-/* Contenders ------------------------------------------------------------------------------------------ */
+/**
+ * Makes a handle of a lock. Validates, but sends nothing. options may be NULL for the defaults. On success *lock
+ * belongs to the caller: free it with zkr_lock_free.
+ */
+zkr_status zkr_lock_new(zkr_client *client,
+                        const char *path,
+                        const zkr_lock_options *options,
+                        zkr_lock **lock,
+                        zkr_error **error);
 
-/** How many there are. */
-size_t zkr_contenders_count(const zkr_contenders *contenders);
+/**
+ * Frees a lock. Waits in progress on it end with ZKR_CANCELLED. If it is held, it is released in the background,
+ * unless a zkr_held of it is still around, which owns it from then on. Never blocks. NULL, freed ones and the sides of
+ * a zkr_read_write_lock are ignored.
+ */
+void zkr_lock_free(zkr_lock *lock);
 
-/** One of them, or NULL past the end. Valid until the list is freed. */
-const zkr_contender *zkr_contenders_get(const zkr_contenders *contenders, size_t index);
-
-/** Frees a list. NULL and freed ones are ignored. */
-void zkr_contenders_free(zkr_contenders *contenders);
+/** The path of the lock; NULL for a handle that cannot be used. Valid until the lock is freed. */
+const char *zkr_lock_path(const zkr_lock *lock);
 
 /* Acquisitions ---------------------------------------------------------------------------------------- */
-
-/**
- * Frees a zkr_held. It is released in the background unless it was released before or the lock that it came from
- * still keeps it. Never blocks. NULL and freed ones are ignored.
- */
-void zkr_held_free(zkr_held *held);
-
-/**
- * The path of what is held, for a zkr_multi_lock its paths with spaces between; NULL for a handle that cannot be used.
- * Valid until it is freed.
- */
-const char *zkr_held_path(const zkr_held *held);
-
-/**
- * The path of our own node, the first one if there are several; NULL for a handle that cannot be used. Valid until it
- * is freed.
- */
-const char *zkr_held_node(const zkr_held *held);
-
-/**
- * A text that names this acquisition, for others to check; NULL for a handle that cannot be used. Valid until it is
- * freed.
- */
-const char *zkr_held_sequencer(const zkr_held *held);
-
-/**
- * The fencing token: it rises strictly from one acquisition of a path to the next. Stays the same after release and
- * loss. 0, which is never a token, for a handle that cannot be used.
- */
-uint64_t zkr_held_fencing_token(const zkr_held *held);
 
 /**
  * The fencing tokens of everything that is held together: several for a zkr_multi_lock, in the order of its paths.
@@ -851,22 +1392,33 @@ size_t zkr_held_fencing_tokens(const zkr_held *held,
                                size_t room);
 
 /**
- * How often the turn was passed on inside this process since it was won from the others. With local_handoff,
- * acquisitions share a fencing token; the pair of the token and this number rises strictly.
+ * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that
+ * the server did not confirm; the deletion goes on in the background until it does or the session has ended.
  */
-uint32_t zkr_held_passes(const zkr_held *held);
+zkr_status zkr_held_release(zkr_held *held,
+                            zkr_error **error);
+
+/** zkr_held_release in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_held_release_async(zkr_held *held, zkr_done_callback callback, void *user_data);
 
 /**
- * How many permits it is, for an acquisition of a zkr_semaphore; 1 for a lock, the number of its locks for a
- * zkr_multi_lock, 0 for a handle that cannot be used.
+ * Releases and leaves the confirmation to the background: never blocks, fit for destructors. ZKR_NOT_HELD if it was
+ * released before.
  */
-size_t zkr_held_permits(const zkr_held *held);
+zkr_status zkr_held_release_in_background(zkr_held *held,
+                                          zkr_error **error);
 
 /**
  * Whether this acquisition certainly stands at this moment: a comparison of clocks, no request. Never true again once
  * false.
  */
 bool zkr_held_is_held(const zkr_held *held);
+
+/**
+ * The fencing token: it rises strictly from one acquisition of a path to the next. Stays the same after release and
+ * loss. 0, which is never a token, for a handle that cannot be used.
+ */
+uint64_t zkr_held_fencing_token(const zkr_held *held);
 
 /** Asks the server whether it stands. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known. */
 zkr_status zkr_held_verify(zkr_held *held, zkr_error **error);
@@ -901,21 +1453,40 @@ zkr_status zkr_held_on_revoke(zkr_held *held,
                               zkr_error **error);
 
 /**
- * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that
- * the server did not confirm; the deletion goes on in the background until it does or the session has ended.
+ * Frees a zkr_held. It is released in the background unless it was released before or the lock that it came from still
+ * keeps it. Never blocks. NULL and freed ones are ignored.
  */
-zkr_status zkr_held_release(zkr_held *held,
-                            zkr_error **error);
-
-/** zkr_held_release in the background. ZKR_OK says that the callback will be called exactly once. */
-zkr_status zkr_held_release_async(zkr_held *held, zkr_done_callback callback, void *user_data);
+void zkr_held_free(zkr_held *held);
 
 /**
- * Releases and leaves the confirmation to the background: never blocks, fit for destructors. ZKR_NOT_HELD if it was
- * released before.
+ * The path of what is held, for a zkr_multi_lock its paths with spaces between; NULL for a handle that cannot be used.
+ * Valid until it is freed.
  */
-zkr_status zkr_held_release_in_background(zkr_held *held,
-                                          zkr_error **error);
+const char *zkr_held_path(const zkr_held *held);
+
+/**
+ * The path of our own node, the first one if there are several; NULL for a handle that cannot be used. Valid until it
+ * is freed.
+ */
+const char *zkr_held_node(const zkr_held *held);
+
+/**
+ * A text that names this acquisition, for others to check; NULL for a handle that cannot be used. Valid until it is
+ * freed.
+ */
+const char *zkr_held_sequencer(const zkr_held *held);
+
+/**
+ * How often the turn was passed on inside this process since it was won from the others. With local_handoff,
+ * acquisitions share a fencing token; the pair of the token and this number rises strictly.
+ */
+uint32_t zkr_held_passes(const zkr_held *held);
+
+/**
+ * How many permits it is, for an acquisition of a zkr_semaphore; 1 for a lock, the number of its locks for a
+ * zkr_multi_lock, 0 for a handle that cannot be used.
+ */
+size_t zkr_held_permits(const zkr_held *held);
 
 /* Read/write locks ------------------------------------------------------------------------------------ */
 
@@ -964,19 +1535,12 @@ zkr_status zkr_multi_lock_new(zkr_client *client,
                               zkr_error **error);
 
 /**
- * Frees a multi-lock, not the locks that it was made of. Waits in progress on it end with ZKR_CANCELLED. If it is
- * held, it is released in the background, unless a zkr_held of it is still around, which owns it from then on. Never
- * blocks. NULL and freed ones are ignored.
+ * The fencing tokens of what is held, in the order of the paths. Writes as many as there is room for and returns how
+ * many there are, 0 when nothing is held; tokens may be NULL to ask for that alone.
  */
-void zkr_multi_lock_free(zkr_multi_lock *multi_lock);
-
-/**
- * The paths that are locked, in the order in which they are acquired and in which the tokens come. On success *paths
- * belongs to the caller: free it with zkr_strings_free.
- */
-zkr_status zkr_multi_lock_paths(const zkr_multi_lock *multi_lock,
-                                zkr_strings **paths,
-                                zkr_error **error);
+size_t zkr_multi_lock_fencing_tokens(const zkr_multi_lock *multi_lock,
+                                     uint64_t *tokens,
+                                     size_t room);
 
 /**
  * Acquires all of them, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
@@ -1044,14 +1608,6 @@ bool zkr_multi_lock_is_held(const zkr_multi_lock *multi_lock);
 uint64_t zkr_multi_lock_fencing_token(const zkr_multi_lock *multi_lock);
 
 /**
- * The fencing tokens of what is held, in the order of the paths. Writes as many as there is room for and returns how
- * many there are, 0 when nothing is held; tokens may be NULL to ask for that alone.
- */
-size_t zkr_multi_lock_fencing_tokens(const zkr_multi_lock *multi_lock,
-                                     uint64_t *tokens,
-                                     size_t room);
-
-/**
  * Asks the server whether what this handle holds is held. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it
  * cannot be known.
  */
@@ -1063,10 +1619,7 @@ zkr_status zkr_multi_lock_verify_async(zkr_multi_lock *multi_lock,
                                        zkr_done_callback callback,
                                        void *user_data);
 
-/**
- * A transaction that the server applies only while what this handle holds stands. Free it with
- * zkr_transaction_free.
- */
+/** A transaction that the server applies only while what this handle holds stands. Free it with zkr_transaction_free. */
 zkr_status zkr_multi_lock_guarded(zkr_multi_lock *multi_lock,
                                   zkr_transaction **transaction,
                                   zkr_error **error);
@@ -1080,6 +1633,17 @@ zkr_status zkr_multi_lock_on_lost(zkr_multi_lock *multi_lock,
                                   void *user_data,
                                   zkr_subscription **subscription,
                                   zkr_error **error);
+
+/**
+ * Calls back once when somebody asks for what is held now (zkr_multi_lock_revoke), at once if somebody already has:
+ * finish, then release. ZKR_NOT_HELD if nothing is held. subscription may be NULL; otherwise end it with
+ * zkr_subscription_free.
+ */
+zkr_status zkr_multi_lock_on_revoke(zkr_multi_lock *multi_lock,
+                                    zkr_revoke_callback callback,
+                                    void *user_data,
+                                    zkr_subscription **subscription,
+                                    zkr_error **error);
 
 /** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_multi_lock_cancel(zkr_multi_lock *multi_lock,
@@ -1138,30 +1702,22 @@ zkr_status zkr_multi_lock_revoke_cancellable_async(zkr_multi_lock *multi_lock,
                                                    zkr_answer_callback callback,
                                                    void *user_data);
 
+/**
+ * Frees a multi-lock, not the locks that it was made of. Waits in progress on it end with ZKR_CANCELLED. If it is
+ * held, it is released in the background, unless a zkr_held of it is still around, which owns it from then on. Never
+ * blocks. NULL and freed ones are ignored.
+ */
+void zkr_multi_lock_free(zkr_multi_lock *multi_lock);
+
+/**
+ * The paths that are locked, in the order in which they are acquired and in which the tokens come. On success *paths
+ * belongs to the caller: free it with zkr_strings_free.
+ */
+zkr_status zkr_multi_lock_paths(const zkr_multi_lock *multi_lock,
+                                zkr_strings **paths,
+                                zkr_error **error);
+
 /* Semaphores ------------------------------------------------------------------------------------------ */
-
-/**
- * Makes a handle of a semaphore with so many permits. Validates, but sends nothing; acquiring is ZKR_MISMATCH if
- * others say another number. On success *semaphore belongs to the caller: free it with zkr_semaphore_free.
- */
-zkr_status zkr_semaphore_new(zkr_client *client,
-                             const char *path,
-                             size_t permits,
-                             zkr_semaphore **semaphore,
-                             zkr_error **error);
-
-/**
- * Frees a semaphore. Waits in progress on it end with ZKR_CANCELLED. What is held through it is released in the
- * background, but for acquisitions whose zkr_held is still around, which owns it from then on. Never blocks. NULL and
- * freed ones are ignored.
- */
-void zkr_semaphore_free(zkr_semaphore *semaphore);
-
-/** The path of the semaphore; NULL for a handle that cannot be used. Valid until it is freed. */
-const char *zkr_semaphore_path(const zkr_semaphore *semaphore);
-
-/** How many permits there are, as far as this handle knows; 0 for a handle that cannot be used. */
-size_t zkr_semaphore_permits(const zkr_semaphore *semaphore);
 
 /**
  * Acquires n permits in one step, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
@@ -1257,20 +1813,20 @@ zkr_status zkr_semaphore_on_lost(zkr_semaphore *semaphore,
                                  zkr_subscription **subscription,
                                  zkr_error **error);
 
+/**
+ * Calls back once when somebody asks for what is held now (zkr_semaphore_revoke), at once if somebody already has:
+ * finish, then release. ZKR_NOT_HELD if nothing is held. subscription may be NULL; otherwise end it with
+ * zkr_subscription_free.
+ */
+zkr_status zkr_semaphore_on_revoke(zkr_semaphore *semaphore,
+                                   zkr_revoke_callback callback,
+                                   void *user_data,
+                                   zkr_subscription **subscription,
+                                   zkr_error **error);
+
 /** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_semaphore_cancel(zkr_semaphore *semaphore,
                                 zkr_error **error);
-
-/**
- * Who holds permits, one entry for each permit. On success *holders belongs to the caller: free it with
- * zkr_contenders_free.
- */
-zkr_status zkr_semaphore_holders(zkr_semaphore *semaphore, zkr_contenders **holders, zkr_error **error);
-
-/** zkr_semaphore_holders in the background. ZKR_OK says that the callback will be called exactly once. */
-zkr_status zkr_semaphore_holders_async(zkr_semaphore *semaphore,
-                                       zkr_contenders_callback callback,
-                                       void *user_data);
 
 /**
  * Who holds permits, one entry for each permit, and then who waits for some, in order. On success *contenders belongs
@@ -1326,6 +1882,40 @@ zkr_status zkr_semaphore_revoke_cancellable_async(zkr_semaphore *semaphore,
                                                   void *user_data);
 
 /**
+ * Makes a handle of a semaphore with so many permits. Validates, but sends nothing; acquiring is ZKR_MISMATCH if
+ * others say another number. On success *semaphore belongs to the caller: free it with zkr_semaphore_free.
+ */
+zkr_status zkr_semaphore_new(zkr_client *client,
+                             const char *path,
+                             size_t permits,
+                             zkr_semaphore **semaphore,
+                             zkr_error **error);
+
+/**
+ * Frees a semaphore. Waits in progress on it end with ZKR_CANCELLED. What is held through it is released in the
+ * background, but for acquisitions whose zkr_held is still around, which owns it from then on. Never blocks. NULL and
+ * freed ones are ignored.
+ */
+void zkr_semaphore_free(zkr_semaphore *semaphore);
+
+/** The path of the semaphore; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_semaphore_path(const zkr_semaphore *semaphore);
+
+/** How many permits there are, as far as this handle knows; 0 for a handle that cannot be used. */
+size_t zkr_semaphore_permits(const zkr_semaphore *semaphore);
+
+/**
+ * Who holds permits, one entry for each permit. On success *holders belongs to the caller: free it with
+ * zkr_contenders_free.
+ */
+zkr_status zkr_semaphore_holders(zkr_semaphore *semaphore, zkr_contenders **holders, zkr_error **error);
+
+/** zkr_semaphore_holders in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_semaphore_holders_async(zkr_semaphore *semaphore,
+                                       zkr_contenders_callback callback,
+                                       void *user_data);
+
+/**
  * Changes how many permits there are, for everybody: handles that still say the old number get ZKR_MISMATCH. If it is
  * fewer than are held now, that takes effect as they are released.
  */
@@ -1338,6 +1928,1905 @@ zkr_status zkr_semaphore_resize_async(zkr_semaphore *semaphore,
                                       size_t permits,
                                       zkr_done_callback callback,
                                       void *user_data);
+
+/* Counters -------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of a counter. Validates, but sends nothing. options may be NULL for the defaults. On success *counter
+ * belongs to the caller: free it with zkr_counter_free.
+ */
+zkr_status zkr_counter_new(zkr_client *client,
+                           const char *path,
+                           const zkr_counter_options *options,
+                           zkr_counter **counter,
+                           zkr_error **error);
+
+/** Frees a counter. Calls in progress on it go on. NULL and freed ones are ignored. */
+void zkr_counter_free(zkr_counter *counter);
+
+/** The path of the counter; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_counter_path(const zkr_counter *counter);
+
+/** The value, no older than this call. */
+zkr_status zkr_counter_get(zkr_counter *counter, int64_t *value, zkr_error **error);
+
+/**
+ * zkr_counter_get in the background; the number is the value. ZKR_OK says that the callback will be called exactly
+ * once.
+ */
+zkr_status zkr_counter_get_async(zkr_counter *counter,
+                                 zkr_number_callback callback,
+                                 void *user_data);
+
+/**
+ * Adds n, which may be negative. value may be NULL; otherwise it is for the new value. ZKR_INVALID if that would be
+ * beyond the range of the layout; nothing is added then.
+ */
+zkr_status zkr_counter_add(zkr_counter *counter,
+                           int64_t n,
+                           int64_t *value,
+                           zkr_error **error);
+
+/**
+ * zkr_counter_add in the background; the number is the new value. ZKR_OK says that the callback will be called exactly
+ * once.
+ */
+zkr_status zkr_counter_add_async(zkr_counter *counter,
+                                 int64_t n,
+                                 zkr_number_callback callback,
+                                 void *user_data);
+
+/** Sets the value to new_value if it is old_value, in one step; *was_set says whether it was. */
+zkr_status zkr_counter_compare_and_set(zkr_counter *counter,
+                                       int64_t old_value,
+                                       int64_t new_value,
+                                       bool *was_set,
+                                       zkr_error **error);
+
+/**
+ * zkr_counter_compare_and_set in the background; the answer is whether it was set. ZKR_OK says that the callback will
+ * be called exactly once.
+ */
+zkr_status zkr_counter_compare_and_set_async(zkr_counter *counter,
+                                             int64_t old_value,
+                                             int64_t new_value,
+                                             zkr_answer_callback callback,
+                                             void *user_data);
+
+/* Leaderships ----------------------------------------------------------------------------------------- */
+
+/**
+ * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that
+ * the server did not confirm; the deletion goes on in the background until it does or the session has ended.
+ */
+zkr_status zkr_leadership_release(zkr_leadership *leadership,
+                                  zkr_error **error);
+
+/** zkr_leadership_release in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_leadership_release_async(zkr_leadership *leadership,
+                                        zkr_done_callback callback,
+                                        void *user_data);
+
+/**
+ * Releases and leaves the confirmation to the background: never blocks, fit for destructors. ZKR_NOT_HELD if it was
+ * released before.
+ */
+zkr_status zkr_leadership_release_in_background(zkr_leadership *leadership,
+                                                zkr_error **error);
+
+/**
+ * Whether this acquisition certainly stands at this moment: a comparison of clocks, no request. Never true again once
+ * false.
+ */
+bool zkr_leadership_is_held(const zkr_leadership *leadership);
+
+/**
+ * The fencing token: it rises strictly from one acquisition of a path to the next. Stays the same after release and
+ * loss. 0, which is never a token, for a handle that cannot be used.
+ */
+uint64_t zkr_leadership_fencing_token(const zkr_leadership *leadership);
+
+/** Asks the server whether it stands. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known. */
+zkr_status zkr_leadership_verify(zkr_leadership *leadership, zkr_error **error);
+
+/** zkr_leadership_verify in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_leadership_verify_async(zkr_leadership *leadership,
+                                       zkr_done_callback callback,
+                                       void *user_data);
+
+/** A transaction that the server applies only while this leadership stands. Free it with zkr_transaction_free. */
+zkr_status zkr_leadership_guarded(zkr_leadership *leadership,
+                                  zkr_transaction **transaction,
+                                  zkr_error **error);
+
+/**
+ * Calls back once when this leadership is lost, at once if it already is, never on its own release. subscription may
+ * be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_leadership_on_lost(zkr_leadership *leadership,
+                                  zkr_lost_callback callback,
+                                  void *user_data,
+                                  zkr_subscription **subscription,
+                                  zkr_error **error);
+
+/**
+ * Calls back once when somebody asks for what is held (zkr_lock_revoke and the like), at once if somebody already has:
+ * finish, then release. Never after its own release. subscription may be NULL; otherwise end it with
+ * zkr_subscription_free.
+ */
+zkr_status zkr_leadership_on_revoke(zkr_leadership *leadership,
+                                    zkr_revoke_callback callback,
+                                    void *user_data,
+                                    zkr_subscription **subscription,
+                                    zkr_error **error);
+
+/**
+ * Frees a leadership. It is resigned in the background unless it was released before or the election that it came from
+ * still keeps it, as it does for zkr_election_campaign but not for zkr_election_run. Never blocks. NULL and freed ones
+ * are ignored.
+ */
+void zkr_leadership_free(zkr_leadership *leadership);
+
+/** The path of the election; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_leadership_path(const zkr_leadership *leadership);
+
+/** The path of our candidate; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_leadership_node(const zkr_leadership *leadership);
+
+/**
+ * A text that names this acquisition, for others to check; NULL for a handle that cannot be used. Valid until it is
+ * freed.
+ */
+const char *zkr_leadership_sequencer(const zkr_leadership *leadership);
+
+/**
+ * Rises strictly from one leader to the next: the fencing token. 0, which is never one, for a handle that cannot be
+ * used.
+ */
+uint64_t zkr_leadership_epoch(const zkr_leadership *leadership);
+
+/**
+ * Tells everybody that this leader has begun its work, and data: zkr_leader_acknowledged. The server refuses it once
+ * we lead no more, which is ZKR_NOT_HELD. Doing it again replaces the data.
+ */
+zkr_status zkr_leadership_acknowledge(zkr_leadership *leadership,
+                                      const void *data,
+                                      size_t size,
+                                      zkr_error **error);
+
+/** zkr_leadership_acknowledge in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_leadership_acknowledge_async(zkr_leadership *leadership,
+                                            const void *data,
+                                            size_t size,
+                                            zkr_done_callback callback,
+                                            void *user_data);
+
+/* Leaders --------------------------------------------------------------------------------------------- */
+
+/** Who it says it is: the identity option of its client. NULL for a handle that cannot be used. */
+const char *zkr_leader_identity(const zkr_leader *leader);
+
+/**
+ * What it says: as a candidate, or, once it has begun its work, when it said so. A NUL that does not count follows;
+ * NULL for a handle that cannot be used.
+ */
+const void *zkr_leader_data(const zkr_leader *leader);
+
+/** How many bytes of data there are. */
+size_t zkr_leader_size(const zkr_leader *leader);
+
+/** Rises from one leader to the next; 0, which is never one, for a handle that cannot be used. */
+uint64_t zkr_leader_epoch(const zkr_leader *leader);
+
+/** Whether it has begun its work: zkr_leadership_acknowledge. */
+bool zkr_leader_acknowledged(const zkr_leader *leader);
+
+/** Frees a leader. NULL and freed ones are ignored. */
+void zkr_leader_free(zkr_leader *leader);
+
+/* Elections ------------------------------------------------------------------------------------------- */
+
+/**
+ * Resigns: the next candidate leads. From the call on this one counts as not leading.
+ *
+ * ZKR_NOT_HELD if nothing is held. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
+ * the background until it does or the session has ended.
+ */
+zkr_status zkr_election_release(zkr_election *election,
+                                zkr_error **error);
+
+/** zkr_election_release in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_election_release_async(zkr_election *election, zkr_done_callback callback, void *user_data);
+
+/**
+ * The same, with the confirmation left to the background: never blocks, fit for destructors and callbacks.
+ * ZKR_NOT_HELD if nothing is held.
+ */
+zkr_status zkr_election_release_in_background(zkr_election *election, zkr_error **error);
+
+/**
+ * Whether the leadership is certainly held through this handle at this moment: a comparison of clocks, no request.
+ * Never true again for an acquisition once lost.
+ */
+bool zkr_election_is_held(const zkr_election *election);
+
+/** The epoch of the leadership; 0, which is never one, while this candidate does not lead. */
+uint64_t zkr_election_fencing_token(const zkr_election *election);
+
+/**
+ * Asks the server whether the leadership is held. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be
+ * known.
+ */
+zkr_status zkr_election_verify(zkr_election *election,
+                               zkr_error **error);
+
+/** zkr_election_verify in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_election_verify_async(zkr_election *election, zkr_done_callback callback, void *user_data);
+
+/** A transaction that the server applies only while the leadership stands. Free it with zkr_transaction_free. */
+zkr_status zkr_election_guarded(zkr_election *election, zkr_transaction **transaction, zkr_error **error);
+
+/**
+ * Calls back once when the leadership is lost, at once if it already is, never on its own release. subscription may be
+ * NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_election_on_lost(zkr_election *election,
+                                zkr_lost_callback callback,
+                                void *user_data,
+                                zkr_subscription **subscription,
+                                zkr_error **error);
+
+/**
+ * Calls back once when somebody asks for what is held now (zkr_election_revoke), at once if somebody already has:
+ * finish, then release. ZKR_NOT_HELD if nothing is held. subscription may be NULL; otherwise end it with
+ * zkr_subscription_free.
+ */
+zkr_status zkr_election_on_revoke(zkr_election *election,
+                                  zkr_revoke_callback callback,
+                                  void *user_data,
+                                  zkr_subscription **subscription,
+                                  zkr_error **error);
+
+/** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_election_cancel(zkr_election *election,
+                               zkr_error **error);
+
+/**
+ * All who stand, in the order in which they will lead: as zkr_election_candidates. On success *contenders belongs to
+ * the caller: free it with zkr_contenders_free.
+ */
+zkr_status zkr_election_contenders(zkr_election *election,
+                                   zkr_contenders **contenders,
+                                   zkr_error **error);
+
+/** zkr_election_contenders in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_election_contenders_async(zkr_election *election,
+                                         zkr_contenders_callback callback,
+                                         void *user_data);
+
+/**
+ * Asks the leader to resign, or the candidate whose node is named as in a zkr_contender (NULL: the leader), which
+ * hears of it through zkr_held_on_revoke and lets go when it can. force_after_ms, asked and ZKR_INVALID are as for
+ * zkr_lock_revoke.
+ */
+zkr_status zkr_election_revoke(zkr_election *election,
+                               const char *contender,
+                               int64_t force_after_ms,
+                               bool *asked,
+                               zkr_error **error);
+
+/**
+ * zkr_election_revoke that another thread can withdraw; token may be NULL. Withdrawn while it waits, it has asked, but
+ * deletes nothing.
+ */
+zkr_status zkr_election_revoke_cancellable(zkr_election *election,
+                                           const char *contender,
+                                           int64_t force_after_ms,
+                                           zkr_cancel_token *token,
+                                           bool *asked,
+                                           zkr_error **error);
+
+/**
+ * zkr_election_revoke in the background; the answer is whether there was anybody to ask. ZKR_OK says that the callback
+ * will be called exactly once.
+ */
+zkr_status zkr_election_revoke_async(zkr_election *election,
+                                     const char *contender,
+                                     int64_t force_after_ms,
+                                     zkr_answer_callback callback,
+                                     void *user_data);
+
+/** zkr_election_revoke_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_election_revoke_cancellable_async(zkr_election *election,
+                                                 const char *contender,
+                                                 int64_t force_after_ms,
+                                                 zkr_cancel_token *token,
+                                                 zkr_answer_callback callback,
+                                                 void *user_data);
+
+/**
+ * Makes a handle of an election, for a candidate that says data to whoever asks for the leader. Validates, but sends
+ * nothing. options may be NULL for the defaults. On success *election belongs to the caller: free it with
+ * zkr_election_free.
+ */
+zkr_status zkr_election_new(zkr_client *client,
+                            const char *path,
+                            const void *data,
+                            size_t size,
+                            const zkr_election_options *options,
+                            zkr_election **election,
+                            zkr_error **error);
+
+/**
+ * Frees an election. Campaigns in progress on it end with ZKR_CANCELLED, and so does zkr_election_run. If it leads, it
+ * resigns in the background, unless a zkr_leadership of it is still around, which owns it from then on. Never blocks.
+ * NULL and freed ones are ignored.
+ */
+void zkr_election_free(zkr_election *election);
+
+/** The path of the election; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_election_path(const zkr_election *election);
+
+/**
+ * Stands, and waits up to timeout_ms until this candidate leads: 0 is one attempt, any negative is for ever.
+ *
+ * ZKR_TIMEOUT if somebody else leads for all that time; the candidate is gone then. leadership may be NULL when
+ * zkr_election_resign is enough; otherwise *leadership belongs to the caller: free it with zkr_leadership_free.
+ * Cancelling: zkr_election_cancel, zkr_election_free or, for one call, zkr_election_campaign_cancellable.
+ */
+zkr_status zkr_election_campaign(zkr_election *election,
+                                 int64_t timeout_ms,
+                                 zkr_leadership **leadership,
+                                 zkr_error **error);
+
+/** zkr_election_campaign that another thread can withdraw; token may be NULL. */
+zkr_status zkr_election_campaign_cancellable(zkr_election *election,
+                                             int64_t timeout_ms,
+                                             zkr_cancel_token *token,
+                                             zkr_leadership **leadership,
+                                             zkr_error **error);
+
+/** zkr_election_campaign in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_election_campaign_async(zkr_election *election,
+                                       int64_t timeout_ms,
+                                       zkr_leadership_callback callback,
+                                       void *user_data);
+
+/** zkr_election_campaign_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_election_campaign_cancellable_async(zkr_election *election,
+                                                   int64_t timeout_ms,
+                                                   zkr_cancel_token *token,
+                                                   zkr_leadership_callback callback,
+                                                   void *user_data);
+
+/**
+ * Leads term after term: stands, calls back with the leadership once this candidate leads, stands again, behind all
+ * others, when that term is over, and so on over reconnections and new sessions.
+ *
+ * The leadership belongs to the callback, which hands it to whoever does the work and returns: like every callback it
+ * must not block. The term is over when the leadership is released, freed or lost; zkr_leadership_on_lost tells of a
+ * loss. A callback that has let go of the leadership when it returns could not serve: the next campaign begins after a
+ * pause, which grows.
+ *
+ * zkr_election_cancel and zkr_election_free end it, as does closing the client, and so does what trying again cannot
+ * help. A term in progress is resigned then, and a last call says why it ended: ZKR_CANCELLED, ZKR_CLOSED, ZKR_DENIED
+ * and the like, with no leadership. subscription may be NULL; otherwise zkr_subscription_free ends it as well, without
+ * that last call.
+ */
+zkr_status zkr_election_run(zkr_election *election,
+                            zkr_leadership_callback callback,
+                            void *user_data,
+                            zkr_subscription **subscription,
+                            zkr_error **error);
+
+/**
+ * Resigns: at once, and the server confirms it. ZKR_NOT_HELD without leading. ZKR_CONNECTION_LOST means unconfirmed,
+ * and it goes on in the background.
+ */
+zkr_status zkr_election_resign(zkr_election *election,
+                               zkr_error **error);
+
+/** zkr_election_resign in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_election_resign_async(zkr_election *election, zkr_done_callback callback, void *user_data);
+
+/** Whether this candidate certainly leads at this moment: a comparison of clocks, no request. */
+bool zkr_election_is_leader(const zkr_election *election);
+
+/**
+ * Asks who leads, whether or not we stand. *leader is NULL while nobody does; otherwise it belongs to the caller: free
+ * it with zkr_leader_free.
+ */
+zkr_status zkr_election_leader(zkr_election *election,
+                               zkr_leader **leader,
+                               zkr_error **error);
+
+/** zkr_election_leader in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_election_leader_async(zkr_election *election, zkr_leader_callback callback, void *user_data);
+
+/**
+ * All who stand, in the order in which they will lead; the first one leads. On success *candidates belongs to the
+ * caller: free it with zkr_contenders_free.
+ */
+zkr_status zkr_election_candidates(zkr_election *election,
+                                   zkr_contenders **candidates,
+                                   zkr_error **error);
+
+/** zkr_election_candidates in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_election_candidates_async(zkr_election *election,
+                                         zkr_contenders_callback callback,
+                                         void *user_data);
+
+/**
+ * Tells who leads, now and whenever that changes, and that a leader has begun its work. Epochs never fall, and no two
+ * leaders are told of one epoch. subscription and the end are as for zkr_config_watch.
+ */
+zkr_status zkr_election_observe(zkr_election *election,
+                                zkr_leader_callback callback,
+                                void *user_data,
+                                zkr_subscription **subscription,
+                                zkr_error **error);
+
+/* Barriers -------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of a barrier. Validates, but sends nothing: zkr_barrier_create puts the barrier up. On success
+ * *barrier belongs to the caller: free it with zkr_barrier_free.
+ */
+zkr_status zkr_barrier_new(zkr_client *client,
+                           const char *path,
+                           zkr_barrier **barrier,
+                           zkr_error **error);
+
+/** Frees a barrier, which stays up if it is. Calls in progress on it go on. NULL and freed ones are ignored. */
+void zkr_barrier_free(zkr_barrier *barrier);
+
+/** The path of the barrier; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_barrier_path(const zkr_barrier *barrier);
+
+/** Puts the barrier up. It is no matter if it is up already. */
+zkr_status zkr_barrier_create(zkr_barrier *barrier, zkr_error **error);
+
+/** zkr_barrier_create in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_barrier_create_async(zkr_barrier *barrier, zkr_done_callback callback, void *user_data);
+
+/** Lifts the barrier: all who wait go on. It is no matter if it is not up. */
+zkr_status zkr_barrier_remove(zkr_barrier *barrier, zkr_error **error);
+
+/** zkr_barrier_remove in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_barrier_remove_async(zkr_barrier *barrier, zkr_done_callback callback, void *user_data);
+
+/** Asks whether the barrier is up. */
+zkr_status zkr_barrier_is_up(zkr_barrier *barrier, bool *is_up, zkr_error **error);
+
+/**
+ * zkr_barrier_is_up in the background; the answer is whether it is up. ZKR_OK says that the callback will be called
+ * exactly once.
+ */
+zkr_status zkr_barrier_is_up_async(zkr_barrier *barrier,
+                                   zkr_answer_callback callback,
+                                   void *user_data);
+
+/**
+ * Waits until the barrier is lifted, up to timeout_ms: 0 is one look, any negative is for ever. Returns at once if it
+ * is not up. ZKR_TIMEOUT if it is still up then.
+ */
+zkr_status zkr_barrier_wait(zkr_barrier *barrier,
+                            int64_t timeout_ms,
+                            zkr_error **error);
+
+/** zkr_barrier_wait that another thread can withdraw; token may be NULL. */
+zkr_status zkr_barrier_wait_cancellable(zkr_barrier *barrier,
+                                        int64_t timeout_ms,
+                                        zkr_cancel_token *token,
+                                        zkr_error **error);
+
+/** zkr_barrier_wait in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_barrier_wait_async(zkr_barrier *barrier,
+                                  int64_t timeout_ms,
+                                  zkr_done_callback callback,
+                                  void *user_data);
+
+/** zkr_barrier_wait_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_barrier_wait_cancellable_async(zkr_barrier *barrier,
+                                              int64_t timeout_ms,
+                                              zkr_cancel_token *token,
+                                              zkr_done_callback callback,
+                                              void *user_data);
+
+/* Double barriers ------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of a member of a double barrier for so many parties. Validates, but sends nothing. name tells the
+ * members apart; NULL is the identity of the client. On success *double_barrier belongs to the caller: free it with
+ * zkr_double_barrier_free.
+ */
+zkr_status zkr_double_barrier_new(zkr_client *client,
+                                  const char *path,
+                                  size_t parties,
+                                  const char *name,
+                                  zkr_double_barrier **double_barrier,
+                                  zkr_error **error);
+
+/**
+ * Frees a double barrier. If it has entered, it gives the round up in the background, as by
+ * zkr_double_barrier_withdraw. Calls in progress on it go on. Never blocks. NULL and freed ones are ignored.
+ */
+void zkr_double_barrier_free(zkr_double_barrier *double_barrier);
+
+/** The path of the barrier; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_double_barrier_path(const zkr_double_barrier *double_barrier);
+
+/** How many parties it is for; 0 for a handle that cannot be used. */
+size_t zkr_double_barrier_parties(const zkr_double_barrier *double_barrier);
+
+/** The name of this member. On success *name belongs to the caller: free it with zkr_buffer_free. */
+zkr_status zkr_double_barrier_name(const zkr_double_barrier *double_barrier,
+                                   zkr_buffer **name,
+                                   zkr_error **error);
+
+/** Whether this handle has entered and not left. Asks no server. */
+bool zkr_double_barrier_has_entered(const zkr_double_barrier *double_barrier);
+
+/**
+ * Enters, and waits up to timeout_ms until all parties have: 0 is one attempt, any negative is for ever.
+ *
+ * ZKR_TIMEOUT if not all came; it counts for nobody then. ZKR_MISMATCH if others say another number of parties,
+ * ZKR_EXISTS if this handle has entered already.
+ */
+zkr_status zkr_double_barrier_enter(zkr_double_barrier *double_barrier,
+                                    int64_t timeout_ms,
+                                    zkr_error **error);
+
+/**
+ * zkr_double_barrier_enter that another thread can withdraw; token may be NULL. Its node is deleted in the background
+ * then; it counts for nobody from when that is done.
+ */
+zkr_status zkr_double_barrier_enter_cancellable(zkr_double_barrier *double_barrier,
+                                                int64_t timeout_ms,
+                                                zkr_cancel_token *token,
+                                                zkr_error **error);
+
+/** zkr_double_barrier_enter in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_double_barrier_enter_async(zkr_double_barrier *double_barrier,
+                                          int64_t timeout_ms,
+                                          zkr_done_callback callback,
+                                          void *user_data);
+
+/** zkr_double_barrier_enter_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_double_barrier_enter_cancellable_async(zkr_double_barrier *double_barrier,
+                                                      int64_t timeout_ms,
+                                                      zkr_cancel_token *token,
+                                                      zkr_done_callback callback,
+                                                      void *user_data);
+
+/**
+ * Leaves, and waits up to timeout_ms until all others have: 0 is one look, any negative is for ever.
+ *
+ * ZKR_TIMEOUT if not all others have left; this one has. ZKR_LOST if our session or our node went since we entered,
+ * ZKR_NOT_HELD without having entered.
+ */
+zkr_status zkr_double_barrier_leave(zkr_double_barrier *double_barrier,
+                                    int64_t timeout_ms,
+                                    zkr_error **error);
+
+/** zkr_double_barrier_leave that another thread can withdraw; token may be NULL. This one has left then. */
+zkr_status zkr_double_barrier_leave_cancellable(zkr_double_barrier *double_barrier,
+                                                int64_t timeout_ms,
+                                                zkr_cancel_token *token,
+                                                zkr_error **error);
+
+/** zkr_double_barrier_leave in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_double_barrier_leave_async(zkr_double_barrier *double_barrier,
+                                          int64_t timeout_ms,
+                                          zkr_done_callback callback,
+                                          void *user_data);
+
+/** zkr_double_barrier_leave_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_double_barrier_leave_cancellable_async(zkr_double_barrier *double_barrier,
+                                                      int64_t timeout_ms,
+                                                      zkr_cancel_token *token,
+                                                      zkr_done_callback callback,
+                                                      void *user_data);
+
+/**
+ * Gives the round up in the background and waits for nobody: for when the work failed. ZKR_NOT_HELD without having
+ * entered. Never blocks.
+ */
+zkr_status zkr_double_barrier_withdraw(zkr_double_barrier *double_barrier,
+                                       zkr_error **error);
+
+/** The name of a mode, the same in every language of zkrecipes: "coordinator", "peer". */
+const char *zkr_commit_mode_name(zkr_commit_mode mode);
+
+/** The name of an outcome, the same in every language of zkrecipes: "commit", "abort"; "none" for ZKR_OUTCOME_NONE. */
+const char *zkr_outcome_name(zkr_outcome outcome);
+
+/** The name of a coordinator's state, the same in every language of zkrecipes: "present", "absent", "done". */
+const char *zkr_coordinator_state_name(zkr_coordinator_state state);
+
+/* Transactions of two-phase commit -------------------------------------------------------------------- */
+
+/** By which name it began; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_commit_transaction_id(const zkr_commit_transaction *commit_transaction);
+
+/** Who votes. On success *sites belongs to the caller: free it with zkr_strings_free. */
+zkr_status zkr_commit_transaction_sites(const zkr_commit_transaction *commit_transaction,
+                                        zkr_strings **sites,
+                                        zkr_error **error);
+
+/** What it is about. A NUL that does not count follows; NULL for a handle that cannot be used. Valid until it is freed. */
+const void *zkr_commit_transaction_payload(const zkr_commit_transaction *commit_transaction);
+
+/** How many bytes the payload has. */
+size_t zkr_commit_transaction_size(const zkr_commit_transaction *commit_transaction);
+
+/**
+ * Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
+ * decides. ZKR_TIMEOUT if it is not decided then; ask again.
+ */
+zkr_status zkr_commit_transaction_outcome(zkr_commit_transaction *commit_transaction,
+                                          int64_t timeout_ms,
+                                          zkr_outcome *decided,
+                                          zkr_error **error);
+
+/** zkr_commit_transaction_outcome that another thread can withdraw; token may be NULL. */
+zkr_status zkr_commit_transaction_outcome_cancellable(zkr_commit_transaction *commit_transaction,
+                                                      int64_t timeout_ms,
+                                                      zkr_cancel_token *token,
+                                                      zkr_outcome *decided,
+                                                      zkr_error **error);
+
+/** zkr_commit_transaction_outcome in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_commit_transaction_outcome_async(zkr_commit_transaction *commit_transaction,
+                                                int64_t timeout_ms,
+                                                zkr_outcome_callback callback,
+                                                void *user_data);
+
+/**
+ * zkr_commit_transaction_outcome_async with a token that withdraws it; token may be NULL, and may be freed before the
+ * end.
+ */
+zkr_status zkr_commit_transaction_outcome_cancellable_async(zkr_commit_transaction *commit_transaction,
+                                                            int64_t timeout_ms,
+                                                            zkr_cancel_token *token,
+                                                            zkr_outcome_callback callback,
+                                                            void *user_data);
+
+/** Frees a transaction, which goes on. Calls in progress on it go on, too. NULL and freed ones are ignored. */
+void zkr_commit_transaction_free(zkr_commit_transaction *commit_transaction);
+
+/* Proposals ------------------------------------------------------------------------------------------- */
+
+/** By which name it began; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_proposal_id(const zkr_proposal *proposal);
+
+/** Who votes. On success *sites belongs to the caller: free it with zkr_strings_free. */
+zkr_status zkr_proposal_sites(const zkr_proposal *proposal, zkr_strings **sites, zkr_error **error);
+
+/** What it is about. A NUL that does not count follows; NULL for a handle that cannot be used. Valid until it is freed. */
+const void *zkr_proposal_payload(const zkr_proposal *proposal);
+
+/** How many bytes the payload has. */
+size_t zkr_proposal_size(const zkr_proposal *proposal);
+
+/**
+ * Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
+ * decides. ZKR_TIMEOUT if it is not decided then, ZKR_NO_NODE if this site has acknowledged it and it is over.
+ */
+zkr_status zkr_proposal_outcome(zkr_proposal *proposal,
+                                int64_t timeout_ms,
+                                zkr_outcome *decided,
+                                zkr_error **error);
+
+/** zkr_proposal_outcome that another thread can withdraw; token may be NULL. */
+zkr_status zkr_proposal_outcome_cancellable(zkr_proposal *proposal,
+                                            int64_t timeout_ms,
+                                            zkr_cancel_token *token,
+                                            zkr_outcome *decided,
+                                            zkr_error **error);
+
+/** zkr_proposal_outcome in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_proposal_outcome_async(zkr_proposal *proposal,
+                                      int64_t timeout_ms,
+                                      zkr_outcome_callback callback,
+                                      void *user_data);
+
+/** zkr_proposal_outcome_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_proposal_outcome_cancellable_async(zkr_proposal *proposal,
+                                                  int64_t timeout_ms,
+                                                  zkr_cancel_token *token,
+                                                  zkr_outcome_callback callback,
+                                                  void *user_data);
+
+/**
+ * Frees a proposal, on which the site has to vote all the same: zkr_two_phase_commit_pending tells of it. Calls in
+ * progress on it go on. NULL and freed ones are ignored.
+ */
+void zkr_proposal_free(zkr_proposal *proposal);
+
+/** Whether this site had voted when it was told. */
+bool zkr_proposal_has_voted(const zkr_proposal *proposal);
+
+/**
+ * Votes for the commit, which has to be possible from now on, also after a crash. May be repeated. ZKR_TIMEOUT if it
+ * was decided without us, ZKR_EXISTS if this site has voted for the abort.
+ */
+zkr_status zkr_proposal_vote_commit(zkr_proposal *proposal,
+                                    zkr_error **error);
+
+/** zkr_proposal_vote_commit in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_proposal_vote_commit_async(zkr_proposal *proposal,
+                                          zkr_done_callback callback,
+                                          void *user_data);
+
+/** Decides the abort. reason is for people, and may be NULL. ZKR_EXISTS if this site has voted for the commit. */
+zkr_status zkr_proposal_vote_abort(zkr_proposal *proposal, const char *reason, zkr_error **error);
+
+/** zkr_proposal_vote_abort in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_proposal_vote_abort_async(zkr_proposal *proposal,
+                                         const char *reason,
+                                         zkr_done_callback callback,
+                                         void *user_data);
+
+/** What was decided is applied here, and needed no more. May be repeated. ZKR_NOT_HELD if nothing is decided yet. */
+zkr_status zkr_proposal_acknowledge(zkr_proposal *proposal,
+                                    zkr_error **error);
+
+/** zkr_proposal_acknowledge in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_proposal_acknowledge_async(zkr_proposal *proposal,
+                                          zkr_done_callback callback,
+                                          void *user_data);
+
+/* Two-phase commits ----------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of the transactions at a path. Validates, but sends nothing. mode says who decides those that this
+ * handle begins. On success *two_phase_commit belongs to the caller: free it with zkr_two_phase_commit_free.
+ */
+zkr_status zkr_two_phase_commit_new(zkr_client *client,
+                                    const char *path,
+                                    zkr_commit_mode mode,
+                                    zkr_two_phase_commit **two_phase_commit,
+                                    zkr_error **error);
+
+/**
+ * Frees a two-phase commit. Calls in progress on it go on. Once its transactions and proposals are freed too, its site
+ * leaves, and what it coordinates can be recovered by others. Never blocks. NULL and freed ones are ignored.
+ */
+void zkr_two_phase_commit_free(zkr_two_phase_commit *two_phase_commit);
+
+/** Where the transactions are; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_two_phase_commit_path(const zkr_two_phase_commit *two_phase_commit);
+
+/** Who decides the transactions that it begins; ZKR_COMMIT_MODE_COORDINATOR for a handle that cannot be used. */
+zkr_commit_mode zkr_two_phase_commit_mode(const zkr_two_phase_commit *two_phase_commit);
+
+/**
+ * Begins a transaction: every site is asked, also one that is not there now. When timeout_ms are over and not all have
+ * voted, whoever waits for the outcome aborts it. On success *transaction belongs to the caller: free it with
+ * zkr_commit_transaction_free.
+ *
+ * ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice, ZKR_TOO_LARGE if the
+ * payload is.
+ */
+zkr_status zkr_two_phase_commit_begin(zkr_two_phase_commit *two_phase_commit,
+                                      const char *id,
+                                      const char *const *sites,
+                                      size_t count,
+                                      const void *payload,
+                                      size_t size,
+                                      int64_t timeout_ms,
+                                      zkr_commit_transaction **transaction,
+                                      zkr_error **error);
+
+/** zkr_two_phase_commit_begin in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_begin_async(zkr_two_phase_commit *two_phase_commit,
+                                            const char *id,
+                                            const char *const *sites,
+                                            size_t count,
+                                            const void *payload,
+                                            size_t size,
+                                            int64_t timeout_ms,
+                                            zkr_commit_transaction_callback callback,
+                                            void *user_data);
+
+/**
+ * Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
+ * coordinator that has crashed is there until its session timeout. On success *transactions belongs to the caller:
+ * free it with zkr_commit_transactions_free.
+ */
+zkr_status zkr_two_phase_commit_recover(zkr_two_phase_commit *two_phase_commit,
+                                        zkr_commit_transactions **transactions,
+                                        zkr_error **error);
+
+/** zkr_two_phase_commit_recover in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_recover_async(zkr_two_phase_commit *two_phase_commit,
+                                              zkr_commit_transactions_callback callback,
+                                              void *user_data);
+
+/**
+ * Becomes a site, and is one over all sessions of the client until it leaves, this handle and its proposals are freed,
+ * or the client is closed. ZKR_EXISTS if this handle has joined already, or another that is there is that site.
+ */
+zkr_status zkr_two_phase_commit_join(zkr_two_phase_commit *two_phase_commit,
+                                     const char *site,
+                                     zkr_error **error);
+
+/** zkr_two_phase_commit_join in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_join_async(zkr_two_phase_commit *two_phase_commit,
+                                           const char *site,
+                                           zkr_done_callback callback,
+                                           void *user_data);
+
+/** Is that site no longer. What it was asked stays. ZKR_NOT_HELD if it has not joined. */
+zkr_status zkr_two_phase_commit_leave(zkr_two_phase_commit *two_phase_commit, zkr_error **error);
+
+/** zkr_two_phase_commit_leave in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_leave_async(zkr_two_phase_commit *two_phase_commit,
+                                            zkr_done_callback callback,
+                                            void *user_data);
+
+/**
+ * Waits up to timeout_ms for the next transaction on which this site has to vote: 0 is one look, any negative is for
+ * ever. Each is told once, in the order in which they began. On success *proposal belongs to the caller: free it with
+ * zkr_proposal_free.
+ *
+ * ZKR_TIMEOUT if there was none, ZKR_NOT_HELD if this handle has not joined.
+ */
+zkr_status zkr_two_phase_commit_next(zkr_two_phase_commit *two_phase_commit,
+                                     int64_t timeout_ms,
+                                     zkr_proposal **proposal,
+                                     zkr_error **error);
+
+/**
+ * zkr_two_phase_commit_next that another thread can withdraw; token may be NULL. What it would have told is told
+ * again.
+ */
+zkr_status zkr_two_phase_commit_next_cancellable(zkr_two_phase_commit *two_phase_commit,
+                                                 int64_t timeout_ms,
+                                                 zkr_cancel_token *token,
+                                                 zkr_proposal **proposal,
+                                                 zkr_error **error);
+
+/** zkr_two_phase_commit_next in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_next_async(zkr_two_phase_commit *two_phase_commit,
+                                           int64_t timeout_ms,
+                                           zkr_proposal_callback callback,
+                                           void *user_data);
+
+/** zkr_two_phase_commit_next_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_two_phase_commit_next_cancellable_async(zkr_two_phase_commit *two_phase_commit,
+                                                       int64_t timeout_ms,
+                                                       zkr_cancel_token *token,
+                                                       zkr_proposal_callback callback,
+                                                       void *user_data);
+
+/**
+ * Everything that this site has not acknowledged, voted on or not, the oldest first: what a site asks for after a
+ * restart. On success *proposals belongs to the caller: free it with zkr_proposals_free. ZKR_NOT_HELD if it has not
+ * joined.
+ */
+zkr_status zkr_two_phase_commit_pending(zkr_two_phase_commit *two_phase_commit,
+                                        zkr_proposals **proposals,
+                                        zkr_error **error);
+
+/** zkr_two_phase_commit_pending in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_pending_async(zkr_two_phase_commit *two_phase_commit,
+                                              zkr_proposals_callback callback,
+                                              void *user_data);
+
+/**
+ * How all transactions stand that are not over, the oldest first. On success *statuses belongs to the caller: free it
+ * with zkr_commit_statuses_free.
+ */
+zkr_status zkr_two_phase_commit_history(zkr_two_phase_commit *two_phase_commit,
+                                        zkr_commit_statuses **statuses,
+                                        zkr_error **error);
+
+/** zkr_two_phase_commit_history in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_history_async(zkr_two_phase_commit *two_phase_commit,
+                                              zkr_commit_statuses_callback callback,
+                                              void *user_data);
+
+/**
+ * How one transaction stands: a list of one, which is empty if there is none of that id. On success *statuses belongs
+ * to the caller: free it with zkr_commit_statuses_free.
+ */
+zkr_status zkr_two_phase_commit_show(zkr_two_phase_commit *two_phase_commit,
+                                     const char *id,
+                                     zkr_commit_statuses **statuses,
+                                     zkr_error **error);
+
+/** zkr_two_phase_commit_show in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_show_async(zkr_two_phase_commit *two_phase_commit,
+                                           const char *id,
+                                           zkr_commit_statuses_callback callback,
+                                           void *user_data);
+
+/**
+ * Decides the abort, unless something is decided already; *decided is what is, by whomever. ZKR_NO_NODE if there is
+ * none of that id.
+ */
+zkr_status zkr_two_phase_commit_decide_abort(zkr_two_phase_commit *two_phase_commit,
+                                             const char *id,
+                                             const char *reason,
+                                             zkr_outcome *decided,
+                                             zkr_error **error);
+
+/** zkr_two_phase_commit_decide_abort in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_two_phase_commit_decide_abort_async(zkr_two_phase_commit *two_phase_commit,
+                                                   const char *id,
+                                                   const char *reason,
+                                                   zkr_outcome_callback callback,
+                                                   void *user_data);
+
+/* Queues ---------------------------------------------------------------------------------------------- */
+
+/**
+ * Frees a queue, not what is in it. Waits in progress on it end with ZKR_CANCELLED. Items that were claimed through it
+ * stay claimed. Never blocks. NULL and freed ones are ignored.
+ */
+void zkr_queue_free(zkr_queue *queue);
+
+/** The path of the queue; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_queue_path(const zkr_queue *queue);
+
+/**
+ * Takes the item that came first, waiting for one up to timeout_ms: 0 is one attempt, any negative is for ever. On
+ * success *data belongs to the caller: free it with zkr_buffer_free.
+ *
+ * At most once: the item is removed before it is returned, so who crashes then takes it along; zkr_queue_claim is for
+ * items that must not be lost. ZKR_TIMEOUT if there was none for all that time. ZKR_CONNECTION_LOST says that one may
+ * have been removed that nobody has.
+ */
+zkr_status zkr_queue_get(zkr_queue *queue,
+                         int64_t timeout_ms,
+                         zkr_buffer **data,
+                         zkr_error **error);
+
+/**
+ * zkr_queue_get that another thread can withdraw; token may be NULL. An item whose removal is on its way goes back to
+ * its old place.
+ */
+zkr_status zkr_queue_get_cancellable(zkr_queue *queue,
+                                     int64_t timeout_ms,
+                                     zkr_cancel_token *token,
+                                     zkr_buffer **data,
+                                     zkr_error **error);
+
+/** zkr_queue_get in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_get_async(zkr_queue *queue,
+                               int64_t timeout_ms,
+                               zkr_buffer_callback callback,
+                               void *user_data);
+
+/** zkr_queue_get_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_queue_get_cancellable_async(zkr_queue *queue,
+                                           int64_t timeout_ms,
+                                           zkr_cancel_token *token,
+                                           zkr_buffer_callback callback,
+                                           void *user_data);
+
+/**
+ * Claims the item that came first, waiting for one up to timeout_ms: 0 is one attempt, any negative is for ever. On
+ * success *item belongs to the caller: settle it with zkr_item_ack or zkr_item_nack, and free it with zkr_item_free,
+ * which gives back what is not settled.
+ *
+ * At least once: nobody else has the item until it is acknowledged, given back, or our session ends; then the next one
+ * gets it. ZKR_TIMEOUT if there was none for all that time.
+ */
+zkr_status zkr_queue_claim(zkr_queue *queue,
+                           int64_t timeout_ms,
+                           zkr_item **item,
+                           zkr_error **error);
+
+/** zkr_queue_claim that another thread can withdraw; token may be NULL. A claim that is on its way is taken back. */
+zkr_status zkr_queue_claim_cancellable(zkr_queue *queue,
+                                       int64_t timeout_ms,
+                                       zkr_cancel_token *token,
+                                       zkr_item **item,
+                                       zkr_error **error);
+
+/** zkr_queue_claim in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_claim_async(zkr_queue *queue,
+                                 int64_t timeout_ms,
+                                 zkr_item_callback callback,
+                                 void *user_data);
+
+/** zkr_queue_claim_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_queue_claim_cancellable_async(zkr_queue *queue,
+                                             int64_t timeout_ms,
+                                             zkr_cancel_token *token,
+                                             zkr_item_callback callback,
+                                             void *user_data);
+
+/**
+ * Reads the next item that nobody has claimed, which stays. *data is NULL if there is none; otherwise it belongs to
+ * the caller: free it with zkr_buffer_free.
+ */
+zkr_status zkr_queue_peek(zkr_queue *queue,
+                          zkr_buffer **data,
+                          zkr_error **error);
+
+/**
+ * zkr_queue_peek in the background: the callback's buffer is NULL if there is no item, its stat always. ZKR_OK says
+ * that the callback will be called exactly once.
+ */
+zkr_status zkr_queue_peek_async(zkr_queue *queue,
+                                zkr_buffer_callback callback,
+                                void *user_data);
+
+/** How many items there are, claimed ones included. */
+zkr_status zkr_queue_len(zkr_queue *queue, size_t *items, zkr_error **error);
+
+/**
+ * zkr_queue_len in the background; the number is that of the items. ZKR_OK says that the callback will be called
+ * exactly once.
+ */
+zkr_status zkr_queue_len_async(zkr_queue *queue,
+                               zkr_number_callback callback,
+                               void *user_data);
+
+/**
+ * Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
+ * zkr_payloads_free.
+ */
+zkr_status zkr_queue_items(zkr_queue *queue, zkr_payloads **items, zkr_error **error);
+
+/** zkr_queue_items in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_items_async(zkr_queue *queue, zkr_payloads_callback callback, void *user_data);
+
+/**
+ * Makes a handle of the dead letters: the items that were claimed max_attempts times in vain. It sends nothing, and is
+ * a queue that nothing can be put into. On success *dead belongs to the caller: free it with zkr_queue_free.
+ */
+zkr_status zkr_queue_dead(zkr_queue *queue,
+                          zkr_queue **dead,
+                          zkr_error **error);
+
+/**
+ * Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
+ * replayed may be NULL; otherwise it is for how many.
+ */
+zkr_status zkr_queue_replay(zkr_queue *queue,
+                            size_t *replayed,
+                            zkr_error **error);
+
+/**
+ * zkr_queue_replay in the background; the number is that of the items. ZKR_OK says that the callback will be called
+ * exactly once.
+ */
+zkr_status zkr_queue_replay_async(zkr_queue *queue,
+                                  zkr_number_callback callback,
+                                  void *user_data);
+
+/** Wakes all calls that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_queue_cancel(zkr_queue *queue,
+                            zkr_error **error);
+
+/**
+ * Makes a handle of a queue. Validates, but sends nothing. options may be NULL for the defaults. On success *queue
+ * belongs to the caller: free it with zkr_queue_free.
+ */
+zkr_status zkr_queue_new(zkr_client *client,
+                         const char *path,
+                         const zkr_queue_options *options,
+                         zkr_queue **queue,
+                         zkr_error **error);
+
+/**
+ * Puts an item at the end, waiting up to timeout_ms while the queue is full (max_items). It is put once, also if the
+ * answer gets lost; ZKR_CONNECTION_LOST says that nobody can know. ZKR_INVALID for dead letters.
+ */
+zkr_status zkr_queue_put(zkr_queue *queue,
+                         const void *data,
+                         size_t size,
+                         int64_t timeout_ms,
+                         zkr_error **error);
+
+/** zkr_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may not be put. */
+zkr_status zkr_queue_put_cancellable(zkr_queue *queue,
+                                     const void *data,
+                                     size_t size,
+                                     int64_t timeout_ms,
+                                     zkr_cancel_token *token,
+                                     zkr_error **error);
+
+/** zkr_queue_put in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_put_async(zkr_queue *queue,
+                               const void *data,
+                               size_t size,
+                               int64_t timeout_ms,
+                               zkr_done_callback callback,
+                               void *user_data);
+
+/** zkr_queue_put_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_queue_put_cancellable_async(zkr_queue *queue,
+                                           const void *data,
+                                           size_t size,
+                                           int64_t timeout_ms,
+                                           zkr_cancel_token *token,
+                                           zkr_done_callback callback,
+                                           void *user_data);
+
+/**
+ * Puts several items, of which each is sizes[i] bytes at items[i], in as few transactions as carry them, each of which
+ * is applied as a whole or not at all. zkr_error_put says how many went in, from the first on, where not all did.
+ */
+zkr_status zkr_queue_put_many(zkr_queue *queue,
+                              const void *const *items,
+                              const size_t *sizes,
+                              size_t count,
+                              int64_t timeout_ms,
+                              zkr_error **error);
+
+/**
+ * zkr_queue_put_many that another thread can withdraw; token may be NULL. What is on its way already may or may not be
+ * put.
+ */
+zkr_status zkr_queue_put_many_cancellable(zkr_queue *queue,
+                                          const void *const *items,
+                                          const size_t *sizes,
+                                          size_t count,
+                                          int64_t timeout_ms,
+                                          zkr_cancel_token *token,
+                                          zkr_error **error);
+
+/** zkr_queue_put_many in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_put_many_async(zkr_queue *queue,
+                                    const void *const *items,
+                                    const size_t *sizes,
+                                    size_t count,
+                                    int64_t timeout_ms,
+                                    zkr_done_callback callback,
+                                    void *user_data);
+
+/** zkr_queue_put_many_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_queue_put_many_cancellable_async(zkr_queue *queue,
+                                                const void *const *items,
+                                                const size_t *sizes,
+                                                size_t count,
+                                                int64_t timeout_ms,
+                                                zkr_cancel_token *token,
+                                                zkr_done_callback callback,
+                                                void *user_data);
+
+/* Priority queues ------------------------------------------------------------------------------------- */
+
+/**
+ * Frees a queue, not what is in it. Waits in progress on it end with ZKR_CANCELLED. Items that were claimed through it
+ * stay claimed. Never blocks. NULL and freed ones are ignored.
+ */
+void zkr_priority_queue_free(zkr_priority_queue *priority_queue);
+
+/** The path of the queue; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_priority_queue_path(const zkr_priority_queue *priority_queue);
+
+/**
+ * Takes the item with the lowest number, waiting for one up to timeout_ms: 0 is one attempt, any negative is for ever.
+ * On success *data belongs to the caller: free it with zkr_buffer_free.
+ *
+ * At most once: the item is removed before it is returned, so who crashes then takes it along;
+ * zkr_priority_queue_claim is for items that must not be lost. ZKR_TIMEOUT if there was none for all that time.
+ * ZKR_CONNECTION_LOST says that one may have been removed that nobody has.
+ */
+zkr_status zkr_priority_queue_get(zkr_priority_queue *priority_queue,
+                                  int64_t timeout_ms,
+                                  zkr_buffer **data,
+                                  zkr_error **error);
+
+/**
+ * zkr_priority_queue_get that another thread can withdraw; token may be NULL. An item whose removal is on its way goes
+ * back to its old place.
+ */
+zkr_status zkr_priority_queue_get_cancellable(zkr_priority_queue *priority_queue,
+                                              int64_t timeout_ms,
+                                              zkr_cancel_token *token,
+                                              zkr_buffer **data,
+                                              zkr_error **error);
+
+/** zkr_priority_queue_get in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_get_async(zkr_priority_queue *priority_queue,
+                                        int64_t timeout_ms,
+                                        zkr_buffer_callback callback,
+                                        void *user_data);
+
+/** zkr_priority_queue_get_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_priority_queue_get_cancellable_async(zkr_priority_queue *priority_queue,
+                                                    int64_t timeout_ms,
+                                                    zkr_cancel_token *token,
+                                                    zkr_buffer_callback callback,
+                                                    void *user_data);
+
+/**
+ * Claims the item with the lowest number, waiting for one up to timeout_ms: 0 is one attempt, any negative is for
+ * ever. On success *item belongs to the caller: settle it with zkr_item_ack or zkr_item_nack, and free it with
+ * zkr_item_free, which gives back what is not settled.
+ *
+ * At least once: nobody else has the item until it is acknowledged, given back, or our session ends; then the next one
+ * gets it. ZKR_TIMEOUT if there was none for all that time.
+ */
+zkr_status zkr_priority_queue_claim(zkr_priority_queue *priority_queue,
+                                    int64_t timeout_ms,
+                                    zkr_item **item,
+                                    zkr_error **error);
+
+/**
+ * zkr_priority_queue_claim that another thread can withdraw; token may be NULL. A claim that is on its way is taken
+ * back.
+ */
+zkr_status zkr_priority_queue_claim_cancellable(zkr_priority_queue *priority_queue,
+                                                int64_t timeout_ms,
+                                                zkr_cancel_token *token,
+                                                zkr_item **item,
+                                                zkr_error **error);
+
+/** zkr_priority_queue_claim in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_claim_async(zkr_priority_queue *priority_queue,
+                                          int64_t timeout_ms,
+                                          zkr_item_callback callback,
+                                          void *user_data);
+
+/** zkr_priority_queue_claim_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_priority_queue_claim_cancellable_async(zkr_priority_queue *priority_queue,
+                                                      int64_t timeout_ms,
+                                                      zkr_cancel_token *token,
+                                                      zkr_item_callback callback,
+                                                      void *user_data);
+
+/**
+ * Reads the next item that nobody has claimed, which stays. *data is NULL if there is none; otherwise it belongs to
+ * the caller: free it with zkr_buffer_free.
+ */
+zkr_status zkr_priority_queue_peek(zkr_priority_queue *priority_queue,
+                                   zkr_buffer **data,
+                                   zkr_error **error);
+
+/**
+ * zkr_priority_queue_peek in the background: the callback's buffer is NULL if there is no item, its stat always.
+ * ZKR_OK says that the callback will be called exactly once.
+ */
+zkr_status zkr_priority_queue_peek_async(zkr_priority_queue *priority_queue,
+                                         zkr_buffer_callback callback,
+                                         void *user_data);
+
+/** How many items there are, claimed ones included. */
+zkr_status zkr_priority_queue_len(zkr_priority_queue *priority_queue, size_t *items, zkr_error **error);
+
+/**
+ * zkr_priority_queue_len in the background; the number is that of the items. ZKR_OK says that the callback will be
+ * called exactly once.
+ */
+zkr_status zkr_priority_queue_len_async(zkr_priority_queue *priority_queue,
+                                        zkr_number_callback callback,
+                                        void *user_data);
+
+/**
+ * Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
+ * zkr_payloads_free.
+ */
+zkr_status zkr_priority_queue_items(zkr_priority_queue *priority_queue,
+                                    zkr_payloads **items,
+                                    zkr_error **error);
+
+/** zkr_priority_queue_items in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_items_async(zkr_priority_queue *priority_queue,
+                                          zkr_payloads_callback callback,
+                                          void *user_data);
+
+/**
+ * Makes a handle of the dead letters: the items that were claimed max_attempts times in vain. It sends nothing, and is
+ * a queue that nothing can be put into. On success *dead belongs to the caller: free it with zkr_queue_free.
+ */
+zkr_status zkr_priority_queue_dead(zkr_priority_queue *priority_queue,
+                                   zkr_queue **dead,
+                                   zkr_error **error);
+
+/**
+ * Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
+ * replayed may be NULL; otherwise it is for how many.
+ */
+zkr_status zkr_priority_queue_replay(zkr_priority_queue *priority_queue,
+                                     size_t *replayed,
+                                     zkr_error **error);
+
+/**
+ * zkr_priority_queue_replay in the background; the number is that of the items. ZKR_OK says that the callback will be
+ * called exactly once.
+ */
+zkr_status zkr_priority_queue_replay_async(zkr_priority_queue *priority_queue,
+                                           zkr_number_callback callback,
+                                           void *user_data);
+
+/** Wakes all calls that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_priority_queue_cancel(zkr_priority_queue *priority_queue,
+                                     zkr_error **error);
+
+/**
+ * Makes a handle of a priority queue. Validates, but sends nothing. options may be NULL for the defaults. On success
+ * *priority_queue belongs to the caller: free it with zkr_priority_queue_free.
+ */
+zkr_status zkr_priority_queue_new(zkr_client *client,
+                                  const char *path,
+                                  const zkr_queue_options *options,
+                                  zkr_priority_queue **priority_queue,
+                                  zkr_error **error);
+
+/**
+ * Puts an item; what has a lower priority is taken first. timeout_ms and the end are as for zkr_queue_put. Where the
+ * naming is kazoo's, the priority is between 0 and 999.
+ */
+zkr_status zkr_priority_queue_put(zkr_priority_queue *priority_queue,
+                                  const void *data,
+                                  size_t size,
+                                  int32_t priority,
+                                  int64_t timeout_ms,
+                                  zkr_error **error);
+
+/**
+ * zkr_priority_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may
+ * not be put.
+ */
+zkr_status zkr_priority_queue_put_cancellable(zkr_priority_queue *priority_queue,
+                                              const void *data,
+                                              size_t size,
+                                              int32_t priority,
+                                              int64_t timeout_ms,
+                                              zkr_cancel_token *token,
+                                              zkr_error **error);
+
+/** zkr_priority_queue_put in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_put_async(zkr_priority_queue *priority_queue,
+                                        const void *data,
+                                        size_t size,
+                                        int32_t priority,
+                                        int64_t timeout_ms,
+                                        zkr_done_callback callback,
+                                        void *user_data);
+
+/** zkr_priority_queue_put_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_priority_queue_put_cancellable_async(zkr_priority_queue *priority_queue,
+                                                    const void *data,
+                                                    size_t size,
+                                                    int32_t priority,
+                                                    int64_t timeout_ms,
+                                                    zkr_cancel_token *token,
+                                                    zkr_done_callback callback,
+                                                    void *user_data);
+
+/* Delay queues ---------------------------------------------------------------------------------------- */
+
+/**
+ * Frees a queue, not what is in it. Waits in progress on it end with ZKR_CANCELLED. Items that were claimed through it
+ * stay claimed. Never blocks. NULL and freed ones are ignored.
+ */
+void zkr_delay_queue_free(zkr_delay_queue *delay_queue);
+
+/** The path of the queue; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_delay_queue_path(const zkr_delay_queue *delay_queue);
+
+/**
+ * Takes the item that was due first, waiting for one up to timeout_ms: 0 is one attempt, any negative is for ever. On
+ * success *data belongs to the caller: free it with zkr_buffer_free.
+ *
+ * At most once: the item is removed before it is returned, so who crashes then takes it along; zkr_delay_queue_claim
+ * is for items that must not be lost. ZKR_TIMEOUT if there was none for all that time. ZKR_CONNECTION_LOST says that
+ * one may have been removed that nobody has.
+ */
+zkr_status zkr_delay_queue_get(zkr_delay_queue *delay_queue,
+                               int64_t timeout_ms,
+                               zkr_buffer **data,
+                               zkr_error **error);
+
+/**
+ * zkr_delay_queue_get that another thread can withdraw; token may be NULL. An item whose removal is on its way goes
+ * back to its old place.
+ */
+zkr_status zkr_delay_queue_get_cancellable(zkr_delay_queue *delay_queue,
+                                           int64_t timeout_ms,
+                                           zkr_cancel_token *token,
+                                           zkr_buffer **data,
+                                           zkr_error **error);
+
+/** zkr_delay_queue_get in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_get_async(zkr_delay_queue *delay_queue,
+                                     int64_t timeout_ms,
+                                     zkr_buffer_callback callback,
+                                     void *user_data);
+
+/** zkr_delay_queue_get_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_delay_queue_get_cancellable_async(zkr_delay_queue *delay_queue,
+                                                 int64_t timeout_ms,
+                                                 zkr_cancel_token *token,
+                                                 zkr_buffer_callback callback,
+                                                 void *user_data);
+
+/**
+ * Claims the item that was due first, waiting for one up to timeout_ms: 0 is one attempt, any negative is for ever. On
+ * success *item belongs to the caller: settle it with zkr_item_ack or zkr_item_nack, and free it with zkr_item_free,
+ * which gives back what is not settled.
+ *
+ * At least once: nobody else has the item until it is acknowledged, given back, or our session ends; then the next one
+ * gets it. ZKR_TIMEOUT if there was none for all that time.
+ */
+zkr_status zkr_delay_queue_claim(zkr_delay_queue *delay_queue,
+                                 int64_t timeout_ms,
+                                 zkr_item **item,
+                                 zkr_error **error);
+
+/** zkr_delay_queue_claim that another thread can withdraw; token may be NULL. A claim that is on its way is taken back. */
+zkr_status zkr_delay_queue_claim_cancellable(zkr_delay_queue *delay_queue,
+                                             int64_t timeout_ms,
+                                             zkr_cancel_token *token,
+                                             zkr_item **item,
+                                             zkr_error **error);
+
+/** zkr_delay_queue_claim in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_claim_async(zkr_delay_queue *delay_queue,
+                                       int64_t timeout_ms,
+                                       zkr_item_callback callback,
+                                       void *user_data);
+
+/** zkr_delay_queue_claim_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_delay_queue_claim_cancellable_async(zkr_delay_queue *delay_queue,
+                                                   int64_t timeout_ms,
+                                                   zkr_cancel_token *token,
+                                                   zkr_item_callback callback,
+                                                   void *user_data);
+
+/**
+ * Reads the next item that nobody has claimed, which stays. *data is NULL if there is none; otherwise it belongs to
+ * the caller: free it with zkr_buffer_free.
+ */
+zkr_status zkr_delay_queue_peek(zkr_delay_queue *delay_queue,
+                                zkr_buffer **data,
+                                zkr_error **error);
+
+/**
+ * zkr_delay_queue_peek in the background: the callback's buffer is NULL if there is no item, its stat always. ZKR_OK
+ * says that the callback will be called exactly once.
+ */
+zkr_status zkr_delay_queue_peek_async(zkr_delay_queue *delay_queue,
+                                      zkr_buffer_callback callback,
+                                      void *user_data);
+
+/** How many items there are, claimed ones included. */
+zkr_status zkr_delay_queue_len(zkr_delay_queue *delay_queue, size_t *items, zkr_error **error);
+
+/**
+ * zkr_delay_queue_len in the background; the number is that of the items. ZKR_OK says that the callback will be called
+ * exactly once.
+ */
+zkr_status zkr_delay_queue_len_async(zkr_delay_queue *delay_queue,
+                                     zkr_number_callback callback,
+                                     void *user_data);
+
+/**
+ * Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
+ * zkr_payloads_free.
+ */
+zkr_status zkr_delay_queue_items(zkr_delay_queue *delay_queue, zkr_payloads **items, zkr_error **error);
+
+/** zkr_delay_queue_items in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_items_async(zkr_delay_queue *delay_queue,
+                                       zkr_payloads_callback callback,
+                                       void *user_data);
+
+/**
+ * Makes a handle of the dead letters: the items that were claimed max_attempts times in vain. It sends nothing, and is
+ * a queue that nothing can be put into. On success *dead belongs to the caller: free it with zkr_queue_free.
+ */
+zkr_status zkr_delay_queue_dead(zkr_delay_queue *delay_queue,
+                                zkr_queue **dead,
+                                zkr_error **error);
+
+/**
+ * Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
+ * replayed may be NULL; otherwise it is for how many.
+ */
+zkr_status zkr_delay_queue_replay(zkr_delay_queue *delay_queue,
+                                  size_t *replayed,
+                                  zkr_error **error);
+
+/**
+ * zkr_delay_queue_replay in the background; the number is that of the items. ZKR_OK says that the callback will be
+ * called exactly once.
+ */
+zkr_status zkr_delay_queue_replay_async(zkr_delay_queue *delay_queue,
+                                        zkr_number_callback callback,
+                                        void *user_data);
+
+/** Wakes all calls that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
+zkr_status zkr_delay_queue_cancel(zkr_delay_queue *delay_queue,
+                                  zkr_error **error);
+
+/**
+ * Makes a handle of a delay queue. Validates, but sends nothing. options may be NULL for the defaults. On success
+ * *delay_queue belongs to the caller: free it with zkr_delay_queue_free.
+ */
+zkr_status zkr_delay_queue_new(zkr_client *client,
+                               const char *path,
+                               const zkr_queue_options *options,
+                               zkr_delay_queue **delay_queue,
+                               zkr_error **error);
+
+/** Puts an item that nobody gets before delay_ms have passed. timeout_ms and the end are as for zkr_queue_put. */
+zkr_status zkr_delay_queue_put(zkr_delay_queue *delay_queue,
+                               const void *data,
+                               size_t size,
+                               int64_t delay_ms,
+                               int64_t timeout_ms,
+                               zkr_error **error);
+
+/**
+ * zkr_delay_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may not
+ * be put.
+ */
+zkr_status zkr_delay_queue_put_cancellable(zkr_delay_queue *delay_queue,
+                                           const void *data,
+                                           size_t size,
+                                           int64_t delay_ms,
+                                           int64_t timeout_ms,
+                                           zkr_cancel_token *token,
+                                           zkr_error **error);
+
+/** zkr_delay_queue_put in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_put_async(zkr_delay_queue *delay_queue,
+                                     const void *data,
+                                     size_t size,
+                                     int64_t delay_ms,
+                                     int64_t timeout_ms,
+                                     zkr_done_callback callback,
+                                     void *user_data);
+
+/** zkr_delay_queue_put_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_delay_queue_put_cancellable_async(zkr_delay_queue *delay_queue,
+                                                 const void *data,
+                                                 size_t size,
+                                                 int64_t delay_ms,
+                                                 int64_t timeout_ms,
+                                                 zkr_cancel_token *token,
+                                                 zkr_done_callback callback,
+                                                 void *user_data);
+
+/* Items ----------------------------------------------------------------------------------------------- */
+
+/**
+ * Whether this acquisition certainly stands at this moment: a comparison of clocks, no request. Never true again once
+ * false.
+ */
+bool zkr_item_is_held(const zkr_item *item);
+
+/**
+ * The fencing token of the claim: it rises from one claim of an item to the next. Stays the same when the item is
+ * settled or lost. 0, which is never a token, for a handle that cannot be used.
+ */
+uint64_t zkr_item_fencing_token(const zkr_item *item);
+
+/** Asks the server whether it stands. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known. */
+zkr_status zkr_item_verify(zkr_item *item, zkr_error **error);
+
+/** zkr_item_verify in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_item_verify_async(zkr_item *item, zkr_done_callback callback, void *user_data);
+
+/** A transaction that the server applies only while this claim stands. Free it with zkr_transaction_free. */
+zkr_status zkr_item_guarded(zkr_item *item, zkr_transaction **transaction, zkr_error **error);
+
+/**
+ * Calls back once when this claim is lost, at once if it already is, never on its own release. subscription may be
+ * NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_item_on_lost(zkr_item *item,
+                            zkr_lost_callback callback,
+                            void *user_data,
+                            zkr_subscription **subscription,
+                            zkr_error **error);
+
+/**
+ * Frees an item. It is given back in the background unless it was settled before. Never blocks. NULL and freed ones
+ * are ignored.
+ */
+void zkr_item_free(zkr_item *item);
+
+/** The path of the queue; NULL for a handle that cannot be used. Valid until the item is freed. */
+const char *zkr_item_path(const zkr_item *item);
+
+/** The path of our claim; NULL for a handle that cannot be used. Valid until the item is freed. */
+const char *zkr_item_node(const zkr_item *item);
+
+/**
+ * What was put. A NUL that does not count follows; NULL for a handle that cannot be used. Valid until the item is
+ * freed.
+ */
+const void *zkr_item_data(const zkr_item *item);
+
+/** How many bytes of data there are. */
+size_t zkr_item_size(const zkr_item *item);
+
+/** How often it was claimed, this time included; 0 for a handle that cannot be used. */
+uint32_t zkr_item_attempts(const zkr_item *item);
+
+/**
+ * It is done: removes it from the queue, if our claim still stands; ZKR_NOT_HELD if not, and then it is somebody
+ * else's. A lost answer is looked for; ZKR_CONNECTION_LOST says that it could not be found out.
+ */
+zkr_status zkr_item_ack(zkr_item *item,
+                        zkr_error **error);
+
+/** zkr_item_ack in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_item_ack_async(zkr_item *item, zkr_done_callback callback, void *user_data);
+
+/**
+ * The same, together with the writes of a transaction, which are applied exactly if the item is done. It may come from
+ * zkr_item_guarded or zkr_nodes_transaction, and is used up in any case; free it nevertheless. Writes that are refused
+ * leave the item claimed.
+ */
+zkr_status zkr_item_ack_with(zkr_item *item,
+                             zkr_transaction *transaction,
+                             zkr_error **error);
+
+/** zkr_item_ack_with in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_item_ack_with_async(zkr_item *item,
+                                   zkr_transaction *transaction,
+                                   zkr_done_callback callback,
+                                   void *user_data);
+
+/**
+ * Gives it back, to its old place: the next one has it. After the last of max_attempts it goes to the dead letters.
+ * ZKR_NOT_HELD if it is gone already.
+ */
+zkr_status zkr_item_nack(zkr_item *item,
+                         zkr_error **error);
+
+/** zkr_item_nack in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_item_nack_async(zkr_item *item, zkr_done_callback callback, void *user_data);
+
+/* Configs --------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of a config. Validates, but sends nothing. On success *config belongs to the caller: free it with
+ * zkr_config_free.
+ */
+zkr_status zkr_config_new(zkr_client *client,
+                          const char *path,
+                          zkr_config **config,
+                          zkr_error **error);
+
+/** Frees a config. Calls in progress on it go on, and so do its subscriptions. NULL and freed ones are ignored. */
+void zkr_config_free(zkr_config *config);
+
+/** The path of the config; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_config_path(const zkr_config *config);
+
+/**
+ * Reads the value. *value is NULL if nobody has set it; otherwise it belongs to the caller: free it with
+ * zkr_buffer_free. version may be NULL.
+ */
+zkr_status zkr_config_get(zkr_config *config, zkr_buffer **value, int32_t *version, zkr_error **error);
+
+/** zkr_config_get in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_config_get_async(zkr_config *config, zkr_versioned_callback callback, void *user_data);
+
+/**
+ * Sets the value if it has the version, -1 for whichever it has or none at all. new_version may be NULL.
+ *
+ * ZKR_BAD_VERSION if somebody has changed it since, ZKR_NO_NODE if there is no value that could have a version. A lost
+ * answer is resolved by looking; ZKR_CONNECTION_LOST says that it could not be, and that the value may or may not have
+ * been set.
+ */
+zkr_status zkr_config_set(zkr_config *config,
+                          const void *value,
+                          size_t size,
+                          int32_t version,
+                          int32_t *new_version,
+                          zkr_error **error);
+
+/**
+ * zkr_config_set in the background; the number is the new version. ZKR_OK says that the callback will be called
+ * exactly once.
+ */
+zkr_status zkr_config_set_async(zkr_config *config,
+                                const void *value,
+                                size_t size,
+                                int32_t version,
+                                zkr_number_callback callback,
+                                void *user_data);
+
+/**
+ * Tells the value now, and whenever it has changed: always the latest, over reconnections and new sessions. The next
+ * value is asked for when the callback has returned, so a slow one misses values, but never the latest.
+ *
+ * subscription may be NULL to leave the callback in place for good; otherwise end it with zkr_subscription_free. If it
+ * ends by itself, that is told by a status: ZKR_CLOSED with the client, ZKR_DENIED and the like where it cannot go on.
+ */
+zkr_status zkr_config_watch(zkr_config *config,
+                            zkr_versioned_callback callback,
+                            void *user_data,
+                            zkr_subscription **subscription,
+                            zkr_error **error);
+
+/**
+ * What this handle was told last, by zkr_config_get or zkr_config_watch, without asking anybody: *is_known says
+ * whether it was told anything. *value is NULL if nobody had set it; otherwise it belongs to the caller: free it with
+ * zkr_buffer_free. age_ms is how old this may be: so long ago a server was asked that said it.
+ */
+zkr_status zkr_config_cached(zkr_config *config,
+                             bool *is_known,
+                             zkr_buffer **value,
+                             int32_t *version,
+                             int64_t *age_ms,
+                             zkr_error **error);
+
+/* Names ----------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of the names below a path. Validates, but sends nothing. On success *names belongs to the caller:
+ * free it with zkr_names_free.
+ */
+zkr_status zkr_names_new(zkr_client *client,
+                         const char *path,
+                         zkr_names **names,
+                         zkr_error **error);
+
+/**
+ * Frees names. Calls in progress on them go on, what was bound stays bound, and subscriptions go on. NULL and freed
+ * ones are ignored.
+ */
+void zkr_names_free(zkr_names *names);
+
+/** The path of the names; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_names_path(const zkr_names *names);
+
+/**
+ * Binds a name to data. ZKR_EXISTS if it is bound already, by whomever. An ephemeral binding lasts as long as the
+ * client, over all its sessions, and is made again when somebody deletes it; any other until it is unbound.
+ */
+zkr_status zkr_names_bind(zkr_names *names,
+                          const char *name,
+                          const void *data,
+                          size_t size,
+                          bool ephemeral,
+                          zkr_error **error);
+
+/** zkr_names_bind in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_names_bind_async(zkr_names *names,
+                                const char *name,
+                                const void *data,
+                                size_t size,
+                                bool ephemeral,
+                                zkr_done_callback callback,
+                                void *user_data);
+
+/**
+ * What a name stands for. *data is NULL if it is not bound; otherwise it belongs to the caller: free it with
+ * zkr_buffer_free.
+ */
+zkr_status zkr_names_lookup(zkr_names *names, const char *name, zkr_buffer **data, zkr_error **error);
+
+/**
+ * zkr_names_lookup in the background: the callback's buffer is NULL if the name is not bound, its stat always. ZKR_OK
+ * says that the callback will be called exactly once.
+ */
+zkr_status zkr_names_lookup_async(zkr_names *names,
+                                  const char *name,
+                                  zkr_buffer_callback callback,
+                                  void *user_data);
+
+/**
+ * Unbinds a name, whoever has bound it. ZKR_NO_NODE if it is not bound. What another client keeps bound as ephemeral
+ * is bound again by it at once.
+ */
+zkr_status zkr_names_unbind(zkr_names *names,
+                            const char *name,
+                            zkr_error **error);
+
+/** zkr_names_unbind in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_names_unbind_async(zkr_names *names,
+                                  const char *name,
+                                  zkr_done_callback callback,
+                                  void *user_data);
+
+/** The names that are bound, sorted. On success *names_bound belongs to the caller: free it with zkr_strings_free. */
+zkr_status zkr_names_list(zkr_names *names,
+                          zkr_strings **names_bound,
+                          zkr_error **error);
+
+/** zkr_names_list in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_names_list_async(zkr_names *names, zkr_strings_callback callback, void *user_data);
+
+/**
+ * Tells all names and what they stand for, now and whenever that has changed: always the latest. The entries belong to
+ * the callback. subscription and the end are as for zkr_config_watch.
+ */
+zkr_status zkr_names_watch(zkr_names *names,
+                           zkr_entries_callback callback,
+                           void *user_data,
+                           zkr_subscription **subscription,
+                           zkr_error **error);
+
+/* Groups ---------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of a group. Validates, but sends nothing. options may be NULL for the defaults. On success *group
+ * belongs to the caller: free it with zkr_group_free.
+ */
+zkr_status zkr_group_new(zkr_client *client,
+                         const char *path,
+                         const zkr_group_options *options,
+                         zkr_group **group,
+                         zkr_error **error);
+
+/** Frees a group. A member leaves in the background. NULL and freed ones are ignored. */
+void zkr_group_free(zkr_group *group);
+
+/** The path of the group; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_group_path(const zkr_group *group);
+
+/**
+ * Becomes a member, and stays one over all sessions of the client until it leaves, the group is freed, or the client
+ * is closed. ZKR_EXISTS if this handle has joined already, or another member has that name. (That may be the one that
+ * a crashed process has left: its name is free after its session timeout.)
+ */
+zkr_status zkr_group_join(zkr_group *group,
+                          const char *name,
+                          const void *data,
+                          size_t size,
+                          zkr_error **error);
+
+/** zkr_group_join in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_group_join_async(zkr_group *group,
+                                const char *name,
+                                const void *data,
+                                size_t size,
+                                zkr_done_callback callback,
+                                void *user_data);
+
+/**
+ * Ends the membership. ZKR_NOT_HELD if there is none. ZKR_CONNECTION_LOST means unconfirmed, and the deletion goes on
+ * in the background.
+ */
+zkr_status zkr_group_leave(zkr_group *group,
+                           zkr_error **error);
+
+/** zkr_group_leave in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_group_leave_async(zkr_group *group, zkr_done_callback callback, void *user_data);
+
+/**
+ * Replaces what this member says of itself. ZKR_NOT_HELD if it has not joined. ZKR_CONNECTION_LOST means not yet, and
+ * it goes on in the background.
+ */
+zkr_status zkr_group_update(zkr_group *group,
+                            const void *data,
+                            size_t size,
+                            zkr_error **error);
+
+/** zkr_group_update in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_group_update_async(zkr_group *group,
+                                  const void *data,
+                                  size_t size,
+                                  zkr_done_callback callback,
+                                  void *user_data);
+
+/**
+ * The members and what they say of themselves, sorted by name. On success *members belongs to the caller: free it with
+ * zkr_entries_free.
+ */
+zkr_status zkr_group_members(zkr_group *group,
+                             zkr_entries **members,
+                             zkr_error **error);
+
+/** zkr_group_members in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_group_members_async(zkr_group *group, zkr_entries_callback callback, void *user_data);
+
+/**
+ * Tells all members at first, then who joins, who leaves and whose data changes; after a gap, what differs. The event
+ * is only lent for the callback. subscription and the end are as for zkr_config_watch.
+ */
+zkr_status zkr_group_watch(zkr_group *group,
+                           zkr_group_callback callback,
+                           void *user_data,
+                           zkr_subscription **subscription,
+                           zkr_error **error);
 
 /* Sequencers ------------------------------------------------------------------------------------------ */
 
@@ -1375,26 +3864,22 @@ zkr_status zkr_client_watch_sequencer_cancellable(zkr_client *client,
                                                   zkr_cancel_token *token,
                                                   zkr_error **error);
 
-/**
- * Waits in the background until the acquisition that a sequencer stands for no longer stands. ZKR_OK says that the
- * callback will be called exactly once.
- */
+/** zkr_client_watch_sequencer in the background. ZKR_OK says that the callback will be called exactly once. */
 zkr_status zkr_client_watch_sequencer_async(zkr_client *client,
                                             const char *sequencer,
+                                            int64_t timeout_ms,
                                             zkr_done_callback callback,
                                             void *user_data);
 
 /** zkr_client_watch_sequencer_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
 zkr_status zkr_client_watch_sequencer_cancellable_async(zkr_client *client,
                                                         const char *sequencer,
+                                                        int64_t timeout_ms,
                                                         zkr_cancel_token *token,
                                                         zkr_done_callback callback,
                                                         void *user_data);
 
 /* Transactions ---------------------------------------------------------------------------------------- */
-
-/** A transaction under no guard. Free it with zkr_transaction_free. */
-zkr_status zkr_nodes_transaction(zkr_client *client, zkr_transaction **transaction, zkr_error **error);
 
 /** Adds the creation of a node. */
 zkr_status zkr_transaction_create(zkr_transaction *transaction,
@@ -1403,6 +3888,15 @@ zkr_status zkr_transaction_create(zkr_transaction *transaction,
                                   size_t size,
                                   zkr_create_mode mode,
                                   zkr_error **error);
+
+/** Adds the creation of a node with a time to live: see zkr_nodes_create_ttl. */
+zkr_status zkr_transaction_create_ttl(zkr_transaction *transaction,
+                                      const char *path,
+                                      const void *data,
+                                      size_t size,
+                                      zkr_create_mode mode,
+                                      int64_t ttl_ms,
+                                      zkr_error **error);
 
 /** Adds the replacement of a node's data; version is the version that it must have, -1 for any. */
 zkr_status zkr_transaction_set(zkr_transaction *transaction,
@@ -1437,10 +3931,26 @@ zkr_status zkr_transaction_commit_async(zkr_transaction *transaction,
                                         zkr_done_callback callback,
                                         void *user_data);
 
+/**
+ * zkr_transaction_commit that tells what became of each part, in the order in which they were added. On success
+ * *results belongs to the caller: free it with zkr_part_results_free.
+ */
+zkr_status zkr_transaction_commit_results(zkr_transaction *transaction,
+                                          zkr_part_results **results,
+                                          zkr_error **error);
+
+/** zkr_transaction_commit_results in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_transaction_commit_results_async(zkr_transaction *transaction,
+                                                zkr_part_results_callback callback,
+                                                void *user_data);
+
 /** Frees a transaction; what was not committed is never sent. NULL and freed ones are ignored. */
 void zkr_transaction_free(zkr_transaction *transaction);
 
 /* Nodes ----------------------------------------------------------------------------------------------- */
+
+/** A transaction under no guard. Free it with zkr_transaction_free. */
+zkr_status zkr_nodes_transaction(zkr_client *client, zkr_transaction **transaction, zkr_error **error);
 
 /**
  * Creates a node. created may be NULL; otherwise it is for the path that the node got, as text: free it with
@@ -1462,6 +3972,30 @@ zkr_status zkr_nodes_create_async(zkr_client *client,
                                   zkr_create_mode mode,
                                   zkr_buffer_callback callback,
                                   void *user_data);
+
+/**
+ * zkr_nodes_create of a node with a time to live: the server removes it once it has had neither children nor changes
+ * for ttl_ms. mode is ZKR_PERSISTENT or ZKR_PERSISTENT_SEQUENTIAL, ttl_ms is at least 1; other ones are ZKR_INVALID,
+ * and so is a server that does not take such nodes: they need zookeeper.extendedTypesEnabled=true.
+ */
+zkr_status zkr_nodes_create_ttl(zkr_client *client,
+                                const char *path,
+                                const void *data,
+                                size_t size,
+                                zkr_create_mode mode,
+                                int64_t ttl_ms,
+                                zkr_buffer **created,
+                                zkr_error **error);
+
+/** zkr_nodes_create_ttl in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_create_ttl_async(zkr_client *client,
+                                      const char *path,
+                                      const void *data,
+                                      size_t size,
+                                      zkr_create_mode mode,
+                                      int64_t ttl_ms,
+                                      zkr_buffer_callback callback,
+                                      void *user_data);
 
 /** Reads a node. On success *data belongs to the caller: free it with zkr_buffer_free. stat may be NULL. */
 zkr_status zkr_nodes_get(zkr_client *client,
@@ -1550,6 +4084,20 @@ zkr_status zkr_nodes_delete_all_async(zkr_client *client,
                                       zkr_done_callback callback,
                                       void *user_data);
 
+/**
+ * Tells the state of a node now, and whenever it has changed: always the latest, over reconnections, new sessions,
+ * deletion and re-creation. The node need not exist. The state is only lent for the callback. A subtree is watched
+ * node by node: it costs two requests for each node at first, then one or two for each change. subscription and the
+ * end are as for zkr_config_watch.
+ */
+zkr_status zkr_nodes_watch(zkr_client *client,
+                           const char *path,
+                           zkr_watch_kind kind,
+                           zkr_node_callback callback,
+                           void *user_data,
+                           zkr_subscription **subscription,
+                           zkr_error **error);
+
 /* Cancelling ------------------------------------------------------------------------------------------ */
 
 /** A new token; free it with zkr_cancel_token_free. */
@@ -1567,11 +4115,23 @@ void zkr_cancel_token_free(zkr_cancel_token *token);
 /* Subscriptions --------------------------------------------------------------------------------------- */
 
 /**
- * Ends a subscription and frees it. When this returns the callback is not running and never runs again, so its
- * user_data may go; only inside the callback itself it returns at once. Hold no lock that the callback takes. NULL and
- * freed ones are ignored.
+ * Ends a subscription and frees it: no call of its callback begins any more.
+ *
+ * Outside callbacks it returns when the callback is not running either, so its user_data may go; hold no lock that the
+ * callback takes. Inside a callback it never waits: if that is the ended one, its user_data may go when it returns;
+ * if it is another one, the ended one may be running on another thread, so leave its user_data to
+ * zkr_subscription_free_with. NULL and freed ones are ignored.
  */
 void zkr_subscription_free(zkr_subscription *subscription);
+
+/**
+ * zkr_subscription_free that frees the user_data of the callback as well: free_data is called with it once, when the
+ * callback is not running and never will again. Outside callbacks that is before this returns; inside one, if the ended
+ * one is running, it is on the thread that runs it, right after it. free_data must not block. It is not called for NULL
+ * and freed subscriptions.
+ */
+void zkr_subscription_free_with(zkr_subscription *subscription,
+                                zkr_free_callback free_data);
 
 /* Bytes ----------------------------------------------------------------------------------------------- */
 
@@ -1589,6 +4149,13 @@ void zkr_buffer_free(zkr_buffer *buffer);
 
 /* Lists ----------------------------------------------------------------------------------------------- */
 
+/**
+ * Makes a list of copies of these strings, for libraries that answer as this one does. Free it with zkr_strings_free; NULL
+ * if one of them is NULL or not UTF-8.
+ */
+zkr_strings *zkr_strings_new(const char *const *texts,
+                             size_t count);
+
 /** How many strings there are. */
 size_t zkr_strings_count(const zkr_strings *strings);
 
@@ -1598,245 +4165,84 @@ const char *zkr_strings_get(const zkr_strings *strings, size_t index);
 /** Frees a list. NULL and freed ones are ignored. */
 void zkr_strings_free(zkr_strings *strings);
 
-/* Testing kit ----------------------------------------------------------------------------------------- */
-
-/**
- * Starts a server on a free port of the loopback interface. options may be NULL for the defaults. On success *server
- * belongs to the caller: zkr_test_server_free ends it.
- */
-zkr_status zkr_test_server_start(const zkr_test_server_options *options,
-                                 zkr_test_server **server,
-                                 zkr_error **error);
-
-/** Ends a server and forgets its data. NULL, freed ones and the server of a zkr_test_ensemble are ignored. */
-void zkr_test_server_free(zkr_test_server *server);
-
-/** What to connect to; NULL for a handle that cannot be used. Valid until the server is freed. */
-const char *zkr_test_server_connect_string(const zkr_test_server *server);
-
-/** The port; 0 for a handle that cannot be used. */
-uint16_t zkr_test_server_port(const zkr_test_server *server);
-
-/** Stops serving: connections break and new ones are refused. Data and sessions are kept for zkr_test_server_restart. */
-zkr_status zkr_test_server_stop(zkr_test_server *server,
-                                zkr_error **error);
-
-/** Serves again, on the same port, with the data and sessions of before. */
-zkr_status zkr_test_server_restart(zkr_test_server *server, zkr_error **error);
-
-/** Ends a session, as its expiry does. ZKR_INVALID if there is no such session. */
-zkr_status zkr_test_server_expire(zkr_test_server *server, uint64_t session_id, zkr_error **error);
-
-/** Breaks every connection; sessions go on. */
-zkr_status zkr_test_server_drop_connections(zkr_test_server *server, zkr_error **error);
-
-/** Answers nothing until zkr_test_server_resume, as if the network swallowed everything. */
-zkr_status zkr_test_server_pause(zkr_test_server *server, zkr_error **error);
-
-/** Answers again. */
-zkr_status zkr_test_server_resume(zkr_test_server *server, zkr_error **error);
-
-/** Stops the server's clock: no session expires by itself until zkr_test_server_thaw_clock. */
-zkr_status zkr_test_server_freeze_clock(zkr_test_server *server, zkr_error **error);
-
-/** Moves the server's clock on. */
-zkr_status zkr_test_server_advance_clock(zkr_test_server *server, int64_t ms, zkr_error **error);
-
-/** Lets the server's clock run again. */
-zkr_status zkr_test_server_thaw_clock(zkr_test_server *server, zkr_error **error);
-
-/**
- * Prepares a fault that strikes once, such as "drop_after create2 nth=2", "drop_before delete" or "delay_reply getData
- * ms=500". fault may be NULL; otherwise it is for the number that zkr_test_server_fault_fired takes.
- */
-zkr_status zkr_test_server_inject(zkr_test_server *server,
-                                  const char *text,
-                                  uint64_t *fault,
-                                  zkr_error **error);
-
-/** Whether the fault has struck. */
-bool zkr_test_server_fault_fired(const zkr_test_server *server, uint64_t fault);
-
-/** Forgets the faults that have not struck. */
-zkr_status zkr_test_server_clear_faults(zkr_test_server *server, zkr_error **error);
-
-/** Sets the number that the next sequential child of a node gets. ZKR_NO_NODE if there is no such node. */
-zkr_status zkr_test_server_set_next_sequence(zkr_test_server *server,
-                                             const char *path,
-                                             int32_t next,
-                                             zkr_error **error);
-
-/**
- * How many requests of an operation ("create2", "getData", …; "*" for any) the server has seen for paths that match
- * glob (one star: within a component, two: across; NULL: any) since it started or zkr_test_server_clear_log.
- */
-size_t zkr_test_server_count(const zkr_test_server *server,
-                             const char *operation,
-                             const char *glob);
-
-/**
- * The requests that the server has seen since it started or zkr_test_server_clear_log, oldest first; it keeps the last
- * million. On success *requests belongs to the caller: free it with zkr_test_requests_free.
- */
-zkr_status zkr_test_server_log(const zkr_test_server *server,
-                               zkr_test_requests **requests,
-                               zkr_error **error);
-
-/** Forgets the requests seen so far. */
-zkr_status zkr_test_server_clear_log(zkr_test_server *server, zkr_error **error);
-
-/** How many sessions live. */
-size_t zkr_test_server_session_count(const zkr_test_server *server);
-
-/** How many clients are connected. */
-size_t zkr_test_server_connection_count(const zkr_test_server *server);
-
-/** How many watches are set. */
-size_t zkr_test_server_watch_count(const zkr_test_server *server);
-
-/** The paths of all nodes. On success *paths belongs to the caller: free it with zkr_strings_free. */
-zkr_status zkr_test_server_paths(const zkr_test_server *server, zkr_strings **paths, zkr_error **error);
-
-/* Testing kit: requests ------------------------------------------------------------------------------- */
-
 /** How many there are. */
-size_t zkr_test_requests_count(const zkr_test_requests *requests);
+size_t zkr_contenders_count(const zkr_contenders *contenders);
 
 /** One of them, or NULL past the end. Valid until the list is freed. */
-const zkr_test_request *zkr_test_requests_get(const zkr_test_requests *requests, size_t index);
+const zkr_contender *zkr_contenders_get(const zkr_contenders *contenders, size_t index);
 
 /** Frees a list. NULL and freed ones are ignored. */
-void zkr_test_requests_free(zkr_test_requests *requests);
+void zkr_contenders_free(zkr_contenders *contenders);
 
-/* Testing kit: in front of a real server -------------------------------------------------------------- */
+/** How many there are. */
+size_t zkr_part_results_count(const zkr_part_results *part_results);
 
-/**
- * Starts a proxy on a free port of the loopback interface in front of one server, "host:port", which need not be up
- * yet. On success *proxy belongs to the caller: zkr_test_proxy_free ends it.
- */
-zkr_status zkr_test_proxy_start(const char *upstream,
-                                zkr_test_proxy **proxy,
-                                zkr_error **error);
+/** One of them, or NULL past the end. Valid until the list is freed. */
+const zkr_part_result *zkr_part_results_get(const zkr_part_results *part_results, size_t index);
 
-/** Ends a proxy and breaks what goes through it. NULL and freed ones are ignored. */
-void zkr_test_proxy_free(zkr_test_proxy *proxy);
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_part_results_free(zkr_part_results *part_results);
 
-/** What to connect to; NULL for a handle that cannot be used. Valid until the proxy is freed. */
-const char *zkr_test_proxy_connect_string(const zkr_test_proxy *proxy);
+/* Lists of entries ------------------------------------------------------------------------------------ */
 
-/** The port; 0 for a handle that cannot be used. */
-uint16_t zkr_test_proxy_port(const zkr_test_proxy *proxy);
+/** How many there are. */
+size_t zkr_entries_count(const zkr_entries *entries);
 
-/** Breaks every connection, on both sides; sessions go on. */
-zkr_status zkr_test_proxy_drop_connections(zkr_test_proxy *proxy, zkr_error **error);
+/** One of them, or NULL past the end. Valid until the list is freed. */
+const zkr_entry *zkr_entries_get(const zkr_entries *entries, size_t index);
 
-/** Passes nothing on, either way, until zkr_test_proxy_resume. */
-zkr_status zkr_test_proxy_pause(zkr_test_proxy *proxy, zkr_error **error);
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_entries_free(zkr_entries *entries);
 
-/** Passes everything on again. */
-zkr_status zkr_test_proxy_resume(zkr_test_proxy *proxy, zkr_error **error);
+/* Lists of payloads ----------------------------------------------------------------------------------- */
 
-/**
- * Ends a session at the server for real: attaches to it with the password that went by, and closes it. ZKR_INVALID if
- * no such session went by or it had ended, ZKR_CONNECTION_LOST if the server does not answer.
- */
-zkr_status zkr_test_proxy_expire(zkr_test_proxy *proxy,
-                                 uint64_t session_id,
-                                 zkr_error **error);
+/** How many there are. */
+size_t zkr_payloads_count(const zkr_payloads *payloads);
 
-/**
- * Prepares a fault, as zkr_test_server_inject does. fault may be NULL; otherwise it is for the number that
- * zkr_test_proxy_fault_fired takes.
- */
-zkr_status zkr_test_proxy_inject(zkr_test_proxy *proxy, const char *text, uint64_t *fault, zkr_error **error);
+/** One of them, or NULL past the end. Valid until the list is freed. */
+const zkr_payload *zkr_payloads_get(const zkr_payloads *payloads, size_t index);
 
-/** Whether the fault has struck. */
-bool zkr_test_proxy_fault_fired(const zkr_test_proxy *proxy, uint64_t fault);
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_payloads_free(zkr_payloads *payloads);
 
-/** Forgets the faults that have not struck. */
-zkr_status zkr_test_proxy_clear_faults(zkr_test_proxy *proxy, zkr_error **error);
+/* Lists of two-phase commits -------------------------------------------------------------------------- */
 
-/** How many requests went to the server, as zkr_test_server_count counts them. */
-size_t zkr_test_proxy_count(const zkr_test_proxy *proxy, const char *operation, const char *glob);
+/** How many there are. */
+size_t zkr_commit_statuses_count(const zkr_commit_statuses *commit_statuses);
 
-/**
- * The requests so far, in the order of their answers. On success *requests belongs to the caller: free it with
- * zkr_test_requests_free.
- */
-zkr_status zkr_test_proxy_log(const zkr_test_proxy *proxy,
-                              zkr_test_requests **requests,
-                              zkr_error **error);
+/** One of them, or NULL past the end. Valid until the list is freed. */
+const zkr_commit_status *zkr_commit_statuses_get(const zkr_commit_statuses *commit_statuses, size_t index);
 
-/** Forgets the requests seen so far. */
-zkr_status zkr_test_proxy_clear_log(zkr_test_proxy *proxy, zkr_error **error);
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_commit_statuses_free(zkr_commit_statuses *commit_statuses);
 
-/** How many sessions went by and have not been seen to end. */
-size_t zkr_test_proxy_session_count(const zkr_test_proxy *proxy);
+/** How many there are. */
+size_t zkr_commit_transactions_count(const zkr_commit_transactions *commit_transactions);
 
-/** How many clients are connected. */
-size_t zkr_test_proxy_connection_count(const zkr_test_proxy *proxy);
+/** One of them, which is the caller's: free it with zkr_commit_transaction_free. NULL past the end. */
+zkr_commit_transaction *zkr_commit_transactions_take(const zkr_commit_transactions *commit_transactions,
+                                                     size_t index);
 
-/* Testing kit: several servers ------------------------------------------------------------------------ */
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_commit_transactions_free(zkr_commit_transactions *commit_transactions);
 
-/**
- * Starts so many servers as one ensemble. options may be NULL for the defaults; their port is the first member's, the
- * others take free ones. On success *ensemble belongs to the caller: zkr_test_ensemble_free ends it.
- */
-zkr_status zkr_test_ensemble_start(size_t members,
-                                   const zkr_test_server_options *options,
-                                   zkr_test_ensemble **ensemble,
-                                   zkr_error **error);
+/** How many there are. */
+size_t zkr_proposals_count(const zkr_proposals *proposals);
 
-/** Ends an ensemble and forgets its data. NULL and freed ones are ignored. */
-void zkr_test_ensemble_free(zkr_test_ensemble *ensemble);
+/** One of them, which is the caller's: free it with zkr_proposal_free. NULL past the end. */
+zkr_proposal *zkr_proposals_take(const zkr_proposals *proposals, size_t index);
 
-/**
- * All members at once, for everything that a server can do: its connect string names all of them, stopping stops all
- * of them. NULL for a handle that cannot be used. It is a part of the ensemble and goes with it: there is nothing to
- * free.
- */
-zkr_test_server *zkr_test_ensemble_server(const zkr_test_ensemble *ensemble);
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_proposals_free(zkr_proposals *proposals);
 
-/** How many members there are; 0 for a handle that cannot be used. */
-size_t zkr_test_ensemble_size(const zkr_test_ensemble *ensemble);
+/** How many there are. */
+size_t zkr_metrics_count(const zkr_metrics *metrics);
 
-/** What clients of one member connect to, or NULL past the end. Valid until the ensemble is freed. */
-const char *zkr_test_ensemble_member(const zkr_test_ensemble *ensemble, size_t member);
+/** One of them, or NULL past the end. Valid until the list is freed. */
+const zkr_metric *zkr_metrics_get(const zkr_metrics *metrics, size_t index);
 
-/**
- * Sets how late a follower learns of transactions, and of answers to what it passed on. ZKR_INVALID if there is no such
- * follower.
- */
-zkr_status zkr_test_ensemble_lag(zkr_test_ensemble *ensemble,
-                                 size_t follower,
-                                 int64_t ms,
-                                 zkr_error **error);
-
-/**
- * Keeps everything from a follower until zkr_test_ensemble_release: its clients get no answers to writes, and old ones to
- * reads.
- */
-zkr_status zkr_test_ensemble_hold(zkr_test_ensemble *ensemble,
-                                  size_t follower,
-                                  zkr_error **error);
-
-/** Lets a follower catch up. */
-zkr_status zkr_test_ensemble_release(zkr_test_ensemble *ensemble, size_t follower, zkr_error **error);
-
-/**
- * Cuts a follower off from the leader. It goes on answering reads and pings, but its clients' sessions may expire; after
- * five ticks it sends them away, until zkr_test_ensemble_heal. ZKR_INVALID if there is no such follower, or the leader
- * would be left without a majority.
- */
-zkr_status zkr_test_ensemble_isolate(zkr_test_ensemble *ensemble,
-                                     size_t follower,
-                                     zkr_error **error);
-
-/** Connects a follower again: it learns what it missed. ZKR_INVALID if it was not cut off. */
-zkr_status zkr_test_ensemble_heal(zkr_test_ensemble *ensemble, size_t follower, zkr_error **error);
-
-/** How many transactions a member is behind the leader; 0 for one that there is not. */
-int64_t zkr_test_ensemble_behind(const zkr_test_ensemble *ensemble, size_t member);
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_metrics_free(zkr_metrics *metrics);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -22,13 +22,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -68,7 +69,9 @@ class Error : public std::runtime_error {
         code_(code),
         reason_(zkr_error_reason(error)),
         retryable_(zkr_error_retryable(error)),
-        path_(zkr_error_path(error) ? zkr_error_path(error) : "") {}
+        path_(zkr_error_path(error) ? zkr_error_path(error) : "") {
+    if (const std::int64_t put = zkr_error_put(error); put >= 0) put_ = static_cast<std::size_t>(put);
+  }
 
   /** One of ErrorKind. */
   zkr_status code() const noexcept { return code_; }
@@ -78,20 +81,24 @@ class Error : public std::runtime_error {
   bool retryable() const noexcept { return retryable_; }
   /** Why it is gone, for ErrorKind::Lost. */
   zkr_reason reason() const noexcept { return reason_; }
+  /** How many items went into the queue before this happened, where several were put. */
+  std::optional<std::size_t> put() const noexcept { return put_; }
 
  private:
   zkr_status code_;
   zkr_reason reason_ = ZKR_REASON_NONE;
   bool retryable_ = false;
   std::string path_;
+  std::optional<std::size_t> put_;
 };
 
 using Milliseconds = std::chrono::milliseconds;
 using Stat = zkr_stat;
 using State = zkr_state;
 
-/** A timeout that never runs out. */
-inline constexpr Milliseconds forever{-1};
+/** A timeout that never runs out. A negative one does not wait, as everywhere in C++: it is time that has
+ * passed. */
+inline constexpr Milliseconds forever = Milliseconds::max();
 
 namespace detail {
 
@@ -128,18 +135,32 @@ template <typename Rep, typename Period>
 std::int64_t wait_ms(const std::chrono::duration<Rep, Period> &duration) {
   using Wide = std::chrono::duration<double, std::milli>;
   const double ms = Wide(duration).count();
-  if (!(ms > 0)) return 0;
+  if (ms != ms) throw Error(ErrorKind::Invalid, "timeout: is not a number; give a duration");
+  if (ms <= 0) return 0;
   if (ms >= 9e15) return -1;
   const auto whole = static_cast<std::int64_t>(ms);
   return static_cast<double>(whole) < ms ? whole + 1 : whole;
 }
 
-template <typename Verbs>
-class Recipe;
+inline std::string text(const char *text) { return text ? text : ""; }
 
-inline void log(const char *what, const char *problem) noexcept {
-  std::fprintf(stderr, "zkrecipes: %s: %s\n", what, problem);
+/** Text for C, which would take a NUL for its end. */
+inline const char *c_text(const char *argument, const std::string &text) {
+  const std::size_t at = text.find('\0');
+  if (at == std::string::npos) return text.c_str();
+  throw Error(ErrorKind::Invalid, std::string(argument) + ": has a NUL at byte " + std::to_string(at) +
+                                      ", where C ends a text; leave it out");
 }
+
+/** The same, with NULL for what is empty and so left out. */
+inline const char *c_text_if_any(const char *argument, const std::string &text) {
+  return text.empty() ? nullptr : c_text(argument, text);
+}
+
+struct Calls;
+
+/** Where nobody is there to throw to: to whoever listens to the log. */
+inline void log(const char *event, const char *problem) noexcept { zkr_log(ZKR_LOG_ERROR, event, problem); }
 
 /** Runs a user's callback: an exception in it is reported and stops nothing, as it may not unwind into C. */
 template <typename Body>
@@ -147,76 +168,263 @@ void contain(Body &&body) noexcept {
   try {
     body();
   } catch (const std::exception &thrown) {
-    log("a callback threw", thrown.what());
+    log("callback_threw", thrown.what());
   } catch (...) {
-    log("a callback threw", "not a std::exception");
+    log("callback_threw", "not a std::exception");
   }
 }
 
 }  // namespace detail
 
-/** A callback in place: it stays there as long as this lives. Once this is gone it is not running any more.
+/**
+ * A callback in place: it stays there as long as this lives. Once this is gone the callback is not running
+ * any more; inside a callback, any callback, letting this go does not wait, and what runs on another thread
+ * ends by itself.
  */
 class [[nodiscard]] Subscription {
  public:
   Subscription() = default;
-  Subscription(Subscription &&) = default;
-  Subscription &operator=(Subscription &&other) {
-    handle_ = std::move(other.handle_);
-    function_ = std::move(other.function_);
+  Subscription(Subscription &&other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), drop_(other.drop_) {}
+  Subscription &operator=(Subscription &&other) noexcept {
+    if (this != &other) {
+      unsubscribe();
+      handle_ = std::exchange(other.handle_, nullptr);
+      drop_ = other.drop_;
+    }
     return *this;
   }
+  ~Subscription() { unsubscribe(); }
 
   /** Ends it now. */
-  void unsubscribe() noexcept {
-    handle_.reset();
-    function_.reset();
-  }
+  void unsubscribe() noexcept { zkr_subscription_free_with(std::exchange(handle_, nullptr), drop_); }
 
  private:
-  friend class Client;
-  friend class Held;
-  template <typename Verbs>
-  friend class detail::Recipe;
+  friend struct detail::Calls;
 
-  using OnState = std::shared_ptr<std::function<void(State)>>;
-  using OnRevoke = std::shared_ptr<std::function<void()>>;
-  using OnLost = std::shared_ptr<std::function<void(const Error &)>>;
+  zkr_subscription *handle_ = nullptr;
+  zkr_free_callback drop_ = nullptr;
+};
 
-  // The callback may end its own subscription, so each call keeps the function alive for itself.
-  static void state(zkr_state state, void *user_data) {
-    const OnState function = *static_cast<OnState *>(user_data);
-    detail::contain([&] { (*function)(state); });
+/** One thing that the library says of itself. */
+struct LogRecord {
+  zkr_log_level level;
+  /** A word of the table in docs/observability.md. */
+  std::string event;
+  std::string message;
+  std::map<std::string, std::string> fields;
+};
+
+/** A value and how often it has been changed. */
+struct Versioned {
+  std::string value;
+  /** 0 when the value was created, one more with every change of it. */
+  std::int32_t version;
+};
+
+/** Who leads an election. */
+struct Leader {
+  /** Who it says it is: Options::identity of its client. */
+  std::string identity;
+  /** What it says: as a candidate, or, once it has begun its work, when it said so. */
+  std::string data;
+  /** Rises from one leader to the next. */
+  std::uint64_t epoch;
+  /** Whether it has begun its work: Leadership::acknowledge. */
+  bool acknowledged;
+};
+
+/** An event of a Group. */
+struct GroupEvent {
+  /** ZKR_GROUP_EVENT_SNAPSHOT and so on. */
+  zkr_group_event_kind kind;
+  /** All members and what they say of themselves, for a snapshot. */
+  std::map<std::string, std::string> members;
+  /** Who joined, left or changed, and what they say of themselves now. */
+  std::string name, data;
+};
+
+/** How what Nodes::watch follows stands. A missing node is a state, too. */
+struct NodeState {
+  /** What is followed. */
+  zkr_watch_kind kind;
+  /** For ZKR_WATCH_KIND_DATA; nothing while there is no such node. */
+  std::optional<std::pair<std::string, Stat>> data;
+  /** The names of the children, for ZKR_WATCH_KIND_CHILDREN; nothing while there is no such node. */
+  std::optional<std::vector<std::string>> children;
+  /** By path, the node and all that is below it, for ZKR_WATCH_KIND_SUBTREE. */
+  std::map<std::string, std::pair<std::string, Stat>> subtree;
+};
+
+/** What was known last, without asking anybody. */
+struct Cached {
+  /** Nothing where there was none. */
+  std::optional<Versioned> value;
+  /** How old this may be: so long ago a server was asked that said it. */
+  Milliseconds age;
+};
+
+namespace detail {
+
+/** How a callback gets an item: what there is one of is handed over. */
+template <typename Item>
+using Told = std::conditional_t<std::is_copy_constructible_v<Item>, const Item &, Item>;
+
+/** What a subscription to a stream calls. */
+template <typename Item>
+struct Following {
+  std::function<void(Told<Item>)> changed;
+  std::function<void(const Error &)> ended;
+};
+
+inline std::string copied(const zkr_buffer *buffer) {
+  return std::string(static_cast<const char *>(zkr_buffer_data(buffer)), zkr_buffer_size(buffer));
+}
+
+/** Copies entries that are lent. */
+inline std::map<std::string, std::string> copied(const zkr_entries *lent) {
+  std::map<std::string, std::string> all;
+  for (std::size_t i = 0; i < zkr_entries_count(lent); i++) {
+    const zkr_entry *one = zkr_entries_get(lent, i);
+    all.emplace(one->name, std::string(static_cast<const char *>(one->data), one->size));
+  }
+  return all;
+}
+
+inline std::map<std::string, std::string> entries(zkr_entries *list) {
+  const Handle<zkr_entries, zkr_entries_free> freed(list);
+  return copied(list);
+}
+
+inline GroupEvent copied(const zkr_group_event &lent) {
+  const std::string data(lent.data ? static_cast<const char *>(lent.data) : "", lent.size);
+  return {lent.kind, copied(lent.members), text(lent.name), data};
+}
+
+inline NodeState copied(const zkr_node_state &lent) {
+  NodeState state{lent.kind, std::nullopt, std::nullopt, {}};
+  if (lent.data) state.data.emplace(copied(lent.data), lent.stat);
+  if (lent.children) {
+    state.children.emplace();
+    for (std::size_t i = 0; i < zkr_strings_count(lent.children); i++)
+      state.children->emplace_back(zkr_strings_get(lent.children, i));
+  }
+  for (std::size_t i = 0; i < zkr_entries_count(lent.subtree); i++) {
+    const zkr_entry *one = zkr_entries_get(lent.subtree, i);
+    const std::string data(static_cast<const char *>(one->data), one->size);
+    state.subtree.emplace(one->name, std::make_pair(data, one->stat));
+  }
+  return state;
+}
+
+/** Copies a leader that is lent. */
+inline std::optional<Leader> copied(const zkr_leader *lent) {
+  if (!lent) return std::nullopt;
+  const std::string data(static_cast<const char *>(zkr_leader_data(lent)), zkr_leader_size(lent));
+  return Leader{text(zkr_leader_identity(lent)), data, zkr_leader_epoch(lent), zkr_leader_acknowledged(lent)};
+}
+
+inline std::optional<Leader> leader(zkr_leader *handle) {
+  const Handle<zkr_leader, zkr_leader_free> freed(handle);
+  return copied(handle);
+}
+
+/** The callbacks of C, each of which calls the function that its subscription has. */
+struct Calls {
+  static void state(zkr_state state, void *function) {
+    contain([&] { (*static_cast<std::function<void(State)> *>(function))(state); });
   }
 
-  static void lost(const zkr_error *error, void *user_data) {
-    const OnLost function = *static_cast<OnLost *>(user_data);
-    detail::contain([&] { (*function)(Error(zkr_error_code(error), error)); });
+  static void log(zkr_log_level level, const char *event, const char *message, const zkr_log_field *fields,
+                  std::size_t count, void *function) {
+    contain([&] {
+      LogRecord record{level, event, message, {}};
+      for (std::size_t i = 0; i < count; i++) record.fields.emplace(fields[i].name, fields[i].value);
+      (*static_cast<std::function<void(const LogRecord &)> *>(function))(record);
+    });
   }
 
-  static void revoke(void *user_data) {
-    const OnRevoke function = *static_cast<OnRevoke *>(user_data);
-    detail::contain([&] { (*function)(); });
+  static void lost(const zkr_error *error, void *function) {
+    contain([&] {
+      (*static_cast<std::function<void(const Error &)> *>(function))(Error(zkr_error_code(error), error));
+    });
   }
 
+  static void revoke(void *function) {
+    contain([&] { (*static_cast<std::function<void()> *>(function))(); });
+  }
+
+  static void versioned(zkr_status status, const zkr_buffer *value, std::int32_t version,
+                        const zkr_error *error, void *following) {
+    follow<std::optional<Versioned>>(status, error, following, [&] {
+      return value ? std::optional<Versioned>({copied(value), version}) : std::nullopt;
+    });
+  }
+
+  static void entries(zkr_status status, zkr_entries *list, const zkr_error *error, void *following) {
+    const Handle<zkr_entries, zkr_entries_free> freed(list);
+    follow<std::map<std::string, std::string>>(status, error, following, [&] { return copied(list); });
+  }
+
+  static void group(zkr_status status, const zkr_group_event *event, const zkr_error *error,
+                    void *following) {
+    follow<GroupEvent>(status, error, following, [&] { return copied(*event); });
+  }
+
+  static void leader(zkr_status status, const zkr_leader *lent, const zkr_error *error, void *following) {
+    follow<std::optional<Leader>>(status, error, following, [&] { return copied(lent); });
+  }
+
+  static void leadership(zkr_status status, zkr_leadership *term, const zkr_error *error, void *following);
+
+  static void node(zkr_status status, const zkr_node_state *state, const zkr_error *error, void *following) {
+    follow<NodeState>(status, error, following, [&] { return copied(*state); });
+  }
+
+  /** Puts a function in place, which is owned by its subscription from then on. */
   template <typename Function, typename Register>
-  static Subscription make(Function &&function, Register &&enlist) {
-    auto owner = std::make_shared<std::shared_ptr<std::decay_t<Function>>>(
-        std::make_shared<std::decay_t<Function>>(std::forward<Function>(function)));
-    detail::Outcome outcome;
-    zkr_subscription *handle = nullptr;
-    const zkr_status status = enlist(owner.get(), &handle, outcome.place());
-    outcome.check(status);
+  static Subscription subscribe(Function function, Register &&enlist) {
+    if (is_empty(function))
+      throw Error(ErrorKind::Invalid, "callback: is an empty std::function; give a function to call");
+    auto owned = std::make_unique<Function>(std::move(function));
+    Outcome outcome;
     Subscription subscription;
-    subscription.function_ = std::move(owner);
-    subscription.handle_.reset(handle);
+    outcome.check(enlist(owned.get(), &subscription.handle_, outcome.place()));
+    // From here on it goes when the subscription does, and not under a callback that is running.
+    owned.release();
+    subscription.drop_ = &drop<Function>;
     return subscription;
   }
 
-  // In this order: the handle goes first, and with it the last call of the function.
-  std::shared_ptr<void> function_;
-  detail::Handle<zkr_subscription, zkr_subscription_free> handle_;
+ private:
+  template <typename Signature>
+  static bool is_empty(const std::function<Signature> &function) noexcept {
+    return !function;
+  }
+
+  template <typename Item>
+  static bool is_empty(const Following<Item> &following) noexcept {
+    return !following.changed;
+  }
+
+  template <typename Item, typename Convert>
+  static void follow(zkr_status status, const zkr_error *error, void *following, Convert &&convert) {
+    contain([&] {
+      const auto &of = *static_cast<Following<Item> *>(following);
+      if (status == ZKR_OK)
+        of.changed(convert());
+      else if (of.ended)
+        of.ended(Error(status, error));
+    });
+  }
+
+  template <typename Function>
+  static void drop(void *function) {
+    contain([&] { delete static_cast<Function *>(function); });
+  }
 };
+
+}  // namespace detail
 
 /** Withdraws one call from another thread. Make one per call. */
 class CancelToken {
@@ -232,44 +440,96 @@ class CancelToken {
   detail::Handle<zkr_cancel_token, zkr_cancel_token_free> handle_;
 };
 
+/** What became of one part of a Transaction. */
+struct PartResult {
+  /** ZKR_PART_CREATED and so on. */
+  zkr_part part;
+  /** The path of a node that was created, with the number that the server appended if there is one. */
+  std::string path;
+  /** What the server knows about a node that was set. */
+  Stat stat;
+};
+
+namespace detail {
+
+/** Takes over a list of the library's, one entry after the other. */
+template <typename List, typename Entry, typename Convert>
+auto listed(List *list, std::size_t (*count)(const List *), const Entry *(*get)(const List *, std::size_t),
+            void (*free)(List *), Convert &&convert) {
+  const std::unique_ptr<List, void (*)(List *)> freed(list, free);
+  std::vector<decltype(convert(*get(list, 0)))> all;
+  for (std::size_t i = 0; i < count(list); i++) all.push_back(convert(*get(list, i)));
+  return all;
+}
+
+inline std::vector<PartResult> part_results(zkr_part_results *list) {
+  return listed(list, zkr_part_results_count, zkr_part_results_get, zkr_part_results_free,
+                [](const zkr_part_result &one) {
+                  return PartResult{one.part, text(one.path), one.stat};
+                });
+}
+
+}  // namespace detail
+
 /** Writes that the server applies together or not at all. Adding sends nothing, commit() sends all of it. */
 class Transaction {
  public:
   explicit Transaction(zkr_transaction *handle) : handle_(handle) {}
 
+  // --- generated from ffi/verbs: transaction
+
+  /** Adds the creation of a node. */
   Transaction &create(const std::string &path, const std::string &data,
                       zkr_create_mode mode = ZKR_PERSISTENT) {
     detail::Outcome outcome;
-    outcome.check(
-        zkr_transaction_create(get(), path.c_str(), data.data(), data.size(), mode, outcome.place()));
+    outcome.check(zkr_transaction_create(get(), detail::c_text("path", path), data.data(), data.size(), mode,
+                                         outcome.place()));
+    return *this;
+  }
+
+  /** The same with a time to live: see Nodes::create. */
+  Transaction &create(const std::string &path, const std::string &data, zkr_create_mode mode,
+                      Milliseconds ttl) {
+    detail::Outcome outcome;
+    outcome.check(zkr_transaction_create_ttl(get(), detail::c_text("path", path), data.data(), data.size(),
+                                             mode, ttl.count(), outcome.place()));
     return *this;
   }
 
   /** version is the version that the node must have, -1 for any. */
   Transaction &set(const std::string &path, const std::string &data, std::int32_t version = -1) {
     detail::Outcome outcome;
-    outcome.check(
-        zkr_transaction_set(get(), path.c_str(), data.data(), data.size(), version, outcome.place()));
+    outcome.check(zkr_transaction_set(get(), detail::c_text("path", path), data.data(), data.size(), version,
+                                      outcome.place()));
     return *this;
   }
 
+  /** Adds the deletion of a node. */
   Transaction &remove(const std::string &path, std::int32_t version = -1) {
     detail::Outcome outcome;
-    outcome.check(zkr_transaction_delete(get(), path.c_str(), version, outcome.place()));
+    outcome.check(zkr_transaction_delete(get(), detail::c_text("path", path), version, outcome.place()));
     return *this;
   }
 
+  /** Adds the condition that a node exists and has the version. */
   Transaction &check(const std::string &path, std::int32_t version = -1) {
     detail::Outcome outcome;
-    outcome.check(zkr_transaction_check(get(), path.c_str(), version, outcome.place()));
+    outcome.check(zkr_transaction_check(get(), detail::c_text("path", path), version, outcome.place()));
     return *this;
   }
 
-  /** ErrorKind::NotHeld if it is guarded and the acquisition no longer stands; nothing is applied then. */
-  void commit() {
+  /**
+   * Sends everything and tells what became of each part, in the order in which they were added.
+   * ErrorKind::NotHeld if it is guarded and the acquisition no longer stands; nothing is applied then.
+   */
+  std::vector<PartResult> commit() {
     detail::Outcome outcome;
-    outcome.check(zkr_transaction_commit(get(), outcome.place()));
+    zkr_part_results *results = nullptr;
+    outcome.check(zkr_transaction_commit_results(get(), &results, outcome.place()));
+    return detail::part_results(results);
   }
+
+  // --- end of generated
 
   zkr_transaction *get() const noexcept { return handle_.get(); }
 
@@ -278,7 +538,7 @@ class Transaction {
 };
 
 /** One acquisition. Its destructor releases it in the background, if release() was not called. */
-class Held {
+class [[nodiscard]] Held {
  public:
   explicit Held(zkr_held *handle) : handle_(handle) {}
   Held(Held &&) = default;
@@ -291,29 +551,32 @@ class Held {
   }
   ~Held() { let_go(); }
 
-  /** Rises strictly from one acquisition of a path to the next. */
-  std::uint64_t fencing_token() const noexcept { return zkr_held_fencing_token(get()); }
   /** All tokens of what is held together: several for a MultiLock, in the order of its paths. */
   std::vector<std::uint64_t> fencing_tokens() const {
     std::vector<std::uint64_t> tokens(zkr_held_fencing_tokens(get(), nullptr, 0));
     zkr_held_fencing_tokens(get(), tokens.data(), tokens.size());
     return tokens;
   }
-  /**
-   * How often the turn was passed on inside this process since it was won from the others. With
-   * LockOptions::local_handoff, acquisitions share a fencing token; the pair of it and this rises strictly.
-   */
-  std::uint32_t passes() const noexcept { return zkr_held_passes(get()); }
-  /** How many permits it is, for an acquisition of a Semaphore. */
-  std::size_t permits() const noexcept { return zkr_held_permits(get()); }
+
+  // --- generated from ffi/verbs: held
+
+  /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
+  void release() {
+    detail::Outcome outcome;
+    outcome.check(zkr_held_release(get(), outcome.place()));
+  }
+
+  /** Releases and leaves the confirmation to the background; throws NotHeld if it was released before. */
+  void release_in_background() {
+    detail::Outcome outcome;
+    outcome.check(zkr_held_release_in_background(get(), outcome.place()));
+  }
+
   /** Whether it certainly stands at this moment; never true again once false. Asks no server. */
   bool is_held() const noexcept { return zkr_held_is_held(get()); }
-  /** What is held; the paths of a MultiLock with spaces between. */
-  std::string path() const { return text(zkr_held_path(get())); }
-  /** The path of our own node, the first one if there are several. */
-  std::string node() const { return text(zkr_held_node(get())); }
-  /** A text that names this acquisition, for others to check. */
-  std::string sequencer() const { return text(zkr_held_sequencer(get())); }
+
+  /** Rises strictly from one acquisition of a path to the next. */
+  std::uint64_t fencing_token() const noexcept { return zkr_held_fencing_token(get()); }
 
   /** Asks the server: returns, or throws NotHeld, or ConnectionLost when it cannot be known. */
   void verify() const {
@@ -331,43 +594,156 @@ class Held {
 
   /** Calls back once when it is lost, at once if it already is, never on its own release. */
   Subscription on_lost(std::function<void(const Error &)> callback) const {
-    return Subscription::make(std::move(callback),
-                              [&](void *data, zkr_subscription **out, zkr_error **error) {
-                                return zkr_held_on_lost(get(), &Subscription::lost, data, out, error);
-                              });
+    return detail::Calls::subscribe(std::move(callback),
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return zkr_held_on_lost(get(), &detail::Calls::lost, data, out, error);
+                                    });
   }
 
   /** Calls back once when somebody asks for it, at once if somebody has: finish, then release. */
   Subscription on_revoke(std::function<void()> callback) const {
-    return Subscription::make(std::move(callback),
-                              [&](void *data, zkr_subscription **out, zkr_error **error) {
-                                return zkr_held_on_revoke(get(), &Subscription::revoke, data, out, error);
-                              });
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_held_on_revoke(get(), &detail::Calls::revoke, data, out, error);
+        });
   }
 
-  /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
-  void release() {
-    detail::Outcome outcome;
-    outcome.check(zkr_held_release(get(), outcome.place()));
-  }
+  /** What is held; the paths of a MultiLock with spaces between. */
+  std::string path() const { return detail::text(zkr_held_path(get())); }
 
-  /** Releases and leaves the confirmation to the background; throws NotHeld if it was released before. */
-  void release_in_background() {
-    detail::Outcome outcome;
-    outcome.check(zkr_held_release_in_background(get(), outcome.place()));
-  }
+  /** The path of our own node, the first one if there are several. */
+  std::string node() const { return detail::text(zkr_held_node(get())); }
+
+  /** A text that names this acquisition, for others to check. */
+  std::string sequencer() const { return detail::text(zkr_held_sequencer(get())); }
+
+  /**
+   * How often the turn was passed on inside this process since it was won from the others. With
+   * LockOptions::local_handoff, acquisitions share a fencing token; the pair of it and this rises
+   * strictly.
+   */
+  std::uint32_t passes() const noexcept { return zkr_held_passes(get()); }
+
+  /** How many permits it is, for an acquisition of a Semaphore. */
+  std::size_t permits() const noexcept { return zkr_held_permits(get()); }
+
+  // --- end of generated
 
   zkr_held *get() const noexcept { return handle_.get(); }
 
  private:
-  static std::string text(const char *text) { return text ? text : ""; }
-
   void let_go() noexcept {
     if (handle_) zkr_held_release_in_background(get(), nullptr);
   }
 
   detail::Handle<zkr_held, zkr_held_free> handle_;
 };
+
+/** One term of a leader. Its destructor resigns in the background, if release() was not called. */
+class [[nodiscard]] Leadership {
+ public:
+  explicit Leadership(zkr_leadership *handle) : handle_(handle) {}
+  Leadership(Leadership &&) = default;
+  Leadership &operator=(Leadership &&other) noexcept {
+    if (this != &other) {
+      let_go();
+      handle_ = std::move(other.handle_);
+    }
+    return *this;
+  }
+  ~Leadership() { let_go(); }
+
+  // --- generated from ffi/verbs: leadership
+
+  /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
+  void release() {
+    detail::Outcome outcome;
+    outcome.check(zkr_leadership_release(get(), outcome.place()));
+  }
+
+  /** Releases and leaves the confirmation to the background; throws NotHeld if it was released before. */
+  void release_in_background() {
+    detail::Outcome outcome;
+    outcome.check(zkr_leadership_release_in_background(get(), outcome.place()));
+  }
+
+  /** Whether it certainly stands at this moment; never true again once false. Asks no server. */
+  bool is_held() const noexcept { return zkr_leadership_is_held(get()); }
+
+  /** Rises strictly from one acquisition of a path to the next. */
+  std::uint64_t fencing_token() const noexcept { return zkr_leadership_fencing_token(get()); }
+
+  /** Asks the server: returns, or throws NotHeld, or ConnectionLost when it cannot be known. */
+  void verify() const {
+    detail::Outcome outcome;
+    outcome.check(zkr_leadership_verify(get(), outcome.place()));
+  }
+
+  /** Writes that the server applies only while this acquisition stands. */
+  Transaction guarded() const {
+    detail::Outcome outcome;
+    zkr_transaction *transaction = nullptr;
+    outcome.check(zkr_leadership_guarded(get(), &transaction, outcome.place()));
+    return Transaction(transaction);
+  }
+
+  /** Calls back once when it is lost, at once if it already is, never on its own release. */
+  Subscription on_lost(std::function<void(const Error &)> callback) const {
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_leadership_on_lost(get(), &detail::Calls::lost, data, out, error);
+        });
+  }
+
+  /** Calls back once when somebody asks for it, at once if somebody has: finish, then release. */
+  Subscription on_revoke(std::function<void()> callback) const {
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_leadership_on_revoke(get(), &detail::Calls::revoke, data, out, error);
+        });
+  }
+
+  /** The path of the election. */
+  std::string path() const { return detail::text(zkr_leadership_path(get())); }
+
+  /** The path of our candidate. */
+  std::string node() const { return detail::text(zkr_leadership_node(get())); }
+
+  /** A text that names this acquisition, for others to check. */
+  std::string sequencer() const { return detail::text(zkr_leadership_sequencer(get())); }
+
+  /** Rises strictly from one leader to the next: the fencing token. */
+  std::uint64_t epoch() const noexcept { return zkr_leadership_epoch(get()); }
+
+  /**
+   * Tells everybody that this leader has begun its work, and data. The server refuses it once we lead no
+   * more, which throws NotHeld. Doing it again replaces the data.
+   */
+  void acknowledge(const std::string &data = "") {
+    detail::Outcome outcome;
+    outcome.check(zkr_leadership_acknowledge(get(), data.data(), data.size(), outcome.place()));
+  }
+
+  // --- end of generated
+
+  zkr_leadership *get() const noexcept { return handle_.get(); }
+
+ private:
+  void let_go() noexcept {
+    if (handle_) zkr_leadership_release_in_background(get(), nullptr);
+  }
+
+  detail::Handle<zkr_leadership, zkr_leadership_free> handle_;
+};
+
+namespace detail {
+
+inline void Calls::leadership(zkr_status status, zkr_leadership *term, const zkr_error *error,
+                              void *following) {
+  follow<Leadership>(status, error, following, [&] { return Leadership(term); });
+}
+
+}  // namespace detail
 
 /** Somebody who holds or waits. */
 struct Contender {
@@ -395,16 +771,16 @@ struct LockOptions {
 
 namespace detail {
 
-/** Takes over a list of contenders. */
 inline std::vector<Contender> contenders(zkr_contenders *list) {
-  const Handle<zkr_contenders, zkr_contenders_free> freed(list);
-  std::vector<Contender> contenders;
-  for (std::size_t i = 0; i < zkr_contenders_count(list); i++) {
-    const zkr_contender *one = zkr_contenders_get(list, i);
-    contenders.push_back({one->node, one->identity, one->kind, one->session_id,
-                          std::chrono::system_clock::time_point(Milliseconds(one->since_ms)), one->holds});
-  }
-  return contenders;
+  return listed(list, zkr_contenders_count, zkr_contenders_get, zkr_contenders_free,
+                [](const zkr_contender &one) {
+                  return Contender{one.node,
+                                   one.identity,
+                                   one.kind,
+                                   one.session_id,
+                                   std::chrono::system_clock::time_point(Milliseconds(one.since_ms)),
+                                   one.holds};
+                });
 }
 
 /** Takes over a list of strings. */
@@ -413,6 +789,21 @@ inline std::vector<std::string> strings(zkr_strings *list) {
   std::vector<std::string> strings;
   for (std::size_t i = 0; i < zkr_strings_count(list); i++) strings.emplace_back(zkr_strings_get(list, i));
   return strings;
+}
+
+/** Takes over bytes. */
+inline std::string bytes(zkr_buffer *buffer) {
+  const Handle<zkr_buffer, zkr_buffer_free> freed(buffer);
+  return copied(buffer);
+}
+
+inline std::optional<Versioned> versioned(zkr_buffer *value, std::int32_t version) {
+  return value ? std::optional<Versioned>({bytes(value), version}) : std::nullopt;
+}
+
+inline std::optional<Cached> cached(bool is_known, zkr_buffer *value, std::int32_t version,
+                                    std::int64_t age) {
+  return is_known ? std::optional<Cached>({versioned(value, version), Milliseconds(age)}) : std::nullopt;
 }
 
 /** Nothing instead of an exception when the time ran out. */
@@ -426,11 +817,6 @@ std::optional<Held> unless_timeout(Take &&take) {
   }
 }
 
-template <typename Rep, typename Period>
-std::int64_t limit_ms(const std::chrono::duration<Rep, Period> &timeout) {
-  return timeout == forever ? forever.count() : wait_ms(timeout);
-}
-
 /** What every recipe can do. What is held is the acquisition made last through the object. */
 template <typename Verbs>
 class Recipe {
@@ -438,21 +824,6 @@ class Recipe {
   using CHandle = typename Verbs::CHandle;
 
   explicit Recipe(CHandle *handle) : handle_(handle) {}
-
-  /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
-  void release() {
-    Outcome outcome;
-    outcome.check(Verbs::release(get(), outcome.place()));
-  }
-
-  /** Releases and leaves the confirmation to the background: no waiting, also inside callbacks. */
-  void release_in_background() {
-    Outcome outcome;
-    outcome.check(Verbs::release_in_background(get(), outcome.place()));
-  }
-
-  /** Whether it is certainly held at this moment. Asks no server. */
-  bool is_held() const noexcept { return Verbs::is_held(get()); }
 
   /**
    * Rises strictly from one exclusive acquisition of a path to the next; that of the first path for a
@@ -464,15 +835,32 @@ class Recipe {
     return token;
   }
 
+  // --- generated from ffi/verbs: acquirable
+
+  /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
+  void release() {
+    detail::Outcome outcome;
+    outcome.check(Verbs::release(get(), outcome.place()));
+  }
+
+  /** Releases and leaves the confirmation to the background: no waiting, also inside callbacks. */
+  void release_in_background() {
+    detail::Outcome outcome;
+    outcome.check(Verbs::release_in_background(get(), outcome.place()));
+  }
+
+  /** Whether it is certainly held at this moment. Asks no server. */
+  bool is_held() const noexcept { return Verbs::is_held(get()); }
+
   /** Asks the server: returns, or throws NotHeld, or ConnectionLost when it cannot be known. */
   void verify() const {
-    Outcome outcome;
+    detail::Outcome outcome;
     outcome.check(Verbs::verify(get(), outcome.place()));
   }
 
   /** Writes that the server applies only while the current acquisition stands. */
   Transaction guarded() const {
-    Outcome outcome;
+    detail::Outcome outcome;
     zkr_transaction *transaction = nullptr;
     outcome.check(Verbs::guarded(get(), &transaction, outcome.place()));
     return Transaction(transaction);
@@ -480,22 +868,41 @@ class Recipe {
 
   /** Calls back once when the current acquisition is lost, never on its own release. */
   Subscription on_lost(std::function<void(const Error &)> callback) const {
-    return Subscription::make(std::move(callback),
-                              [&](void *data, zkr_subscription **out, zkr_error **error) {
-                                return Verbs::on_lost(get(), &Subscription::lost, data, out, error);
-                              });
+    return detail::Calls::subscribe(std::move(callback),
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return Verbs::on_lost(get(), &detail::Calls::lost, data, out, error);
+                                    });
   }
 
   /**
-   * Who holds and who waits, in order: path by path for a MultiLock; one entry for each permit, and then who
-   * waits, for a Semaphore.
+   * Calls back once when somebody asks for what is held now, at once if somebody has: finish, then
+   * release.
+   */
+  Subscription on_revoke(std::function<void()> callback) const {
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return Verbs::on_revoke(get(), &detail::Calls::revoke, data, out, error);
+        });
+  }
+
+  /** Ends all acquisitions that wait through this object with Cancelled; never later ones. */
+  void cancel() {
+    detail::Outcome outcome;
+    outcome.check(Verbs::cancel(get(), outcome.place()));
+  }
+
+  /**
+   * Who holds and who waits, in order: path by path for a MultiLock; one entry for each permit, and then
+   * who waits, for a Semaphore.
    */
   std::vector<Contender> contenders() const {
-    Outcome outcome;
-    zkr_contenders *list = nullptr;
-    outcome.check(Verbs::contenders(get(), &list, outcome.place()));
-    return detail::contenders(list);
+    detail::Outcome outcome;
+    zkr_contenders *contenders = nullptr;
+    outcome.check(Verbs::contenders(get(), &contenders, outcome.place()));
+    return detail::contenders(contenders);
   }
+
+  // --- end of generated
 
   /**
    * Asks for it: whoever holds, or the contender with this node, hears of it through Held::on_revoke. With
@@ -512,23 +919,17 @@ class Recipe {
     return ask(contender, force_after, token.get());
   }
 
-  /** Ends all acquisitions that wait through this object with Cancelled; never later ones. */
-  void cancel() {
-    Outcome outcome;
-    outcome.check(Verbs::cancel(get(), outcome.place()));
-  }
-
   CHandle *get() const noexcept { return handle_.get(); }
 
  private:
   bool ask(const std::string &contender, std::optional<Milliseconds> force_after, zkr_cancel_token *token) {
-    const std::int64_t force_after_ms = force_after.value_or(forever).count();
-    if (force_after && force_after_ms < 0)
+    if (force_after && force_after->count() < 0)
       throw Error(ErrorKind::Invalid, "force_after: is negative; leave it out to force nobody");
+    const std::int64_t force_after_ms = wait_ms(force_after.value_or(forever));
     Outcome outcome;
     bool asked = false;
-    outcome.check(Verbs::revoke_cancellable(get(), contender.empty() ? nullptr : contender.c_str(),
-                                            force_after_ms, token, &asked, outcome.place()));
+    outcome.check(Verbs::revoke_cancellable(get(), c_text_if_any("contender", contender), force_after_ms,
+                                            token, &asked, outcome.place()));
     return asked;
   }
 
@@ -546,10 +947,10 @@ class TimedLockable : public Recipe<Verbs> {
       : Recipe<Verbs>(handle), owed_(std::make_unique<std::atomic<int>>(0)) {}
 
   /** Waits for as long as it takes. */
-  void lock() { wait(forever.count(), nullptr); }
+  void lock() { wait(wait_ms(forever), nullptr); }
 
   /** Waits until it is acquired or the token is cancelled, which throws Cancelled. */
-  void lock(const CancelToken &token) { wait(forever.count(), token.get()); }
+  void lock(const CancelToken &token) { wait(wait_ms(forever), token.get()); }
 
   /** One attempt: false if somebody else has it. Everything else that goes wrong throws. */
   bool try_lock() { return attempt(0); }
@@ -564,10 +965,11 @@ class TimedLockable : public Recipe<Verbs> {
     return attempt(wait_ms(deadline - Clock::now()));
   }
 
-  /** Releases without waiting for the server. What goes wrong is reported on stderr; release() throws it. */
+  /** Releases without waiting for the server. What goes wrong goes to the log; release() throws it. */
   void unlock() noexcept {
     Outcome outcome;
-    if (Verbs::release_in_background(get(), outcome.place()) != ZKR_OK) log("unlock", outcome.message());
+    if (Verbs::release_in_background(get(), outcome.place()) != ZKR_OK)
+      log("unlock_failed", outcome.message());
     leave();
   }
 
@@ -588,18 +990,18 @@ class TimedLockable : public Recipe<Verbs> {
   }
 
   /** Acquires and gives the acquisition as a value, which releases on destruction. */
-  Held acquire() { return take(forever.count(), nullptr); }
+  Held acquire() { return take(wait_ms(forever), nullptr); }
 
   /** The same within a time, throwing Timeout. */
   template <typename Rep, typename Period>
   Held acquire(const std::chrono::duration<Rep, Period> &timeout) {
-    return take(limit_ms(timeout), nullptr);
+    return take(wait_ms(timeout), nullptr);
   }
 
   /** The same, with a token that withdraws it, throwing Cancelled. */
   template <typename Rep, typename Period>
   Held acquire(const std::chrono::duration<Rep, Period> &timeout, const CancelToken &token) {
-    return take(limit_ms(timeout), token.get());
+    return take(wait_ms(timeout), token.get());
   }
 
   /** One attempt: nothing if somebody else has it. */
@@ -645,6 +1047,24 @@ class TimedLockable : public Recipe<Verbs> {
   std::unique_ptr<std::atomic<int>> owed_;
 };
 
+// --- generated from ffi/verbs: tables
+
+struct ElectionVerbs {
+  using CHandle = zkr_election;
+  static constexpr auto free = zkr_election_free;
+  static constexpr auto release = zkr_election_release;
+  static constexpr auto release_in_background = zkr_election_release_in_background;
+  static constexpr auto is_held = zkr_election_is_held;
+  static constexpr auto fencing_token = zkr_election_fencing_token;
+  static constexpr auto verify = zkr_election_verify;
+  static constexpr auto guarded = zkr_election_guarded;
+  static constexpr auto on_lost = zkr_election_on_lost;
+  static constexpr auto on_revoke = zkr_election_on_revoke;
+  static constexpr auto cancel = zkr_election_cancel;
+  static constexpr auto contenders = zkr_election_contenders;
+  static constexpr auto revoke_cancellable = zkr_election_revoke_cancellable;
+};
+
 struct LockVerbs {
   using CHandle = zkr_lock;
   static constexpr auto free = zkr_lock_free;
@@ -656,9 +1076,10 @@ struct LockVerbs {
   static constexpr auto verify = zkr_lock_verify;
   static constexpr auto guarded = zkr_lock_guarded;
   static constexpr auto on_lost = zkr_lock_on_lost;
+  static constexpr auto on_revoke = zkr_lock_on_revoke;
+  static constexpr auto cancel = zkr_lock_cancel;
   static constexpr auto contenders = zkr_lock_contenders;
   static constexpr auto revoke_cancellable = zkr_lock_revoke_cancellable;
-  static constexpr auto cancel = zkr_lock_cancel;
 };
 
 struct MultiLockVerbs {
@@ -672,14 +1093,16 @@ struct MultiLockVerbs {
   static constexpr auto verify = zkr_multi_lock_verify;
   static constexpr auto guarded = zkr_multi_lock_guarded;
   static constexpr auto on_lost = zkr_multi_lock_on_lost;
+  static constexpr auto on_revoke = zkr_multi_lock_on_revoke;
+  static constexpr auto cancel = zkr_multi_lock_cancel;
   static constexpr auto contenders = zkr_multi_lock_contenders;
   static constexpr auto revoke_cancellable = zkr_multi_lock_revoke_cancellable;
-  static constexpr auto cancel = zkr_multi_lock_cancel;
 };
 
 struct SemaphoreVerbs {
   using CHandle = zkr_semaphore;
   static constexpr auto free = zkr_semaphore_free;
+  static constexpr auto acquire_cancellable = zkr_semaphore_acquire_cancellable;
   static constexpr auto release = zkr_semaphore_release;
   static constexpr auto release_in_background = zkr_semaphore_release_in_background;
   static constexpr auto is_held = zkr_semaphore_is_held;
@@ -687,10 +1110,13 @@ struct SemaphoreVerbs {
   static constexpr auto verify = zkr_semaphore_verify;
   static constexpr auto guarded = zkr_semaphore_guarded;
   static constexpr auto on_lost = zkr_semaphore_on_lost;
+  static constexpr auto on_revoke = zkr_semaphore_on_revoke;
+  static constexpr auto cancel = zkr_semaphore_cancel;
   static constexpr auto contenders = zkr_semaphore_contenders;
   static constexpr auto revoke_cancellable = zkr_semaphore_revoke_cancellable;
-  static constexpr auto cancel = zkr_semaphore_cancel;
 };
+
+// --- end of generated
 
 }  // namespace detail
 
@@ -702,10 +1128,12 @@ class Lock : public detail::TimedLockable<detail::LockVerbs> {
  public:
   using TimedLockable::TimedLockable;
 
-  std::string path() const {
-    const char *path = zkr_lock_path(get());
-    return path ? path : "";
-  }
+  // --- generated from ffi/verbs: lock
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_lock_path(get())); }
+
+  // --- end of generated
 };
 
 /**
@@ -776,13 +1204,17 @@ class MultiLock : public detail::TimedLockable<detail::MultiLockVerbs> {
     return tokens;
   }
 
+  // --- generated from ffi/verbs: multi_lock
+
   /** What is locked, in the order in which it is acquired. */
   std::vector<std::string> paths() const {
     detail::Outcome outcome;
-    zkr_strings *list = nullptr;
-    outcome.check(zkr_multi_lock_paths(get(), &list, outcome.place()));
-    return detail::strings(list);
+    zkr_strings *paths = nullptr;
+    outcome.check(zkr_multi_lock_paths(get(), &paths, outcome.place()));
+    return detail::strings(paths);
   }
+
+  // --- end of generated
 };
 
 /**
@@ -795,18 +1227,18 @@ class Semaphore : public detail::Recipe<detail::SemaphoreVerbs> {
   using Recipe::Recipe;
 
   /** Waits for n permits in one step. */
-  Held acquire(std::size_t n = 1) { return take(n, forever.count(), nullptr); }
+  Held acquire(std::size_t n = 1) { return take(n, detail::wait_ms(forever), nullptr); }
 
   /** The same within a time, throwing Timeout. */
   template <typename Rep, typename Period>
   Held acquire(std::size_t n, const std::chrono::duration<Rep, Period> &timeout) {
-    return take(n, detail::limit_ms(timeout), nullptr);
+    return take(n, detail::wait_ms(timeout), nullptr);
   }
 
   /** The same, with a token that withdraws it, throwing Cancelled. */
   template <typename Rep, typename Period>
   Held acquire(std::size_t n, const std::chrono::duration<Rep, Period> &timeout, const CancelToken &token) {
-    return take(n, detail::limit_ms(timeout), token.get());
+    return take(n, detail::wait_ms(timeout), token.get());
   }
 
   /** One attempt: nothing if they are not free. */
@@ -814,12 +1246,20 @@ class Semaphore : public detail::Recipe<detail::SemaphoreVerbs> {
     return detail::unless_timeout([&] { return take(n, 0, nullptr); });
   }
 
+  // --- generated from ffi/verbs: semaphore
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_semaphore_path(get())); }
+
+  /** How many permits there are, as far as this object knows. */
+  std::size_t permits() const noexcept { return zkr_semaphore_permits(get()); }
+
   /** Who holds permits, one entry for each. */
   std::vector<Contender> holders() const {
     detail::Outcome outcome;
-    zkr_contenders *list = nullptr;
-    outcome.check(zkr_semaphore_holders(get(), &list, outcome.place()));
-    return detail::contenders(list);
+    zkr_contenders *holders = nullptr;
+    outcome.check(zkr_semaphore_holders(get(), &holders, outcome.place()));
+    return detail::contenders(holders);
   }
 
   /** Changes how many permits there are, for everybody; whoever still says the old number gets Mismatch. */
@@ -828,13 +1268,7 @@ class Semaphore : public detail::Recipe<detail::SemaphoreVerbs> {
     outcome.check(zkr_semaphore_resize(get(), permits, outcome.place()));
   }
 
-  /** How many permits there are, as far as this object knows. */
-  std::size_t permits() const noexcept { return zkr_semaphore_permits(get()); }
-
-  std::string path() const {
-    const char *path = zkr_semaphore_path(get());
-    return path ? path : "";
-  }
+  // --- end of generated
 
  private:
   Held take(std::size_t n, std::int64_t timeout_ms, zkr_cancel_token *token) {
@@ -845,75 +1279,1394 @@ class Semaphore : public detail::Recipe<detail::SemaphoreVerbs> {
   }
 };
 
+struct ElectionOptions {
+  /** Which of Curator's elections takes part. kazoo has one layout of its own. */
+  zkr_election_layout layout = ZKR_ELECTION_LAYOUT_LATCH;
+};
+
+/** One candidate in the election of a leader. What it wins is a Leadership. */
+class Election : public detail::Recipe<detail::ElectionVerbs> {
+ public:
+  using Recipe::Recipe;
+
+  // --- generated from ffi/verbs: election
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_election_path(get())); }
+
+  // --- end of generated
+
+  // --- generated from ffi/verbs: campaign
+
+  /** Stands, and waits until this candidate leads, throwing Timeout if it does not within the time given. */
+  Leadership campaign(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_leadership *leadership = nullptr;
+    outcome.check(zkr_election_campaign(get(), detail::wait_ms(timeout), &leadership, outcome.place()));
+    return Leadership(leadership);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  Leadership campaign(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_leadership *leadership = nullptr;
+    outcome.check(zkr_election_campaign_cancellable(get(), detail::wait_ms(timeout), token.get(), &leadership,
+                                                    outcome.place()));
+    return Leadership(leadership);
+  }
+
+  /**
+   * Leads term after term: stands, calls lead once this candidate leads, stands again, behind all others,
+   * when that term is over, and so on over reconnections and new sessions.
+   *
+   * The term lasts as long as the Leadership lives, unless it is released or lost before: move it to
+   * whoever does the work, such as a thread or an object of the event loop, and return, because a callback
+   * holds up others. A lead that has let go of it when it returns or throws could not serve: the next
+   * campaign begins after a pause, which grows.
+   *
+   * cancel() ends it, as does closing the client, and so does what trying again cannot help: ended is told
+   * why. A term in progress is resigned then, also when the Subscription goes, which ends it without
+   * telling ended.
+   */
+  Subscription run(std::function<void(Leadership)> lead,
+                   std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(detail::Following<Leadership>{std::move(lead), std::move(ended)},
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return zkr_election_run(get(), &detail::Calls::leadership, data, out,
+                                                              error);
+                                    });
+  }
+
+  /** Resigns: at once, and the server confirms it. Throws NotHeld without leading. */
+  void resign() {
+    detail::Outcome outcome;
+    outcome.check(zkr_election_resign(get(), outcome.place()));
+  }
+
+  /** Whether this candidate certainly leads at this moment. Asks no server. */
+  bool is_leader() const noexcept { return zkr_election_is_leader(get()); }
+
+  /** Who leads, whether or not we stand; nothing while nobody does. */
+  std::optional<Leader> leader() const {
+    detail::Outcome outcome;
+    zkr_leader *leader = nullptr;
+    outcome.check(zkr_election_leader(get(), &leader, outcome.place()));
+    return detail::leader(leader);
+  }
+
+  /** All who stand, in the order in which they will lead; the first one leads. */
+  std::vector<Contender> candidates() const {
+    detail::Outcome outcome;
+    zkr_contenders *candidates = nullptr;
+    outcome.check(zkr_election_candidates(get(), &candidates, outcome.place()));
+    return detail::contenders(candidates);
+  }
+
+  /**
+   * Tells who leads, now and whenever that changes, and that a leader has begun its work. ended is as for
+   * Config::watch.
+   */
+  Subscription observe(std::function<void(const std::optional<Leader> &)> changed,
+                       std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(
+        detail::Following<std::optional<Leader>>{std::move(changed), std::move(ended)},
+        [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_election_observe(get(), &detail::Calls::leader, data, out, error);
+        });
+  }
+
+  // --- end of generated
+};
+
+/**
+ * Lets its parties begin together and end together, round after round. An object is one member; a member that
+ * dies frees the others.
+ */
+class DoubleBarrier {
+ public:
+  class Scope;
+
+  explicit DoubleBarrier(zkr_double_barrier *handle) : handle_(handle) {}
+
+  /** Enters, as enter() does, and leaves at the end of the scope that this is in. */
+  Scope scope(Milliseconds timeout = forever);
+
+  // --- generated from ffi/verbs: double_barrier
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_double_barrier_path(handle())); }
+
+  /** How many parties it is for. */
+  std::size_t parties() const noexcept { return zkr_double_barrier_parties(handle()); }
+
+  /** The name of this member. */
+  std::string name() const {
+    detail::Outcome outcome;
+    zkr_buffer *name = nullptr;
+    outcome.check(zkr_double_barrier_name(handle(), &name, outcome.place()));
+    return detail::bytes(name);
+  }
+
+  /** Whether this object has entered and not left. Asks no server. */
+  bool has_entered() const noexcept { return zkr_double_barrier_has_entered(handle()); }
+
+  /**
+   * Enters, and waits until all parties have, or throws Timeout; it counts for nobody then. Throws
+   * Mismatch if others say another number of parties, Exists if this object has entered already.
+   */
+  void enter(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    outcome.check(zkr_double_barrier_enter(handle(), detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void enter(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_double_barrier_enter_cancellable(handle(), detail::wait_ms(timeout), token.get(),
+                                                       outcome.place()));
+  }
+
+  /**
+   * Leaves, and waits until all others have, or throws Timeout; this one has left then. Throws Lost if our
+   * session or our node went since we entered, NotHeld without having entered.
+   */
+  void leave(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    outcome.check(zkr_double_barrier_leave(handle(), detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void leave(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_double_barrier_leave_cancellable(handle(), detail::wait_ms(timeout), token.get(),
+                                                       outcome.place()));
+  }
+
+  /** Gives the round up in the background and waits for nobody: for when the work failed. */
+  void withdraw() {
+    detail::Outcome outcome;
+    outcome.check(zkr_double_barrier_withdraw(handle(), outcome.place()));
+  }
+
+  // --- end of generated
+
+  zkr_double_barrier *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_double_barrier, zkr_double_barrier_free> handle_;
+};
+
+/**
+ * From entering to leaving a DoubleBarrier, which must outlive it. The destructor leaves and waits until all
+ * others have; what goes wrong goes to the log, and leave() throws it. If an exception ends the scope,
+ * the destructor gives the round up and waits for nobody.
+ */
+class [[nodiscard]] DoubleBarrier::Scope {
+ public:
+  Scope(DoubleBarrier &barrier, Milliseconds timeout)
+      : barrier_(barrier), thrown_(std::uncaught_exceptions()) {
+    barrier.enter(timeout);
+  }
+  Scope(const Scope &) = delete;
+  Scope &operator=(const Scope &) = delete;
+  ~Scope() {
+    if (has_left_) return;
+    const bool failed = std::uncaught_exceptions() > thrown_;
+    zkr_double_barrier *const handle = barrier_.handle();
+    detail::Outcome outcome;
+    const zkr_status status = failed ? zkr_double_barrier_withdraw(handle, outcome.place())
+                                     : zkr_double_barrier_leave(handle, -1, outcome.place());
+    if (status != ZKR_OK) detail::log("leave_failed", outcome.message());
+  }
+
+  /** Leaves now, as DoubleBarrier::leave does. */
+  void leave(Milliseconds timeout = forever) {
+    has_left_ = true;
+    barrier_.leave(timeout);
+  }
+
+ private:
+  DoubleBarrier &barrier_;
+  int thrown_;
+  bool has_left_ = false;
+};
+
+inline DoubleBarrier::Scope DoubleBarrier::scope(Milliseconds timeout) { return Scope(*this, timeout); }
+
+struct QueueOptions {
+  /** How many items there may be. All who put have to give the same number; a full queue makes them wait. */
+  std::optional<std::size_t> max_items;
+  /** Whether an item goes when the session of the client that put it ends. */
+  bool ephemeral = false;
+  /** Over how many nodes the items are spread. More is faster, and keeps the order only within each. */
+  std::size_t shards = 1;
+  /** How often an item is claimed before it goes to the dead letters. */
+  std::optional<std::uint32_t> max_attempts;
+  /** Whose queue it takes part in. Priority and delay queues have one layout with each naming. */
+  zkr_queue_layout layout = ZKR_QUEUE_LAYOUT_SIMPLE;
+
+ private:
+  friend class Client;
+  zkr_queue_options convert() const {
+    zkr_queue_options given = ZKR_QUEUE_OPTIONS_INIT;
+    if (max_items) given.max_items = static_cast<std::int64_t>(*max_items);
+    if (max_attempts) given.max_attempts = *max_attempts;
+    given.shards = shards;
+    given.layout = layout;
+    given.ephemeral = ephemeral;
+    return given;
+  }
+};
+
+/**
+ * An item that was claimed. Settle it with ack() or nack(); the destructor gives back what is not settled, in
+ * the background.
+ */
+class [[nodiscard]] Item {
+ public:
+  explicit Item(zkr_item *handle) : handle_(handle) {}
+
+  // --- generated from ffi/verbs: item
+
+  /** Whether it certainly stands at this moment; never true again once false. Asks no server. */
+  bool is_held() const noexcept { return zkr_item_is_held(get()); }
+
+  /** Rises from one claim of an item to the next. */
+  std::uint64_t fencing_token() const noexcept { return zkr_item_fencing_token(get()); }
+
+  /** Asks the server: returns, or throws NotHeld, or ConnectionLost when it cannot be known. */
+  void verify() const {
+    detail::Outcome outcome;
+    outcome.check(zkr_item_verify(get(), outcome.place()));
+  }
+
+  /** Writes that the server applies only while this acquisition stands. */
+  Transaction guarded() const {
+    detail::Outcome outcome;
+    zkr_transaction *transaction = nullptr;
+    outcome.check(zkr_item_guarded(get(), &transaction, outcome.place()));
+    return Transaction(transaction);
+  }
+
+  /** Calls back once when it is lost, at once if it already is, never on its own release. */
+  Subscription on_lost(std::function<void(const Error &)> callback) const {
+    return detail::Calls::subscribe(std::move(callback),
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return zkr_item_on_lost(get(), &detail::Calls::lost, data, out, error);
+                                    });
+  }
+
+  /** The path of the queue. */
+  std::string path() const { return detail::text(zkr_item_path(get())); }
+
+  /** The path of our claim. */
+  std::string node() const { return detail::text(zkr_item_node(get())); }
+
+  /** What was put. */
+  std::string data() const {
+    return std::string(static_cast<const char *>(zkr_item_data(get())), zkr_item_size(get()));
+  }
+
+  /** How often it was claimed, this time included. */
+  std::uint32_t attempts() const noexcept { return zkr_item_attempts(get()); }
+
+  /**
+   * It is done: removes it from the queue. Throws NotHeld if our claim stands no more, and it is somebody
+   * else's then.
+   */
+  void ack() {
+    detail::Outcome outcome;
+    outcome.check(zkr_item_ack(get(), outcome.place()));
+  }
+
+  /**
+   * The same, together with the writes of a transaction, which are applied exactly if the item is done. It
+   * is used up in any case; writes that are refused leave the item claimed.
+   */
+  void ack_with(const Transaction &transaction) {
+    detail::Outcome outcome;
+    outcome.check(zkr_item_ack_with(get(), transaction.get(), outcome.place()));
+  }
+
+  /** Gives it back, to its old place; after the last of max_attempts it goes to the dead letters. */
+  void nack() {
+    detail::Outcome outcome;
+    outcome.check(zkr_item_nack(get(), outcome.place()));
+  }
+
+  // --- end of generated
+
+  zkr_item *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_item, zkr_item_free> handle_;
+};
+
+namespace detail {
+
+/** Items for C, which stay those of the caller. */
+class Several {
+ public:
+  explicit Several(const std::vector<std::string> &items) {
+    for (const auto &item : items) {
+      data_.push_back(item.data());
+      sizes_.push_back(item.size());
+    }
+  }
+
+  const void *const *data() const noexcept { return data_.data(); }
+  const std::size_t *sizes() const noexcept { return sizes_.data(); }
+  std::size_t count() const noexcept { return sizes_.size(); }
+
+ private:
+  std::vector<const void *> data_;
+  std::vector<std::size_t> sizes_;
+};
+
+inline std::vector<std::string> payloads(zkr_payloads *list) {
+  return listed(list, zkr_payloads_count, zkr_payloads_get, zkr_payloads_free, [](const zkr_payload &one) {
+    return std::string(static_cast<const char *>(one.data), one.size);
+  });
+}
+
+}  // namespace detail
+
+/**
+ * A queue at a path: items are taken in the order in which they came, by anybody who uses that path. Those of
+ * one producer keep their order.
+ */
+class Queue {
+ public:
+  explicit Queue(zkr_queue *handle) : handle_(handle) {}
+
+  // --- generated from ffi/verbs: queue_put
+
+  /**
+   * Puts an item at the end, waiting while the queue is full, or throwing Timeout. It is put once, also if
+   * the answer gets lost; ConnectionLost says that nobody can know.
+   */
+  void put(const std::string &data, Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    outcome.check(
+        zkr_queue_put(handle(), data.data(), data.size(), detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void put(const std::string &data, Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_queue_put_cancellable(handle(), data.data(), data.size(), detail::wait_ms(timeout),
+                                            token.get(), outcome.place()));
+  }
+
+  /**
+   * Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all.
+   * Error::put says how many went in, from the first on, where not all did.
+   */
+  void put_many(const std::vector<std::string> &items, Milliseconds timeout = forever) {
+    const detail::Several given(items);
+    detail::Outcome outcome;
+    outcome.check(zkr_queue_put_many(handle(), given.data(), given.sizes(), given.count(),
+                                     detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void put_many(const std::vector<std::string> &items, Milliseconds timeout, const CancelToken &token) {
+    const detail::Several given(items);
+    detail::Outcome outcome;
+    outcome.check(zkr_queue_put_many_cancellable(handle(), given.data(), given.sizes(), given.count(),
+                                                 detail::wait_ms(timeout), token.get(), outcome.place()));
+  }
+
+  // --- end of generated
+
+  // --- generated from ffi/verbs: queue
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_queue_path(handle())); }
+
+  /**
+   * Takes the item that came first, waiting for one, or throwing Timeout. At most once: it is removed
+   * before it is returned, so who crashes then takes it along.
+   */
+  std::string get(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_queue_get(handle(), detail::wait_ms(timeout), &data, outcome.place()));
+    return detail::bytes(data);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  std::string get(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(
+        zkr_queue_get_cancellable(handle(), detail::wait_ms(timeout), token.get(), &data, outcome.place()));
+    return detail::bytes(data);
+  }
+
+  /**
+   * Claims the item that came first, waiting for one, or throwing Timeout. At least once: nobody else has
+   * it until it is acknowledged, given back, or our session ends; then the next one gets it.
+   */
+  Item claim(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_item *item = nullptr;
+    outcome.check(zkr_queue_claim(handle(), detail::wait_ms(timeout), &item, outcome.place()));
+    return Item(item);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  Item claim(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_item *item = nullptr;
+    outcome.check(
+        zkr_queue_claim_cancellable(handle(), detail::wait_ms(timeout), token.get(), &item, outcome.place()));
+    return Item(item);
+  }
+
+  /** The next item that nobody has claimed, which stays; nothing if there is none. */
+  std::optional<std::string> peek() const {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_queue_peek(handle(), &data, outcome.place()));
+    return data ? std::optional<std::string>(detail::bytes(data)) : std::nullopt;
+  }
+
+  /** How many items there are, claimed ones included. */
+  std::size_t len() const {
+    detail::Outcome outcome;
+    std::size_t items = 0;
+    outcome.check(zkr_queue_len(handle(), &items, outcome.place()));
+    return items;
+  }
+
+  /** All items in order, claimed ones included. */
+  std::vector<std::string> items() const {
+    detail::Outcome outcome;
+    zkr_payloads *items = nullptr;
+    outcome.check(zkr_queue_items(handle(), &items, outcome.place()));
+    return detail::payloads(items);
+  }
+
+  /** The dead letters: a queue of the items that were claimed max_attempts times in vain. Asks no server. */
+  Queue dead() const {
+    detail::Outcome outcome;
+    zkr_queue *dead = nullptr;
+    outcome.check(zkr_queue_dead(handle(), &dead, outcome.place()));
+    return Queue(dead);
+  }
+
+  /** Puts the dead letters back, as new items, and returns how many. */
+  std::size_t replay() {
+    detail::Outcome outcome;
+    std::size_t replayed = 0;
+    outcome.check(zkr_queue_replay(handle(), &replayed, outcome.place()));
+    return replayed;
+  }
+
+  /** Ends all calls that wait through this object with Cancelled; never later ones. */
+  void cancel() {
+    detail::Outcome outcome;
+    outcome.check(zkr_queue_cancel(handle(), outcome.place()));
+  }
+
+  // --- end of generated
+
+  zkr_queue *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_queue, zkr_queue_free> handle_;
+};
+
+/** What is known of a site in one transaction. */
+struct SiteStatus {
+  /** Its name. */
+  std::string site;
+  /** Whether it is there. */
+  bool is_present;
+  /** Whether it has voted. */
+  bool has_voted;
+  /** Whether it has done what was decided. */
+  bool has_acknowledged;
+};
+
+/** How a transaction of a TwoPhaseCommit stands. */
+struct CommitStatus {
+  /** By which name it began. */
+  std::string id;
+  /** Who decides it before its deadline. */
+  zkr_commit_mode mode;
+  /** What it is about. */
+  std::string payload;
+  /** How long ago it began, as far as this machine's clock agrees with the server's. */
+  Milliseconds age;
+  /** How long there is to vote. */
+  Milliseconds timeout;
+  /** What was decided; nothing if nothing is. */
+  std::optional<zkr_outcome> outcome;
+  /** Why it was aborted. */
+  std::string reason;
+  /** Whether its coordinator will decide it. */
+  zkr_coordinator_state coordinator;
+  /** Who votes. */
+  std::vector<SiteStatus> sites;
+};
+
+class CommitTransaction;
+class Proposal;
+
+namespace detail {
+
+/** Texts for C, which stay those of the caller. */
+class Texts {
+ public:
+  Texts(const char *argument, const std::vector<std::string> &texts) {
+    for (const auto &text : texts) data_.push_back(c_text(argument, text));
+  }
+
+  const char *const *data() const noexcept { return data_.data(); }
+  std::size_t count() const noexcept { return data_.size(); }
+
+ private:
+  std::vector<const char *> data_;
+};
+
+inline CommitStatus copied(const zkr_commit_status &lent) {
+  CommitStatus status{lent.id,
+                      lent.mode,
+                      std::string(static_cast<const char *>(lent.payload), lent.size),
+                      Milliseconds(lent.age_ms),
+                      Milliseconds(lent.timeout_ms),
+                      std::nullopt,
+                      lent.reason,
+                      lent.coordinator,
+                      {}};
+  if (lent.outcome != ZKR_OUTCOME_NONE) status.outcome = lent.outcome;
+  for (std::size_t i = 0; i < lent.site_count; i++) {
+    const zkr_site_status &one = lent.sites[i];
+    status.sites.push_back({one.site, one.is_present, one.has_voted, one.has_acknowledged});
+  }
+  return status;
+}
+
+inline std::vector<CommitStatus> commit_statuses(zkr_commit_statuses *list) {
+  return listed(list, zkr_commit_statuses_count, zkr_commit_statuses_get, zkr_commit_statuses_free,
+                [](const zkr_commit_status &one) { return copied(one); });
+}
+
+/** The only one of a list, if there is one. */
+inline std::optional<CommitStatus> commit_status(zkr_commit_statuses *list) {
+  const auto found = commit_statuses(list);
+  return found.empty() ? std::nullopt : std::optional<CommitStatus>(found.front());
+}
+
+/** Takes over a list of handles. */
+template <typename One, typename List, typename Handle>
+std::vector<One> taken(List *list, std::size_t (*count)(const List *),
+                       Handle *(*take)(const List *, std::size_t), void (*free)(List *)) {
+  const std::unique_ptr<List, void (*)(List *)> freed(list, free);
+  std::vector<One> all;
+  for (std::size_t i = 0; i < count(list); i++) all.push_back(One(take(list, i)));
+  return all;
+}
+
+inline std::vector<CommitTransaction> commit_transactions(zkr_commit_transactions *list);
+inline std::vector<Proposal> proposals(zkr_proposals *list);
+
+}  // namespace detail
+
+// --- generated from ffi/verbs: recipes
+
+/**
+ * Stops everybody who waits at it until it is lifted, shared with everybody who uses that path, in any
+ * language.
+ */
+class Barrier {
+ public:
+  explicit Barrier(zkr_barrier *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_barrier_path(handle())); }
+
+  /** Puts the barrier up; no matter if it is up already. */
+  void create() {
+    detail::Outcome outcome;
+    outcome.check(zkr_barrier_create(handle(), outcome.place()));
+  }
+
+  /** Lifts the barrier: all who wait go on; no matter if it is not up. */
+  void remove() {
+    detail::Outcome outcome;
+    outcome.check(zkr_barrier_remove(handle(), outcome.place()));
+  }
+
+  /** Whether the barrier is up. */
+  bool is_up() const {
+    detail::Outcome outcome;
+    bool is_up = false;
+    outcome.check(zkr_barrier_is_up(handle(), &is_up, outcome.place()));
+    return is_up;
+  }
+
+  /** Waits until the barrier is lifted, or throws Timeout. Returns at once if it is not up. */
+  void wait(Milliseconds timeout = forever) const {
+    detail::Outcome outcome;
+    outcome.check(zkr_barrier_wait(handle(), detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void wait(Milliseconds timeout, const CancelToken &token) const {
+    detail::Outcome outcome;
+    outcome.check(
+        zkr_barrier_wait_cancellable(handle(), detail::wait_ms(timeout), token.get(), outcome.place()));
+  }
+
+  zkr_barrier *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_barrier, zkr_barrier_free> handle_;
+};
+
+/** A transaction that a coordinator has begun or taken over. */
+class CommitTransaction {
+ public:
+  explicit CommitTransaction(zkr_commit_transaction *handle) : handle_(handle) {}
+
+  /** By which name it began. */
+  std::string id() const { return detail::text(zkr_commit_transaction_id(handle())); }
+
+  /** Who votes. */
+  std::vector<std::string> sites() const {
+    detail::Outcome outcome;
+    zkr_strings *sites = nullptr;
+    outcome.check(zkr_commit_transaction_sites(handle(), &sites, outcome.place()));
+    return detail::strings(sites);
+  }
+
+  /** What it is about. */
+  std::string payload() const {
+    return std::string(static_cast<const char *>(zkr_commit_transaction_payload(handle())),
+                       zkr_commit_transaction_size(handle()));
+  }
+
+  /** Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. */
+  zkr_outcome outcome(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_outcome decided = ZKR_OUTCOME_NONE;
+    outcome.check(
+        zkr_commit_transaction_outcome(handle(), detail::wait_ms(timeout), &decided, outcome.place()));
+    return decided;
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  zkr_outcome outcome(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_outcome decided = ZKR_OUTCOME_NONE;
+    outcome.check(zkr_commit_transaction_outcome_cancellable(handle(), detail::wait_ms(timeout), token.get(),
+                                                             &decided, outcome.place()));
+    return decided;
+  }
+
+  zkr_commit_transaction *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_commit_transaction, zkr_commit_transaction_free> handle_;
+};
+
+/**
+ * A value at a path, shared with everybody who reads or sets it, in any language. A version counts its
+ * changes.
+ */
+class Config {
+ public:
+  explicit Config(zkr_config *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_config_path(handle())); }
+
+  /** The value, or nothing if nobody has set it. */
+  std::optional<Versioned> get() const {
+    detail::Outcome outcome;
+    zkr_buffer *value = nullptr;
+    std::int32_t version = 0;
+    outcome.check(zkr_config_get(handle(), &value, &version, outcome.place()));
+    return detail::versioned(value, version);
+  }
+
+  /**
+   * Sets the value if it has the version, -1 for whichever it has or none at all, and returns the new
+   * version. Throws BadVersion if somebody has changed it since.
+   */
+  std::int32_t set(const std::string &value, std::int32_t version = -1) {
+    detail::Outcome outcome;
+    std::int32_t new_version = 0;
+    outcome.check(
+        zkr_config_set(handle(), value.data(), value.size(), version, &new_version, outcome.place()));
+    return new_version;
+  }
+
+  /**
+   * Tells the value now, and whenever it has changed: always the latest, over reconnections and new
+   * sessions. ended is told why it ended if that was by itself: Closed with the client, Denied and the
+   * like where it cannot go on.
+   */
+  Subscription watch(std::function<void(const std::optional<Versioned> &)> changed,
+                     std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(
+        detail::Following<std::optional<Versioned>>{std::move(changed), std::move(ended)},
+        [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_config_watch(handle(), &detail::Calls::versioned, data, out, error);
+        });
+  }
+
+  /** What this object was told last, by get() or watch(), without asking anybody; nothing before that. */
+  std::optional<Cached> cached() const {
+    detail::Outcome outcome;
+    bool is_known = false;
+    zkr_buffer *value = nullptr;
+    std::int32_t version = 0;
+    std::int64_t age_ms = 0;
+    outcome.check(zkr_config_cached(handle(), &is_known, &value, &version, &age_ms, outcome.place()));
+    return detail::cached(is_known, value, version, age_ms);
+  }
+
+  zkr_config *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_config, zkr_config_free> handle_;
+};
+
+struct CounterOptions {
+  /** Which of Curator's counters takes part (ZKR_COUNTER_LAYOUT_ATOMIC). kazoo has one layout of its own. */
+  zkr_counter_layout layout = ZKR_COUNTER_LAYOUT_ATOMIC;
+
+ private:
+  friend class Client;
+  zkr_counter_options convert() const {
+    zkr_counter_options given = ZKR_COUNTER_OPTIONS_INIT;
+    given.layout = layout;
+    return given;
+  }
+};
+
+/**
+ * A number that many count on. Every change is applied exactly once, also when its answer gets lost;
+ * where that cannot be known any more, it is ErrorKind::ConnectionLost. A counter that does not exist is
+ * 0, and the first change creates it.
+ */
+class Counter {
+ public:
+  explicit Counter(zkr_counter *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_counter_path(handle())); }
+
+  /** The value, no older than this call. */
+  std::int64_t get() const {
+    detail::Outcome outcome;
+    std::int64_t value = 0;
+    outcome.check(zkr_counter_get(handle(), &value, outcome.place()));
+    return value;
+  }
+
+  /** Adds n, which may be negative, and returns the new value. Throws Invalid where that is out of range. */
+  std::int64_t add(std::int64_t n) {
+    detail::Outcome outcome;
+    std::int64_t value = 0;
+    outcome.check(zkr_counter_add(handle(), n, &value, outcome.place()));
+    return value;
+  }
+
+  /** Sets the value to new_value if it is old_value, in one step, and returns whether it was. */
+  bool compare_and_set(std::int64_t old_value, std::int64_t new_value) {
+    detail::Outcome outcome;
+    bool was_set = false;
+    outcome.check(zkr_counter_compare_and_set(handle(), old_value, new_value, &was_set, outcome.place()));
+    return was_set;
+  }
+
+  zkr_counter *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_counter, zkr_counter_free> handle_;
+};
+
+/**
+ * Items that are taken when they are due, the first due first, by the clocks of those who put and take
+ * them.
+ */
+class DelayQueue {
+ public:
+  explicit DelayQueue(zkr_delay_queue *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_delay_queue_path(handle())); }
+
+  /**
+   * Takes the item that was due first, waiting for one, or throwing Timeout. At most once: it is removed
+   * before it is returned, so who crashes then takes it along.
+   */
+  std::string get(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_delay_queue_get(handle(), detail::wait_ms(timeout), &data, outcome.place()));
+    return detail::bytes(data);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  std::string get(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_delay_queue_get_cancellable(handle(), detail::wait_ms(timeout), token.get(), &data,
+                                                  outcome.place()));
+    return detail::bytes(data);
+  }
+
+  /**
+   * Claims the item that was due first, waiting for one, or throwing Timeout. At least once: nobody else
+   * has it until it is acknowledged, given back, or our session ends; then the next one gets it.
+   */
+  Item claim(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_item *item = nullptr;
+    outcome.check(zkr_delay_queue_claim(handle(), detail::wait_ms(timeout), &item, outcome.place()));
+    return Item(item);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  Item claim(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_item *item = nullptr;
+    outcome.check(zkr_delay_queue_claim_cancellable(handle(), detail::wait_ms(timeout), token.get(), &item,
+                                                    outcome.place()));
+    return Item(item);
+  }
+
+  /** The next item that nobody has claimed, which stays; nothing if there is none. */
+  std::optional<std::string> peek() const {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_delay_queue_peek(handle(), &data, outcome.place()));
+    return data ? std::optional<std::string>(detail::bytes(data)) : std::nullopt;
+  }
+
+  /** How many items there are, claimed ones included. */
+  std::size_t len() const {
+    detail::Outcome outcome;
+    std::size_t items = 0;
+    outcome.check(zkr_delay_queue_len(handle(), &items, outcome.place()));
+    return items;
+  }
+
+  /** All items in order, claimed ones included. */
+  std::vector<std::string> items() const {
+    detail::Outcome outcome;
+    zkr_payloads *items = nullptr;
+    outcome.check(zkr_delay_queue_items(handle(), &items, outcome.place()));
+    return detail::payloads(items);
+  }
+
+  /** The dead letters: a queue of the items that were claimed max_attempts times in vain. Asks no server. */
+  Queue dead() const {
+    detail::Outcome outcome;
+    zkr_queue *dead = nullptr;
+    outcome.check(zkr_delay_queue_dead(handle(), &dead, outcome.place()));
+    return Queue(dead);
+  }
+
+  /** Puts the dead letters back, as new items, and returns how many. */
+  std::size_t replay() {
+    detail::Outcome outcome;
+    std::size_t replayed = 0;
+    outcome.check(zkr_delay_queue_replay(handle(), &replayed, outcome.place()));
+    return replayed;
+  }
+
+  /** Ends all calls that wait through this object with Cancelled; never later ones. */
+  void cancel() {
+    detail::Outcome outcome;
+    outcome.check(zkr_delay_queue_cancel(handle(), outcome.place()));
+  }
+
+  /** Puts an item that nobody gets before the delay has passed. Otherwise as Queue::put. */
+  void put(const std::string &data, Milliseconds delay, Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    outcome.check(zkr_delay_queue_put(handle(), data.data(), data.size(), delay.count(),
+                                      detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void put(const std::string &data, Milliseconds delay, Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_delay_queue_put_cancellable(handle(), data.data(), data.size(), delay.count(),
+                                                  detail::wait_ms(timeout), token.get(), outcome.place()));
+  }
+
+  zkr_delay_queue *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_delay_queue, zkr_delay_queue_free> handle_;
+};
+
+struct GroupOptions {
+  /** Where the members are (ZKR_GROUP_LAYOUT_DEFAULT). */
+  zkr_group_layout layout = ZKR_GROUP_LAYOUT_DEFAULT;
+
+ private:
+  friend class Client;
+  zkr_group_options convert() const {
+    zkr_group_options given = ZKR_GROUP_OPTIONS_INIT;
+    given.layout = layout;
+    return given;
+  }
+};
+
+/** A group of members that know each other by name. An object is one member, once it has joined. */
+class Group {
+ public:
+  explicit Group(zkr_group *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_group_path(handle())); }
+
+  /**
+   * Becomes a member, and stays one over all sessions of the client until it leaves or this object goes.
+   * Throws Exists if it has joined already, or another member has that name.
+   */
+  void join(const std::string &name, const std::string &data = "") {
+    detail::Outcome outcome;
+    outcome.check(
+        zkr_group_join(handle(), detail::c_text("name", name), data.data(), data.size(), outcome.place()));
+  }
+
+  /** Ends the membership. Throws NotHeld if there is none. */
+  void leave() {
+    detail::Outcome outcome;
+    outcome.check(zkr_group_leave(handle(), outcome.place()));
+  }
+
+  /** Replaces what this member says of itself. Throws NotHeld if it has not joined. */
+  void update(const std::string &data) {
+    detail::Outcome outcome;
+    outcome.check(zkr_group_update(handle(), data.data(), data.size(), outcome.place()));
+  }
+
+  /** The members and what they say of themselves. */
+  std::map<std::string, std::string> members() const {
+    detail::Outcome outcome;
+    zkr_entries *members = nullptr;
+    outcome.check(zkr_group_members(handle(), &members, outcome.place()));
+    return detail::entries(members);
+  }
+
+  /** Tells all members at first, then who joins, leaves or changes. ended is as for Config::watch. */
+  Subscription watch(std::function<void(const GroupEvent &)> changed,
+                     std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(detail::Following<GroupEvent>{std::move(changed), std::move(ended)},
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return zkr_group_watch(handle(), &detail::Calls::group, data, out,
+                                                             error);
+                                    });
+  }
+
+  zkr_group *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_group, zkr_group_free> handle_;
+};
+
+/** Names below a path, and what they stand for, shared with everybody who uses that path. */
+class Names {
+ public:
+  explicit Names(zkr_names *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_names_path(handle())); }
+
+  /**
+   * Binds a name to data. Throws Exists if it is bound already, by whomever. An ephemeral binding lasts as
+   * long as the client, over all its sessions, and is made again when somebody deletes it; any other until
+   * it is unbound.
+   */
+  void bind(const std::string &name, const std::string &data, bool ephemeral = false) {
+    detail::Outcome outcome;
+    outcome.check(zkr_names_bind(handle(), detail::c_text("name", name), data.data(), data.size(), ephemeral,
+                                 outcome.place()));
+  }
+
+  /** What a name stands for, or nothing if it is not bound. */
+  std::optional<std::string> lookup(const std::string &name) const {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_names_lookup(handle(), detail::c_text("name", name), &data, outcome.place()));
+    return data ? std::optional<std::string>(detail::bytes(data)) : std::nullopt;
+  }
+
+  /** Unbinds a name, whoever has bound it. Throws NoNode if it is not bound. */
+  void unbind(const std::string &name) {
+    detail::Outcome outcome;
+    outcome.check(zkr_names_unbind(handle(), detail::c_text("name", name), outcome.place()));
+  }
+
+  /** The names that are bound, sorted. */
+  std::vector<std::string> list() const {
+    detail::Outcome outcome;
+    zkr_strings *names_bound = nullptr;
+    outcome.check(zkr_names_list(handle(), &names_bound, outcome.place()));
+    return detail::strings(names_bound);
+  }
+
+  /**
+   * Tells all names and what they stand for, now and whenever that has changed. ended is as for
+   * Config::watch.
+   */
+  Subscription watch(std::function<void(const std::map<std::string, std::string> &)> changed,
+                     std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(
+        detail::Following<std::map<std::string, std::string>>{std::move(changed), std::move(ended)},
+        [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_names_watch(handle(), &detail::Calls::entries, data, out, error);
+        });
+  }
+
+  zkr_names *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_names, zkr_names_free> handle_;
+};
+
+/**
+ * Items of which the one with the lowest number is taken first, and of those with the same number the
+ * one that came first.
+ */
+class PriorityQueue {
+ public:
+  explicit PriorityQueue(zkr_priority_queue *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_priority_queue_path(handle())); }
+
+  /**
+   * Takes the item with the lowest number, waiting for one, or throwing Timeout. At most once: it is
+   * removed before it is returned, so who crashes then takes it along.
+   */
+  std::string get(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_priority_queue_get(handle(), detail::wait_ms(timeout), &data, outcome.place()));
+    return detail::bytes(data);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  std::string get(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_priority_queue_get_cancellable(handle(), detail::wait_ms(timeout), token.get(), &data,
+                                                     outcome.place()));
+    return detail::bytes(data);
+  }
+
+  /**
+   * Claims the item with the lowest number, waiting for one, or throwing Timeout. At least once: nobody
+   * else has it until it is acknowledged, given back, or our session ends; then the next one gets it.
+   */
+  Item claim(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_item *item = nullptr;
+    outcome.check(zkr_priority_queue_claim(handle(), detail::wait_ms(timeout), &item, outcome.place()));
+    return Item(item);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  Item claim(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_item *item = nullptr;
+    outcome.check(zkr_priority_queue_claim_cancellable(handle(), detail::wait_ms(timeout), token.get(), &item,
+                                                       outcome.place()));
+    return Item(item);
+  }
+
+  /** The next item that nobody has claimed, which stays; nothing if there is none. */
+  std::optional<std::string> peek() const {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    outcome.check(zkr_priority_queue_peek(handle(), &data, outcome.place()));
+    return data ? std::optional<std::string>(detail::bytes(data)) : std::nullopt;
+  }
+
+  /** How many items there are, claimed ones included. */
+  std::size_t len() const {
+    detail::Outcome outcome;
+    std::size_t items = 0;
+    outcome.check(zkr_priority_queue_len(handle(), &items, outcome.place()));
+    return items;
+  }
+
+  /** All items in order, claimed ones included. */
+  std::vector<std::string> items() const {
+    detail::Outcome outcome;
+    zkr_payloads *items = nullptr;
+    outcome.check(zkr_priority_queue_items(handle(), &items, outcome.place()));
+    return detail::payloads(items);
+  }
+
+  /** The dead letters: a queue of the items that were claimed max_attempts times in vain. Asks no server. */
+  Queue dead() const {
+    detail::Outcome outcome;
+    zkr_queue *dead = nullptr;
+    outcome.check(zkr_priority_queue_dead(handle(), &dead, outcome.place()));
+    return Queue(dead);
+  }
+
+  /** Puts the dead letters back, as new items, and returns how many. */
+  std::size_t replay() {
+    detail::Outcome outcome;
+    std::size_t replayed = 0;
+    outcome.check(zkr_priority_queue_replay(handle(), &replayed, outcome.place()));
+    return replayed;
+  }
+
+  /** Ends all calls that wait through this object with Cancelled; never later ones. */
+  void cancel() {
+    detail::Outcome outcome;
+    outcome.check(zkr_priority_queue_cancel(handle(), outcome.place()));
+  }
+
+  /** Puts an item; what has a lower priority is taken first. Otherwise as Queue::put. */
+  void put(const std::string &data, std::int32_t priority, Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    outcome.check(zkr_priority_queue_put(handle(), data.data(), data.size(), priority,
+                                         detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void put(const std::string &data, std::int32_t priority, Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_priority_queue_put_cancellable(handle(), data.data(), data.size(), priority,
+                                                     detail::wait_ms(timeout), token.get(), outcome.place()));
+  }
+
+  zkr_priority_queue *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_priority_queue, zkr_priority_queue_free> handle_;
+};
+
+/** A transaction on which a site has to vote. */
+class Proposal {
+ public:
+  explicit Proposal(zkr_proposal *handle) : handle_(handle) {}
+
+  /** By which name it began. */
+  std::string id() const { return detail::text(zkr_proposal_id(handle())); }
+
+  /** Who votes. */
+  std::vector<std::string> sites() const {
+    detail::Outcome outcome;
+    zkr_strings *sites = nullptr;
+    outcome.check(zkr_proposal_sites(handle(), &sites, outcome.place()));
+    return detail::strings(sites);
+  }
+
+  /** What it is about. */
+  std::string payload() const {
+    return std::string(static_cast<const char *>(zkr_proposal_payload(handle())),
+                       zkr_proposal_size(handle()));
+  }
+
+  /** Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. */
+  zkr_outcome outcome(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_outcome decided = ZKR_OUTCOME_NONE;
+    outcome.check(zkr_proposal_outcome(handle(), detail::wait_ms(timeout), &decided, outcome.place()));
+    return decided;
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  zkr_outcome outcome(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_outcome decided = ZKR_OUTCOME_NONE;
+    outcome.check(zkr_proposal_outcome_cancellable(handle(), detail::wait_ms(timeout), token.get(), &decided,
+                                                   outcome.place()));
+    return decided;
+  }
+
+  /** Whether this site had voted when it was told. */
+  bool has_voted() const noexcept { return zkr_proposal_has_voted(handle()); }
+
+  /**
+   * Votes for the commit, which has to be possible from now on, also after a crash. Throws Timeout if it
+   * was decided without us, Exists if this site has voted for the abort.
+   */
+  void vote_commit() {
+    detail::Outcome outcome;
+    outcome.check(zkr_proposal_vote_commit(handle(), outcome.place()));
+  }
+
+  /** Decides the abort. Throws Exists if this site has voted for the commit. */
+  void vote_abort(const std::string &reason = "") {
+    detail::Outcome outcome;
+    outcome.check(
+        zkr_proposal_vote_abort(handle(), detail::c_text_if_any("reason", reason), outcome.place()));
+  }
+
+  /** What was decided is applied here, and needed no more. Throws NotHeld if nothing is decided yet. */
+  void acknowledge() {
+    detail::Outcome outcome;
+    outcome.check(zkr_proposal_acknowledge(handle(), outcome.place()));
+  }
+
+  zkr_proposal *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_proposal, zkr_proposal_free> handle_;
+};
+
+/**
+ * Transactions that all sites commit, or none, shared with everybody who uses that path, in any
+ * language. The decision is made once and survives everybody's crash. An object is a coordinator, a
+ * site, or both.
+ */
+class TwoPhaseCommit {
+ public:
+  explicit TwoPhaseCommit(zkr_two_phase_commit *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_two_phase_commit_path(handle())); }
+
+  /** Who decides the transactions that it begins. */
+  zkr_commit_mode mode() const noexcept { return zkr_two_phase_commit_mode(handle()); }
+
+  /**
+   * Begins a transaction: every site is asked, also one that is not there now. When the timeout is over
+   * and not all have voted, whoever waits for the outcome aborts it. Throws Exists if there is one of that
+   * id, TooLarge if the payload is.
+   */
+  CommitTransaction begin(const std::string &id, const std::vector<std::string> &sites,
+                          const std::string &payload, Milliseconds timeout) {
+    const detail::Texts given("sites", sites);
+    detail::Outcome outcome;
+    zkr_commit_transaction *transaction = nullptr;
+    outcome.check(zkr_two_phase_commit_begin(handle(), detail::c_text("id", id), given.data(), given.count(),
+                                             payload.data(), payload.size(), timeout.count(), &transaction,
+                                             outcome.place()));
+    return CommitTransaction(transaction);
+  }
+
+  /**
+   * Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for
+   * its outcome. A coordinator that has crashed is there until its session timeout.
+   */
+  std::vector<CommitTransaction> recover() {
+    detail::Outcome outcome;
+    zkr_commit_transactions *transactions = nullptr;
+    outcome.check(zkr_two_phase_commit_recover(handle(), &transactions, outcome.place()));
+    return detail::commit_transactions(transactions);
+  }
+
+  /**
+   * Becomes a site, and is one over all sessions of the client until it leaves, or this object and its
+   * proposals go. Throws Exists if it has joined already, or another that is there is that site.
+   */
+  void join(const std::string &site) {
+    detail::Outcome outcome;
+    outcome.check(zkr_two_phase_commit_join(handle(), detail::c_text("site", site), outcome.place()));
+  }
+
+  /** Is that site no longer. What it was asked stays. Throws NotHeld if it has not joined. */
+  void leave() {
+    detail::Outcome outcome;
+    outcome.check(zkr_two_phase_commit_leave(handle(), outcome.place()));
+  }
+
+  /**
+   * Waits for the next transaction on which this site has to vote, or throws Timeout. Each is told once,
+   * in the order in which they began. Throws NotHeld if this object has not joined.
+   */
+  Proposal next(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_proposal *proposal = nullptr;
+    outcome.check(zkr_two_phase_commit_next(handle(), detail::wait_ms(timeout), &proposal, outcome.place()));
+    return Proposal(proposal);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  Proposal next(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_proposal *proposal = nullptr;
+    outcome.check(zkr_two_phase_commit_next_cancellable(handle(), detail::wait_ms(timeout), token.get(),
+                                                        &proposal, outcome.place()));
+    return Proposal(proposal);
+  }
+
+  /**
+   * Everything that this site has not acknowledged, voted on or not, the oldest first: what a site asks
+   * for after a restart. Throws NotHeld if it has not joined.
+   */
+  std::vector<Proposal> pending() {
+    detail::Outcome outcome;
+    zkr_proposals *proposals = nullptr;
+    outcome.check(zkr_two_phase_commit_pending(handle(), &proposals, outcome.place()));
+    return detail::proposals(proposals);
+  }
+
+  /** How all transactions stand that are not over, the oldest first. */
+  std::vector<CommitStatus> history() const {
+    detail::Outcome outcome;
+    zkr_commit_statuses *statuses = nullptr;
+    outcome.check(zkr_two_phase_commit_history(handle(), &statuses, outcome.place()));
+    return detail::commit_statuses(statuses);
+  }
+
+  /** How a transaction stands; nothing if there is none of that id. */
+  std::optional<CommitStatus> show(const std::string &id) const {
+    detail::Outcome outcome;
+    zkr_commit_statuses *statuses = nullptr;
+    outcome.check(zkr_two_phase_commit_show(handle(), detail::c_text("id", id), &statuses, outcome.place()));
+    return detail::commit_status(statuses);
+  }
+
+  /**
+   * Decides the abort, unless something is decided already; returns what is. Throws NoNode if there is
+   * none of that id.
+   */
+  zkr_outcome decide_abort(const std::string &id, const std::string &reason) {
+    detail::Outcome outcome;
+    zkr_outcome decided = ZKR_OUTCOME_NONE;
+    outcome.check(zkr_two_phase_commit_decide_abort(
+        handle(), detail::c_text("id", id), detail::c_text("reason", reason), &decided, outcome.place()));
+    return decided;
+  }
+
+  zkr_two_phase_commit *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_two_phase_commit, zkr_two_phase_commit_free> handle_;
+};
+
+// --- end of generated
+
+namespace detail {
+
+inline std::vector<CommitTransaction> commit_transactions(zkr_commit_transactions *list) {
+  return taken<CommitTransaction>(list, zkr_commit_transactions_count, zkr_commit_transactions_take,
+                                  zkr_commit_transactions_free);
+}
+
+inline std::vector<Proposal> proposals(zkr_proposals *list) {
+  return taken<Proposal>(list, zkr_proposals_count, zkr_proposals_take, zkr_proposals_free);
+}
+
+}  // namespace detail
+
 /** Plain node operations, on the session of a client that must outlive this. */
 class Nodes {
  public:
   explicit Nodes(zkr_client *client) : client_(client) {}
 
-  /** Returns the path that the node got. */
-  std::string create(const std::string &path, const std::string &data = "",
-                     zkr_create_mode mode = ZKR_PERSISTENT) {
-    detail::Outcome outcome;
-    zkr_buffer *created = nullptr;
-    outcome.check(
-        zkr_nodes_create(client_, path.c_str(), data.data(), data.size(), mode, &created, outcome.place()));
-    return take(created);
-  }
+  // --- generated from ffi/verbs: nodes
 
-  std::pair<std::string, Stat> get(const std::string &path) const {
-    detail::Outcome outcome;
-    zkr_buffer *data = nullptr;
-    Stat stat;
-    outcome.check(zkr_nodes_get(client_, path.c_str(), &data, &stat, outcome.place()));
-    return {take(data), stat};
-  }
-
-  /** version is the version that the node must have, -1 for any. */
-  Stat set(const std::string &path, const std::string &data, std::int32_t version = -1) {
-    detail::Outcome outcome;
-    Stat stat;
-    outcome.check(
-        zkr_nodes_set(client_, path.c_str(), data.data(), data.size(), version, &stat, outcome.place()));
-    return stat;
-  }
-
-  void remove(const std::string &path, std::int32_t version = -1) {
-    detail::Outcome outcome;
-    outcome.check(zkr_nodes_delete(client_, path.c_str(), version, outcome.place()));
-  }
-
-  std::optional<Stat> exists(const std::string &path) const {
-    detail::Outcome outcome;
-    bool exists = false;
-    Stat stat;
-    outcome.check(zkr_nodes_exists(client_, path.c_str(), &exists, &stat, outcome.place()));
-    return exists ? std::optional<Stat>(stat) : std::nullopt;
-  }
-
-  /** The names of the children, sorted. */
-  std::vector<std::string> children(const std::string &path) const {
-    detail::Outcome outcome;
-    zkr_strings *names = nullptr;
-    outcome.check(zkr_nodes_children(client_, path.c_str(), &names, outcome.place()));
-    const detail::Handle<zkr_strings, zkr_strings_free> freed(names);
-    std::vector<std::string> children;
-    for (std::size_t i = 0; i < zkr_strings_count(names); i++)
-      children.emplace_back(zkr_strings_get(names, i));
-    return children;
-  }
-
-  /** Creates the node and all that is missing above it; no matter if it exists. */
-  void ensure(const std::string &path) {
-    detail::Outcome outcome;
-    outcome.check(zkr_nodes_ensure(client_, path.c_str(), outcome.place()));
-  }
-
-  /** Deletes the node and everything below it; no matter if it is gone. */
-  void remove_all(const std::string &path) {
-    detail::Outcome outcome;
-    outcome.check(zkr_nodes_delete_all(client_, path.c_str(), outcome.place()));
-  }
-
+  /** Writes that the server applies together or not at all. */
   Transaction transaction() {
     detail::Outcome outcome;
     zkr_transaction *transaction = nullptr;
@@ -921,12 +2674,101 @@ class Nodes {
     return Transaction(transaction);
   }
 
- private:
-  static std::string take(zkr_buffer *buffer) {
-    const detail::Handle<zkr_buffer, zkr_buffer_free> freed(buffer);
-    return std::string(static_cast<const char *>(zkr_buffer_data(buffer)), zkr_buffer_size(buffer));
+  /** Returns the path that the node got. */
+  std::string create(const std::string &path, const std::string &data = "",
+                     zkr_create_mode mode = ZKR_PERSISTENT) {
+    detail::Outcome outcome;
+    zkr_buffer *created = nullptr;
+    outcome.check(zkr_nodes_create(client_, detail::c_text("path", path), data.data(), data.size(), mode,
+                                   &created, outcome.place()));
+    return detail::bytes(created);
   }
 
+  /**
+   * The same with a time to live, for ZKR_PERSISTENT and ZKR_PERSISTENT_SEQUENTIAL: the server removes the
+   * node once it has had neither children nor changes for so long. ErrorKind::Invalid if the server does
+   * not take such nodes: they need zookeeper.extendedTypesEnabled=true.
+   */
+  std::string create(const std::string &path, const std::string &data, zkr_create_mode mode,
+                     Milliseconds ttl) {
+    detail::Outcome outcome;
+    zkr_buffer *created = nullptr;
+    outcome.check(zkr_nodes_create_ttl(client_, detail::c_text("path", path), data.data(), data.size(), mode,
+                                       ttl.count(), &created, outcome.place()));
+    return detail::bytes(created);
+  }
+
+  /** The data of the node, and what else the server knows about it. */
+  std::pair<std::string, Stat> get(const std::string &path) const {
+    detail::Outcome outcome;
+    zkr_buffer *data = nullptr;
+    Stat stat;
+    outcome.check(zkr_nodes_get(client_, detail::c_text("path", path), &data, &stat, outcome.place()));
+    return {detail::bytes(data), stat};
+  }
+
+  /** version is the version that the node must have, -1 for any. */
+  Stat set(const std::string &path, const std::string &data, std::int32_t version = -1) {
+    detail::Outcome outcome;
+    Stat stat;
+    outcome.check(zkr_nodes_set(client_, detail::c_text("path", path), data.data(), data.size(), version,
+                                &stat, outcome.place()));
+    return stat;
+  }
+
+  /** version is the version that the node must have, -1 for any. */
+  void remove(const std::string &path, std::int32_t version = -1) {
+    detail::Outcome outcome;
+    outcome.check(zkr_nodes_delete(client_, detail::c_text("path", path), version, outcome.place()));
+  }
+
+  /** What the server knows about the node, or nothing if there is none. */
+  std::optional<Stat> exists(const std::string &path) const {
+    detail::Outcome outcome;
+    bool exists = false;
+    Stat stat;
+    outcome.check(zkr_nodes_exists(client_, detail::c_text("path", path), &exists, &stat, outcome.place()));
+    return exists ? std::optional<Stat>(stat) : std::nullopt;
+  }
+
+  /** The names of the children, sorted. */
+  std::vector<std::string> children(const std::string &path) const {
+    detail::Outcome outcome;
+    zkr_strings *children = nullptr;
+    outcome.check(zkr_nodes_children(client_, detail::c_text("path", path), &children, outcome.place()));
+    return detail::strings(children);
+  }
+
+  /** Creates the node and all that is missing above it; no matter if it exists. */
+  void ensure(const std::string &path) {
+    detail::Outcome outcome;
+    outcome.check(zkr_nodes_ensure(client_, detail::c_text("path", path), outcome.place()));
+  }
+
+  /** Deletes the node and everything below it; no matter if it is gone. */
+  void remove_all(const std::string &path) {
+    detail::Outcome outcome;
+    outcome.check(zkr_nodes_delete_all(client_, detail::c_text("path", path), outcome.place()));
+  }
+
+  /**
+   * Tells the state of a node now, and whenever it has changed; it need not exist. A subtree is watched
+   * node by node: it costs two requests for each node at first, then one or two for each change. ended is
+   * as for Config::watch.
+   */
+  Subscription watch(const std::string &path, zkr_watch_kind kind,
+                     std::function<void(const NodeState &)> changed,
+                     std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(detail::Following<NodeState>{std::move(changed), std::move(ended)},
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return zkr_nodes_watch(client_, detail::c_text("path", path), kind,
+                                                             &detail::Calls::node, data, out, error);
+                                    });
+  }
+
+  // --- end of generated
+
+ private:
   zkr_client *client_;
 };
 
@@ -955,6 +2797,7 @@ struct Options {
   /** Empty is "host:pid". */
   std::string identity;
   std::vector<Auth> auth;
+  bool allow_plaintext_auth = false;
   zkr_acl acl = ZKR_ACL_DEFAULT;
   std::vector<AclEntry> acl_list;
   std::optional<Tls> tls;
@@ -964,6 +2807,18 @@ struct Options {
   Retry retry;
   bool read_only = false;
 };
+
+/**
+ * Calls back with what the library says of itself, up to a level, on a thread of its own: about connections,
+ * sessions, leases, waits and losses of all clients of this process. What the callback does not come to is
+ * dropped and counted.
+ */
+inline Subscription on_log(zkr_log_level most, std::function<void(const LogRecord &)> callback) {
+  return detail::Calls::subscribe(std::move(callback),
+                                  [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                    return zkr_on_log(most, &detail::Calls::log, data, out, error);
+                                  });
+}
 
 /**
  * A session with ZooKeeper, shared by any number of recipes and threads. The destructor closes it and waits
@@ -985,7 +2840,7 @@ class Client {
   /** Waiters get Closed, what is held is released, deletions under way are awaited. */
   void close(Milliseconds timeout = forever) {
     detail::Outcome outcome;
-    outcome.check(zkr_client_close(get(), timeout.count(), outcome.place()));
+    outcome.check(zkr_client_close(get(), detail::wait_ms(timeout), outcome.place()));
   }
 
   State state() const noexcept { return zkr_client_state(get()); }
@@ -995,11 +2850,37 @@ class Client {
   /** For how long the server certainly still honours this session; 0 while nothing is held. */
   Milliseconds lease_remaining() const noexcept { return Milliseconds(zkr_client_lease_remaining(get())); }
 
+  /**
+   * What the client has done and seen since it connected, and how it stands: numbers by name, such as
+   * "acquisitions", "losses.session", "waits.count" and "waits.sum_ms". docs/observability.md has all of
+   * them.
+   */
+  std::map<std::string, double> metrics() const {
+    detail::Outcome outcome;
+    zkr_metrics *counted = nullptr;
+    outcome.check(zkr_client_metrics(get(), &counted, outcome.place()));
+    const detail::Handle<zkr_metrics, zkr_metrics_free> freed(counted);
+    std::map<std::string, double> all;
+    for (std::size_t i = 0; i < zkr_metrics_count(counted); i++) {
+      const zkr_metric *one = zkr_metrics_get(counted, i);
+      all.emplace(one->name, one->value);
+    }
+    return all;
+  }
+
+  /** The same as the text that Prometheus reads, in which times are in seconds. */
+  std::string prometheus() const {
+    detail::Outcome outcome;
+    zkr_buffer *text = nullptr;
+    outcome.check(zkr_client_prometheus(get(), &text, outcome.place()));
+    return detail::bytes(text);
+  }
+
   Subscription on_state(std::function<void(State)> callback) {
-    return Subscription::make(std::move(callback),
-                              [&](void *data, zkr_subscription **out, zkr_error **error) {
-                                return zkr_client_on_state(get(), &Subscription::state, data, out, error);
-                              });
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_client_on_state(get(), &detail::Calls::state, data, out, error);
+        });
   }
 
   /** Makes a handle of a lock. Validates, but sends nothing. */
@@ -1009,7 +2890,7 @@ class Client {
     c.local_handoff = options.local_handoff;
     detail::Outcome outcome;
     zkr_lock *lock = nullptr;
-    outcome.check(zkr_lock_new(get(), path.c_str(), &c, &lock, outcome.place()));
+    outcome.check(zkr_lock_new(get(), detail::c_text("path", path), &c, &lock, outcome.place()));
     return Lock(lock);
   }
 
@@ -1017,7 +2898,7 @@ class Client {
   ReadWriteLock read_write_lock(const std::string &path) {
     detail::Outcome outcome;
     zkr_read_write_lock *lock = nullptr;
-    outcome.check(zkr_read_write_lock_new(get(), path.c_str(), &lock, outcome.place()));
+    outcome.check(zkr_read_write_lock_new(get(), detail::c_text("path", path), &lock, outcome.place()));
     return ReadWriteLock(lock);
   }
 
@@ -1035,27 +2916,149 @@ class Client {
   Semaphore semaphore(const std::string &path, std::size_t permits) {
     detail::Outcome outcome;
     zkr_semaphore *semaphore = nullptr;
-    outcome.check(zkr_semaphore_new(get(), path.c_str(), permits, &semaphore, outcome.place()));
+    outcome.check(
+        zkr_semaphore_new(get(), detail::c_text("path", path), permits, &semaphore, outcome.place()));
     return Semaphore(semaphore);
   }
+
+  /** Makes a handle of an election, for a candidate that says data to whoever asks for the leader. */
+  Election election(const std::string &path, const std::string &data = "",
+                    const ElectionOptions &options = {}) {
+    zkr_election_options given = ZKR_ELECTION_OPTIONS_INIT;
+    given.layout = options.layout;
+    detail::Outcome outcome;
+    zkr_election *made = nullptr;
+    outcome.check(zkr_election_new(get(), detail::c_text("path", path), data.data(), data.size(), &given,
+                                   &made, outcome.place()));
+    return Election(made);
+  }
+
+  // --- generated from ffi/verbs: factories
+
+  /** Makes a handle of a barrier. Validates, but sends nothing: create() puts the barrier up. */
+  Barrier barrier(const std::string &path) {
+    detail::Outcome outcome;
+    zkr_barrier *made = nullptr;
+    outcome.check(zkr_barrier_new(get(), detail::c_text("path", path), &made, outcome.place()));
+    return Barrier(made);
+  }
+
+  /** Makes a handle of a config. Validates, but sends nothing. */
+  Config config(const std::string &path) {
+    detail::Outcome outcome;
+    zkr_config *made = nullptr;
+    outcome.check(zkr_config_new(get(), detail::c_text("path", path), &made, outcome.place()));
+    return Config(made);
+  }
+
+  /** Makes a handle of a counter. Validates, but sends nothing. */
+  Counter counter(const std::string &path, const CounterOptions &options = {}) {
+    const zkr_counter_options given = options.convert();
+    detail::Outcome outcome;
+    zkr_counter *made = nullptr;
+    outcome.check(zkr_counter_new(get(), detail::c_text("path", path), &given, &made, outcome.place()));
+    return Counter(made);
+  }
+
+  /** Makes a handle of a delay queue. Validates, but sends nothing. */
+  DelayQueue delay_queue(const std::string &path, const QueueOptions &options = {}) {
+    const zkr_queue_options given = options.convert();
+    detail::Outcome outcome;
+    zkr_delay_queue *made = nullptr;
+    outcome.check(zkr_delay_queue_new(get(), detail::c_text("path", path), &given, &made, outcome.place()));
+    return DelayQueue(made);
+  }
+
+  /**
+   * Makes a handle of a member of a double barrier for so many parties. Validates, but sends nothing. The
+   * name tells the members apart; an empty one is the identity of the client.
+   */
+  DoubleBarrier double_barrier(const std::string &path, std::size_t parties, const std::string &name = "") {
+    detail::Outcome outcome;
+    zkr_double_barrier *made = nullptr;
+    outcome.check(zkr_double_barrier_new(get(), detail::c_text("path", path), parties,
+                                         detail::c_text_if_any("name", name), &made, outcome.place()));
+    return DoubleBarrier(made);
+  }
+
+  /** Makes a handle of a group. Validates, but sends nothing. */
+  Group group(const std::string &path, const GroupOptions &options = {}) {
+    const zkr_group_options given = options.convert();
+    detail::Outcome outcome;
+    zkr_group *made = nullptr;
+    outcome.check(zkr_group_new(get(), detail::c_text("path", path), &given, &made, outcome.place()));
+    return Group(made);
+  }
+
+  /** Makes a handle of the names below a path. Validates, but sends nothing. */
+  Names names(const std::string &path) {
+    detail::Outcome outcome;
+    zkr_names *made = nullptr;
+    outcome.check(zkr_names_new(get(), detail::c_text("path", path), &made, outcome.place()));
+    return Names(made);
+  }
+
+  /** Makes a handle of a priority queue. Validates, but sends nothing. */
+  PriorityQueue priority_queue(const std::string &path, const QueueOptions &options = {}) {
+    const zkr_queue_options given = options.convert();
+    detail::Outcome outcome;
+    zkr_priority_queue *made = nullptr;
+    outcome.check(
+        zkr_priority_queue_new(get(), detail::c_text("path", path), &given, &made, outcome.place()));
+    return PriorityQueue(made);
+  }
+
+  /** Makes a handle of a queue. Validates, but sends nothing. */
+  Queue queue(const std::string &path, const QueueOptions &options = {}) {
+    const zkr_queue_options given = options.convert();
+    detail::Outcome outcome;
+    zkr_queue *made = nullptr;
+    outcome.check(zkr_queue_new(get(), detail::c_text("path", path), &given, &made, outcome.place()));
+    return Queue(made);
+  }
+
+  /**
+   * Makes a handle of the transactions at a path. Validates, but sends nothing. The mode says who decides
+   * those that it begins.
+   */
+  TwoPhaseCommit two_phase_commit(const std::string &path,
+                                  zkr_commit_mode mode = ZKR_COMMIT_MODE_COORDINATOR) {
+    detail::Outcome outcome;
+    zkr_two_phase_commit *made = nullptr;
+    outcome.check(
+        zkr_two_phase_commit_new(get(), detail::c_text("path", path), mode, &made, outcome.place()));
+    return TwoPhaseCommit(made);
+  }
+
+  // --- end of generated
+
+  // --- generated from ffi/verbs: sequencer
 
   /** Whether the acquisition that a sequencer (Held::sequencer) stands for still stands. */
   bool check_sequencer(const std::string &sequencer) {
     detail::Outcome outcome;
     bool valid = false;
-    outcome.check(zkr_client_check_sequencer(get(), sequencer.c_str(), &valid, outcome.place()));
+    outcome.check(
+        zkr_client_check_sequencer(get(), detail::c_text("sequencer", sequencer), &valid, outcome.place()));
     return valid;
   }
 
   /** Waits until it no longer stands, throwing Timeout if it still does after the time given. */
   void watch_sequencer(const std::string &sequencer, Milliseconds timeout = forever) {
-    watch(sequencer, timeout, nullptr);
+    detail::Outcome outcome;
+    outcome.check(zkr_client_watch_sequencer(get(), detail::c_text("sequencer", sequencer),
+                                             detail::wait_ms(timeout), outcome.place()));
   }
 
   /** The same, with a token that withdraws it, throwing Cancelled. */
   void watch_sequencer(const std::string &sequencer, Milliseconds timeout, const CancelToken &token) {
-    watch(sequencer, timeout, token.get());
+    detail::Outcome outcome;
+    outcome.check(zkr_client_watch_sequencer_cancellable(get(), detail::c_text("sequencer", sequencer),
+                                                         detail::wait_ms(timeout), token.get(),
+                                                         outcome.place()));
   }
+
+  // --- end of generated
 
   Nodes nodes() const noexcept { return Nodes(get()); }
 
@@ -1065,7 +3068,7 @@ class Client {
   /** Runs up to max waiting callbacks (0: all) on this thread and returns how many; waits for the first one.
    */
   int dispatch(int max = 0, Milliseconds timeout = Milliseconds(0)) {
-    return number(zkr_client_dispatch(get(), max, timeout.count()));
+    return number(zkr_client_dispatch(get(), max, detail::wait_ms(timeout)));
   }
 
   zkr_client *get() const noexcept { return handle_.get(); }
@@ -1074,15 +3077,17 @@ class Client {
   Client(const std::string &hosts, const Options &options, zkr_cancel_token *token) {
     std::vector<zkr_auth> auth;
     for (const auto &one : options.auth)
-      auth.push_back({one.scheme.c_str(), one.credential.data(), one.credential.size()});
+      auth.push_back(
+          {detail::c_text("auth scheme", one.scheme), one.credential.data(), one.credential.size()});
     std::vector<zkr_acl_entry> acl;
     for (const auto &one : options.acl_list)
-      acl.push_back({one.scheme.c_str(), one.id.c_str(), one.permissions.c_str()});
+      acl.push_back({detail::c_text("acl scheme", one.scheme), detail::c_text("acl id", one.id),
+                     detail::c_text("acl permissions", one.permissions)});
 
     zkr_options c = ZKR_OPTIONS_INIT;
     c.session_timeout_ms = options.session_timeout.count();
-    c.connect_timeout_ms = options.connect_timeout.count();
-    c.identity = given(options.identity);
+    c.connect_timeout_ms = detail::wait_ms(options.connect_timeout);
+    c.identity = detail::c_text_if_any("identity", options.identity);
     c.auth = auth.data();
     c.auth_count = auth.size();
     c.acl = options.acl;
@@ -1091,34 +3096,28 @@ class Client {
     if (options.tls) {
       c.tls = true;
       c.tls_verify_hostname = options.tls->verify_hostname;
-      c.tls_ca = given(options.tls->ca);
-      c.tls_cert = given(options.tls->cert);
-      c.tls_key = given(options.tls->key);
+      c.tls_ca = detail::c_text_if_any("tls ca", options.tls->ca);
+      c.tls_cert = detail::c_text_if_any("tls cert", options.tls->cert);
+      c.tls_key = detail::c_text_if_any("tls key", options.tls->key);
     }
     if (options.sasl) {
-      c.sasl_user = options.sasl->user.c_str();
-      c.sasl_password = options.sasl->password.c_str();
+      c.sasl_user = detail::c_text("sasl user", options.sasl->user);
+      c.sasl_password = detail::c_text("sasl password", options.sasl->password);
     }
     c.naming = options.naming;
     c.lease = options.lease;
     c.retry_base_ms = options.retry.base.count();
     c.retry_max_ms = options.retry.max.count();
-    if (options.retry.give_up_after) c.retry_give_up_after_ms = options.retry.give_up_after->count();
+    if (options.retry.give_up_after) c.retry_give_up_after_ms = detail::wait_ms(*options.retry.give_up_after);
     c.read_only = options.read_only;
+    c.allow_plaintext_auth = options.allow_plaintext_auth;
 
     detail::Outcome outcome;
     zkr_client *client = nullptr;
-    outcome.check(zkr_client_connect_cancellable(hosts.c_str(), &c, token, &client, outcome.place()));
+    outcome.check(
+        zkr_client_connect_cancellable(detail::c_text("hosts", hosts), &c, token, &client, outcome.place()));
     handle_.reset(client);
   }
-
-  void watch(const std::string &sequencer, Milliseconds timeout, zkr_cancel_token *token) {
-    detail::Outcome outcome;
-    outcome.check(zkr_client_watch_sequencer_cancellable(get(), sequencer.c_str(), detail::limit_ms(timeout),
-                                                         token, outcome.place()));
-  }
-
-  static const char *given(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
 
   static int number(int number) {
     if (number < 0) {
@@ -1140,261 +3139,6 @@ class Client {
 
 /** The version of the library. */
 inline std::string version() { return zkr_version(); }
-
-namespace testing {
-
-/** How a test server behaves; 0 is the server's own default. */
-struct ServerOptions {
-  std::uint16_t port = 0;
-  Milliseconds tick{0}, min_session_timeout{0}, max_session_timeout{0};
-  std::size_t data_limit = 0;
-};
-
-/** One request that a server or a proxy has seen. */
-struct Request {
-  std::string kind, path;
-  std::uint64_t session_id, connection;
-  std::int64_t zxid;
-  std::int32_t error;
-  zkr_test_outcome outcome;
-  std::size_t bytes_in, bytes_out;
-};
-
-}  // namespace testing
-
-namespace detail {
-
-inline zkr_test_server_options convert(const testing::ServerOptions &options) {
-  zkr_test_server_options c = ZKR_TEST_SERVER_OPTIONS_INIT;
-  c.port = options.port;
-  c.tick_ms = options.tick.count();
-  c.min_session_timeout_ms = options.min_session_timeout.count();
-  c.max_session_timeout_ms = options.max_session_timeout.count();
-  c.data_limit = options.data_limit;
-  return c;
-}
-
-inline std::vector<testing::Request> requests(zkr_test_requests *list) {
-  const Handle<zkr_test_requests, zkr_test_requests_free> freed(list);
-  std::vector<testing::Request> requests;
-  for (std::size_t i = 0; i < zkr_test_requests_count(list); i++) {
-    const zkr_test_request *one = zkr_test_requests_get(list, i);
-    requests.push_back({one->kind, one->path, one->session_id, one->connection, one->zxid, one->error,
-                        one->outcome, one->bytes_in, one->bytes_out});
-  }
-  return requests;
-}
-
-}  // namespace detail
-
-namespace testing {
-
-/** A ZooKeeper server inside this process, for tests of code that uses zkrecipes. The destructor ends it. */
-class Server {
- public:
-  explicit Server(const ServerOptions &options = {}) {
-    const zkr_test_server_options c = detail::convert(options);
-    detail::Outcome outcome;
-    zkr_test_server *server = nullptr;
-    outcome.check(zkr_test_server_start(&c, &server, outcome.place()));
-    handle_.reset(server);
-  }
-
-  /** What to connect to. */
-  std::string connect_string() const { return zkr_test_server_connect_string(get()); }
-  std::uint16_t port() const noexcept { return zkr_test_server_port(get()); }
-
-  /** Stops serving; data and sessions are kept for restart(). */
-  void stop() { act(zkr_test_server_stop); }
-  void restart() { act(zkr_test_server_restart); }
-  /** Breaks every connection; sessions go on. */
-  void drop_connections() { act(zkr_test_server_drop_connections); }
-  /** Answers nothing until resume(). */
-  void pause() { act(zkr_test_server_pause); }
-  void resume() { act(zkr_test_server_resume); }
-  void freeze_clock() { act(zkr_test_server_freeze_clock); }
-  void thaw_clock() { act(zkr_test_server_thaw_clock); }
-  void clear_faults() { act(zkr_test_server_clear_faults); }
-  void clear_log() { act(zkr_test_server_clear_log); }
-
-  void advance_clock(Milliseconds by) {
-    detail::Outcome outcome;
-    outcome.check(zkr_test_server_advance_clock(get(), by.count(), outcome.place()));
-  }
-
-  /** Ends a session, as its expiry does. */
-  void expire(std::uint64_t session_id) {
-    detail::Outcome outcome;
-    outcome.check(zkr_test_server_expire(get(), session_id, outcome.place()));
-  }
-
-  /** Prepares a fault that strikes once; fault_fired() tells whether it has. */
-  std::uint64_t inject(const std::string &text) {
-    detail::Outcome outcome;
-    std::uint64_t fault = 0;
-    outcome.check(zkr_test_server_inject(get(), text.c_str(), &fault, outcome.place()));
-    return fault;
-  }
-
-  bool fault_fired(std::uint64_t fault) const noexcept { return zkr_test_server_fault_fired(get(), fault); }
-
-  /** Sets the number that the next sequential child of a node gets. */
-  void set_next_sequence(const std::string &path, std::int32_t next) {
-    detail::Outcome outcome;
-    outcome.check(zkr_test_server_set_next_sequence(get(), path.c_str(), next, outcome.place()));
-  }
-
-  /** How many requests of an operation the server has seen for paths that match glob; "" is any path. */
-  std::size_t count(const std::string &operation, const std::string &glob = "") const {
-    return zkr_test_server_count(get(), operation.c_str(), glob.empty() ? nullptr : glob.c_str());
-  }
-
-  /** The paths of all nodes. */
-  std::vector<std::string> paths() const {
-    detail::Outcome outcome;
-    zkr_strings *list = nullptr;
-    outcome.check(zkr_test_server_paths(get(), &list, outcome.place()));
-    return detail::strings(list);
-  }
-
-  /** The requests seen so far, oldest first. */
-  std::vector<Request> log() const {
-    detail::Outcome outcome;
-    zkr_test_requests *list = nullptr;
-    outcome.check(zkr_test_server_log(get(), &list, outcome.place()));
-    return detail::requests(list);
-  }
-
-  zkr_test_server *get() const noexcept { return handle_.get(); }
-
- private:
-  friend class Ensemble;
-  explicit Server(zkr_test_server *part) : handle_(part) {}
-
-  void act(zkr_status (*verb)(zkr_test_server *, zkr_error **)) {
-    detail::Outcome outcome;
-    outcome.check(verb(get(), outcome.place()));
-  }
-
-  detail::Handle<zkr_test_server, zkr_test_server_free> handle_;
-};
-
-/** Brings the faults of a Server between clients and a real server, "host:port". The destructor ends it. */
-class Proxy {
- public:
-  explicit Proxy(const std::string &upstream) {
-    detail::Outcome outcome;
-    zkr_test_proxy *proxy = nullptr;
-    outcome.check(zkr_test_proxy_start(upstream.c_str(), &proxy, outcome.place()));
-    handle_.reset(proxy);
-  }
-
-  /** What to connect to. */
-  std::string connect_string() const { return zkr_test_proxy_connect_string(get()); }
-  std::uint16_t port() const noexcept { return zkr_test_proxy_port(get()); }
-
-  /** Breaks every connection, on both sides; sessions go on. */
-  void drop_connections() { act(zkr_test_proxy_drop_connections); }
-  /** Passes nothing on until resume(). */
-  void pause() { act(zkr_test_proxy_pause); }
-  void resume() { act(zkr_test_proxy_resume); }
-  void clear_faults() { act(zkr_test_proxy_clear_faults); }
-  void clear_log() { act(zkr_test_proxy_clear_log); }
-
-  /** Ends a session at the server, for real. */
-  void expire(std::uint64_t session_id) {
-    detail::Outcome outcome;
-    outcome.check(zkr_test_proxy_expire(get(), session_id, outcome.place()));
-  }
-
-  /** Prepares a fault that strikes once; fault_fired() tells whether it has. */
-  std::uint64_t inject(const std::string &text) {
-    detail::Outcome outcome;
-    std::uint64_t fault = 0;
-    outcome.check(zkr_test_proxy_inject(get(), text.c_str(), &fault, outcome.place()));
-    return fault;
-  }
-
-  bool fault_fired(std::uint64_t fault) const noexcept { return zkr_test_proxy_fault_fired(get(), fault); }
-
-  /** How many requests of an operation went to the server for paths that match glob; "" is any path. */
-  std::size_t count(const std::string &operation, const std::string &glob = "") const {
-    return zkr_test_proxy_count(get(), operation.c_str(), glob.empty() ? nullptr : glob.c_str());
-  }
-
-  /** The requests so far, in the order of their answers. */
-  std::vector<Request> log() const {
-    detail::Outcome outcome;
-    zkr_test_requests *list = nullptr;
-    outcome.check(zkr_test_proxy_log(get(), &list, outcome.place()));
-    return detail::requests(list);
-  }
-
-  zkr_test_proxy *get() const noexcept { return handle_.get(); }
-
- private:
-  void act(zkr_status (*verb)(zkr_test_proxy *, zkr_error **)) {
-    detail::Outcome outcome;
-    outcome.check(verb(get(), outcome.place()));
-  }
-
-  detail::Handle<zkr_test_proxy, zkr_test_proxy_free> handle_;
-};
-
-/** Several servers that are one ensemble, whose followers can lag and be cut off. Member 0 leads. */
-class Ensemble {
- public:
-  explicit Ensemble(std::size_t members, const ServerOptions &options = {})
-      : handle_(start(members, options)), server_(zkr_test_ensemble_server(get())) {}
-
-  /** All members at once. It goes with this object. */
-  Server &server() noexcept { return server_; }
-
-  std::size_t size() const noexcept { return zkr_test_ensemble_size(get()); }
-
-  /** What clients of one member connect to; "" past the end. */
-  std::string member(std::size_t member) const {
-    const char *at = zkr_test_ensemble_member(get(), member);
-    return at ? at : "";
-  }
-
-  /** How late a follower learns of transactions. */
-  void lag(std::size_t follower, Milliseconds by) {
-    detail::Outcome outcome;
-    outcome.check(zkr_test_ensemble_lag(get(), follower, by.count(), outcome.place()));
-  }
-
-  /** Keeps everything from a follower until release(). */
-  void hold(std::size_t follower) { act(zkr_test_ensemble_hold, follower); }
-  void release(std::size_t follower) { act(zkr_test_ensemble_release, follower); }
-  /** Cuts a follower off from the leader until heal(). */
-  void isolate(std::size_t follower) { act(zkr_test_ensemble_isolate, follower); }
-  void heal(std::size_t follower) { act(zkr_test_ensemble_heal, follower); }
-
-  /** How many transactions a member is behind the leader. */
-  std::int64_t behind(std::size_t member) const noexcept { return zkr_test_ensemble_behind(get(), member); }
-
-  zkr_test_ensemble *get() const noexcept { return handle_.get(); }
-
- private:
-  static zkr_test_ensemble *start(std::size_t members, const ServerOptions &options) {
-    const zkr_test_server_options c = detail::convert(options);
-    detail::Outcome outcome;
-    zkr_test_ensemble *ensemble = nullptr;
-    outcome.check(zkr_test_ensemble_start(members, &c, &ensemble, outcome.place()));
-    return ensemble;
-  }
-
-  void act(zkr_status (*verb)(zkr_test_ensemble *, std::size_t, zkr_error **), std::size_t follower) {
-    detail::Outcome outcome;
-    outcome.check(verb(get(), follower, outcome.place()));
-  }
-
-  detail::Handle<zkr_test_ensemble, zkr_test_ensemble_free> handle_;
-  Server server_;
-};
-
-}  // namespace testing
 
 }  // namespace zkr
 

@@ -3,6 +3,7 @@
 
 guards.py              all of them; a few minutes
 guards.py czxid        only those whose reason contains this
+guards.py --lines      only looks whether every line to break is still there, once; a moment
 """
 
 from __future__ import annotations
@@ -41,6 +42,17 @@ def copy_sources() -> None:
         if source.is_file() and (not copied.is_file() or copied.read_bytes() != source.read_bytes()):
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, copied)
+
+
+def lost_lines(guards: list[dict[str, Any]]) -> list[str]:
+    """The guards whose line is gone or stands several times: they would guard nothing."""
+    lost = []
+    for guard in guards:
+        text = (ROOT / guard["file"]).read_text()
+        for line, _ in [(guard["line"], None), *([guard["also"]] if "also" in guard else [])]:
+            if text.count(line) != 1:
+                lost.append(f"{guard['why']}: its line stands {text.count(line)} times in {guard['file']}")
+    return lost
 
 
 def build() -> str | None:
@@ -96,6 +108,10 @@ def judge(guard: dict[str, Any]) -> list[str]:
 
 def main() -> int:
     guards = tomllib.loads((ROOT / "tests/guards.toml").read_text())["guard"]
+    if sys.argv[1:] == ["--lines"]:
+        lost = lost_lines(guards)
+        print(*lost, sep="\n", end="\n" if lost else "")
+        return 1 if lost else 0
     wanted = [guard for guard in guards if all(word in guard["why"] for word in sys.argv[1:])]
     copy_sources()
     if complaint := build():

@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
-# Every test there is, one part after the other; the end says what passed and how long it took.
+# Every test there is, part by part; the end says what passed and how long it took. Parts that mostly wait run together.
 #
 #   tests/run.sh              all parts
-#   tests/run.sh rust node    only these
+#   ZKR_ALL=1 tests/run.sh    the same with every scenario in every language on every server, the guards and the simulation
+#   tests/run.sh rust node    only these, one after the other; rust+node: at the same time
+#
+# A part that has not ended within its limit has failed: it is cut off with all its processes, and the next one begins.
+# ZKR_LIMIT is another limit for every part, in seconds.
+#
+# What a part prints is in target/tests/PART.log; a terminal sees it as it comes. Else only the end of it is shown, and of
+# a part that failed the lines that say why, once more after everything else.
 set -uo pipefail
 
 # Started in the background or by nohup, a shell ignores signals that tests send, and so would all it starts.
@@ -10,47 +17,128 @@ if [ -z "${ZKR_SIGNALS-}" ] && env --default-signal=HUP true 2>/dev/null; then
     ZKR_SIGNALS=default exec env --default-signal=HUP,INT,QUIT,TERM,USR1,USR2 "$0" "$@"
 fi
 cd "$(dirname "$0")/.." || exit
+here=$PWD/tests/run.sh
 
 profile=${ZKR_PROFILE:-dev}
 target=target/$([ "$profile" = dev ] && echo debug || echo "$profile")
-rust=(--workspace --exclude zkrecipes-python --exclude zkrecipes-node)
-failed=()
-report=()
 
 # The parts, in order. Building comes first, so that a compile error is seen before anything is run.
 part_build() { make build-rust build-python build-node build-drivers; }
-part_rust() { cargo test --quiet --no-fail-fast --profile "$profile" "${rust[@]}"; }
+test_crates() { cargo test --quiet --no-fail-fast --profile "$profile" "$@"; }
+# The core and the C interface apart: the features that their tests need would have everything else built a second time.
+# A leader that pauses again and again is watched for less long, unless all is to be tested.
+part_core() {
+    [ -n "${ZKR_ALL-}" ] || export ZKR_PAUSED_LEADER_SECONDS=20
+    # The second has no tests; with it the first is the one that the faces are built with.
+    tests/binaries.py 3 --profile "$profile" --package zkrecipes --package zkrecipes-ffi-testing
+}
+part_crates() {
+    local status=0
+    test_crates --workspace --exclude=zkrecipes{,-ffi,-python,-node} || status=$?
+    # Alone, it is built without the embedded server.
+    ZKR_WITHOUT_EMBEDDED=1 test_crates --package zkrecipes-ffi || status=$?
+    return "$status"
+}
 part_c() { tests/c/run.sh; }
 part_python() { (cd python && python -m pytest -q); }
 part_node() { (cd node && npm test --silent); }
-part_surface() { python tests/surface.py; }
-part_scenarios() { "$target/scenarios"; }
+part_surface() { python -m pytest -q tests/test_surface.py tests/test_defaults.py && python tests/surface.py; }
+# The example of several processes, which are killed again and again.
+part_transfer() { (cd python && python -m pytest -q ../tests/transfer); }
+part_scenarios() { "$target/scenarios" ${ZKR_ALL:+--all}; }
+# TLS, SASL and secrets, on servers of its own.
+part_secure() { tests/secure/run.py; }
+# The other sides, and our own faces for those who meet them.
+part_peers() { "$(tests/interop/environment.sh)" tests/interop/peers.py; }
 part_interop() { tests/interop/run.sh; }
+part_crowds() {
+    local status=0 items=100000
+    [ -z "${ZKR_ALL-}" ] || items=1000000
+    tests/crowds/run.sh elections ${ZKR_ALL:+--seconds 300} || status=$?
+    tests/crowds/run.sh queues --items "$items" || status=$?
+    return "$status"
+}
 # The end of the sequence numbers, where creates alone would take weeks to get to.
 part_range() { "$(tests/interop/environment.sh)" core/tests/range.py; }
 part_packages() { tests/packages.sh; }
+part_guards() { python tests/guards.py; }
+part_sim() { make sim ARGS="--seeds 300"; }
 part_demo() { make demo-build && make demo-run ARGS="--seconds 4"; }
-all=(build rust c python node surface scenarios interop range packages demo)
 
-run_part() {
-    local part=$1 begun=$SECONDS outcome=passed
-    printf '\n=== %s ===\n' "$part"
-    "part_$part" </dev/null || {
-        outcome=FAILED
-        failed+=("$part")
-    }
-    report+=("$(printf '%-10s %s  %4d s' "$part" "$outcome" $((SECONDS - begun)))")
+# One part, as limit.py is told below to run it.
+if [ -n "${ZKR_PART-}" ]; then
+    "part_$ZKR_PART"
+    exit
+fi
+
+all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+transfer+range+packages demo)
+[ -n "${ZKR_ALL-}" ] && all+=(guards sim)
+
+# In seconds: several times what a part takes on a machine with two busy cores.
+limit_of() {
+    case $1${ZKR_ALL:+-all} in
+    guards-all | sim-all | scenarios-all | crowds-all) echo 36000 ;;
+    build* | core* | crates* | scenarios | crowds) echo 1500 ;;
+    *) echo 900 ;;
+    esac
 }
 
-for part in "${@:-${all[@]}}"; do
-    run_part "$part"
+logs=target/tests
+mkdir -p "$logs"
+# Each part leaves here how it ended.
+notes=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-tests.XXXXXX")
+trap 'rm -rf "$notes"' EXIT
+
+run_part() {
+    local part=$1 begun=$SECONDS outcome=passed status=0 busy
+    ZKR_PART=$part tests/limit.py "${ZKR_LIMIT-$(limit_of "$part")}" "$here" </dev/null >"$logs/$part.log" 2>&1 || status=$?
+    [ "$status" -ne 0 ] && outcome=FAILED
+    [ "$status" -eq 124 ] && outcome='CUT OFF'
+    # Not in a pipe: another process has waited for nobody.
+    times >"$notes/times.$part"
+    busy=$(tail -n 1 "$notes/times.$part" | tr ms '  ' | awk '{ printf "%d", 60 * ($1 + $3) + $2 + $4 }')
+    printf '%-10s %-7s  %4d s, processors %4d s\n' "$part" "$outcome" $((SECONDS - begun)) "$busy" | tee -a "$notes/report"
+    [ "$outcome" = passed ] && return
+    echo "$part" >>"$notes/failed"
+    why "$part"
+}
+
+# What of a part's output tells why it failed.
+why() {
+    printf '\n--- %s: lines that tell of failures, and its end (the whole: %s) ---\n' "$1" "$logs/$1.log"
+    grep -nE '^not ok|^ *✖|\bFAILED\b|panicked at|^E  |^error|[^0-9]0 passed|limit\.py' "$logs/$1.log" | cut -c1-300 | head -n 60
+    printf -- '...\n'
+    tail -n 60 "$logs/$1.log" | cut -c1-300
+}
+
+# The parts of a group run at the same time.
+run_group() {
+    local part parts running=() watching=
+    IFS=+ read -ra parts <<<"${1/#rust/core+crates}"
+    for part in "${parts[@]}"; do
+        run_part "$part" &
+        running+=($!)
+    done
+    if [ -t 1 ]; then
+        (cd "$logs" && exec tail -q -F "${parts[@]/%/.log}" --pid=$$) 2>/dev/null &
+        watching=$!
+    fi
+    wait "${running[@]}"
+    [ -z "$watching" ] || kill "$watching"
+}
+
+for group in "${@:-${all[@]}}"; do
+    run_group "$group"
     # Nothing else makes sense on top of a build that failed.
-    [ "$part" = build ] && [ ${#failed[@]} -gt 0 ] && break
+    [ "$group" = build ] && [ -e "$notes/failed" ] && break
+    # No part builds them once more while another one uses them.
+    case $group in *+peers) export ZKR_IS_BUILT=1 ;; esac
 done
 
 printf '\n=== in all: %d s ===\n' "$SECONDS"
-printf '%s\n' "${report[@]}"
-if [ ${#failed[@]} -gt 0 ]; then
-    printf '\nfailed: %s\n' "${failed[*]}"
+cat "$notes/report"
+if [ -e "$notes/failed" ]; then
+    while read -r part; do why "$part"; done <"$notes/failed"
+    printf '\nfailed: %s\n' "$(paste -sd ' ' "$notes/failed")"
     exit 1
 fi

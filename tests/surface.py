@@ -1,348 +1,238 @@
 #!/usr/bin/env python3
-"""Compares what each language really offers with tests/surface.txt, both ways.
+"""Compares what each language really offers with the table in tests/surface.txt, whose head says how to read it.
 
-A name that is listed but missing breaks users; one that is there but not listed became public by accident. Both fail.
+Red are: a name that the table promises and a language lacks, a public name that is in no row, and a language that lacks
+what others have without a declared reason.
 
     surface.py                  check everything that has been built
     surface.py --lang python    only one language
-    surface.py --write          write the list anew, to be reviewed as a diff
+    surface.py --write          add rows for the names that are in none; each hole in them, `-?`, waits for a reason
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import importlib
-import inspect
-import json
-import os
 import re
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-LIST = ROOT / "tests/surface.txt"
-PROFILE = os.environ.get("ZKR_PROFILE", "dev")
-TARGET = ROOT / "target" / ("debug" if PROFILE == "dev" else PROFILE)
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from surface_names import LANGUAGES, ROOT, contradictions
+
+TABLE = ROOT / "tests/surface.txt"
+COLUMNS = list(LANGUAGES)
+# Where the cells of a row begin, unless one before was longer.
+STOPS = [33, 45, 55, 85, 105, 117, 129]
+Names = dict[str, set[str]]
 
 
-def run(*command: str, cwd: Path = ROOT) -> str:
-    return subprocess.run(command, cwd=cwd, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+def snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-# --- Rust: what rustdoc documents
+def braces(name: str) -> list[str]:
+    """As a shell expands them."""
+    found = re.fullmatch(r"(.*?)\{(.*?)\}(.*)", name)
+    if not found:
+        return [name]
+    start, choices, rest = found.groups()
+    return [one for choice in choices.split(",") for one in braces(f"{start}{choice}{rest}")]
 
 
-def rust() -> set[str]:
-    # Pages of what is gone would stay behind.
-    shutil.rmtree(ROOT / "target/doc/zkrecipes", ignore_errors=True)
-    run("cargo", "doc", "--quiet", "--no-deps", "--package", "zkrecipes")
-    names: set[str] = set()
-    for crate in ["zkrecipes"]:
-        home = ROOT / "target/doc" / crate
-        for page in home.rglob("*.html"):
-            kind, _, rest = page.stem.partition(".")
-            if kind not in {"struct", "enum", "trait", "fn", "type", "constant", "macro"}:
+def camel(name: str) -> str:
+    return re.sub(r"_(\w)", lambda match: match.group(1).upper(), name)
+
+
+def of_type(language: str, name: str) -> str:
+    """How a language calls the type that the table calls `name`."""
+    bare = name.rpartition(".")[2]
+    prefix = {"c": f"zkr_{'test_' if '.' in name else ''}", "c++": f"zkr::{'testing::' if '.' in name else ''}"}
+    return {"c": prefix["c"] + snake(bare), "c++": prefix["c++"] + bare}.get(language, name)
+
+
+def of_member(language: str, owner: str, member: str) -> list[str]:
+    """How a language may call a member of the type that it calls `owner`."""
+    if language == "c":
+        kind = owner.removeprefix("zkr_")
+        constants = [f"ZKR_{kind.upper()}_{snake(member).upper()}", f"ZKR_{snake(member).upper()}"]
+        return (
+            constants
+            if member[0].isupper()
+            else [f"{owner}{end}" for end in (f"_{member}", f".{member}", f".{member}_ms")]
+        )
+    if language in {"rust", "blocking", "c++"}:
+        return [f"{owner}::{member}"]
+    if member[0].isupper():  # a choice of an enumeration
+        return [f"{owner}.{snake(member).upper()}"] if owner else [member]
+    return [f"{owner}.{camel(member) if language == 'node' else member}"]
+
+
+@dataclass
+class Table:
+    """The rows as they are written, and what they come to."""
+
+    problems: list[str] = field(default_factory=list)
+    # For each language the promised names, with the alternatives that keep the promise, and the row.
+    promised: dict[str, list[tuple[list[str], str]]] = field(default_factory=lambda: {name: [] for name in COLUMNS})
+    reasons: dict[str, str] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    owners: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def read(self, text: str) -> Table:
+        for line in text.splitlines():
+            if not line.strip() or line.startswith("#"):
                 continue
-            module = "".join(f"{part}::" for part in page.parent.relative_to(home).parts)
-            names.add(f"{module}{rest}")
-            text = page.read_text()
-            # Only what the type itself brings, not what blanket and derived traits add.
-            own = text.partition('id="trait-implementations"')[0].partition('id="deref-methods')[0]
-            for member in re.findall(r'id="(?:method|tymethod|variant|structfield|associatedconstant)\.(\w+)"', own):
-                names.add(f"{module}{rest}::{member}")
-    return names
-
-
-# --- C: the header and the dynamic symbols must name the same functions
-
-
-def c() -> set[str]:
-    header = strip_comments((ROOT / "include/zkrecipes.h").read_text())
-    functions = set(re.findall(r"\b(zkr_\w+)\s*\((?!\*)", header))
-    exported = set(re.findall(r" T (\w+)", run("nm", "-D", "--defined-only", str(TARGET / "libzkrecipes_c.so"))))
-    if functions != exported:
-        differ(f"in the header but not exported: {sorted(functions - exported)}")
-        differ(f"exported but not in the header: {sorted(exported - functions)}")
-    constants = set(re.findall(r"\b(ZKR_[A-Z0-9_]+)\b", header)) - {"ZKR_H", "ZKRECIPES_H"}
-    types = set(re.findall(r"\}\s*(zkr_\w+)\s*;|typedef struct \w+ (zkr_\w+)\s*;", header))
-    return functions | constants | {name for pair in types for name in pair if name}
-
-
-def strip_comments(text: str) -> str:
-    return re.sub(r"//[^\n]*", "", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
-
-
-# --- C++: the classes of the header, brace by brace
-
-CPP_OPENING = re.compile(r"(?:(enum class|class|struct|namespace)\s+([\w:]+)(?:\s+final)?(?:\s*:\s*[^;{}()]*)?\s*)?\{")
-
-
-def cpp() -> set[str]:
-    text = strip_comments((ROOT / "include/zkrecipes.hpp").read_text())
-    text = re.sub(r"^\s*#.*$", "", text, flags=re.M)
-    names: set[str] = set()
-    bases: dict[str, list[str]] = {}
-    cpp_block(text, 0, [], None, names, bases)
-    for _ in range(4):  # inheritance, a few levels deep
-        for name, parents in bases.items():
-            for parent in parents:
-                inherited = [member for member in names if member.startswith(f"{parent}::")]
-                names |= {f"{name}::{member.removeprefix(f'{parent}::')}" for member in inherited}
-    return {name for name in names if re.match(r"zkr::(?!detail\b)[^(]*$", name)}
-
-
-def cpp_block(
-    text: str, at: int, scope: list[str], kind: str | None, names: set[str], bases: dict[str, list[str]]
-) -> int:
-    """Reads the block that begins at `at`, collects its public names, and returns where it ends."""
-    public = kind != "class"
-    statement = ""
-    while at < len(text):
-        label = re.match(r"(public|private|protected)\s*:(?!:)", text[at:]) if kind in {"class", "struct"} else None
-        if label and not statement.strip():
-            public, at = label.group(1) == "public", at + label.end()
-        elif text[at] == "}":
-            return at + 1
-        elif text[at] == "{":
-            opening = CPP_OPENING.search(statement + "{")
-            inner, name = (opening.group(1), opening.group(2)) if opening else (None, None)
-            seen = names if public else set()
-            if inner == "namespace" and name:
-                at = cpp_block(text, at + 1, [*scope, *name.split("::")], None, seen, bases)
-            elif inner and name and inner != "namespace":
-                seen.add("::".join([*scope, name]))
-                # Whatever the template arguments; bases that are not ours bring nothing that we list.
-                parents = re.findall(r"\bpublic\s+(?:detail::)?(\w+)<", statement)
-                bases["::".join([*scope, name])] = [f"zkr::detail::{parent}" for parent in parents]
-                at = cpp_block(text, at + 1, [*scope, name], inner, seen, bases)
+            word, *rest = line.split()
+            if word.startswith("-"):
+                self.reasons[word] = " ".join(rest)
+            elif word == "only":
+                self.only(rest, line)
             else:
-                if kind in {"class", "struct", None} and public and not inner:
-                    cpp_declared(statement, scope, names)
-                at = cpp_block(text, at + 1, scope, "body", set(), {})
-                # A body ends its statement; a brace initialiser goes on to the semicolon.
-            statement = ""
-        elif text[at] == ";":
-            if kind in {"class", "struct"} and public:
-                cpp_declared(statement, scope, names)
-            statement, at = "", at + 1
-        else:
-            statement, at = statement + text[at], at + 1
-    return at
+                self.row(word, rest)
+        self.problems += [
+            f"the reason {reason} is not declared at the head" for reason in self.used - set(self.reasons)
+        ]
+        self.problems += [f"the reason {reason} is given nowhere" for reason in set(self.reasons) - self.used]
+        return self
+
+    def only(self, words: list[str], line: str) -> None:
+        languages, reason, names = words[0].split(","), words[1:2], words[2:]
+        if not names or set(languages) - set(COLUMNS) or not reason[0].startswith("-"):
+            self.problems.append(f"not understood: {line}")
+            return
+        self.used |= set(reason)
+        for language in languages:
+            prefix = "zkr::" if language == "c++" else ""
+            for name in names:
+                self.promised[language] += [([prefix + one], "only") for one in braces(name)]
+
+    def row(self, capability: str, cells: list[str]) -> None:
+        if len(cells) != len(COLUMNS):
+            self.problems.append(f"{capability}: {len(cells)} cells where there are {len(COLUMNS)} languages")
+            return
+        owner, _, member = capability.rpartition(".")
+        is_type = not member.islower() and not (owner and owner in self.owners)
+        if is_type:
+            self.owners[capability] = {}
+        for language, cell in zip(COLUMNS, cells, strict=True):
+            if cell.startswith("-"):
+                self.used.add(cell)
+                if is_type:
+                    self.owners[capability][language] = cell
+                continue
+            base, *more = cell.split("+")
+            if base.startswith("/"):
+                self.owners[capability][language] = base[1:]
+                continue
+            names = self.named(language, capability, base, is_type)
+            if names is None:
+                continue
+            if is_type:
+                self.owners[capability][language] = names[0]
+            self.promised[language].append((names, capability))
+            for further in self.further(language, names, more, is_type):
+                self.promised[language].append(([further], capability))
+
+    def named(self, language: str, capability: str, base: str, is_type: bool) -> list[str] | None:
+        """What a cell says without its `+`; none when that goes without saying."""
+        if base != ".":
+            return [("zkr::" if language == "c++" else "") + base]
+        if is_type:
+            return [of_type(language, capability)]
+        owner, _, member = capability.rpartition(".")
+        if not owner:
+            return [of_type(language, member)]
+        known = self.owners.get(owner, {}).get(language)
+        if known is None:
+            self.problems.append(f"{capability}: there is no row of {owner} ahead of it")
+            return None
+        # What has no type has none of its members, for the same reason.
+        return None if known.startswith("-") else of_member(language, known, member)
+
+    def further(self, language: str, names: list[str], more: list[str], is_type: bool) -> list[str]:
+        ends = {"a": ["async"], "ac": ["async", "cancellable", "cancellable_async"]}
+        words = [end for word in more for end in ends.get(word, [word])]
+        if is_type:
+            return [of_member(language, names[0], word)[0] for word in words]
+        return [f"{names[0]}_{word}" for word in words]
 
 
-def cpp_declared(statement: str, scope: list[str], names: set[str]) -> None:
-    statement = statement.strip()
-    if not statement or re.search(r"\b(friend|using|static_assert|operator)\b|=\s*delete", statement):
-        return
-    found: list[str] = []
-    if "(" in statement:
-        function = re.search(r"([~\w]+)\s*\(", statement)
-        found = [function.group(1)] if function else []
-    elif " " in statement:
-        declarators = re.sub(r"<[^<>]*(<[^<>]*>)*[^<>]*>", "", statement).split(",")
-        found = [match.group(1) for part in declarators if (match := re.search(r"(\w+)\s*(?:=.*)?$", part.strip()))]
-    names |= {"::".join([*scope, name]) for name in found if name not in scope[-1:] and not name.startswith("~")}
+def compare(table: Table, found: Names) -> tuple[list[str], Names]:
+    """What is wrong, in sentences, and the names of each language that are in no row."""
+    problems, undeclared = list(table.problems), {}
+    for language, names in found.items():
+        declared: set[str] = set()
+        for alternatives, row in table.promised[language]:
+            there = [name for name in alternatives if name in names]
+            declared |= set(there[:1])
+            if not there:
+                problems.append(f"{row}: {language} lacks {' or '.join(alternatives)}")
+        undeclared[language] = names - declared
+        problems += [f"{language} has {name}, which is in no row" for name in sorted(undeclared[language])]
+    return problems, undeclared
 
 
-# --- Python: what can be imported, and what the stubs say
+def proposals(undeclared: Names) -> list[str]:
+    """Rows for names that are in none: those that are the same but for the habits of their language make one row."""
+    rows: dict[str, dict[str, str]] = {}
+    for language, names in undeclared.items():
+        for name in names:
+            key = re.sub(r"^zkr(_test)?(_|::)|^blocking::|^testing(::|\.)|_async$|(_ms)$", "", name, flags=re.I)
+            rows.setdefault(re.sub(r"[^a-z0-9]", "", key.lower()), {})[language] = name
+    lines = []
+    for cells in rows.values():
+        first = next(iter(cells.values()))
+        first = re.sub(r"^(zkr::|blocking::)", "", cells.get("rust") or cells.get("python") or first)
+        capability = re.sub(r"::", ".", first)
+        owner, _, member = capability.rpartition(".")
+        written = [proposed(language, cells.get(language), capability, owner, member) for language in COLUMNS]
+        lines.append(aligned(capability, written))
+    return sorted(lines)
 
 
-def python_module(module: str) -> set[str]:
-    sys.path.insert(0, str(ROOT / "python"))
-    loaded = importlib.import_module(module)
-    names: set[str] = set()
-    public = getattr(loaded, "__all__", [name for name in dir(loaded) if not name.startswith("_")])
-    for name in public:
-        value = getattr(loaded, name)
-        if inspect.ismodule(value):
-            continue
-        names.add(name)
-        if inspect.isclass(value):
-            # What a public base brings is listed there.
-            owners = [
-                owner for owner in value.__mro__ if is_ours(owner) and (owner is value or owner.__name__ not in public)
-            ]
-            members = {member for owner in owners for member in vars(owner)}
-            names |= {f"{name}.{member}" for member in members if not member.startswith("_")}
-    typed = python_typed(module)
-    if untyped := {name for name in names if name not in typed and name.split(".")[0] in typed} | (
-        {name for name in names if "." not in name} - typed
-    ):
-        differ(f"{module}: not in the type information: {sorted(untyped)}")
-    return names
+def proposed(language: str, name: str | None, capability: str, owner: str, member: str) -> str:
+    if name is None:
+        return "-?"
+    usual = of_member(language, of_type(language, owner), member) if owner else [of_type(language, capability)]
+    return "." if name in usual else name.removeprefix("zkr::")
 
 
-def is_ours(owner: type) -> bool:
-    return owner.__module__.split(".")[0] == "zkrecipes"
-
-
-def python_typed(module: str, seen: frozenset[str] = frozenset()) -> set[str]:
-    """The names in a module's stub, or in its source where that is annotated itself, imports followed."""
-    base = ROOT / "python" / Path(*module.split("."))
-    candidates = [base / "__init__.pyi", base.with_suffix(".pyi"), base / "__init__.py", base.with_suffix(".py")]
-    source = next((path for path in candidates if path.is_file()), None)
-    if source is None or module in seen:
-        return set()
-    package = module if source.stem == "__init__" else module.rpartition(".")[0]
-    names: set[str] = set()
-    bases: dict[str, list[str]] = {}
-    for statement in ast.walk(ast.parse(source.read_text())):
-        if isinstance(statement, ast.ImportFrom) and (origin := ours(statement, package)):
-            theirs = python_typed(origin, seen | {module})
-            for alias in statement.names:
-                given = alias.asname or alias.name
-                names.add(given)
-                prefix = f"{alias.name}."
-                names |= {f"{given}.{name.removeprefix(prefix)}" for name in theirs if name.startswith(prefix)}
-        elif isinstance(statement, ast.ClassDef):
-            names.add(statement.name)
-            bases[statement.name] = [ast.unparse(base).split("[")[0] for base in statement.bases]
-            for member in statement.body:
-                names |= {f"{statement.name}.{name}" for name in declared(member)}
-        else:
-            names |= set(declared(statement))
-    for _ in range(4):  # inheritance, a few levels deep
-        for name, parents in bases.items():
-            for parent in parents:
-                holder, _, bare = parent.rpartition(".")
-                theirs = python_typed(f"{package}.{holder}", seen | {module}) if holder else names
-                inherited = [n.removeprefix(f"{bare}.") for n in theirs if n.startswith(f"{bare}.")]
-                names |= {f"{name}.{member}" for member in inherited}
-    return names
-
-
-def ours(statement: ast.ImportFrom, package: str) -> str | None:
-    """The module of the package that an import names, or None when it is somebody else's."""
-    if statement.level:
-        parents = package.split(".")
-        return ".".join(filter(None, [*parents[: len(parents) - statement.level + 1], statement.module]))
-    return statement.module if (statement.module or "").startswith("zkrecipes") else None
-
-
-def declared(statement: ast.AST) -> Iterator[str]:
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        yield statement.name
-    elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        yield statement.target.id
-    elif isinstance(statement, ast.Assign):
-        yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
-    elif isinstance(statement, ast.If):
-        for inner in statement.body:
-            yield from declared(inner)
-
-
-def python() -> set[str]:
-    return python_module("zkrecipes") | {f"testing.{name}" for name in python_module("zkrecipes.testing")}
-
-
-def aio() -> set[str]:
-    return python_module("zkrecipes.aio")
-
-
-# --- Node: what ESM and CommonJS export, and what the declarations say
-
-PROBE = """
-const describe = (exported) => Object.fromEntries(Object.entries(exported).map(([name, value]) => {
-  const names = (object) => Reflect.ownKeys(object).map((key) => typeof key === 'symbol' ? `[${key.description}]` : key)
-  const isClass = typeof value === 'function' && /^class\\b/.test(Function.prototype.toString.call(value))
-  if (!isClass && !(typeof value === 'function' && value.prototype)) return [name, null]
-  const statics = names(value).filter((key) => !['length', 'name', 'prototype'].includes(key))
-  const members = names(value.prototype).filter((key) => key !== 'constructor')
-  return [name, { statics, members }]
-}))
-const path = process.argv[1]
-const out = (esm) => console.log(JSON.stringify({ esm: describe(esm), cjs: describe(require(path + '.cjs')) }))
-import(path + '.js').then(({ default: _, ...rest }) => out(rest))
-"""
-
-
-def node_module(stem: str) -> set[str]:
-    probe = json.loads(run("node", "-e", PROBE, str(ROOT / "node/lib" / stem)))
-    if set(probe["esm"]) != set(probe["cjs"]):
-        differ(f"node/{stem}: import gives {sorted(probe['esm'])}, require gives {sorted(probe['cjs'])}")
-    declarations = strip_comments((ROOT / f"node/lib/{stem}.d.ts").read_text())
-    shared = ROOT / f"node/lib/{stem}.d.cts"
-    if shared.exists():
-        declarations += strip_comments(shared.read_text())
-    names: set[str] = set()
-    for name, parts in probe["cjs"].items():
-        names.add(name)
-        for member in (parts or {}).get("statics", []):
-            names.add(f"{name}.{member}")
-        for member in (parts or {}).get("members", []):
-            names.add(f"{name}#{member}")
-    names = {name for name in names if not re.search(r"[.#]_|#name$|\[nodejs|\[Symbol.toStringTag", name)}
-    undeclared = []
-    for name in names:
-        last = re.split(r"[.#]", name, maxsplit=1)[-1].strip("[]")
-        if not re.search(rf"(?<!\w){re.escape(last)}(?!\w)", declarations):
-            undeclared.append(name)
-    if undeclared:
-        differ(f"node/{stem}: not in the declarations: {sorted(undeclared)}")
-    return names
-
-
-def node() -> set[str]:
-    return node_module("index") | {f"testing.{name}" for name in node_module("testing")}
-
-
-# --- comparing
-
-LANGUAGES: dict[str, Callable[[], set[str]]] = {
-    "rust": rust,
-    "c": c,
-    "cpp": cpp,
-    "python": python,
-    "aio": aio,
-    "node": node,
-}
-differences: list[str] = []
-
-
-def differ(sentence: str) -> None:
-    differences.append(sentence)
-    print(f"surface: {sentence}")
-
-
-def listed() -> dict[str, set[str]]:
-    names: dict[str, set[str]] = {language: set() for language in LANGUAGES}
-    for line in LIST.read_text().splitlines() if LIST.exists() else []:
-        if line and not line.startswith("#"):
-            language, name = line.split(maxsplit=1)
-            names[language].add(name.strip())
-    return names
-
-
-HEAD = """\
-# Every public name, one line per language. `make surface` fails when one is missing and when one is there that is not
-# listed here; `tests/surface.py --write` writes the list anew, and the diff is what a reviewer reads.
-"""
+def aligned(capability: str, cells: list[str]) -> str:
+    line = capability
+    for stop, cell in zip(STOPS, cells, strict=True):
+        line = f"{line:<{stop - 1}} {cell}"
+    return line
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lang", action="append", choices=list(LANGUAGES))
+    parser.add_argument("--lang", action="append", choices=COLUMNS)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    wanted = listed()
-    for language in options.lang or LANGUAGES:
-        found = LANGUAGES[language]()
-        if options.write:
-            wanted[language] = found
-            continue
-        for name in sorted(wanted[language] - found):
-            differ(f"{language} lacks {name}")
-        for name in sorted(found - wanted[language]):
-            differ(f"{language} has {name}, which is not listed")
-    if options.write:
-        lines = [f"{language:<7} {name}" for language in LANGUAGES for name in sorted(wanted[language])]
-        LIST.write_text(HEAD + "\n" + "\n".join(lines) + "\n")
-    print(f"{sum(map(len, wanted.values()))} names, {len(differences)} differences")
-    return 1 if differences else 0
+    text = TABLE.read_text()
+    table = Table().read(text)
+    found = {language: LANGUAGES[language]() for language in options.lang or COLUMNS}
+    problems, undeclared = compare(table, found)
+    for sentence in (problems := problems + contradictions):
+        print(f"surface: {sentence}")
+    rows = proposals(undeclared)
+    if rows and options.write:
+        TABLE.write_text(
+            text.rstrip("\n")
+            + "\n\n# Put these where they belong, and a reason instead of each -?\n"
+            + "\n".join(rows)
+            + "\n"
+        )
+        print(f"surface: added {len(rows)} rows at the end of {TABLE.name}; its head says how to finish them")
+    elif rows:
+        print(
+            "surface: rows to add to tests/surface.txt (--write does), with a reason instead of each -?:",
+            *rows,
+            sep="\n",
+        )
+    print(f"{sum(map(len, found.values()))} names, {len(problems)} differences")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use zkrecipes::{Client, ClientOptions, Contender, ErrorKind, Lock, LockOptions, Naming, Result, Semaphore};
+use zkrecipes::{
+    Client, ClientOptions, Contender, ElectionOptions, ErrorKind, Handle, LockOptions, Naming, Result,
+};
 
 /// What stands in the node of a contender that was asked to let go; it replaces the identity.
 const ASKED: &str = "__REVOKE__";
@@ -24,15 +26,9 @@ pub(crate) struct Onlooker {
 pub(crate) struct Row {
     /// From 1, holders first.
     pub(crate) place: usize,
-    recipe: Recipe,
+    /// What the contender takes part in.
+    handle: Handle,
     pub(crate) contender: Contender,
-}
-
-/// What a contender takes part in.
-#[derive(Clone, Debug)]
-enum Recipe {
-    Lock(Lock),
-    Semaphore(Semaphore),
 }
 
 impl Row {
@@ -43,11 +39,7 @@ impl Row {
 
     /// The whole path of the node.
     pub(crate) fn path(&self) -> String {
-        let path = match &self.recipe {
-            Recipe::Lock(lock) => lock.path(),
-            Recipe::Semaphore(semaphore) => semaphore.path(),
-        };
-        whole(path, self.node())
+        whole(self.handle.path(), self.node())
     }
 
     /// Whether somebody asked this contender to let go.
@@ -60,12 +52,9 @@ impl Row {
         (!self.is_asked()).then_some(self.contender.identity.as_str())
     }
 
-    /// Asks it to let go; see [`Lock::revoke`].
+    /// Asks it to let go; see [`Handle::revoke`].
     pub(crate) async fn revoke(&self, force_after: Option<Duration>) -> Result<bool> {
-        match &self.recipe {
-            Recipe::Lock(lock) => lock.revoke(Some(self.node()), force_after).await,
-            Recipe::Semaphore(semaphore) => semaphore.revoke(Some(self.node()), force_after).await,
-        }
+        self.handle.revoke(Some(self.node()), force_after).await
     }
 }
 
@@ -85,20 +74,23 @@ impl Onlooker {
         Onlooker { client, hosts, options, other: Arc::default() }
     }
 
-    /// Everybody at `path`: the contenders of a lock, the holders and waiters of a semaphore.
+    /// Everybody at `path`: the contenders of a lock, the candidates of an election, the holders and waiters of a semaphore.
     pub(crate) async fn gather(&self, path: &str) -> Result<Seen> {
         let lock = self.client.lock(path, LockOptions::default())?;
-        let mut found: Vec<_> = lock
-            .contenders()
-            .await?
-            .into_iter()
-            .map(|contender| (Recipe::Lock(lock.clone()), contender))
-            .collect();
+        let mut found: Vec<_> =
+            lock.contenders().await?.into_iter().map(|contender| (Handle::clone(&lock), contender)).collect();
         let names = match self.client.nodes().children(path).await {
             Ok(names) => names,
             Err(error) if error.kind() == ErrorKind::NoNode => Vec::new(),
             Err(error) => return Err(error),
         };
+        // Curator's and ours; kazoo's candidates queue as for a lock.
+        if names.iter().any(|name| name.contains("-latch-")) {
+            let election = self.speaking(false).await?.election(path, b"", ElectionOptions::default())?;
+            // With the request in the place of their identity, if they were asked to let go.
+            let candidates = election.contenders().await?;
+            found.extend(candidates.into_iter().map(|candidate| (Handle::clone(&election), candidate)));
+        }
         let is_kazoos = !names.iter().any(|name| FOLDERS.contains(&name.as_str()))
             && (self.options.naming == Naming::Kazoo || names.iter().any(|name| is_kazoos_permit(name)));
         // The size does not matter to somebody who only looks.
@@ -108,7 +100,7 @@ impl Onlooker {
         let others: Vec<_> = contenders
             .into_iter()
             .filter(|contender| !found.iter().any(|(_, queued)| queued.node == contender.node))
-            .map(|contender| (Recipe::Semaphore(semaphore.clone()), contender))
+            .map(|contender| (Handle::clone(&semaphore), contender))
             .collect();
         found.extend(others);
         let mut parents = vec![path.to_owned()];
@@ -119,7 +111,7 @@ impl Onlooker {
                 parents.extend(folders.map(|folder| format!("{path}/{folder}")));
             }
         }
-        let row = |(at, (recipe, contender))| Row { place: at + 1, recipe, contender };
+        let row = |(at, (handle, contender))| Row { place: at + 1, handle, contender };
         Ok(Seen { rows: found.into_iter().enumerate().map(row).collect(), parents })
     }
 
@@ -133,7 +125,7 @@ impl Onlooker {
             return Ok(other);
         }
         let naming = if is_kazoos { Naming::Kazoo } else { Naming::Curator };
-        let other = Client::connect(&self.hosts, ClientOptions { naming, ..self.options.clone() }).await?;
+        let other = Client::connect(&self.hosts, self.options.clone().naming(naming)).await?;
         *self.other.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(other.clone());
         Ok(other)
     }

@@ -2,32 +2,109 @@
 //!
 //! - `ls`, `watch`: who holds a path and who waits for it ([`contenders`] gathers, [`table`] prints).
 //! - `break`: asks a contender to let go, and deletes its node when it does not.
-//! - `lock`: runs a command under a lock ([`signals`] passes signals on, [`tree`] ends what the command started).
+//! - `lock`: runs a command under a lock ([`job`] runs it, [`under`] is what it runs under, [`signals`] passes signals on,
+//!   [`tree`] ends what it started).
+//! - `elect`: runs a command while it leads; `leader`: who does.
+//! - `members`: who is in a group.
+//! - `counter`: reads and changes a counter.
+//! - `config`: reads, sets and follows a value ([`follow`] tells what changes).
+//! - `barrier`: waits for others, and runs a command together with theirs.
+//! - `queue`: puts and takes items, and runs a command for each.
+//! - `2pc`: looks after two-phase commits.
+//! - `doctor`: looks at the servers.
+//! - `tree`: what stands below a path ([`nodes`]).
+//! - `completions`, `man`: for shells and for man(1) ([`pages`]).
 
 mod args;
+mod barrier;
 mod common;
+mod config;
 mod contenders;
+mod counter;
+mod doctor;
+mod elect;
+mod follow;
 mod help;
+mod job;
+mod leader;
 mod lock;
 mod ls;
+mod members;
+mod nodes;
 mod outcome;
+mod pages;
+mod queue;
 mod revoke;
 mod signals;
 mod table;
 mod tree;
+mod two_phase;
+mod under;
 mod watch;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
-use args::{Word, Words};
 use common::Common;
-use outcome::{Failure, Outcome};
+use help::examples;
+use outcome::Outcome;
+
+/// Distributed coordination on Apache ZooKeeper, from the shell
+#[derive(clap::Parser)]
+#[command(
+    name = "zkrecipes",
+    version = zkrecipes::version(),
+    term_width = 79,
+    arg_required_else_help = false,
+    after_help = examples!("\
+  export ZKRECIPES_HOSTS=zk1:2181,zk2:2181,zk3:2181
+  zkrecipes lock /locks/backup -- backup.sh
+  zkrecipes ls /locks/backup
+  zkrecipes break /locks/backup holder --force-after 30s
+  zkrecipes counter add /counters/orders
+  zkrecipes tree /")
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(clap::Subcommand)]
+enum Verb {
+    Lock(lock::Args),
+    Ls(ls::Args),
+    Watch(watch::Args),
+    Break(revoke::Args),
+    Elect(elect::Args),
+    Leader(leader::Args),
+    Members(members::Args),
+    Config(config::Args),
+    Counter(counter::Args),
+    Barrier(barrier::Args),
+    Queue(queue::Args),
+    #[command(name = "2pc")]
+    TwoPhase(two_phase::Args),
+    Tree(nodes::Args),
+    Doctor(doctor::Args),
+    Completions(pages::Completions),
+    Man(pages::Man),
+}
 
 /// Runs the command with the arguments of a process, its name included, and answers its exit status.
 ///
 /// `lock` and `watch` take over the signals of the process while they run; one call at a time.
-pub fn run(args: Vec<OsString>) -> i32 {
-    match dispatch(Words::new(args.into_iter().skip(1))) {
+pub fn run(mut args: Vec<OsString>) -> i32 {
+    // By whatever name it was called.
+    match args.first_mut() {
+        Some(name) => *name = "zkrecipes".into(),
+        None => args.push("zkrecipes".into()),
+    }
+    let outcome = dispatch(args);
+    // What -v asked for.
+    zkrecipes::drive::log::flush(Duration::from_secs(1));
+    match outcome {
         Ok(status) => status,
         Err(failure) => {
             failure.report();
@@ -36,37 +113,24 @@ pub fn run(args: Vec<OsString>) -> i32 {
     }
 }
 
-fn dispatch(mut words: Words) -> Outcome {
-    let mut common = Common::default();
-    loop {
-        match words.next_word()? {
-            None => {
-                return Err(Failure::usage("say what to do: ls, watch, break or lock; see zkrecipes --help"));
-            }
-            Some(Word::Option(option)) => match option.as_str() {
-                "--help" | "-h" => return help::print(help::GENERAL),
-                "--version" | "-V" => {
-                    return outcome::print(&format!("zkrecipes {}\n", zkrecipes::version()));
-                }
-                _ if common.accept(&option, &mut words)? => {}
-                _ => return Err(args::unknown(&option, "zkrecipes")),
-            },
-            Some(Word::Dashes) => return Err(Failure::usage("-- belongs behind the path of zkrecipes lock")),
-            Some(Word::Plain(verb)) => {
-                return match verb.to_str() {
-                    Some("ls") => ls::run(words, common),
-                    Some("watch") => watch::run(words, common),
-                    Some("break") => revoke::run(words, common),
-                    Some("lock") => lock::run(words, common),
-                    Some("help") => match words.plain("the name of a command") {
-                        Ok(topic) => help::about(&topic),
-                        Err(_) => help::print(help::GENERAL),
-                    },
-                    _ => Err(Failure::usage(format!(
-                        "there is no command {verb:?}; it is one of ls, watch, break, lock; see zkrecipes --help"
-                    ))),
-                };
-            }
-        }
+fn dispatch(args: Vec<OsString>) -> Outcome {
+    let Some(Cli { verb, common }) = args::parse(args)? else { return Ok(0) };
+    match verb {
+        Verb::Lock(args) => lock::run(args, common),
+        Verb::Ls(args) => ls::run(args, common),
+        Verb::Watch(args) => watch::run(args, common),
+        Verb::Break(args) => revoke::run(args, common),
+        Verb::Elect(args) => elect::run(args, common),
+        Verb::Leader(args) => leader::run(args, common),
+        Verb::Members(args) => members::run(args, common),
+        Verb::Config(args) => config::run(args, common),
+        Verb::Counter(args) => counter::run(args, common),
+        Verb::Barrier(args) => barrier::run(args, common),
+        Verb::Queue(args) => queue::run(args, common),
+        Verb::TwoPhase(args) => two_phase::run(args, common),
+        Verb::Tree(args) => nodes::run(args, common),
+        Verb::Doctor(args) => doctor::run(args, common),
+        Verb::Completions(args) => pages::complete(&args),
+        Verb::Man(args) => pages::write(&args),
     }
 }

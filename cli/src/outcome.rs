@@ -7,8 +7,8 @@ use zkrecipes::{Error, ErrorKind};
 /// The exit status, or why there is none but this.
 pub(crate) type Outcome<T = i32> = Result<T, Failure>;
 
-/// There was nobody to ask.
-pub(crate) const NOBODY: i32 = 1;
+/// The answer is no: nobody is there to ask, nothing is there to show, or it has another version.
+pub(crate) const NO: i32 = 1;
 pub(crate) const USAGE: i32 = 2;
 pub(crate) const NO_SERVER: i32 = 69;
 pub(crate) const INTERNAL: i32 = 70;
@@ -47,6 +47,12 @@ impl Failure {
         Failure { is_withdrawn: true, ..Failure::new(INTERNAL, "withdrawn") }
     }
 
+    /// With more to say.
+    pub(crate) fn adding(mut self, more: &str) -> Failure {
+        self.sentence += more;
+        self
+    }
+
     pub(crate) fn is_withdrawn(&self) -> bool {
         self.is_withdrawn
     }
@@ -70,6 +76,7 @@ impl From<Error> for Failure {
             ErrorKind::ConnectionLost => NO_SERVER,
             ErrorKind::Denied => DENIED,
             ErrorKind::Lost | ErrorKind::NotHeld => LOST,
+            ErrorKind::NoNode | ErrorKind::BadVersion => NO,
             // Something that was asked for cannot be: another command line can help.
             ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::Mismatch => USAGE,
             _ => INTERNAL,
@@ -86,8 +93,12 @@ pub(crate) fn say(sentence: &str) {
 
 /// Text on stdout.
 pub(crate) fn print(text: &str) -> Outcome {
+    print_bytes(text.as_bytes())
+}
+
+pub(crate) fn print_bytes(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::signal(libc::SIGPIPE)),
         Err(error) => Err(Failure::new(OUTPUT, format!("cannot write the output: {error}"))),

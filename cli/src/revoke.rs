@@ -5,34 +5,41 @@ use std::time::{Duration, Instant};
 use zkrecipes::drive::{self, CancelToken, Tick};
 use zkrecipes::{Client, ErrorKind, Result};
 
-use crate::args::{self, Word, Words};
+use crate::args;
 use crate::common::Common;
 use crate::contenders::{self, Row};
-use crate::help;
-use crate::outcome::{self, Failure, NOBODY, Outcome};
+use crate::help::examples;
+use crate::outcome::{self, Failure, NO, Outcome};
 use crate::table;
 
-pub(crate) fn run(mut words: Words, mut common: Common) -> Outcome {
-    let (mut path, mut node, mut force_after) = (None, None, None);
-    while let Some(word) = words.next_word()? {
-        match word {
-            Word::Option(option) => match option.as_str() {
-                "--help" | "-h" => return help::print(help::BREAK),
-                "--force-after" => force_after = Some(words.duration(&option)?),
-                _ if common.accept(&option, &mut words)? => {}
-                _ => return Err(args::unknown(&option, "zkrecipes break")),
-            },
-            Word::Dashes => {}
-            Word::Plain(word) if path.is_none() => path = Some(args::text(&word, "the path")?),
-            Word::Plain(word) if node.is_none() => node = Some(args::text(&word, "the node")?),
-            Word::Plain(word) => return Err(args::superfluous(&word, "zkrecipes break")),
-        }
-    }
-    let (Some(path), Some(node)) = (path, node) else {
-        return Err(Failure::usage(
-            "break needs a path and a node of zkrecipes ls, or the word holder; see zkrecipes break --help",
-        ));
-    };
+/// Ask a contender to let go; delete its node if it does not
+///
+/// NODE is a node of zkrecipes ls PATH, or the word holder for everybody who
+/// holds. The contender is asked: programs that use zkrecipes hear of it and
+/// let go when they can; others may not listen. Nothing else happens without
+/// --force-after. Prints what it did, and asks no questions.
+///
+/// A holder whose node was deleted is told at once if it listens, otherwise
+/// within a quarter of its session timeout; one that is cut off from ZooKeeper
+/// goes on until its lease runs out. Guarded writes, and a resource that
+/// checks fencing tokens, are protected from that.
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment, after_help = examples!("\
+  zkrecipes break /locks/backup holder
+  zkrecipes break /locks/backup holder --force-after 10s
+  zkrecipes break /limits/exports leases/_c_5e1d...-lease-0000000007"))]
+pub(crate) struct Args {
+    /// What it holds or waits for
+    path: String,
+    /// A node of zkrecipes ls, or the word holder
+    node: String,
+    /// Delete exactly the nodes that were asked when they have not gone by then; 0 at once
+    #[arg(long, value_name = "TIME", value_parser = args::duration)]
+    force_after: Option<Duration>,
+}
+
+pub(crate) fn run(args: Args, common: Common) -> Outcome {
+    let Args { path, node, force_after } = args;
     common.looking(&CancelToken::new(), |onlooker| {
         let (looking, asked) = (onlooker.clone(), path.clone());
         let rows = drive::wait(async move { looking.gather(&asked).await }, None, None)?.rows;
@@ -46,7 +53,7 @@ fn choose(rows: Vec<Row>, path: &str, node: &str) -> Outcome<Vec<Row>> {
     if node == "holder" {
         let holders: Vec<_> = rows.into_iter().filter(|row| row.contender.holds).collect();
         if holders.is_empty() {
-            return Err(Failure::new(NOBODY, format!("nobody holds {path}; there is nobody to ask")));
+            return Err(Failure::new(NO, format!("nobody holds {path}; there is nobody to ask")));
         }
         return Ok(holders);
     }
@@ -54,7 +61,7 @@ fn choose(rows: Vec<Row>, path: &str, node: &str) -> Outcome<Vec<Row>> {
     match rows.into_iter().find(|row| row.path() == node) {
         Some(row) => Ok(vec![row]),
         None => Err(Failure::new(
-            NOBODY,
+            NO,
             format!("{node:?} is not, or no longer, a contender of {path}; see zkrecipes ls {path}"),
         )),
     }

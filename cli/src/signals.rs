@@ -89,6 +89,11 @@ impl Signals {
         }
     }
 
+    /// The signals until now end nobody any more.
+    pub(crate) fn forget(&self) {
+        ENDING.store(0, Ordering::Release);
+    }
+
     /// Spawns the command with the signals as this process found them. None that comes in between is missed: it waits
     /// until the command has replaced us in the child.
     pub(crate) fn spawn(&self, command: &mut Command, dies_with_us: bool) -> io::Result<std::process::Child> {

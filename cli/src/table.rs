@@ -1,7 +1,12 @@
-//! Contenders as a table for people and as JSON for programs.
+//! Tables for people, JSON for programs.
 
 use std::fmt::Write;
+use std::io;
 use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::ser::Formatter;
 
 use crate::contenders::Row;
 
@@ -22,8 +27,13 @@ pub(crate) fn lines(rows: &[Row], now: SystemTime) -> Vec<String> {
             ]
         }))
         .collect();
+    columns(&cells)
+}
+
+/// One line per row of cells, padded so that they stand in columns.
+pub(crate) fn columns<const N: usize>(cells: &[[String; N]]) -> Vec<String> {
     let width = |column: usize| cells.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 7] = std::array::from_fn(width);
+    let widths: [usize; N] = std::array::from_fn(width);
     cells
         .iter()
         .map(|line| {
@@ -42,34 +52,120 @@ pub(crate) fn shown_identity(row: &Row) -> String {
     }
 }
 
-/// The fields of a contender, without the braces.
-pub(crate) fn json_fields(row: &Row) -> String {
-    let identity = row.identity().map_or("null".to_owned(), quoted);
-    format!(
-        "\"place\":{},\"holds\":{},\"asked\":{},\"kind\":{},\"identity\":{identity},\"since\":{},\"session\":\"{:#x}\",\"node\":{}",
-        row.place,
-        row.contender.holds,
-        row.is_asked(),
-        quoted(&row.contender.kind),
-        quoted(&timestamp(row.contender.since)),
-        row.contender.session_id,
-        quoted(row.node()),
-    )
+/// An object of JSON.
+pub(crate) type Fields = serde_json::Map<String, Value>;
+
+/// The fields of a contender.
+pub(crate) fn fields(row: &Row) -> Fields {
+    object([
+        ("place", row.place.into()),
+        ("holds", row.contender.holds.into()),
+        ("asked", row.is_asked().into()),
+        ("kind", row.contender.kind.as_str().into()),
+        ("identity", row.identity().into()),
+        ("since", timestamp(row.contender.since).into()),
+        ("session", format!("{:#x}", row.contender.session_id).into()),
+        ("node", row.node().into()),
+    ])
 }
 
-/// A string of JSON.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            // Also DEL and the C1 controls: output ends up in terminals.
-            c if c.is_control() => write!(out, "\\u{:04x}", c as u32).expect("a String takes everything"),
-            c => out.push(c),
+pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Fields {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// An object of what happened now.
+pub(crate) fn event(event: Option<&str>, fields: Fields) -> Fields {
+    let mut all = object([("at", timestamp(SystemTime::now()).into())]);
+    all.extend(event.map(|event| ("event".to_owned(), event.into())));
+    all.extend(fields);
+    all
+}
+
+/// One object in a line.
+pub(crate) fn json(fields: Fields) -> String {
+    let mut text = Vec::new();
+    let mut writer = serde_json::Serializer::with_formatter(&mut text, Printable);
+    Value::Object(fields).serialize(&mut writer).expect("a Vec takes everything");
+    String::from_utf8(text).expect("JSON is text")
+}
+
+/// An array with an object in each line.
+pub(crate) fn json_array(all: impl IntoIterator<Item = Fields>) -> String {
+    format!("[{}]\n", all.into_iter().map(json).collect::<Vec<_>>().join(",\n "))
+}
+
+/// JSON ends up in terminals: DEL and the C1 controls are escaped, as the other controls are.
+struct Printable;
+
+impl Formatter for Printable {
+    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, part: &str) -> io::Result<()> {
+        for piece in part.split_inclusive(char::is_control) {
+            match piece.char_indices().last().filter(|(_, last)| last.is_control()) {
+                Some((at, control)) => write!(writer, "{}\\u{:04x}", &piece[..at], control as u32)?,
+                None => writer.write_all(piece.as_bytes())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The data of a node, which may be anything.
+pub(crate) enum Text<'a> {
+    Plain(&'a str),
+    Bytes(&'a [u8]),
+}
+
+impl Text<'_> {
+    /// Text, if it is UTF-8 and has no control characters but those between lines and words.
+    pub(crate) fn of(data: &[u8]) -> Text<'_> {
+        let is_text = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
+        match std::str::from_utf8(data) {
+            Ok(text) if text.chars().all(is_text) => Text::Plain(text),
+            _ => Text::Bytes(data),
         }
     }
-    out.push('"');
-    out
+
+    /// In one line of at most that many characters.
+    pub(crate) fn shown(&self, most: usize) -> String {
+        let line = match self {
+            Text::Plain(text) => text.replace(['\t', '\n', '\r'], " "),
+            Text::Bytes(_) => format!("0x{}", self.hex()),
+        };
+        match line.char_indices().nth(most) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+
+    /// As it is.
+    pub(crate) fn lines(&self) -> String {
+        match self {
+            Text::Plain(text) => (*text).to_owned(),
+            Text::Bytes(_) => self.shown(usize::MAX),
+        }
+    }
+
+    /// Adds it to an object; what is no text is `null`, and its bytes are in a second field, `hex`.
+    pub(crate) fn add_to(&self, fields: &mut Fields, name: &str) {
+        match self {
+            Text::Plain(text) => drop(fields.insert(name.to_owned(), (*text).into())),
+            Text::Bytes(_) => {
+                fields.insert(name.to_owned(), Value::Null);
+                fields.insert("hex".to_owned(), self.hex().into());
+            }
+        }
+    }
+
+    fn hex(&self) -> String {
+        let bytes = match self {
+            Text::Plain(text) => text.as_bytes(),
+            Text::Bytes(bytes) => bytes,
+        };
+        bytes.iter().fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").expect("a String takes everything");
+            hex
+        })
+    }
 }
 
 /// Others write identities and node names: nothing in them may steer the terminal.
@@ -91,24 +187,8 @@ pub(crate) fn age(age: Duration) -> String {
 
 /// `2026-01-31T12:34:56.789Z`.
 pub(crate) fn timestamp(time: SystemTime) -> String {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let (seconds, days) = (since.as_secs() % 86400, since.as_secs() / 86400);
-    // Years that begin in March have their leap day at the end, and 400 of them are always 146,097 days.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60,
-        since.subsec_millis()
-    )
+    let at = jiff::Timestamp::try_from(time).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
 #[cfg(test)]
@@ -137,8 +217,27 @@ mod tests {
     }
 
     #[test]
+    fn data_is_text_or_bytes() {
+        for (data, shown, json) in [
+            (&b""[..], "", r#""data":"""#),
+            (b"a\tb\nc", "a b c", r#""data":"a\tb\nc""#),
+            (&[0, 5], "0x0005", r#""data":null,"hex":"0005""#),
+            (&[0xff], "0xff", r#""data":null,"hex":"ff""#),
+            ("\u{9b}2J".as_bytes(), "0xc29b324a", r#""data":null,"hex":"c29b324a""#),
+        ] {
+            let mut fields = Fields::new();
+            Text::of(data).add_to(&mut fields, "data");
+            let expected = (shown.to_owned(), format!("{{{json}}}"));
+            assert_eq!((Text::of(data).shown(20), super::json(fields)), expected);
+        }
+        assert_eq!(Text::of("äöü".as_bytes()).shown(2), "äö…");
+        assert_eq!(Text::of("äöü".as_bytes()).shown(3), "äöü");
+    }
+
+    #[test]
     fn nothing_steers_the_terminal() {
-        assert_eq!(quoted("a\"b\\\n\u{1b}[2J\u{9b}é"), r#""a\"b\\\u000a\u001b[2J\u009bé""#);
+        let fields = object([("a", "a\"b\\\n\u{1b}[2J\u{9b}é".into())]);
+        assert_eq!(json(fields), r#"{"a":"a\"b\\\n\u001b[2J\u009bé"}"#);
         assert_eq!(printable("a\u{1b}[2J"), "a\u{fffd}[2J");
     }
 }

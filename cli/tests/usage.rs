@@ -22,14 +22,36 @@ fn every_command_explains_itself_with_examples() {
         &["help", "watch"],
         &["help", "break"],
         &["help", "lock"],
+        &["help", "elect"],
+        &["help", "leader"],
+        &["help", "members"],
+        &["help", "config"],
+        &["help", "counter"],
+        &["help", "tree"],
+        &["help", "barrier"],
+        &["help", "queue"],
+        &["help", "2pc"],
         &["ls", "--help"],
         &["watch", "-h"],
         &["break", "--help"],
         &["lock", "--help"],
+        &["elect", "-h"],
+        &["leader", "--help"],
+        &["members", "-h"],
+        &["config", "-h"],
+        &["counter", "--help"],
+        &["tree", "-h"],
+        &["barrier", "--help"],
+        &["barrier", "enter", "-h"],
+        &["2pc", "-h"],
+        &["queue", "--help"],
+        &["queue", "put", "-h"],
+        &["queue", "claim", "--help"],
+        &["doctor", "--help"],
     ] {
         let ended = answer(args);
         assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{args:?}");
-        for part in ["USAGE", "EXAMPLES", "EXIT STATUS", "--hosts", "ZKRECIPES_AUTH"] {
+        for part in ["Usage:", "EXAMPLES", "EXIT STATUS", "--hosts", "ZKRECIPES_AUTH"] {
             assert!(ended.out.contains(part), "{args:?} lacks {part}");
         }
         assert!(ended.out.lines().all(|line| line.chars().count() < 80), "{args:?} is too wide");
@@ -47,23 +69,26 @@ fn the_version_is_the_librarys() {
 #[test]
 fn a_mistake_gets_status_2_and_a_sentence_that_names_it() {
     for (args, named) in [
-        (&[][..], "ls, watch, break or lock"),
+        (
+            &[][..],
+            "lock, ls, watch, break, elect, leader, members, config, counter, barrier, queue, 2pc, tree, doctor",
+        ),
         (&["list", "/a"], "list"),
         (&["--colour", "ls", "/a"], "--colour"),
         (&["help", "me"], "me"),
-        (&["ls"], "path"),
+        (&["ls"], "<PATH>"),
         (&["ls", "--all", "/a"], "--all"),
         (&["ls", "-l", "/a"], "-l"),
         (&["ls", "/a", "/b"], "/b"),
         (&["ls", "--json=yes", "/a"], "--json"),
         (&["watch", "--try", "/a"], "--try"),
         (&["watch", "/a", "--for", "soon"], "soon"),
-        (&["break", "/a"], "holder"),
-        (&["break", "/a", "b", "c"], "\"c\""),
+        (&["break", "/a"], "<NODE>"),
+        (&["break", "/a", "b", "c"], "'c'"),
         (&["break", "--now", "/a", "b"], "--now"),
-        (&["lock"], "path"),
-        (&["lock", "/a"], "command"),
-        (&["lock", "/a", "--"], "command"),
+        (&["lock"], "<PATH>"),
+        (&["lock", "/a"], "<COMMAND>"),
+        (&["lock", "/a", "--"], "<COMMAND>"),
         (&["lock", "--wait", "/a", "true"], "--wait"),
         (&["lock", "--timeout"], "--timeout"),
         (&["lock", "--timeout", "-5", "/a", "true"], "-5"),
@@ -76,6 +101,69 @@ fn a_mistake_gets_status_2_and_a_sentence_that_names_it() {
         (&["lock", "--conflict-exit-code", "256", "/a", "true"], "256"),
         (&["lock", "--on-loss", "panic", "/a", "true"], "panic"),
         (&["lock", "--on-revoke", "panic", "/a", "true"], "panic"),
+        (&["elect"], "<PATH>"),
+        (&["elect", "/a"], "<COMMAND>"),
+        (&["elect", "--try", "/a", "true"], "--try"),
+        (&["elect", "--layout", "queue", "/a", "true"], "queue"),
+        (&["elect", "--on-revoke", "panic", "/a", "true"], "panic"),
+        (&["leader"], "<PATH>"),
+        (&["leader", "/a", "/b"], "/b"),
+        (&["leader", "--for", "5", "/a"], "--watch"),
+        (&["leader", "--layout", "queue", "/a"], "queue"),
+        (&["members"], "<PATH>"),
+        (&["members", "--for", "5", "/a"], "--watch"),
+        (&["members", "--all", "/a"], "--all"),
+        (&["members", "--", "/a", "--json"], "'--json'"),
+        (&["members", "--layout", "queue", "/a"], "queue"),
+        (&["config"], "get, set, watch"),
+        (&["config", "watch"], "<PATH>"),
+        (&["config", "set", "/a"], "<VALUE>"),
+        (&["config", "get", "/a", "b"], "'b'"),
+        (&["config", "delete", "/a"], "delete"),
+        (&["config", "set", "/a", "b", "c"], "'c'"),
+        (&["config", "set", "--if-version", "-1", "/a", "b"], "-1"),
+        (&["counter"], "get, add"),
+        (&["counter", "add"], "<PATH>"),
+        (&["counter", "reset", "/a"], "reset"),
+        (&["counter", "get", "/a", "5"], "'5'"),
+        (&["counter", "add", "/a", "1.5"], "1.5"),
+        (&["counter", "add", "/a", "9223372036854775808"], "64 bits"),
+        (&["counter", "add", "/a", "1", "2"], "'2'"),
+        (&["counter", "get", "/a", "--layout", "long"], "long"),
+        (&["counter", "--all", "get", "/a"], "--all"),
+        (&["barrier"], "create, remove, wait, enter"),
+        (&["barrier", "open", "/a"], "open"),
+        (&["barrier", "wait"], "<PATH>"),
+        (&["barrier", "create", "/a", "/b"], "/b"),
+        (&["barrier", "create", "--timeout", "1", "/a"], "--timeout"),
+        (&["barrier", "enter", "/a", "true"], "--parties"),
+        (&["barrier", "enter", "--parties", "2", "/a"], "<COMMAND>"),
+        (&["barrier", "enter", "--parties", "two", "/a", "true"], "two"),
+        (&["queue"], "put, get, claim"),
+        (&["queue", "clear", "/a"], "clear"),
+        (&["queue", "get"], "<PATH>"),
+        (&["queue", "put"], "<PATH>"),
+        (&["queue", "len", "/a", "/b"], "/b"),
+        (&["queue", "drain", "--timeout", "1", "/a"], "--timeout"),
+        (&["queue", "put", "--priority", "high", "/a", "b"], "high"),
+        (&["queue", "put", "--priority", "1", "--delay", "1", "/a", "b"], "--delay"),
+        (&["queue", "get", "--kind", "fast", "/a"], "fast"),
+        (&["queue", "get", "--layout", "latch", "/a"], "latch"),
+        (&["queue", "claim", "/a"], "<COMMAND>"),
+        (&["queue", "claim", "--until-empty", "--timeout", "1", "/a", "true"], "--timeout"),
+        (&["queue", "dead", "--replay", "--drain", "/a"], "--drain"),
+        (&["2pc"], "ls, show, decide"),
+        (&["2pc", "ls"], "<PATH>"),
+        (&["2pc", "show", "/a"], "<ID>"),
+        (&["2pc", "ls", "/a", "b"], "'b'"),
+        (&["2pc", "begin", "/a"], "begin"),
+        (&["2pc", "decide", "/a", "b"], "<DECISION>"),
+        (&["2pc", "decide", "/a", "b", "commit"], "voting"),
+        (&["2pc", "ls", "--reason", "x", "/a"], "--reason"),
+        (&["tree"], "<PATH>"),
+        (&["tree", "/a", "/b"], "/b"),
+        (&["tree", "--depth", "-1", "/a"], "-1"),
+        (&["tree", "--deep", "/a"], "--deep"),
         (&["--naming", "etcd", "ls", "/a"], "etcd"),
         (&["--auth", "hunter2", "ls", "/a"], "--auth"),
         (&["--hosts", "", "ls", "/a"], "--hosts"),
@@ -96,8 +184,18 @@ fn a_mistake_gets_status_2_and_a_sentence_that_names_it() {
 
 #[test]
 fn without_servers_both_ways_out_are_named() {
-    for command in [&["ls", "/a"][..], &["watch", "/a"], &["break", "/a", "holder"], &["lock", "/a", "true"]]
-    {
+    for command in [
+        &["ls", "/a"][..],
+        &["watch", "/a"],
+        &["break", "/a", "holder"],
+        &["lock", "/a", "true"],
+        &["counter", "get", "/a"],
+        &["config", "watch", "/a"],
+        &["barrier", "wait", "/a"],
+        &["queue", "get", "/a"],
+        &["2pc", "ls", "/a"],
+        &["tree", "/a"],
+    ] {
         let ended = answer(command);
         assert_eq!(ended.status, 2);
         assert!(ended.err.contains("--hosts") && ended.err.contains("ZKRECIPES_HOSTS"), "{ended:?}");
@@ -107,9 +205,18 @@ fn without_servers_both_ways_out_are_named() {
 #[test]
 fn a_bad_path_is_a_mistake_too() {
     let server = server();
-    for args in
-        [&["ls", "a"][..], &["ls", "/"], &["break", "/a//b", "holder"], &["lock", "/zookeeper/a", "true"]]
-    {
+    for args in [
+        &["ls", "a"][..],
+        &["ls", "/"],
+        &["break", "/a//b", "holder"],
+        &["lock", "/zookeeper/a", "true"],
+        &["counter", "get", "/"],
+        &["config", "watch", "/a/"],
+        &["barrier", "create", "/"],
+        &["queue", "len", "a"],
+        &["2pc", "ls", "/a//b"],
+        &["tree", "a"],
+    ] {
         let ended = run(&server, args);
         assert_eq!(ended.status, 2, "{args:?}: {ended:?}");
         assert!(ended.err.contains("path"), "{ended:?}");
@@ -120,7 +227,18 @@ fn a_bad_path_is_a_mistake_too() {
 fn no_server_is_status_69() {
     let here =
         |args: &[&str]| answer(&[&["--hosts", "127.0.0.1:1", "--connect-timeout", "200ms"], args].concat());
-    for args in [&["ls", "/a"][..], &["watch", "/a"], &["break", "/a", "holder"], &["lock", "/a", "true"]] {
+    for args in [
+        &["ls", "/a"][..],
+        &["watch", "/a"],
+        &["break", "/a", "holder"],
+        &["lock", "/a", "true"],
+        &["counter", "add", "/a"],
+        &["config", "watch", "/a"],
+        &["barrier", "wait", "/a"],
+        &["queue", "get", "/a"],
+        &["2pc", "ls", "/a"],
+        &["tree", "/a"],
+    ] {
         let ended = here(args);
         assert_eq!(ended.status, 69, "{args:?}: {ended:?}");
         assert!(ended.err.contains("server"), "{ended:?}");
@@ -178,4 +296,35 @@ fn output_that_cannot_be_written_is_status_74() {
 fn the_command_is_a_function_of_its_arguments() {
     assert_eq!(zkrecipes_cli::run(support::os(&["zkrecipes", "--version"])), 0);
     assert_eq!(zkrecipes_cli::run(support::os(&["zkrecipes", "nonsense"])), 2);
+}
+
+#[test]
+fn shells_and_man_know_the_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ended = answer(&["completions", shell]);
+        assert_eq!(ended.status, 0, "{shell}: {ended:?}");
+        assert!(ended.out.contains("--force-after") || ended.out.contains("force-after"), "{shell}");
+    }
+    let folder = std::env::temp_dir().join(format!("zkrecipes-man-{}", std::process::id()));
+    assert_eq!(answer(&["man", folder.to_str().expect("text")]).status, 0);
+    let page = std::fs::read_to_string(folder.join("zkrecipes-queue-claim.1")).expect("written");
+    assert!(page.contains("ZKR_ATTEMPTS"), "{page}");
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
+fn a_command_says_what_happens_to_it_when_it_is_asked_to() {
+    let server = server();
+    let quiet = run(&server, &["lock", "/locks/told", "--", "true"]);
+    assert_eq!((quiet.status, quiet.err.as_str()), (0, ""));
+    let told = run(&server, &["lock", "-v", "/locks/told", "--", "true"]);
+    assert!(
+        told.err.contains("zkrecipes: info: connected: ") && told.err.contains(" closed: "),
+        "{}",
+        told.err
+    );
+    assert!(!told.err.contains("acquired"), "{}", told.err);
+    let all = run(&server, &["-vv", "lock", "/locks/told", "--", "true"]);
+    assert!(all.err.contains("debug: acquired: ") && all.err.contains(" path=/locks/told "), "{}", all.err);
+    assert!(all.err.contains("debug: released: "), "{}", all.err);
 }

@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::hosts;
-use crate::nodes::Nodes;
-use crate::options::{ClientOptions, LockOptions};
-use crate::recipes::lock::Lock;
-use crate::recipes::multi_lock::MultiLock;
-use crate::recipes::read_write_lock::ReadWriteLock;
-use crate::recipes::semaphore::Semaphore;
-use crate::recipes::sequencer;
-use crate::runtime;
-use crate::session::clock::Clock;
-use crate::session::delivery::Subscription;
+use crate::metrics::{Counters, Metrics};
+use crate::options::ClientOptions;
+use crate::process::Process;
+use crate::session::clock::{Clock, Deadline};
+use crate::session::delivery::{Subscription, Turn};
+use crate::session::exit;
+use crate::session::opening;
+use crate::session::owed::Owed;
 use crate::session::system_clock::SystemClock;
 use crate::session::wire::Dial;
 use crate::session::wire::zookeeper::ZooKeeper;
@@ -43,7 +41,7 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if runtime::check_process().is_err() {
+        if !self.session.process().is_present() {
             // The threads behind the session stayed with the parent, and so did its locks: touch nothing.
             return;
         }
@@ -52,7 +50,7 @@ impl Drop for Inner {
         if !session.is_closing() {
             session.clock().clone().spawn(Box::pin(async move {
                 if let Err(error) = session.close(None).await {
-                    tracing::debug!(%error, "closing a dropped client");
+                    tracing::debug!(event = "close_failed", %error, "closing a dropped client");
                 }
             }));
         }
@@ -67,9 +65,13 @@ impl Client {
     /// # Cancel safety
     /// Dropping the future leaves no session behind.
     pub async fn connect(hosts: &str, options: ClientOptions) -> Result<Client> {
-        runtime::check_process()?;
         let hosts = hosts::resolve(hosts)?;
-        Client::connect_over(Box::new(ZooKeeper), Arc::new(SystemClock), &hosts, options).await
+        options.validate()?;
+        opening::check(&hosts, &options)?;
+        let counters = Arc::<Counters>::default();
+        let dial = Box::new(ZooKeeper { counters: counters.clone() });
+        let open = Session::open(hosts, options, Arc::new(SystemClock), dial, counters);
+        Ok(Client::over(exit::enrolled(open).await?))
     }
 
     /// The same over another transport and clock: simulations run the recipes under virtual time.
@@ -81,40 +83,53 @@ impl Client {
         options: ClientOptions,
     ) -> Result<Client> {
         options.validate()?;
-        let session = Session::open(hosts.to_owned(), options, clock, dial).await?;
-        Ok(Client { inner: Arc::new(Inner { session: ManuallyDrop::new(session) }) })
+        Ok(Client::over(Session::open(hosts.to_owned(), options, clock, dial, Arc::default()).await?))
+    }
+
+    fn over(session: Arc<Session>) -> Client {
+        Client { inner: Arc::new(Inner { session: ManuallyDrop::new(session) }) }
     }
 
     /// The session, unless this process must not use it or it is closed.
     pub(crate) fn session(&self) -> Result<Arc<Session>> {
-        runtime::check_process()?;
+        self.process().check()?;
         let session = &self.inner.session;
         if session.is_closing() { Err(Error::closed("client")) } else { Ok(Arc::clone(session)) }
     }
 
-    /// Closes: who waits gets Closed, what is held is released with the session, background deletions are awaited for
-    /// at most `limit`. Closing twice is fine.
+    /// The process that it was connected in; no other one may use it.
+    pub(crate) fn process(&self) -> Process {
+        self.inner.session.process()
+    }
+
+    /// Closes the client: calls that wait get Closed, what is held is released with the session, background deletions
+    /// are awaited for at most `limit`. Closing twice is fine.
     pub async fn close(&self, limit: Option<Duration>) -> Result<()> {
-        runtime::check_process()?;
+        self.process().check()?;
         self.inner.session.close(limit).await
     }
 
     /// The same without waiting.
     pub fn close_in_background(&self) {
-        if runtime::check_process().is_ok() {
-            let session = Arc::clone(&self.inner.session);
-            session.clock().clone().spawn(Box::pin(async move {
-                let _ = session.close(None).await;
-            }));
+        if self.process().is_present() {
+            let session = &self.inner.session;
+            session.begin_closing(Deadline::after(session.now(), None));
         }
+    }
+
+    /// What this client still owes its user.
+    pub(crate) fn owed(&self) -> Arc<Owed> {
+        self.inner.session.delivery.owed.clone()
+    }
+
+    /// From now on no callback is begun.
+    pub(crate) fn silence(&self) {
+        self.inner.session.delivery.silence();
     }
 
     /// How the client stands with ZooKeeper.
     pub fn state(&self) -> State {
-        match runtime::check_process() {
-            Ok(()) if !self.inner.session.is_closing() => self.inner.session.state(),
-            _ => State::Closed,
-        }
+        self.session().map_or(State::Closed, |session| session.state())
     }
 
     /// The id of the current session; another one after an expiry. 0 when closed.
@@ -132,62 +147,29 @@ impl Client {
         self.session().map_or(Duration::ZERO, |session| session.epoch().lease_remaining())
     }
 
+    /// What this client has done and seen since it connected, and how it stands.
+    pub fn metrics(&self) -> Metrics {
+        self.inner.session.counters.snapshot()
+    }
+
     /// Calls back at every change of state, in order.
     pub fn on_state(&self, callback: impl Fn(State) + Send + Sync + 'static) -> Subscription {
-        match runtime::check_process() {
-            Ok(()) => self.inner.session.on_state(callback),
-            Err(_) => Subscription::nothing(),
+        match self.process().is_present() {
+            true => self.inner.session.on_state(callback),
+            false => Subscription::nothing(),
         }
     }
 
     /// Hands every callback of this client to `sink` instead of the library's own threads. The first call decides.
-    pub fn deliver_through(&self, sink: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
-        if runtime::check_process().is_ok() {
+    /// What comes [`Turn::Ahead`] should not wait for what comes in order.
+    pub fn deliver_through(&self, sink: impl Fn(Turn, Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        if self.process().is_present() {
             self.inner.session.delivery.divert(sink);
         }
     }
 
-    /// A handle on the lock at `path`. Does no I/O.
-    pub fn lock(&self, path: &str, options: LockOptions) -> Result<Lock> {
-        self.session()?;
-        Lock::new(self.clone(), path, options)
-    }
-
-    /// A handle on the read/write lock at `path`. Does no I/O.
-    pub fn read_write_lock(&self, path: &str) -> Result<ReadWriteLock> {
-        self.session()?;
-        ReadWriteLock::new(self, path)
-    }
-
-    /// Several locks of this client as one: all or none. Does no I/O.
-    pub fn multi_lock(&self, locks: &[Lock]) -> Result<MultiLock> {
-        self.session()?;
-        MultiLock::new(self, locks)
-    }
-
-    /// A handle on the semaphore at `path` with so many permits. Does no I/O.
-    pub fn semaphore(&self, path: &str, permits: usize) -> Result<Semaphore> {
-        self.session()?;
-        Semaphore::new(self.clone(), path, permits)
-    }
-
-    /// Whether the acquisition that a sequencer stands for still stands, as the quorum sees it now.
-    pub async fn check_sequencer(&self, sequencer: &str) -> Result<bool> {
-        sequencer::check(self, sequencer).await
-    }
-
-    /// Resolves when the acquisition that a sequencer stands for no longer stands.
-    pub async fn watch_sequencer(&self, sequencer: &str) -> Result<()> {
-        sequencer::watch(self, sequencer).await
-    }
-
     pub(crate) fn is_same(&self, other: &Client) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
-    }
-
-    /// Plain operations on nodes.
-    pub fn nodes(&self) -> Nodes {
-        Nodes::new(self.clone())
     }
 }
 

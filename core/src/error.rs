@@ -63,7 +63,7 @@ kinds! {
     Mismatch, 13, "MISMATCH", "Mismatch", false, "The participants disagree about how many they are.";
     Closed, 14, "CLOSED", "Closed", false, "The client or the handle is closed.";
     Deadlock, 15, "DEADLOCK", "WouldDeadlock", false, "A blocking verb on a thread that the library itself needs: inside a callback or on its runtime.";
-    Forked, 16, "FORKED", "Forked", false, "Used in a child process after fork; connect again in a process started afresh.";
+    Forked, 16, "FORKED", "Forked", false, "A client or handle of the parent, used in a child process after fork; connect a client in the child.";
     Internal, 17, "INTERNAL", "InternalError", false, "A bug of zkrecipes; please report it.";
 }
 
@@ -109,12 +109,13 @@ struct Details {
     message: String,
     path: Option<String>,
     reason: Option<LostReason>,
+    put: Option<usize>,
 }
 
 impl Error {
     /// An error of the given kind with its sentence.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Details { kind, message: message.into(), path: None, reason: None }))
+        Error(Box::new(Details { kind, message: message.into(), path: None, reason: None, put: None }))
     }
 
     /// An argument that cannot be used: names the argument, then what is wrong with it.
@@ -184,6 +185,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_put(mut self, put: usize) -> Error {
+        self.0.put = Some(put);
+        self
+    }
+
     /// What went wrong.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -197,6 +203,11 @@ impl Error {
     /// Why it is gone, for what was lost.
     pub fn reason(&self) -> Option<LostReason> {
         self.0.reason
+    }
+
+    /// How many items went into the queue before this happened, where several were put.
+    pub fn put(&self) -> Option<usize> {
+        self.0.put
     }
 
     /// Whether the same call may succeed when it is made again.

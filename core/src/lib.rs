@@ -1,4 +1,4 @@
-//! Distributed coordination on Apache ZooKeeper: locks that are honest about what is certain.
+//! Distributed coordination on Apache ZooKeeper: locks, elections, groups, names, values and counters.
 //!
 //! The API at the root is asynchronous and works from any executor; [`blocking`] is the same for threads.
 //!
@@ -6,7 +6,8 @@
 //! # zkrecipes::doctest(async {
 //! use zkrecipes::{Client, ClientOptions, LockOptions};
 //!
-//! // A ZooKeeper connect string such as "zk1:2181,zk2:2181/app"; embedded: is for development and tests.
+//! // A ZooKeeper connect string such as "zk1:2181,zk2:2181/app"; embedded:, for development and tests, needs the
+//! // feature "embedded".
 //! let client = Client::connect("embedded:", ClientOptions::default()).await?;
 //! let lock = client.lock("/locks/report", LockOptions::default())?;
 //! let held = lock.acquire().await?;
@@ -17,15 +18,24 @@
 
 mod client;
 mod error;
+mod feed;
 mod hosts;
+mod log;
+mod metrics;
 mod nodes;
 mod options;
 mod path;
+mod pool;
+mod process;
 mod recipes;
 mod runtime;
 #[doc(hidden)]
+pub mod sanitizer;
+#[doc(hidden)]
 pub mod session;
+mod signals;
 pub mod time;
+mod tls;
 mod turn;
 
 pub mod blocking;
@@ -33,18 +43,34 @@ pub mod drive;
 
 pub use client::Client;
 pub use error::{Error, ErrorKind, LostReason, Result};
-pub use nodes::{Nodes, Transaction};
+pub use feed::{Closer, Feed};
+pub use metrics::{Histogram, Metrics};
+pub use nodes::watch::{NodeState, WatchKind};
+pub use nodes::{Nodes, PartResult, Transaction};
 pub use options::{
-    AclChoice, AclEntry, Auth, ClientOptions, LeaseMode, LockOptions, Naming, RetryOptions, SaslOptions,
-    TlsOptions,
+    AclChoice, AclEntry, Auth, ClientOptions, CounterLayout, CounterOptions, ElectionLayout, ElectionOptions,
+    GroupLayout, GroupOptions, LeaseMode, LockOptions, Naming, QueueLayout, QueueOptions, RetryOptions,
+    SaslOptions, TlsOptions,
 };
+pub use recipes::barrier::Barrier;
+pub use recipes::config::{Cached, Config, Versioned};
 pub use recipes::contenders::Contender;
-pub use recipes::handle::Granted;
+pub use recipes::counter::Counter;
+pub use recipes::double_barrier::DoubleBarrier;
+pub use recipes::election::{Election, Leader, Leadership};
+pub use recipes::group::{Group, GroupEvent};
+pub use recipes::handle::Handle;
 pub use recipes::held::Held;
 pub use recipes::lock::Lock;
 pub use recipes::multi_lock::MultiLock;
+pub use recipes::names::Names;
+pub use recipes::queue::{Backlog, DelayQueue, Item, PriorityQueue, Queue};
 pub use recipes::read_write_lock::ReadWriteLock;
 pub use recipes::semaphore::Semaphore;
+pub use recipes::two_phase_commit::{
+    CommitMode, CommitStatus, CommitTransaction, CoordinatorState, Outcome, Proposal, SiteStatus,
+    TwoPhaseCommit,
+};
 pub use session::State;
 pub use session::delivery::Subscription;
 pub use session::wire::{CreateMode, Stat};

@@ -1,13 +1,17 @@
 //! Plain operations on nodes, and transactions.
 
+pub mod watch;
+
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::path;
 use crate::session::call::{Failure, refusal};
-use crate::session::wire::{CreateMode, Stat, WireError, Write};
+use crate::session::wire::frame;
+use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
 use crate::turn::hold::Hold;
 
 impl FromStr for CreateMode {
@@ -30,6 +34,40 @@ impl FromStr for CreateMode {
     }
 }
 
+impl CreateMode {
+    /// The same with a time to live. Only what is persistent has one, between a millisecond and 34 years; anything else is
+    /// Invalid.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use std::time::Duration;
+    /// use zkrecipes::{Client, CreateMode};
+    ///
+    /// # let server = zkrecipes_embedded::Server::builder().extended_types(true).start().expect("a free port");
+    /// # let client = Client::connect(&server.connect_string(), Default::default()).await?;
+    /// let an_hour = CreateMode::PersistentSequential.with_ttl(Duration::from_secs(3600))?;
+    /// client.nodes().create("/report-", b"draft", an_hour).await?;
+    /// # Ok(()) });
+    /// ```
+    pub fn with_ttl(self, ttl: Duration) -> Result<CreateMode> {
+        let mode = match self {
+            CreateMode::Persistent | CreateMode::PersistentTtl(_) => CreateMode::PersistentTtl(ttl),
+            CreateMode::PersistentSequential | CreateMode::PersistentSequentialTtl(_) => {
+                CreateMode::PersistentSequentialTtl(ttl)
+            }
+            CreateMode::Ephemeral | CreateMode::EphemeralSequential | CreateMode::Container => {
+                return Err(Error::invalid(
+                    "ttl",
+                    "is for persistent nodes; an ephemeral one goes with its session, a container after its last child. Leave \
+                     out the one or the other",
+                ));
+            }
+        };
+        check_ttl(mode)?;
+        Ok(mode)
+    }
+}
+
 /// Plain operations on nodes: `client.nodes()`.
 ///
 /// Reads are retried within the retry budget. Writes are sent once: ConnectionLost leaves their outcome unknown.
@@ -38,15 +76,18 @@ pub struct Nodes {
     client: Client,
 }
 
-impl Nodes {
-    pub(crate) fn new(client: Client) -> Nodes {
-        Nodes { client }
+impl Client {
+    /// Plain operations on nodes.
+    pub fn nodes(&self) -> Nodes {
+        Nodes { client: self.clone() }
     }
+}
 
+impl Nodes {
     /// Creates a node; answers its path, with the number that the server appended if the mode is sequential.
     pub async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<String> {
         path::validate(path)?;
-        path::fits(path.len() + data.len(), path)?;
+        check_ttl(mode)?;
         let session = self.client.session()?;
         let mut call = session.call(None);
         let epoch = call.epoch("create").await?;
@@ -58,7 +99,7 @@ impl Nodes {
                 Err(error) => Err(error),
             };
         }
-        answer.map(|created| created.path).map_err(|error| refusal(error, "create", path))
+        answer.map(|created| created.path).map_err(|error| refused(error, "create", path, Some(mode)))
     }
 
     /// The data and metadata of a node.
@@ -69,7 +110,6 @@ impl Nodes {
     /// Replaces the data, if the node has that version; `None` for whichever it has.
     pub async fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<Stat> {
         path::validate(path)?;
-        path::fits(path.len() + data.len(), path)?;
         self.write("set", path, |epoch| epoch.set_data(path, data, version)).await
     }
 
@@ -149,15 +189,8 @@ impl Nodes {
         let mut call = session.call(None);
         let answer = call
             .ask(verb, |epoch| {
-                // Both leave now, in this order; the server answers the read after it has caught up.
-                let caught_up = epoch.catch_up(path);
-                let answer = request(epoch);
-                async move {
-                    match caught_up {
-                        Some(sync) => sync.await.and(answer.await),
-                        None => answer.await,
-                    }
-                }
+                let (epoch, request) = (epoch.clone(), &request);
+                async move { epoch.caught_up(path, || request(&epoch)).await }
             })
             .await;
         answer.map_err(|failure: Failure| failure.about(verb, path))
@@ -198,12 +231,21 @@ struct Shared {
     client: Client,
     guard: Guard,
     /// `None` once it was committed.
-    writes: Mutex<Option<Vec<Write>>>,
+    writes: Mutex<Option<Writes>>,
+}
+
+#[derive(Default)]
+struct Writes {
+    parts: Vec<Write>,
+    /// How large a packet they make, with what guards them.
+    bytes: usize,
 }
 
 impl Transaction {
     fn new(client: Client, guard: Guard) -> Transaction {
-        Transaction { shared: Arc::new(Shared { client, guard, writes: Mutex::new(Some(Vec::new())) }) }
+        Transaction {
+            shared: Arc::new(Shared { client, guard, writes: Mutex::new(Some(Writes::default())) }),
+        }
     }
 
     pub(crate) fn guarded_by(client: Client, hold: Arc<Hold>, is_released: bool) -> Transaction {
@@ -212,7 +254,8 @@ impl Transaction {
 
     /// Adds the creation of a node.
     pub fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<()> {
-        self.add(Write::Create { path: path.to_owned(), data: data.to_vec(), mode })
+        check_ttl(mode)?;
+        self.add(Write::Create { path: path.to_owned(), data: data.to_vec(), mode, acl: None })
     }
 
     /// Adds a replacement of data.
@@ -232,26 +275,62 @@ impl Transaction {
 
     fn add(&self, write: Write) -> Result<()> {
         path::validate(write.path())?;
+        // In a forked child the locks are the parent's.
+        self.shared.client.process().check()?;
         let mut writes = self.shared.writes.lock().unwrap_or_else(|e| e.into_inner());
         let writes = writes.as_mut().ok_or_else(committed)?;
-        let size = |write: &Write| match write {
-            Write::Create { path, data, .. } | Write::Set { path, data, .. } => {
-                path.len() + data.len() + PART
+        // A caller who may not use the client is told so by the commit.
+        if let Ok(session) = self.shared.client.session() {
+            let measure = session.epoch().measure();
+            if writes.parts.is_empty() {
+                let checks = match &self.shared.guard {
+                    Guard::Hold(hold) => hold.checks(),
+                    Guard::None | Guard::Released => Vec::new(),
+                };
+                writes.bytes = measure.multi(&checks);
             }
-            Write::Check { path, .. } | Write::Delete { path, .. } => path.len() + PART,
-        };
-        path::fits(writes.iter().map(size).sum::<usize>() + size(&write), write.path())?;
-        writes.push(write);
+            let bytes = writes.bytes + measure.part(&write);
+            frame::fits(bytes).map_err(|error| refusal(error, "the transaction", write.path()))?;
+            writes.bytes = bytes;
+        }
+        writes.parts.push(write);
         Ok(())
     }
 
-    /// Sends everything in one transaction. Guarded by an acquisition that is gone: NotHeld. A lost answer is
-    /// ConnectionLost and never retried, because the writes may have been applied.
-    pub async fn commit(&self) -> Result<()> {
+    /// Its writes, behind what guards them, for somebody else's transaction.
+    pub(crate) fn surrender(&self) -> Result<Vec<Write>> {
+        self.shared.client.process().check()?;
+        let mut parts = match &self.shared.guard {
+            Guard::Hold(hold) => hold.checks(),
+            Guard::Released => return Err(Error::not_held("it was released before")),
+            Guard::None => Vec::new(),
+        };
+        let writes = self.shared.writes.lock().unwrap_or_else(|e| e.into_inner()).take();
+        parts.extend(writes.ok_or_else(committed)?.parts);
+        Ok(parts)
+    }
+
+    /// Sends everything in one transaction and answers what became of each part, in the order in which they were added.
+    /// Guarded by an acquisition that is gone: NotHeld. A lost answer is ConnectionLost and never retried, because the
+    /// writes may have been applied.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use zkrecipes::{Client, CreateMode, PartResult};
+    ///
+    /// let client = Client::connect("embedded:", Default::default()).await?;
+    /// let both = client.nodes().transaction();
+    /// both.create("/order-", b"tea", CreateMode::PersistentSequential)?;
+    /// both.create("/last", b"tea", CreateMode::Persistent)?;
+    /// let results = both.commit().await?;
+    /// assert_eq!(results[0], PartResult::Created("/order-0000000000".to_owned()));
+    /// # Ok(()) });
+    /// ```
+    pub async fn commit(&self) -> Result<Vec<PartResult>> {
         let session = self.shared.client.session()?;
         let writes =
-            self.shared.writes.lock().unwrap_or_else(|e| e.into_inner()).take().ok_or_else(committed)?;
-        match &self.shared.guard {
+            self.shared.writes.lock().unwrap_or_else(|e| e.into_inner()).take().ok_or_else(committed)?.parts;
+        let applied = match &self.shared.guard {
             Guard::Hold(hold) => hold.write_guarded(&writes).await,
             Guard::Released => Err(Error::not_held("it was released before")),
             Guard::None => {
@@ -259,19 +338,67 @@ impl Transaction {
                 let mut call = session.call(None);
                 let epoch = call.epoch(verb).await?;
                 match call.briefly(verb, epoch.multi(&writes)).await? {
-                    Ok(_) => Ok(()),
+                    Ok(applied) => Ok(applied),
                     Err(WireError::Part { index, error }) => {
-                        Err(refusal(*error, verb, writes.get(index).map_or("", Write::path)))
+                        let part = writes.get(index);
+                        let mode = part.and_then(Write::mode);
+                        Err(refused(*error, verb, part.map_or("", Write::path), mode))
                     }
                     Err(error) => Err(refusal(error, verb, writes.first().map_or("", Write::path))),
                 }
             }
+        };
+        Ok(applied?.into_iter().map(PartResult::from).collect())
+    }
+}
+
+/// What became of one part of a [`Transaction`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartResult {
+    /// The path of the node, with the number that the server appended if the mode is sequential.
+    Created(String),
+    /// The metadata of the node after the write.
+    Set(Stat),
+    /// The node is gone.
+    Deleted,
+    /// The condition was met.
+    Checked,
+}
+
+impl From<Applied> for PartResult {
+    fn from(applied: Applied) -> PartResult {
+        match applied {
+            Applied::Created(created) => PartResult::Created(created.path),
+            Applied::Set(stat) => PartResult::Set(stat),
+            Applied::Deleted => PartResult::Deleted,
+            Applied::Checked => PartResult::Checked,
         }
     }
 }
 
-/// What each part of a transaction adds on the wire, with an access list.
-const PART: usize = 128;
+/// The longest that a server takes: five bytes of milliseconds.
+const LONGEST_TTL: Duration = Duration::from_millis(0xff_ffff_ffff);
+
+fn check_ttl(mode: CreateMode) -> Result<()> {
+    match mode.ttl() {
+        Some(ttl) if ttl < Duration::from_millis(1) || ttl > LONGEST_TTL => Err(Error::invalid(
+            "ttl",
+            format!("is {ttl:?}; a node's time to live is between 1 ms and {LONGEST_TTL:?}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The user's error for a create that the server refused.
+fn refused(error: WireError, verb: &str, path: &str, mode: Option<CreateMode>) -> Error {
+    if error == WireError::Unimplemented && mode.is_some_and(|mode| mode.ttl().is_some()) {
+        let problem = "is not taken by this ZooKeeper: nodes with a time to live need 3.5.3 or later, with \
+                       zookeeper.extendedTypesEnabled=true on every server";
+        return Error::invalid("ttl", problem).with_path(path);
+    }
+    refusal(error, verb, path)
+}
 
 fn committed() -> Error {
     Error::invalid("transaction", "it was committed before; make a new one")

@@ -1,20 +1,32 @@
 //! Plain option structs, their defaults, and the validation that names the option at fault.
 
-use std::fmt;
+mod credentials;
+mod layouts;
+mod setters;
+
 use std::str::FromStr;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+
+pub(crate) use credentials::is_pem;
+pub use credentials::{Auth, SaslOptions, TlsOptions};
+pub use layouts::{
+    CounterLayout, CounterOptions, ElectionLayout, ElectionOptions, GroupLayout, GroupOptions, QueueLayout,
+    QueueOptions,
+};
 
 /// How a [`Client`](crate::Client) connects and behaves.
 ///
 /// ```
 /// use std::time::Duration;
 /// use zkrecipes::ClientOptions;
-/// let options = ClientOptions { session_timeout: Duration::from_secs(6), ..Default::default() };
+/// let mut options = ClientOptions::default().session_timeout(Duration::from_secs(6)).identity("billing-3");
+/// options.read_only = true; // the fields are there to be read and written, too
 /// assert_eq!(options.connect_timeout, Duration::from_secs(10));
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ClientOptions {
     /// How long the server keeps the session of a silent client; negotiated down or up by the server.
     pub session_timeout: Duration,
@@ -24,6 +36,9 @@ pub struct ClientOptions {
     pub identity: Option<String>,
     /// Credentials to present to the server.
     pub auth: Vec<Auth>,
+    /// Whether `auth` may travel over plain text, where everybody on the way can read it. Without it, it travels over TLS
+    /// and to servers on this machine (`localhost`, 127.0.0.0/8, `::1`) only.
+    pub allow_plaintext_auth: bool,
     /// Who may touch the nodes that we create.
     pub acl: AclChoice,
     /// TLS towards the server.
@@ -47,6 +62,7 @@ impl Default for ClientOptions {
             connect_timeout: Duration::from_secs(10),
             identity: None,
             auth: Vec::new(),
+            allow_plaintext_auth: false,
             acl: AclChoice::Default,
             tls: None,
             sasl: None,
@@ -58,35 +74,30 @@ impl Default for ClientOptions {
     }
 }
 
-/// A credential such as scheme `digest` and credential `user:password`.
-#[derive(Clone)]
-pub struct Auth {
-    pub scheme: String,
-    pub credential: Vec<u8>,
-}
-
-impl fmt::Debug for Auth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Auth({}, …)", self.scheme)
-    }
-}
-
 /// Who may touch the nodes that we create.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AclChoice {
-    /// `Creator` when credentials are given, else `Open`.
+    /// `Creator` when `auth` or `sasl` is given, else `Open`.
     #[default]
     Default,
     /// Everybody may do everything.
     Open,
-    /// Only whoever presents the same credentials.
+    /// Only clients with the same credentials.
     Creator,
     /// An explicit list.
     List(Vec<AclEntry>),
 }
 
+impl AclChoice {
+    /// Whether it certainly lets who creates a node delete what is below it.
+    pub(crate) fn lets_creators_delete(&self) -> bool {
+        !matches!(self, AclChoice::List(_))
+    }
+}
+
 /// One entry of an explicit access list.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AclEntry {
     /// `world`, `auth`, `digest`, `ip`, `x509` or `sasl`.
     pub scheme: String,
@@ -94,32 +105,6 @@ pub struct AclEntry {
     pub id: String,
     /// Letters of `rwcda`: read, write, create, delete, admin.
     pub permissions: String,
-}
-
-/// TLS towards the server.
-#[derive(Clone, Debug)]
-pub struct TlsOptions {
-    /// PEM file of the authorities to trust.
-    pub ca: Option<String>,
-    /// PEM file of our own certificate.
-    pub cert: Option<String>,
-    /// PEM file of our own key.
-    pub key: Option<String>,
-    /// Whether the server's certificate must name its host.
-    pub verify_hostname: bool,
-}
-
-/// SASL with DIGEST-MD5.
-#[derive(Clone)]
-pub struct SaslOptions {
-    pub user: String,
-    pub password: String,
-}
-
-impl fmt::Debug for SaslOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SaslOptions({}, …)", self.user)
-    }
 }
 
 /// Whose node names to use.
@@ -149,6 +134,7 @@ impl FromStr for Naming {
 
 /// How verbs retry when the connection breaks.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RetryOptions {
     /// The first pause.
     pub base: Duration,
@@ -189,6 +175,7 @@ impl FromStr for LeaseMode {
 
 /// How a [`Lock`](crate::Lock) behaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LockOptions {
     /// The handle is the owner: nested acquisitions count. Never share such a handle between threads or tasks that
     /// must exclude each other.
@@ -228,12 +215,7 @@ impl ClientOptions {
                 ));
             }
         }
-        if self.auth.iter().any(|auth| auth.scheme.is_empty()) {
-            return Err(Error::invalid("auth", "a credential needs a scheme such as digest"));
-        }
-        if self.acl == AclChoice::Creator && self.auth.is_empty() && self.sasl.is_none() {
-            return Err(Error::invalid("acl", "creator needs credentials: give auth as well"));
-        }
+        self.check_credentials()?;
         if let AclChoice::List(entries) = &self.acl {
             if entries.is_empty() {
                 return Err(Error::invalid("acl", "an empty list would let nobody in"));
@@ -242,15 +224,6 @@ impl ClientOptions {
                 entry.validate()?;
             }
         }
-        if self.tls.is_some() {
-            return Err(Error::invalid(
-                "tls",
-                "this version does not speak TLS to ZooKeeper yet; leave it out",
-            ));
-        }
-        if self.sasl.is_some() {
-            return Err(Error::invalid("sasl", "this version does not speak SASL yet; use auth with digest"));
-        }
         Ok(())
     }
 
@@ -258,17 +231,27 @@ impl ClientOptions {
         self.retry.give_up_after.unwrap_or(self.connect_timeout)
     }
 
+    /// Whether access lists are in play: with credentials, or with a list of our own.
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.has_credentials() || self.access() != AclChoice::Open
+    }
+
     /// The access list that nodes of ours are created with.
     pub(crate) fn access(&self) -> AclChoice {
         match &self.acl {
-            AclChoice::Default if self.auth.is_empty() => AclChoice::Open,
-            AclChoice::Default => AclChoice::Creator,
+            AclChoice::Default if self.has_credentials() => AclChoice::Creator,
+            AclChoice::Default => AclChoice::Open,
             chosen => chosen.clone(),
         }
     }
 }
 
 impl AclEntry {
+    /// An entry of an access list: a scheme, an identity under it, and letters of `rwcda`.
+    pub fn new(scheme: impl Into<String>, id: impl Into<String>, permissions: impl Into<String>) -> AclEntry {
+        AclEntry { scheme: scheme.into(), id: id.into(), permissions: permissions.into() }
+    }
+
     fn validate(&self) -> Result<()> {
         if self.scheme.is_empty() {
             return Err(Error::invalid("acl", "an entry needs a scheme such as world or digest"));
@@ -297,21 +280,9 @@ mod tests {
     #[test]
     fn a_bad_option_is_named() {
         let base = ClientOptions::default;
-        assert!(
-            problem(ClientOptions { session_timeout: Duration::ZERO, ..base() }).contains("session_timeout")
-        );
-        assert!(problem(ClientOptions { identity: Some(String::new()), ..base() }).contains("identity"));
-        assert!(problem(ClientOptions { acl: AclChoice::Creator, ..base() }).contains("acl"));
+        assert!(problem(base().session_timeout(Duration::ZERO)).contains("session_timeout"));
+        assert!(problem(base().identity("")).contains("identity"));
+        assert!(problem(base().acl(AclChoice::Creator)).contains("acl"));
         assert!("other".parse::<Naming>().unwrap_err().to_string().contains("naming"));
-    }
-
-    #[test]
-    fn secrets_do_not_reach_a_debug_output() {
-        let options = ClientOptions {
-            auth: vec![Auth { scheme: "digest".into(), credential: b"user:hunter2".to_vec() }],
-            sasl: Some(SaslOptions { user: "user".into(), password: "hunter2".into() }),
-            ..Default::default()
-        };
-        assert!(!format!("{options:?}").contains("hunter2"));
     }
 }

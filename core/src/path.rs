@@ -4,8 +4,6 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The largest packet that a server takes by default (`jute.maxbuffer`); it closes the connection on more.
 pub(crate) const PACKET_LIMIT: usize = 1_048_575;
-/// What a request carries besides paths and data: headers, an access list, lengths.
-const ENVELOPE: usize = 512;
 
 /// Checks an absolute path. The root is a path too; recipes ask for [`recipe`].
 pub(crate) fn validate(path: &str) -> Result<()> {
@@ -19,7 +17,16 @@ pub(crate) fn validate(path: &str) -> Result<()> {
     if path == "/" {
         return Ok(());
     }
-    fits(path.len(), path)?;
+    if path.len() > PACKET_LIMIT {
+        return Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "too large: a path of {} bytes; a server takes at most {PACKET_LIMIT} at once",
+                path.len()
+            ),
+        )
+        .with_path(path));
+    }
     if path.ends_with('/') {
         return invalid("ends with '/'; leave the last slash out");
     }
@@ -44,21 +51,6 @@ pub(crate) fn recipe(path: &str) -> Result<()> {
     }
     if path == "/zookeeper" || path.starts_with("/zookeeper/") {
         return Err(Error::invalid("path", "belongs to ZooKeeper itself; choose another").with_path(path));
-    }
-    Ok(())
-}
-
-/// Refuses what would pass the packet limit: the server answers such a request by closing the connection.
-pub(crate) fn fits(bytes: usize, path: &str) -> Result<()> {
-    if bytes + ENVELOPE > PACKET_LIMIT {
-        return Err(Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "too large: path and data of {bytes} bytes would pass the server's packet limit of {PACKET_LIMIT} \
-                 bytes; store large values elsewhere and keep a reference here"
-            ),
-        )
-        .with_path(path));
     }
     Ok(())
 }

@@ -1,39 +1,29 @@
-//! The process's own runtime: named threads, started at first use, and the check that a forked child does not use
-//! what its parent's threads carried.
+//! The process's own runtime: named threads, started at first use. A forked child has one of its own.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, OnceLock};
+use std::pin::Pin;
+use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::session::clock::Later;
+use crate::process::{PerProcess, Process};
+use crate::{sanitizer, signals};
 
-static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
-/// The process that started the runtime; 0 before that.
-static OWNER: AtomicU32 = AtomicU32::new(0);
+/// A future on the heap that may move between threads.
+pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+static RUNTIME: PerProcess<OnceLock<tokio::runtime::Runtime>> = PerProcess::new();
 
 thread_local! {
-    /// Set on threads that must not block: the runtime's own, and whichever runs a callback at the moment.
-    static MUST_NOT_BLOCK: Cell<bool> = const { Cell::new(false) };
-}
-
-/// `Err(Forked)` in a child of a process that used the runtime: its threads did not come along.
-pub(crate) fn check_process() -> Result<()> {
-    match OWNER.load(Ordering::Acquire) {
-        0 => Ok(()),
-        owner if owner == std::process::id() => Ok(()),
-        _ => Err(Error::new(
-            ErrorKind::Forked,
-            "zkrecipes was used before this process forked; its threads and connections stay with the parent. \
-             Connect only in children, or start them with spawn (exec) instead of fork",
-        )),
-    }
+    /// Set on threads that must not block: the runtime's own, and whichever runs a callback at the moment. One that forks
+    /// inside a callback is the only thread of the child, and may block there.
+    static MUST_NOT_BLOCK: Cell<Option<Process>> = const { Cell::new(None) };
+    /// Set on the runtime's own threads.
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
 /// `Err(Deadlock)` where waiting would wait for this very thread.
 pub(crate) fn check_may_block() -> Result<()> {
-    if MUST_NOT_BLOCK.get() {
+    if MUST_NOT_BLOCK.get().is_some_and(Process::is_present) {
         return Err(Error::new(
             ErrorKind::Deadlock,
             "a blocking call inside a callback would wait for the thread that runs the callback; \
@@ -45,27 +35,37 @@ pub(crate) fn check_may_block() -> Result<()> {
 
 /// Runs a user's callback: blocking verbs inside it answer Deadlock, and a panic stops nothing else.
 pub(crate) fn run_callback(callback: impl FnOnce()) {
-    let before = MUST_NOT_BLOCK.replace(true);
+    let before = MUST_NOT_BLOCK.replace(Some(Process::present()));
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(callback));
     MUST_NOT_BLOCK.set(before);
     if result.is_err() {
-        tracing::error!("a callback panicked; the library goes on");
+        tracing::error!(event = "callback_panicked", "a callback panicked; the library goes on");
+    }
+}
+
+/// Blocks this thread. If it is a thread of the runtime, its tasks move to another thread meanwhile, unless the thread
+/// is ending and has none any more.
+pub(crate) fn block(wait: impl FnOnce()) {
+    if IS_WORKER.get() && tokio::runtime::Handle::try_current().is_ok() {
+        tokio::task::block_in_place(wait);
+    } else {
+        wait();
     }
 }
 
 fn get() -> &'static tokio::runtime::Runtime {
-    RUNTIME.get_or_init(|| {
-        OWNER.store(std::process::id(), Ordering::Release);
-        tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("zkrecipes-io")
-            .on_thread_start(|| {
-                MUST_NOT_BLOCK.set(true);
-                block_sigpipe();
-            })
-            .enable_time()
-            .build()
-            .expect("the operating system has no thread left for the runtime")
+    let runtime: &'static OnceLock<_> = RUNTIME.of_this_process();
+    runtime.get_or_init(|| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(2).thread_name("zkrecipes-io");
+        builder.on_thread_start(|| {
+            MUST_NOT_BLOCK.set(Some(Process::present()));
+            IS_WORKER.set(true);
+            sanitizer::set_ours(true);
+        });
+        builder.on_thread_stop(|| sanitizer::set_ours(false));
+        builder.enable_all();
+        signals::blocked(|| builder.build()).expect("the operating system has no thread left for the runtime")
     })
 }
 
@@ -87,71 +87,93 @@ pub(crate) fn spawn_task<T: Send + 'static>(
     get().spawn(task)
 }
 
-/// Resolves host names without blocking the I/O threads.
-pub(crate) fn spawn_blocking<T: Send + 'static>(
+/// Runs work that may take long on a thread of its own, which ends with it; `None` if the system has no thread to give.
+///
+/// The runtime's pool for such work would do, but keeps its threads: two pieces that follow each other closely take two,
+/// and so on, and one that has ended keeps its handle until the next one ends, which ThreadSanitizer calls a leak.
+pub(crate) async fn aside<T: Send + 'static>(
+    name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> tokio::task::JoinHandle<T> {
-    get().spawn_blocking(work)
+) -> Option<T> {
+    let (done, is_done) = tokio::sync::oneshot::channel();
+    thread(name, move || _ = done.send(work())).ok()?;
+    is_done.await.ok()
 }
 
-/// A write to a broken connection must be an error, not a signal that ends the process: Rust's own programs ignore
-/// SIGPIPE, but a C program that loads the library has it at its default, and the process's disposition is not ours to
-/// change. Blocked on our threads only, it stays pending there and the write answers EPIPE.
-fn block_sigpipe() {
-    #[cfg(unix)]
-    // SAFETY: the set is initialised before it is used, and only this thread's mask changes.
-    unsafe {
-        let mut signals: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut signals);
-        libc::sigaddset(&mut signals, libc::SIGPIPE);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut());
-    }
+/// A named thread that takes no signal.
+pub(crate) fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let builder = std::thread::Builder::new().name(name.to_owned());
+    signals::blocked(|| builder.spawn(|| sanitizer::ours(body))).map(drop)
 }
 
-/// A named thread for the life of the process.
-pub(crate) fn thread(name: &str, body: impl FnOnce() + Send + 'static) {
-    OWNER.compare_exchange(0, std::process::id(), Ordering::AcqRel, Ordering::Acquire).ok();
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(|| {
-            block_sigpipe();
-            body();
-        })
-        .expect("the operating system has no thread left for the library");
-}
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Client;
+    use crate::drive;
+    use crate::feed::{Feed, Source};
+    use crate::turn::place::Place;
 
-/// A piece of work for a delivery thread.
-pub type Job = Box<dyn FnOnce() + Send>;
-
-/// A thread that runs users' code one piece at a time, away from I/O.
-pub(crate) struct Lane {
-    name: &'static str,
-    sender: OnceLock<Mutex<Sender<Job>>>,
-}
-
-/// State changes and other notices.
-pub(crate) static NOTICES: Lane = Lane::new("zkrecipes-notify");
-/// Losses: a thread of their own, so that a slow notice cannot hold up the one that matters.
-pub(crate) static LOSSES: Lane = Lane::new("zkrecipes-lost");
-/// Completions of calls that a face started.
-pub(crate) static COMPLETIONS: Lane = Lane::new("zkrecipes-done");
-
-impl Lane {
-    const fn new(name: &'static str) -> Lane {
-        Lane { name, sender: OnceLock::new() }
+    /// Drops `value` in a forked child, which has none of the library's threads: it must not ask them for anything.
+    pub(crate) fn dropped_in_a_child<T>(what: &str, value: T) -> T {
+        // SAFETY: the child only runs the code under test and leaves by _exit.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(value)));
+            // Nor start any: what is the parent's is left alone.
+            let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+            unsafe { libc::_exit(i32::from(dropped.is_err() || threads > 1)) };
+        }
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let mut status = 0;
+        // SAFETY: the child is ours.
+        while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } != child {
+            if std::time::Instant::now() > until {
+                unsafe { libc::kill(child, libc::SIGKILL) };
+                panic!("{what}: the child hangs");
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert_eq!(libc::WEXITSTATUS(status), 0, "{what}: see above");
+        value
     }
 
-    pub(crate) fn run(&self, job: Job) {
-        let sender = self.sender.get_or_init(|| {
-            let (sender, jobs) = channel::<Job>();
-            thread(self.name, move || {
-                for job in jobs {
-                    run_callback(job);
-                }
-            });
-            Mutex::new(sender)
-        });
-        // The receiver lives as long as the process, so a send cannot fail.
-        let _ = sender.lock().unwrap_or_else(|e| e.into_inner()).send(job);
+    /// What a user's callback keeps is the parent's: a child does not drop it.
+    struct Parents(Process);
+
+    impl Drop for Parents {
+        fn drop(&mut self) {
+            assert!(self.0.is_present(), "dropped in a forked child");
+        }
+    }
+
+    impl Source<()> for Parents {
+        async fn next(&mut self) -> Result<()> {
+            std::future::pending().await
+        }
+    }
+
+    #[test]
+    fn what_a_forked_child_drops_asks_nothing_of_the_threads_it_does_not_have() -> Result<()> {
+        let client = drive::wait(Client::connect("embedded:", Default::default()), None, None)?;
+        let lock = client.lock("/locks/forked", Default::default())?;
+        let held = drive::wait(lock.acquire(), None, None)?;
+        let kept = Parents(Process::present());
+        held.on_lost(move |_| drop(kept));
+        let epoch = client.session()?.epoch();
+        let free = crate::path::join("/locks/forked", "x-lock-0000000009");
+        let place = dropped_in_a_child("a place", Place::reserve(&epoch, "/locks/forked", free));
+        drop(place);
+        let semaphore = client.semaphore("/locks/forked-permits", 2)?;
+        let permits = dropped_in_a_child("permits", drive::wait(semaphore.acquire(2), None, None)?);
+        let held = dropped_in_a_child("what is held", held);
+        let feed = dropped_in_a_child("a feed", Feed::new(Parents(Process::present())));
+        drop(feed);
+        let (lock, semaphore) = dropped_in_a_child("handles", (lock, semaphore));
+        // In the child the client goes with the last that knows it.
+        let all = dropped_in_a_child("the client", (held, permits, lock, semaphore, epoch, client));
+        let (held, _, _, _, _, client) = all;
+        drive::wait(async move { held.verify().await }, None, None)?;
+        drive::wait(async move { client.close(None).await }, None, None)
     }
 }

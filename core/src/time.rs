@@ -1,14 +1,13 @@
-//! Limits: one place that turns each language's numbers into a limit, and one deadline for a whole call.
+//! Limits: one place that turns each language's numbers into a limit.
 //!
 //! A limit is `Option<Duration>`: `None` is for ever, zero is one attempt without waiting.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
-use crate::session::clock::Moment;
 
 // A duration beyond this is for ever for every practical purpose, and adding it to a clock cannot overflow.
-const A_CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+pub(crate) const A_CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// C: milliseconds, any negative is for ever.
 pub fn from_millis(_argument: &str, ms: i64) -> Option<Duration> {
@@ -45,23 +44,36 @@ fn duration_from(seconds: f64) -> Option<Duration> {
     if seconds >= A_CENTURY.as_secs_f64() { None } else { Some(Duration::from_secs_f64(seconds)) }
 }
 
-/// One deadline for a whole call, however many requests and wake-ups it takes.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Deadline(Option<Moment>);
-
-impl Deadline {
-    pub(crate) fn after(now: Moment, limit: Option<Duration>) -> Deadline {
-        Deadline(limit.filter(|limit| *limit < A_CENTURY).map(|limit| now + limit))
-    }
-
-    pub(crate) fn at(self) -> Option<Moment> {
-        self.0
-    }
+/// A moment of the calendar as people read it, in UTC and to the second: `2026-11-22T23:08:43Z`.
+pub(crate) fn rfc3339(at: SystemTime) -> String {
+    let seconds = at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Counted in years that begin in March, so that the day that some years have more is their last.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_is_read_as_a_date() {
+        let at = |seconds| rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01T00:00:00Z");
+        assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(at(1_795_388_923), "2026-11-22T23:08:43Z");
+        assert_eq!(at(4_107_542_399), "2100-02-28T23:59:59Z");
+        assert_eq!(at(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
 
     #[test]
     fn each_language_has_its_own_for_ever() {

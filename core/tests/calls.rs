@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use zkrecipes::drive::{CancelToken, Tick, start, wait};
+use zkrecipes::drive::{CancelToken, Tick, acquire, start, wait};
 use zkrecipes::{Client, ClientOptions, ErrorKind, LockOptions, RetryOptions};
 use zkrecipes_embedded::{Fault, Server};
 
@@ -16,7 +16,7 @@ const MS: Duration = Duration::from_millis(1);
 const SOON: Duration = Duration::from_secs(8);
 
 fn options(timeout: Duration) -> ClientOptions {
-    ClientOptions { session_timeout: timeout, ..Default::default() }
+    ClientOptions::default().session_timeout(timeout)
 }
 
 fn server() -> Server {
@@ -42,8 +42,8 @@ fn poll_once<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_for_the_handles_own_gate_does_not_use_up_the_retry_budget() -> TestResult {
     let server = server();
-    let retry = RetryOptions { give_up_after: Some(300 * MS), ..Default::default() };
-    let client = client(&server, ClientOptions { retry, ..Default::default() }).await;
+    let retry = RetryOptions::default().give_up_after(300 * MS);
+    let client = client(&server, ClientOptions::default().retry(retry)).await;
     let lock = client.lock("/locks/a", LockOptions::default())?;
     let held = lock.acquire().await?;
     let second = tokio::spawn({
@@ -115,7 +115,7 @@ fn a_withdrawn_wait_that_was_granted_meanwhile_leaves_nothing_held() -> TestResu
     };
     let tick = Tick { every: 50 * MS, hook: &mut hook };
     let acquiring = lock.clone();
-    let result = wait(async move { acquiring.acquire_kept(None).await }, None, Some(tick));
+    let result = wait(acquire(&acquiring, 1, None), None, Some(tick));
     assert_eq!(result.map(|_| ()).map_err(|e| e.kind()), Err(ErrorKind::Cancelled));
     let until = Instant::now() + Duration::from_secs(2);
     while lock.is_held() || server.dump_paths().iter().any(|p| p.contains("-lock-")) {
@@ -156,8 +156,8 @@ async fn close_does_not_wait_for_calls_that_nobody_polls() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn try_acquire_does_not_outwait_its_retry_budget() -> TestResult {
     let server = server();
-    let retry = RetryOptions { give_up_after: Some(500 * MS), ..Default::default() };
-    let a = client(&server, ClientOptions { retry, ..options(4000 * MS) }).await;
+    let retry = RetryOptions::default().give_up_after(500 * MS);
+    let a = client(&server, options(4000 * MS).retry(retry)).await;
     let b = client(&server, options(40_000 * MS)).await;
     b.nodes().ensure("/locks/a").await?;
     // After an outage as long as the lease the turn comes before the lease is certain again …
@@ -187,7 +187,7 @@ async fn cancel_reaches_an_acquire_that_was_started_before() -> TestResult {
         let (done, is_done) = std::sync::mpsc::channel();
         let token = CancelToken::new();
         // What the faces do: `const p = lock.acquire(); lock.cancel();`
-        start(lock.acquire_kept(None), &token, move |result| {
+        start(acquire(&lock, 1, None), &token, move |result| {
             let _ = done.send(result.map(|_| ()));
         })?;
         lock.cancel();

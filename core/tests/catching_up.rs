@@ -5,9 +5,9 @@ mod support;
 use std::time::Duration;
 
 use support::ground::grounds;
-use support::{lock_of, soon};
-use zkrecipes::CreateMode;
-use zkrecipes_embedded::Fault;
+use support::{eventually, lock_of, soon};
+use zkrecipes::{CreateMode, State};
+use zkrecipes_embedded::{Fault, Outcome};
 
 const PATH: &str = "/limits/caught";
 const TEN: Duration = Duration::from_secs(10);
@@ -32,6 +32,56 @@ async fn permits_are_counted_by_a_server_that_knows_what_the_last_holder_took() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_holders_read_counts_only_behind_a_sync_that_was_carried_out() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        client.nodes().create("/record", b"", CreateMode::Persistent).await.expect("created");
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        ground.break_connections();
+        // The server has too much to do and answers at once; the connection stays.
+        let fault = ground.inject(Fault::answer_throttled("sync").path("**/record").times(2));
+        ground.clear_log();
+        soon("the read", client.nodes().get("/record")).await.expect("there");
+        assert!(ground.fault_fired(fault));
+        let log = ground.log();
+        let about = |op: &str| {
+            let about = log.iter().rposition(|entry| entry.op == op && entry.path.ends_with("/record"));
+            about.map(|at| (at, log[at].connection, log[at].outcome, log[at].error))
+        };
+        let (sync, read) = (about("sync").expect("asked"), about("getData").expect("asked"));
+        assert_eq!((sync.2, sync.3), (Outcome::Answered, 0), "the last sync was carried out");
+        assert!(sync.0 < read.0 && sync.1 == read.1, "ahead of the read that counts: {sync:?} {read:?}");
+        held.release().await.expect("released");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_holder_asks_for_while_there_is_no_connection_comes_behind_a_sync() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        client.nodes().create("/record", b"", CreateMode::Persistent).await.expect("created");
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        ground.go_away();
+        eventually("it is out of touch", || client.state() == State::Suspended).await;
+        ground.clear_log();
+        let mut reads = Vec::new();
+        for _ in 0..10 {
+            let nodes = client.nodes();
+            reads.push(tokio::spawn(async move { nodes.get("/record").await }));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        ground.come_back();
+        for read in reads {
+            soon("the read", read).await.expect("joined").expect("there");
+        }
+        let log = ground.log();
+        let first = |op: &str| log.iter().position(|entry| entry.op == op && entry.path.ends_with("/record"));
+        assert!(first("sync").expect("asked") < first("getData").expect("asked"));
+        held.release().await.expect("released");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_holder_reads_first_is_as_new_as_its_lock() {
     for ground in grounds() {
         let client = ground.client(TEN).await;
@@ -45,5 +95,20 @@ async fn what_a_holder_reads_first_is_as_new_as_its_lock() {
         assert!(ground.fault_fired(fault));
         assert!(ground.count("sync", "/else") > 0, "the new server has to catch up first");
         held.release().await.expect("released");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whether_a_node_is_gone_is_said_by_a_server_that_knows() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        let sequencer = held.sequencer();
+        held.release().await.expect("released");
+        ground.clear_log();
+        soon("it does not stand", client.watch_sequencer(&sequencer)).await.expect("told");
+        let node = sequencer.rsplit('/').next().expect("a path");
+        assert!(ground.client_wrote(node), "a server that lags would not know it yet");
+        ground.assert_nothing_left(PATH).await;
     }
 }

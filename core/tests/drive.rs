@@ -34,7 +34,7 @@ fn a_completion_may_not_block_and_does_not_run_on_the_runtime() {
     .expect("started");
     let (result, thread, blocked) = receiver.recv_timeout(support::SOON).expect("called");
     assert_eq!(result, Ok(7));
-    assert_eq!(thread, "zkrecipes-done");
+    assert_eq!(thread, "zkrecipes-call");
     assert_eq!(blocked, Err(ErrorKind::Deadlock));
 }
 

@@ -237,7 +237,8 @@ async fn a_semaphore_never_gives_more_than_it_has() {
                     let inside = now.fetch_add(n, Ordering::SeqCst) + n;
                     most.fetch_max(inside, Ordering::SeqCst);
                     assert!(inside <= 3, "{inside} permits of 3");
-                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    // Longer than it takes the next one to come.
+                    tokio::time::sleep(Duration::from_millis(20)).await;
                     now.fetch_sub(n, Ordering::SeqCst);
                     held.release().await.expect("released");
                 }
@@ -260,7 +261,7 @@ async fn a_full_semaphore_makes_wait_times_out_and_leaves_nothing() {
         let held = mine.acquire(2).await.expect("free");
         assert_eq!(mine.holders().await.expect("listed").len(), 2);
         assert!(theirs.try_acquire(1).await.expect("asked").is_none());
-        let error = theirs.acquire_within(1, Some(BRIEF)).await.map(drop).expect_err("full");
+        let error = theirs.acquire_timeout(1, BRIEF).await.map(drop).expect_err("full");
         assert_eq!(error.kind(), ErrorKind::Timeout);
         eventually("only the holder's nodes stand", || ground.nodes_under(PATH).len() == 2).await;
         let waiter = tokio::spawn({

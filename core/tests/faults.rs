@@ -1,47 +1,133 @@
-//! Every request of the lock, lost, unanswered or cut short by expiry, one at a time, until there is none left to hit.
+//! Every request of every recipe, lost, unanswered or cut short, one at a time, until there is none left to hit.
 //!
-//! Whatever happens: no two holders, the call ends with the lock or a typed error, the lock works afterwards, and
-//! nothing is left in ZooKeeper.
+//! Whatever happens: no two who exclude each other, the call ends with what it asked for or a typed error, the recipe
+//! works afterwards, and nothing is left in ZooKeeper.
 
 mod support;
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use support::ground::{Ground, grounds};
 use support::mishap::{MISHAPS, Mishap};
-use support::{SOON, eventually, lock_of, options, soon};
-use zkrecipes::{Client, ErrorKind, Held, Lock};
-use zkrecipes_embedded::Fault;
+use support::{SOON, eventually, lock_of, soon};
+use zkrecipes::{Client, Error, ErrorKind, Held, Lock, LockOptions, MultiLock, ReadWriteLock, Semaphore};
 
 const PATH: &str = "/locks/faults";
 const TEN: Duration = Duration::from_secs(10);
 
-/// Meets the mishap at request `k` of an acquire and release by `client`; false when there was no such request.
-async fn meet(ground: &Ground, client: &Client, mishap: Mishap, k: u64, rival: Option<Held>) -> bool {
-    let what = format!("{mishap:?} at request {k}");
-    let session = client.session_id();
-    let lock = lock_of(client, PATH);
-    let fault = ground.inject(mishap.fault().session(session).nth(k));
-    let work = tokio::spawn({
-        let lock = lock.clone();
-        async move {
-            let held = lock.acquire().await?;
-            let token = held.fencing_token();
-            held.release().await?;
-            Ok::<_, zkrecipes::Error>(token)
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Read,
+    Write,
+    /// Write, then read, then write is let go.
+    Downgrade,
+    /// Two of three permits.
+    Permits,
+    Both,
+    HandedOn,
+}
+
+/// What one owner uses.
+#[derive(Clone)]
+enum Handle {
+    Lock(Lock),
+    Sides(ReadWriteLock),
+    Permits(Semaphore),
+    Both(MultiLock),
+}
+
+type Working = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+
+impl Kind {
+    fn of(self, client: &Client) -> Handle {
+        let sides = || client.read_write_lock(PATH).expect("valid");
+        match self {
+            Kind::Plain => Handle::Lock(lock_of(client, PATH)),
+            Kind::Read => Handle::Lock(sides().read().clone()),
+            Kind::Write => Handle::Lock(sides().write().clone()),
+            Kind::Downgrade => Handle::Sides(sides()),
+            Kind::Permits => Handle::Permits(client.semaphore(PATH, 3).expect("valid")),
+            Kind::Both => {
+                let locks = ["b", "a"].map(|name| lock_of(client, &format!("{PATH}/{name}")));
+                Handle::Both(client.multi_lock(&locks).expect("valid"))
+            }
+            Kind::HandedOn => {
+                let options = LockOptions::default().local_handoff(2);
+                Handle::Lock(client.lock(PATH, options).expect("valid"))
+            }
         }
-    });
+    }
+
+    /// Somebody who keeps it waiting.
+    async fn rival(self, client: &Client) -> Held {
+        let kind = if self == Kind::Read { Kind::Write } else { self };
+        kind.of(client).acquire().await.expect("the rival's")
+    }
+}
+
+impl Handle {
+    async fn acquire(&self) -> Result<Held, Error> {
+        match self {
+            Handle::Lock(lock) => lock.acquire().await,
+            Handle::Sides(sides) => sides.write().acquire().await,
+            Handle::Permits(semaphore) => semaphore.acquire(2).await,
+            Handle::Both(both) => both.acquire().await,
+        }
+    }
+
+    /// Acquires and releases once.
+    fn work(&self) -> Working {
+        let handle = self.clone();
+        Box::pin(async move {
+            let mut held = handle.acquire().await?;
+            if let Handle::Sides(sides) = &handle {
+                let reading = sides.read().acquire().await?;
+                std::mem::replace(&mut held, reading).release().await?;
+            }
+            held.release().await
+        })
+    }
+
+    fn cancel(&self) {
+        match self {
+            Handle::Lock(lock) => lock.cancel(),
+            Handle::Sides(sides) => {
+                sides.read().cancel();
+                sides.write().cancel();
+            }
+            Handle::Permits(semaphore) => semaphore.cancel(),
+            Handle::Both(both) => both.cancel(),
+        }
+    }
+}
+
+/// Meets the mishap at request `k` of the work; false when there was no such request.
+async fn meet(ground: &Ground, kind: Kind, mishap: Mishap, k: u64, rival: Option<&Client>) -> bool {
+    let what = format!("{kind:?}: {mishap:?} at request {k}");
+    // Told that its session is over although it lives, its nodes stand until the server finds out.
+    let timeout = if let Mishap::AnsweredExpired = mishap { 1500 } else { 4000 };
+    let client = ground.client(Duration::from_millis(timeout)).await;
+    let rival = match rival {
+        Some(rival) => Some(kind.rival(rival).await),
+        None => None,
+    };
+    ground.clear_log();
+    let session = client.session_id();
+    let handle = kind.of(&client);
+    let fault = ground.inject(mishap.fault().session(session).nth(k));
+    let work = tokio::spawn(handle.work());
     let rival = tokio::spawn({
-        let ground = ground.clone();
+        let (ground, client) = (ground.clone(), client.clone());
         async move {
             let Some(held) = rival else { return };
-            // Hold until the other waits, or met its mishap.
+            // Until the other waits, or met its mishap.
             eventually("the rival is waited for", || {
-                ground.fault_fired(fault) || ground.count("getData", PATH) >= 2
+                ground.fault_fired(fault) || ground.requests_of(&client, "getData").len() >= 2
             })
             .await;
             tokio::time::sleep(Duration::from_millis(20)).await;
-            // Whatever happens to the other, this one is never disturbed.
             held.leave(false).await.expect("the rival held all the while");
         }
     });
@@ -49,11 +135,9 @@ async fn meet(ground: &Ground, client: &Client, mishap: Mishap, k: u64, rival: O
     let fired = ground.fault_fired(fault);
     if fired {
         match mishap {
-            Mishap::ReplyLostAndSessionExpired => {
-                ground.expire(session).await;
-            }
+            Mishap::ReplyLostAndSessionExpired => ground.expire(session).await,
             Mishap::CallDropped => work.abort(),
-            Mishap::CallCancelled => lock.cancel(),
+            Mishap::CallCancelled => handle.cancel(),
             Mishap::ServerRestarted => {
                 ground.go_away();
                 ground.come_back();
@@ -62,9 +146,8 @@ async fn meet(ground: &Ground, client: &Client, mishap: Mishap, k: u64, rival: O
         }
     }
     ground.clear_faults();
-    let outcome = soon(&what, work).await;
-    match outcome {
-        Ok(Ok(_)) => {}
+    match soon(&what, work).await {
+        Ok(Ok(())) => {}
         Ok(Err(error)) => assert!(
             matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::NotHeld | ErrorKind::ConnectionLost),
             "{what}: {error:?}"
@@ -72,249 +155,81 @@ async fn meet(ground: &Ground, client: &Client, mishap: Mishap, k: u64, rival: O
         Err(join) => assert!(join.is_cancelled(), "{what}: {join}"),
     }
     soon("the rival", rival).await.expect("the rival");
-    // The lock works, for the one that met the mishap and for everybody else.
-    soon(&what, again(&lock)).await;
+    let again = async {
+        // A session that has just expired is noticed at the next request.
+        while let Err(error) = handle.work().await {
+            assert!(
+                matches!(error.kind(), ErrorKind::NotHeld | ErrorKind::ConnectionLost),
+                "{what}: {error:?}"
+            );
+        }
+    };
+    soon(&what, again).await;
     eventually(&format!("nothing is left after {what}"), || ground.nodes_under(PATH).is_empty()).await;
+    eventually(&format!("no watch is left after {what}"), || ground.watch_count() == 0).await;
+    client.close(Some(SOON)).await.expect("closed");
     fired
 }
 
-async fn again(lock: &Lock) {
-    let until = std::time::Instant::now() + SOON;
-    loop {
-        // A session that has just expired is noticed at the next request.
-        match lock.acquire().await {
-            Ok(held) => return held.leave(true).await.expect("left"),
-            Err(error) => assert!(std::time::Instant::now() < until, "{error}"),
+async fn sweep(kind: Kind, requests: u64) {
+    // Each in a world of its own and all at once: most of the time goes by waiting for sessions and connections.
+    let mut sweeps = Vec::new();
+    for mishap in MISHAPS {
+        for with_rival in [false, true] {
+            sweeps.extend(grounds().into_iter().map(|ground| {
+                tokio::spawn(async move {
+                    let rival = ground.client(TEN).await;
+                    let mut met = 0;
+                    while met < 60 && meet(&ground, kind, mishap, met + 1, with_rival.then_some(&rival)).await
+                    {
+                        met += 1;
+                    }
+                    assert!(met >= requests, "{kind:?}: {mishap:?} met only {met} requests");
+                })
+            }));
         }
     }
+    for sweep in sweeps {
+        sweep.await.expect("met and survived");
+    }
 }
 
-async fn sweep(ground: &Ground, mishap: Mishap, with_rival: bool) {
-    let rival = ground.client(TEN).await;
-    let mut met = 0;
-    for k in 1..40 {
-        let client = ground.client(Duration::from_secs(4)).await;
-        let held = match with_rival {
-            true => Some(lock_of(&rival, PATH).acquire().await.expect("the rival's lock")),
-            false => None,
-        };
-        ground.clear_log();
-        let fired = meet(ground, &client, mishap, k, held).await;
-        client.close(Some(SOON)).await.expect("closed");
-        if !fired {
-            break;
-        }
-        met = k;
-    }
-    // At the least: create, list, delete; a waiter also reads.
-    assert!(met >= if with_rival { 4 } else { 3 }, "{mishap:?} met only {met} requests");
-    eventually("no watch is left", || ground.watch_count() == 0).await;
+// At the least: create, list, delete.
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_survives_a_mishap_at_any_request() {
+    sweep(Kind::Plain, 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_free_acquire_survives_a_mishap_at_any_request() {
-    for ground in grounds() {
-        for mishap in MISHAPS {
-            sweep(&ground, mishap, false).await;
-        }
-    }
+async fn a_reader_survives_a_mishap_at_any_request() {
+    sweep(Kind::Read, 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_waiter_survives_a_mishap_at_any_request() {
-    for ground in grounds() {
-        for mishap in MISHAPS {
-            sweep(&ground, mishap, true).await;
-        }
-    }
+async fn a_writer_survives_a_mishap_at_any_request() {
+    sweep(Kind::Write, 3).await;
+}
+
+// And the reader's node, and its deletion.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_downgrade_survives_a_mishap_at_any_request() {
+    sweep(Kind::Downgrade, 5).await;
+}
+
+// And three reads under the lock, the transaction, and two leases to delete.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_semaphore_survives_a_mishap_at_any_request() {
+    sweep(Kind::Permits, 9).await;
+}
+
+// Twice, and the check at the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_multi_lock_survives_a_mishap_at_any_request() {
+    sweep(Kind::Both, 7).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_create_whose_answer_was_lost_is_found_again_and_used() {
-    for ground in grounds() {
-        let client = ground.client(TEN).await;
-        let lock = lock_of(&client, PATH);
-        lock.acquire().await.expect("free").release().await.expect("released");
-        ground.inject(Fault::drop_after("create2"));
-        let held = soon("the acquire", lock.acquire()).await.expect("the lock");
-        assert_eq!(ground.nodes_under(PATH), [held.node()], "one node, and it is the one that holds");
-        held.release().await.expect("released");
-        ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_node_of_an_expired_session_is_never_adopted() {
-    for ground in grounds() {
-        let client = ground.client(Duration::from_secs(4)).await;
-        let lock = lock_of(&client, PATH);
-        lock.acquire().await.expect("free").release().await.expect("released");
-        let old = client.session_id();
-        // The answer is lost, and so is the session, before the client is back.
-        let fault = ground.inject(Fault::drop_after("create2"));
-        ground.inject(Fault::refuse_connections(3));
-        let acquiring = tokio::spawn(async move { lock.acquire().await });
-        eventually("the answer is lost", || ground.fault_fired(fault)).await;
-        ground.expire(old).await;
-        let held = soon("the acquire", acquiring).await.expect("joined").expect("the lock");
-        assert_ne!(client.session_id(), old);
-        assert!(held.is_held());
-        held.verify().await.expect("it is a node of the living session");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_release_whose_answer_was_lost_is_a_release() {
-    for ground in grounds() {
-        let client = ground.client(TEN).await;
-        let lock = lock_of(&client, PATH);
-        let held = lock.acquire().await.expect("free");
-        ground.inject(Fault::drop_after("delete"));
-        soon("the release", held.release()).await.expect("NoNode after our own lost answer is success");
-        ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn releasing_what_somebody_deleted_is_not_held() {
-    for ground in grounds() {
-        let client = ground.client(TEN).await;
-        let held = lock_of(&client, PATH).acquire().await.expect("free");
-        client.nodes().delete(held.node(), None).await.expect("deleted");
-        assert_eq!(held.release().await.expect_err("gone").kind(), ErrorKind::NotHeld);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_guarded_write_whose_answer_was_lost_is_not_repeated() {
-    for ground in grounds() {
-        let client = ground.client(TEN).await;
-        client.nodes().create("/counter", b"0", zkrecipes::CreateMode::Persistent).await.expect("created");
-        let held = lock_of(&client, PATH).acquire().await.expect("free");
-        let guarded = held.guarded();
-        guarded.set("/counter", b"1", None).expect("valid");
-        ground.inject(Fault::drop_after("multi"));
-        let error = soon("the write", guarded.commit()).await.expect_err("nobody knows");
-        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
-        let stat = client.nodes().get("/counter").await.expect("read").1;
-        assert_eq!(stat.version, 1, "applied once");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_waiter_whose_node_is_deleted_queues_again() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let held = lock_of(&a, PATH).acquire().await.expect("free");
-        let lock = lock_of(&b, PATH);
-        let waiter = tokio::spawn(async move { lock.acquire().await });
-        eventually("it waits", || ground.watch_count() == 2).await;
-        let waiting =
-            ground.nodes_under(PATH).into_iter().find(|node| node != held.node()).expect("the waiter's node");
-        a.nodes().delete(&waiting, None).await.expect("deleted");
-        eventually("it queues again", || {
-            ground.nodes_under(PATH).iter().any(|node| node != held.node() && *node != waiting)
-        })
-        .await;
-        held.release().await.expect("released");
-        assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_broken_waiter_does_not_own_by_stale_news() {
-    for ground in grounds() {
-        // Our node is broken while we wait, a later contender gets behind the holder, the holder goes: the later one owns.
-        let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
-        let held = lock_of(&a, PATH).acquire().await.expect("free");
-        let (first, later) = (lock_of(&b, PATH), lock_of(&c, PATH));
-        let first = tokio::spawn(async move { first.acquire().await });
-        eventually("the first waits", || ground.watch_count() == 2).await;
-        let broken =
-            ground.nodes_under(PATH).into_iter().find(|node| node != held.node()).expect("the waiter's node");
-        let later = tokio::spawn(async move { later.acquire().await });
-        eventually("the later one waits", || ground.nodes_under(PATH).len() == 3).await;
-        // Both deletions are one transaction: the two events arrive together.
-        let both = a.nodes().transaction();
-        both.delete(&broken, None).expect("valid");
-        both.delete(held.node(), None).expect("valid");
-        both.commit().await.expect("deleted");
-        let owner = soon("the later one's turn", later).await.expect("joined").expect("the lock");
-        assert!(!first.is_finished(), "the broken waiter must not own");
-        owner.release().await.expect("released");
-        assert!(soon("the first's turn", first).await.expect("joined").expect("the lock").is_held());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_away_delays_a_waiter_and_ends_a_newcomer() {
-    for ground in grounds() {
-        let holder = ground.client(Duration::from_secs(10)).await;
-        let mut options = options(Duration::from_secs(10));
-        options.retry.give_up_after = Some(Duration::from_millis(300));
-        let other = ground.client_with(options).await;
-        let held = lock_of(&holder, PATH).acquire().await.expect("free");
-        let waiting = lock_of(&other, PATH);
-        let waiter = tokio::spawn(async move { waiting.acquire().await });
-        eventually("it waits", || ground.watch_count() == 2).await;
-        ground.go_away();
-        let error =
-            soon("the newcomer", lock_of(&other, PATH).acquire()).await.map(drop).expect_err("no server");
-        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
-        assert!(!waiter.is_finished());
-        ground.come_back();
-        held.leave(true).await.expect("left");
-        assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn close_ends_waits_lets_go_and_leaves_nothing() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let held = lock_of(&a, PATH).acquire().await.expect("free");
-        let waiting = lock_of(&b, PATH);
-        let waiter = tokio::spawn(async move { waiting.acquire().await });
-        eventually("it waits", || ground.watch_count() == 2).await;
-        b.close(Some(SOON)).await.expect("closed");
-        let error = soon("the wait", waiter).await.expect("joined").map(drop).expect_err("closed");
-        assert_eq!(error.kind(), ErrorKind::Closed);
-        a.close(Some(SOON)).await.expect("closed");
-        assert!(!held.is_held());
-        assert_eq!(ground.sessions(), 0);
-        ground.assert_nothing_left(PATH).await;
-        assert_eq!(a.lock(PATH, Default::default()).expect_err("closed").kind(), ErrorKind::Closed);
-        let error = a.nodes().get("/x").await.expect_err("closed");
-        assert_eq!(error.kind(), ErrorKind::Closed);
-        a.close(None).await.expect("closing twice is fine");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_slips_in_below_a_writer_is_not_overlooked() {
-    // Curator downgrades by creating a reader with the number of the writer, which it then deletes: whoever waited for
-    // the writer alone must not take its deletion for the turn.
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        a.nodes().ensure(PATH).await.expect("the path");
-        let curator = a.nodes();
-        let writer = format!("{PATH}/_c_8a3c7a5e-58f5-4a0d-9d52-3c0f35f9f1d1-__WRIT__");
-        let writer = curator
-            .create(&writer, b"", zkrecipes::CreateMode::EphemeralSequential)
-            .await
-            .expect("a writer of Curator's");
-        let lock = lock_of(&b, PATH);
-        let waiter = tokio::spawn(async move { lock.acquire().await });
-        eventually("it waits", || ground.count("getData", PATH) >= 2).await;
-        let number = &writer[writer.len() - 10..];
-        let reader = format!("{PATH}/_c_0d9dd4c8-3c5a-4ee5-8a0e-4f1b0f7c9a11-__READ__{number}");
-        let downgrade = curator.transaction();
-        downgrade.create(&reader, b"", zkrecipes::CreateMode::Ephemeral).expect("valid");
-        downgrade.delete(&writer, None).expect("valid");
-        downgrade.commit().await.expect("downgraded");
-        eventually("it looks again and waits for the reader", || ground.count("getData", PATH) >= 3).await;
-        assert!(!waiter.is_finished(), "a reader still holds");
-        curator.delete(&reader, None).await.expect("released");
-        assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
-    }
+async fn a_lock_with_local_hand_off_survives_a_mishap_at_any_request() {
+    sweep(Kind::HandedOn, 3).await;
 }

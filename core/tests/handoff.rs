@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use support::ground::grounds;
+use support::ground::{Ground, grounds};
 use support::{eventually, lock_of, soon};
-use zkrecipes::{Client, CreateMode, ErrorKind, Lock, LockOptions};
+use tokio::task::JoinHandle;
+use zkrecipes::{Client, CreateMode, ErrorKind, Held, Lock, LockOptions, PartResult, Result, RetryOptions};
 use zkrecipes_embedded::{Fault, Server};
 
 const PATH: &str = "/locks/relay";
 const TEN: Duration = Duration::from_secs(10);
 
 fn relayed(client: &Client, local_handoff: u32) -> Lock {
-    client.lock(PATH, LockOptions { local_handoff, ..Default::default() }).expect("valid")
+    client.lock(PATH, LockOptions::default().local_handoff(local_handoff)).expect("valid")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -155,6 +156,77 @@ async fn guarded_writes_are_answered_before_the_turn_is_passed_on() {
     }
 }
 
+/// The guarded write of an acquisition that is let go while the write is on its way, and whoever of the client is next.
+async fn written_late(
+    ground: &Ground,
+    client: &Client,
+) -> (Held, JoinHandle<Result<Vec<PartResult>>>, JoinHandle<Result<Held>>) {
+    client.nodes().create("/order", b"", CreateMode::Persistent).await.expect("created");
+    let held = relayed(client, 5).acquire().await.expect("free");
+    let mut next = Box::pin(relayed(client, 5).acquire());
+    assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+    let write = held.guarded();
+    write.set("/order", b"first", None).expect("valid");
+    let slow = ground.inject(Fault::delay_request("multi", DELAY).session(client.session_id()));
+    let writing = tokio::spawn(async move { write.commit().await });
+    eventually("the write is on its way", || ground.fault_fired(slow)).await;
+    (held, writing, tokio::spawn(next))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guarded_write_that_nobody_waits_for_any_more_is_applied_before_the_turn_is_passed_on() {
+    for ground in grounds() {
+        for end in ["dropped", "timed out"] {
+            let retry = RetryOptions::default().give_up_after(DELAY / 4);
+            let (a, b) =
+                (ground.client_with(support::options(TEN).retry(retry)).await, ground.client(TEN).await);
+            let (held, writing, next) = written_late(&ground, &a).await;
+            if end == "dropped" {
+                writing.abort();
+                assert!(writing.await.is_err_and(|end| end.is_cancelled()));
+            } else {
+                let error = soon("the write", writing).await.expect("joined").expect_err("late");
+                assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+            }
+            held.release().await.expect("released");
+            let next = soon("the turn", next).await.expect("joined").expect("the lock");
+            assert_eq!(b.nodes().get("/order").await.expect("there").0, b"first", "applied late, {end}");
+            assert_eq!((next.passes(), next.node()), (1, held.node()), "{end}");
+            next.release().await.expect("released");
+            b.nodes().delete("/order", None).await.expect("deleted");
+            ground.assert_nothing_left(PATH).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guarded_write_whose_answer_is_lost_ends_the_relay() {
+    for ground in grounds() {
+        for is_released_first in [false, true] {
+            let client = ground.client(TEN).await;
+            let (held, writing, next) = written_late(&ground, &client).await;
+            let releasing = is_released_first.then(|| held.release());
+            // Nobody can know now whether, or when, the write is applied; only that it is not once the node is gone.
+            match &ground {
+                Ground::Embedded(server) => server.drop_connections(),
+                Ground::Real { proxy, .. } => proxy.drop_connections(),
+            }
+            let error = soon("the write", writing).await.expect("joined").expect_err("lost");
+            assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+            match releasing {
+                Some(releasing) => releasing.await.expect("released"),
+                None => soon("the release", held.release()).await.expect("released"),
+            }
+            let next = soon("a turn of its own", next).await.expect("joined").expect("the lock");
+            assert_eq!(next.passes(), 0);
+            assert_ne!(next.node(), held.node());
+            next.release().await.expect("released");
+            client.nodes().delete("/order", None).await.expect("deleted");
+            ground.assert_nothing_left(PATH).await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn losing_the_session_ends_the_relay_and_waiters_queue_again() {
     for ground in grounds() {
@@ -256,6 +328,94 @@ async fn a_node_that_was_watched_is_watched_by_the_next_holder_too() {
         eventually("the next holder knows", || !next.is_held()).await;
         // The heartbeat would find out too, but not before a quarter of the session timeout.
         assert!(began.elapsed() < Duration::from_secs(5), "told by the heartbeat only");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+/// Tasks of the library that have not ended.
+async fn alive_tasks() -> usize {
+    let count = async { Ok(tokio::runtime::Handle::current().metrics().num_alive_tasks()) };
+    let counted = tokio::task::spawn_blocking(|| zkrecipes::drive::wait(count, None, None));
+    counted.await.expect("joined").expect("counted")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passing_a_watched_turn_on_costs_nothing_however_often() {
+    let server: Server = support::server();
+    let client = support::client_with(&server, Duration::from_secs(40)).await;
+    let path = format!("{PATH}-passes");
+    let lock = || {
+        let options = LockOptions::default().local_handoff(u32::MAX);
+        client.lock(&path, options).expect("valid")
+    };
+    let mut held = lock().acquire().await.expect("free");
+    held.on_lost(|_| {});
+    eventually("its node is watched", || server.watch_count() == 1).await;
+    server.clear_log();
+    let began = alive_tasks().await;
+    for pass in 1..=10_000 {
+        // A task that never yields is told to wait for what is there.
+        tokio::task::yield_now().await;
+        let mut next = Box::pin(lock().acquire());
+        assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+        held.release().await.expect("released");
+        held = soon("the turn", next).await.expect("the lock");
+        assert_eq!(held.passes(), pass);
+        held.on_lost(|_| {});
+        held.on_revoke(|| {});
+    }
+    let (reads, watches, tasks) = (server.count("getData", "/**"), server.watch_count(), alive_tasks().await);
+    eprintln!("10,000 passes: {reads} reads, {watches} watches, {began} tasks before and {tasks} after");
+    assert_eq!((reads, watches), (0, 1));
+    assert!(tasks <= began + 10, "{tasks} tasks, {began} before");
+    // Whoever holds now hears of it all the same.
+    let (sender, lost) = std::sync::mpsc::channel();
+    held.on_lost(move |error| _ = sender.send(error));
+    support::client(&server).await.nodes().delete(held.node(), None).await.expect("deleted");
+    lost.recv_timeout(support::SOON).expect("the holder hears of it");
+    support::assert_nothing_left(&server, &path).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_comes_while_the_turn_is_passed_on_reaches_the_next_holder() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = relayed(&a, 5).acquire().await.expect("free");
+        held.on_lost(|_| {});
+        eventually("its node is watched", || ground.watch_count() == 1).await;
+        let mut next = Box::pin(relayed(&a, 5).acquire());
+        assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+        held.release().await.expect("released");
+        // Nobody has taken the turn yet.
+        assert!(lock_of(&b, PATH).revoke(None, None).await.expect("asked"));
+        eventually("who watches has read it", || ground.requests_of(&a, "getData").len() >= 2).await;
+        let next = soon("the turn", next).await.expect("the lock");
+        let (sender, asked) = std::sync::mpsc::channel();
+        next.on_revoke(move || _ = sender.send(()));
+        asked.recv_timeout(support::SOON).expect("the next holder hears of it");
+        next.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_node_goes_while_it_is_passed_on_is_not_taken_over() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(Duration::from_secs(40)).await, ground.client(TEN).await);
+        let held = relayed(&a, 5).acquire().await.expect("free");
+        held.on_lost(|_| {});
+        eventually("its node is watched", || ground.watch_count() == 1).await;
+        let mut next = Box::pin(relayed(&a, 5).acquire());
+        assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+        held.release().await.expect("released");
+        // Nobody has taken the turn yet.
+        b.nodes().delete(held.node(), None).await.expect("deleted");
+        eventually("the news has come", || ground.watch_count() == 0).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let next = soon("a turn of its own", next).await.expect("the lock");
+        assert!(next.is_held() && next.passes() == 0, "{next:?} after {} passes", next.passes());
+        next.verify().await.expect("it stands");
+        next.release().await.expect("released");
         ground.assert_nothing_left(PATH).await;
     }
 }

@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use support::ground::{Ground, grounds};
 use support::{SOON, eventually, lock_of, options, soon};
-use zkrecipes::{Client, ClientOptions, Contender, CreateMode, ErrorKind, LostReason, Naming};
+use zkrecipes::{Client, Contender, CreateMode, ErrorKind, LostReason, Naming};
 
 const PATH: &str = "/limits/inspected";
 const TEN: Duration = Duration::from_secs(10);
 const BRIEF: Duration = Duration::from_millis(50);
 
 async fn named(ground: &Ground, identity: &str, naming: Naming) -> Client {
-    let identity = Some(identity.to_owned());
-    ground.client_with(ClientOptions { identity, naming, ..options(TEN) }).await
+    ground.client_with(options(TEN).identity(identity).naming(naming)).await
 }
 
 fn seen(contenders: &[Contender]) -> Vec<(&str, &str, bool)> {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use support::*;
-use zkrecipes::{Client, ClientOptions, Error, ErrorKind, Held, LeaseMode, LostReason, State};
+use zkrecipes::{Client, Error, ErrorKind, Held, LeaseMode, LostReason, State};
 use zkrecipes_embedded::{Fault, Server};
 
 const PATH: &str = "/locks/lease";
@@ -43,16 +43,19 @@ async fn a_holder_beats_four_times_a_session_timeout_and_nobody_else_beats() {
     });
     eventually("the last waits", || server.count("getData", &format!("{PATH}/**")) == 5).await;
     server.clear_log();
-    // Time is the subject: one session timeout.
+    // Time is the subject: one session timeout, or however long that takes on a busy machine.
+    let began = Instant::now();
     tokio::time::sleep(Duration::from_secs(2)).await;
+    let most = 1 + began.elapsed().as_millis().div_ceil(500) as usize;
     let beats = |client: &Client| {
         let session = client.session_id();
         server.log().iter().filter(|entry| entry.session_id == session && entry.op == "multi").count()
     };
-    assert!((3..=5).contains(&beats(&a)), "the holder beats: {}", beats(&a));
-    assert!((3..=5).contains(&beats(&b)), "who is next in line beats: {}", beats(&b));
+    let (of_a, of_b) = (beats(&a), beats(&b));
+    assert!((3..=most).contains(&of_a), "the holder beats: {of_a} of {most}");
+    assert!((3..=most).contains(&of_b), "who is next in line beats: {of_b} of {most}");
     assert_eq!(beats(&c), 0, "nobody further back does");
-    assert!(a.lease_remaining() > Duration::from_millis(300));
+    eventually("there is time left", || a.lease_remaining() > Duration::from_millis(300)).await;
     assert_eq!(c.lease_remaining(), Duration::ZERO, "nothing is held");
     assert!(held.is_held());
     next.abort();
@@ -278,7 +281,7 @@ async fn a_panicking_callback_stops_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn relaxed_leases_sync_instead_of_writing() {
     let server = server();
-    let options = ClientOptions { lease: LeaseMode::Relaxed, ..options(Duration::from_secs(2)) };
+    let options = options(Duration::from_secs(2)).lease(LeaseMode::Relaxed);
     let client = Client::connect(&server.connect_string(), options).await.expect("connected");
     let held = held_by(&client).await;
     server.clear_log();
@@ -293,13 +296,22 @@ async fn relaxed_leases_sync_instead_of_writing() {
 async fn a_lock_taken_after_a_long_idle_time_is_certain_at_once() {
     let server: Server = server();
     let client = client_with(&server, Duration::from_secs(1)).await;
-    // Time is the subject: the lease of the connect has long run out.
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let started = Instant::now();
-    let held = held_by(&client).await;
-    assert!(held.is_held());
-    assert!(started.elapsed() < Duration::from_millis(250), "no second heartbeat was waited for");
-    assert!(client.lease_remaining() > Duration::ZERO);
+    let mut took = Duration::MAX;
+    // A busy machine may be late once.
+    for _ in 0..3 {
+        // Time is the subject: the lease of the connect, or of the lock before, has long run out.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let started = Instant::now();
+        let held = held_by(&client).await;
+        took = took.min(started.elapsed());
+        assert!(held.is_held());
+        assert!(client.lease_remaining() > Duration::ZERO);
+        held.release().await.expect("released");
+        if took < Duration::from_millis(250) {
+            return;
+        }
+    }
+    panic!("a second heartbeat was waited for: {took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

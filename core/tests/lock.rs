@@ -28,6 +28,22 @@ async fn a_free_lock_costs_one_create_and_one_list_and_a_release_one_delete() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_first_acquisition_of_a_session_asks_once_whether_it_may_leave_again() -> TestResult {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    // Who has made the path itself knows.
+    lock_of(&a, "/locks/a").acquire().await?.release().await?;
+    assert_eq!(server.count("getACL", "/locks/a"), 1, "only to see whether it is there");
+    server.clear_log();
+    lock_of(&b, "/locks/a").acquire().await?.release().await?;
+    assert_eq!(requests(&server), ["getACL", "create2", "getChildren", "delete"]);
+    server.clear_log();
+    lock_of(&b, "/locks/a").acquire().await?.release().await?;
+    assert_eq!(requests(&server), ["create2", "getChildren", "delete"]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn create_and_list_leave_in_one_flight() -> TestResult {
     let server = server();
     let client = client(&server).await;
@@ -53,7 +69,7 @@ async fn waiting_costs_two_reads_and_the_only_waiter_takes_over_without_a_reques
     let lock = lock_of(&b, "/locks/a");
     let waiter = tokio::spawn(async move { lock.acquire().await });
     eventually("the waiter watches", || server.watch_count() == 2).await;
-    assert_eq!(requests(&server), ["create2", "getChildren", "getData", "getData"]);
+    assert_eq!(requests(&server), ["getACL", "create2", "getChildren", "getData", "getData"]);
     server.clear_log();
     held.release().await?;
     let next = soon("the hand-off", waiter).await??;
@@ -246,7 +262,7 @@ async fn a_second_acquire_on_a_holding_handle_waits() -> TestResult {
 async fn a_reentrant_handle_counts() -> TestResult {
     let server = server();
     let client = client(&server).await;
-    let lock = client.lock("/locks/r", LockOptions { reentrant: true, ..Default::default() })?;
+    let lock = client.lock("/locks/r", LockOptions::default().reentrant(true))?;
     let outer = lock.acquire().await?;
     let inner = lock.acquire().await?;
     assert_eq!(outer.fencing_token(), inner.fencing_token());
@@ -285,8 +301,7 @@ async fn releasing_twice_is_not_held_and_tokens_need_holding() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn contenders_are_listed_in_order_with_who_they_are() -> TestResult {
     let server = server();
-    let identified =
-        |name: &str| zkrecipes::ClientOptions { identity: Some(name.into()), ..Default::default() };
+    let identified = |name: &str| zkrecipes::ClientOptions::default().identity(name);
     let a = zkrecipes::Client::connect(&server.connect_string(), identified("alpha")).await?;
     let b = zkrecipes::Client::connect(&server.connect_string(), identified("beta")).await?;
     let lock = lock_of(&a, "/locks/a");

@@ -8,8 +8,9 @@ use std::time::Duration;
 use support::ground::{Ground, grounds};
 use support::{SOON, eventually, soon};
 use tokio::task::JoinHandle;
+use zkrecipes::drive::acquire;
 use zkrecipes::{Client, ErrorKind, Held, LostReason, Result, Semaphore};
-use zkrecipes_embedded::Fault;
+use zkrecipes_embedded::{Fault, LogEntry};
 
 const PATH: &str = "/limits/permits";
 const TEN: Duration = Duration::from_secs(10);
@@ -167,7 +168,7 @@ async fn whoever_gives_up_while_the_permits_are_on_their_way_leaves_none() {
             let slow = Fault::delay_reply("multi", Duration::from_millis(400)).path(TAKING);
             let fault = ground.inject(slow.session(a.session_id()));
             let limit = (end == "timeout").then(|| Duration::from_millis(200));
-            let acquiring = tokio::spawn(semaphore.acquire_within(2, limit));
+            let acquiring = tokio::spawn(acquire(&semaphore, 2, limit));
             eventually("the answer is on its way", || ground.fault_fired(fault)).await;
             match end {
                 "cancel" => semaphore.cancel(),
@@ -203,7 +204,7 @@ async fn whoever_gives_up_waiting_gives_the_lock_back() {
             match end {
                 "try" => assert!(semaphore.try_acquire(2).await.expect("asked").is_none()),
                 "timeout" => {
-                    let wait = semaphore.acquire_within(2, Some(Duration::from_millis(30))).await;
+                    let wait = semaphore.acquire_timeout(2, Duration::from_millis(30)).await;
                     assert_eq!(wait.map(drop).expect_err("full").kind(), ErrorKind::Timeout);
                 }
                 _ => {
@@ -345,4 +346,24 @@ async fn permits_that_are_found_late_are_certain_when_they_are_had() {
     server.thaw_clock();
     held.release().await.expect("released");
     assert_nothing_left(&ground).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn permits_whose_transaction_breaks_the_connection_are_not_asked_for_again_and_again_at_once() {
+    for ground in grounds() {
+        make_parents(&ground, 1).await;
+        let a = ground.client(TEN).await;
+        let fault = ground.inject(Fault::drop_before("multi").path(TAKING).session(a.session_id()).forever());
+        let acquiring = tokio::spawn(of(&a, 1).acquire(1));
+        eventually("it is tried", || ground.fault_fired(fault)).await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        // The pauses double from 10 ms on, as long as one loss follows another.
+        let attempts = ground.requests_of(&a, "multi");
+        let takes = |entry: &&LogEntry| entry.parts.iter().any(|(_, path)| path.contains("-lease-"));
+        let attempts = attempts.iter().filter(takes).count();
+        assert!(attempts <= 10, "{attempts} attempts in two seconds");
+        ground.clear_faults();
+        turn("the permit", acquiring).await.release().await.expect("released");
+        assert_nothing_left(&ground).await;
+    }
 }

@@ -58,7 +58,7 @@ impl Want {
                 Box::pin(client.multi_lock(&locks).expect("valid").acquire())
             }
             Want::HandedOn(local_handoff) => {
-                let options = LockOptions { local_handoff, ..Default::default() };
+                let options = LockOptions::default().local_handoff(local_handoff);
                 Box::pin(client.lock(PATH, options).expect("valid").acquire())
             }
         }
@@ -404,5 +404,21 @@ async fn a_contender_whose_node_goes_while_it_asks_for_the_order_queues_again() 
         let held = soon("its turn", waiting).await.expect("joined").expect("the turn");
         held.verify().await.expect("a node that stands");
         held.release().await.expect("released");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_refuses_items_near_the_end_and_its_numbers_begin_anew_with_its_node() {
+    for ground in worlds() {
+        let client = ground.client(TEN).await;
+        client.nodes().ensure(PATH).await.expect("made");
+        number_next(&ground, Want::Lock, LAST - 6);
+        let queue = client.queue(PATH, Default::default()).expect("valid");
+        let error = queue.put(b"late").await.expect_err("its number would say nothing about the order");
+        assert_eq!(error.kind(), ErrorKind::Exists, "{error}");
+        client.nodes().delete_all(PATH).await.expect("deleted");
+        queue.put_many(&["early", "next"]).await.expect("there are numbers");
+        assert_eq!(soon("a get", queue.get()).await.expect("there are some"), b"early");
+        assert_eq!(soon("a get", queue.get()).await.expect("there are some"), b"next");
     }
 }

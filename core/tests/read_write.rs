@@ -51,10 +51,10 @@ async fn a_writer_waits_for_every_reader_ahead_whichever_goes_first() {
             let second = sides(&b).read().acquire().await.expect("readers share");
             let (c, writer) = waiting_writer(&ground).await;
             watches(&ground, &c, 3).await;
-            let lists = ground.requests_of(&c, "getChildren").len();
+            let lists = ground.lists_of(&c).len();
             let (goes, stays) = if closest_first { (second, first) } else { (first, second) };
             goes.release().await.expect("released");
-            eventually("it looks again", || ground.requests_of(&c, "getChildren").len() > lists).await;
+            eventually("it looks again", || ground.lists_of(&c).len() > lists).await;
             let theirs = lock_of(&c, PATH).contenders().await.expect("listed");
             assert_eq!(theirs.iter().map(|c| c.holds).collect::<Vec<_>>(), [true, false]);
             assert!(!writer.is_finished() && stays.is_held());
@@ -75,9 +75,9 @@ async fn a_writer_that_waits_for_one_who_downgrades_looks_again() {
         let (b, other) = waiting_writer(&ground).await;
         watches(&ground, &b, 2).await;
         let reading = lock.read().acquire().await.expect("a writer may take read");
-        let lists = ground.requests_of(&b, "getChildren").len();
+        let lists = ground.lists_of(&b).len();
         writing.release().await.expect("released");
-        eventually("it looks again", || ground.requests_of(&b, "getChildren").len() > lists).await;
+        eventually("it looks again", || ground.lists_of(&b).len() > lists).await;
         // It watches itself, the writer, and now the reader.
         watches(&ground, &b, 3).await;
         assert!(!other.is_finished(), "beside a reader");

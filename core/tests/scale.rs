@@ -2,11 +2,11 @@
 
 mod support;
 
-use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use support::*;
-use zkrecipes::{Client, CreateMode, ErrorKind, Held, Lock, LockOptions, MultiLock, Result, Semaphore};
+use zkrecipes::drive::acquire;
+use zkrecipes::{Client, CreateMode, ErrorKind, Handle, LockOptions};
 
 /// Requests and bytes between the release and the next holder's turn, with so many contenders in the queue.
 async fn cost_of_a_hand_off(waiters: usize) -> (usize, usize) {
@@ -81,50 +81,20 @@ async fn alive_tasks() -> usize {
     counted.await.expect("joined").expect("counted")
 }
 
-/// Whatever can be acquired.
-#[derive(Clone)]
-enum Handle {
-    Lock(Lock),
-    Permits(Semaphore),
-    Both(MultiLock),
-}
-
-impl Handle {
-    /// One of each kind: lock, read, write, semaphore, multi-lock, local hand-off.
-    fn all(client: &Client) -> Vec<Handle> {
-        let of = |name: &str| lock_of(client, &format!("/locks/churn/{name}"));
-        let sides = client.read_write_lock("/locks/churn/sides").expect("valid");
-        let options = LockOptions { local_handoff: 3, ..Default::default() };
-        vec![
-            Handle::Lock(of("plain")),
-            Handle::Lock(sides.read().clone()),
-            // A handle of its own: a reader that takes write is refused.
-            Handle::Lock(client.read_write_lock("/locks/churn/sides").expect("valid").write().clone()),
-            Handle::Permits(client.semaphore("/locks/churn/permits", 3).expect("valid")),
-            Handle::Both(client.multi_lock(&[of("b"), of("a")]).expect("valid")),
-            Handle::Lock(client.lock("/locks/churn/relay", options).expect("valid")),
-        ]
-    }
-
-    fn acquire(
-        &self,
-        n: usize,
-        limit: Option<Duration>,
-    ) -> Pin<Box<dyn Future<Output = Result<Held>> + Send>> {
-        match self {
-            Handle::Lock(lock) => Box::pin(lock.acquire_within(limit)),
-            Handle::Permits(semaphore) => Box::pin(semaphore.acquire_within(n, limit)),
-            Handle::Both(both) => Box::pin(both.acquire_within(limit)),
-        }
-    }
-
-    fn cancel(&self) {
-        match self {
-            Handle::Lock(lock) => lock.cancel(),
-            Handle::Permits(semaphore) => semaphore.cancel(),
-            Handle::Both(both) => both.cancel(),
-        }
-    }
+/// One of each kind: lock, read, write, semaphore, multi-lock, local hand-off.
+fn one_of_each(client: &Client) -> Vec<Handle> {
+    let of = |name: &str| lock_of(client, &format!("/locks/churn/{name}"));
+    let sides = client.read_write_lock("/locks/churn/sides").expect("valid");
+    let options = LockOptions::default().local_handoff(3);
+    vec![
+        Handle::clone(&of("plain")),
+        Handle::clone(sides.read()),
+        // A handle of its own: a reader that takes write is refused.
+        Handle::clone(client.read_write_lock("/locks/churn/sides").expect("valid").write()),
+        Handle::clone(&client.semaphore("/locks/churn/permits", 3).expect("valid")),
+        Handle::clone(&client.multi_lock(&[of("b"), of("a")]).expect("valid")),
+        Handle::clone(&client.lock("/locks/churn/relay", options).expect("valid")),
+    ]
 }
 
 /// Cycles through acquiring and releasing, whatever it is, with timeouts, dropped futures and cancels in between; how
@@ -133,7 +103,7 @@ async fn churn(clients: &[Client], cycles: usize, seed: u64) -> usize {
     let mut tasks = Vec::new();
     // Two tasks of each client, so that there is somebody to hand on to.
     for (number, client) in clients.iter().chain(clients).enumerate() {
-        let handles = Handle::all(client);
+        let handles = one_of_each(client);
         let mut dice = (seed + number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let cycles = cycles / clients.len() / 2;
         tasks.push(tokio::spawn(async move {
@@ -146,14 +116,14 @@ async fn churn(clients: &[Client], cycles: usize, seed: u64) -> usize {
                 let handle = &handles[kind as usize];
                 let limit = Duration::from_micros(dice / 108 % 4000);
                 let outcome = match way {
-                    0 => handle.acquire(n, Some(limit)).await,
-                    1 => match tokio::time::timeout(limit, handle.acquire(n, None)).await {
+                    0 => acquire(handle, n, Some(limit)).await,
+                    1 => match tokio::time::timeout(limit, acquire(handle, n, None)).await {
                         Ok(outcome) => outcome,
                         Err(_) => continue,
                     },
-                    2 => handle.acquire(n, Some(Duration::ZERO)).await,
+                    2 => acquire(handle, n, Some(Duration::ZERO)).await,
                     3 => {
-                        let mut acquiring = handle.acquire(n, None);
+                        let mut acquiring = Box::pin(acquire(handle, n, None));
                         match tokio::time::timeout(limit, &mut acquiring).await {
                             Ok(outcome) => outcome,
                             Err(_) => {
@@ -162,10 +132,10 @@ async fn churn(clients: &[Client], cycles: usize, seed: u64) -> usize {
                             }
                         }
                     }
-                    _ => handle.acquire(n, None).await,
+                    _ => acquire(handle, n, None).await,
                 };
                 let held = match (outcome, way) {
-                    (Ok(held), _) => held,
+                    (Ok(granted), _) => granted.hand_over(),
                     (Err(error), 0 | 2) if error.kind() == ErrorKind::Timeout => continue,
                     (Err(error), 3) if error.kind() == ErrorKind::Cancelled => continue,
                     (Err(error), _) => panic!("{error}"),
@@ -207,8 +177,8 @@ async fn many_cycles_with_timeouts_and_cancels_leave_nothing_and_flat_memory() {
     for _ in 0..4 {
         clients.push(client(&server).await);
     }
-    for handle in Handle::all(&clients[0]) {
-        handle.acquire(1, None).await.expect("free").release().await.expect("released");
+    for handle in one_of_each(&clients[0]) {
+        handle.acquire().await.expect("free").release().await.expect("released");
     }
     eventually("no watch is left", || server.watch_count() == 0).await;
     let idle = alive_tasks().await;

@@ -14,12 +14,14 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! - [`Server`]: start, stop, restart, pause, expire sessions, move the clock, read the request log.
+//! - [`Server`]: start, stop, restart, expire sessions, move the clock.
+//! - [`Control`]: pause, break connections, inject faults, read the request log; of a server as of a proxy.
 //! - [`Ensemble`]: several servers as one, with followers that lag and can be cut off.
 //! - [`Fault`]: what can go wrong, and when.
 //! - [`Proxy`]: the same faults in front of a real server.
 //! - [`machine`]: the same server without sockets and clocks, for deterministic simulation.
 
+mod control;
 pub mod faults;
 mod log;
 pub mod machine;
@@ -28,6 +30,7 @@ mod server;
 mod shell;
 pub mod wire;
 
+pub use control::Control;
 pub use faults::{Fault, FaultId};
 pub use log::{LogEntry, Outcome};
 pub use machine::digest;

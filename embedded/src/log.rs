@@ -56,7 +56,7 @@ impl Head {
         (Head { op: op_name(Op::CONNECT), ..Head::default() }, session as u64)
     }
 
-    /// Never fails: what cannot be read is left out, and whoever handles the frame will say so.
+    /// Never fails: what cannot be read is left out, and the code that handles the frame reports it.
     pub fn of_request(frame: &[u8]) -> Head {
         let mut r = Reader::new(frame);
         let (Ok(xid), Ok(op)) = (r.int(), r.int()) else {

@@ -13,7 +13,7 @@
 
 typedef struct service {
   zkr_lock *lock;
-  bool done;
+  bool done, closed;
 } service;
 
 static void on_released(zkr_status status, const zkr_error *error, void *user_data) {
@@ -41,6 +41,13 @@ static void on_acquired(zkr_status status, zkr_held *held, const zkr_error *erro
   zkr_held_free(held);
 }
 
+/* The last callback: every other one has come before it. */
+static void on_closed(zkr_status status, const zkr_error *error, void *user_data) {
+  service *self = user_data;
+  if (status != ZKR_OK) printf("closed: %s\n", zkr_error_message(error));
+  self->closed = true;
+}
+
 int main(int count, char **arguments) {
   zkr_error *error = NULL;
   zkr_client *client = NULL;
@@ -58,6 +65,8 @@ int main(int count, char **arguments) {
     epoll_wait(loop, &event, 1, -1); /* a real daemon waits for its other descriptors here as well */
     zkr_client_dispatch(client, 0, 0);
   }
+  zkr_client_close_async(client, 2000, on_closed, &self);
+  while (!self.closed) zkr_client_dispatch(client, 0, -1);
 fail:
   if (error) fprintf(stderr, "%s\n", zkr_error_message(error));
   int status = error != NULL;

@@ -27,6 +27,7 @@ fail:
   if (error) fprintf(stderr, "%s: %s\n", zkr_status_name(zkr_error_code(error)), zkr_error_message(error));
   int status = error != NULL;
   zkr_error_free(error);
+  zkr_client_close(client, 2000, NULL); /* gives back what a failure left held, and waits until it is free */
   zkr_lock_free(lock);
   zkr_client_free(client);
   return status;

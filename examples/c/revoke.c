@@ -42,6 +42,7 @@ fail:
   if (error) fprintf(stderr, "%s: %s\n", zkr_status_name(zkr_error_code(error)), zkr_error_message(error));
   int status = error != NULL;
   zkr_error_free(error);
+  zkr_client_close(client, 2000, NULL); /* gives back what a failure left held, and waits until it is free */
   zkr_contenders_free(contenders);
   zkr_subscription_free(subscription);
   zkr_held_free(held);

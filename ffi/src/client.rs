@@ -2,18 +2,22 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::drive;
 use zkrecipes::{Client, Error, ErrorKind, Result, State, time};
 
 use crate::cancel::{self, zkr_cancel_token};
+use crate::embedded;
 use crate::error::{zkr_error, zkr_status};
 use crate::events::{self, Gate, Listener, Queue, SubscriptionHandle, zkr_done_callback, zkr_subscription};
+use crate::exit;
 use crate::guard;
 use crate::handle::{self, Object};
 use crate::input::{self, HandlePlace};
 use crate::log;
 use crate::options::{self, zkr_options};
+use crate::verbs::Holder;
 
 /// A session with ZooKeeper, shared by any number of recipes and threads. After the session expired it opens a new one
 /// by itself; what was held is lost for good then, what waits queues again.
@@ -75,9 +79,15 @@ impl ClientHandle {
         let fresh = Arc::new(Queue::new()?);
         Ok(self.queue.get_or_init(|| {
             let sink = Arc::clone(&fresh);
-            self.core.deliver_through(move |job| sink.push(job));
+            self.core.deliver_through(move |turn, job| sink.push(turn, job));
             fresh
         }))
+    }
+}
+
+impl Holder for ClientHandle {
+    fn client(&self) -> &Client {
+        &self.core
     }
 }
 
@@ -98,7 +108,7 @@ fn state(state: State) -> zkr_state {
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_version() -> *const c_char {
     static VERSION: OnceLock<std::ffi::CString> = OnceLock::new();
-    VERSION.get_or_init(|| input::to_c(zkrecipes::version())).as_ptr()
+    drive::sanitizer::ours(|| VERSION.get_or_init(|| input::to_c(zkrecipes::version()))).as_ptr()
 }
 
 /// Connects to ZooKeeper.
@@ -107,8 +117,8 @@ pub extern "C" fn zkr_version() -> *const c_char {
 /// process (memory only, for development and tests). NULL or "" takes ZKRECIPES_HOSTS from the environment. options
 /// may be NULL for the defaults. On success *client belongs to the caller: free it with zkr_client_free.
 ///
-/// Running out of connect time is ZKR_CONNECTION_LOST. Warnings of the library go to stderr; ZKRECIPES_LOG in the
-/// environment says how much: off, error, warn (the default), info, debug.
+/// Running out of connect time is ZKR_CONNECTION_LOST. What the library has to say of itself goes to those who listen
+/// (zkr_on_log), and to stderr if ZKRECIPES_LOG in the environment is error, warn, info or debug.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_client_connect(
     hosts: *const c_char,
@@ -132,7 +142,7 @@ pub extern "C" fn zkr_client_connect_cancellable(
         let place = HandlePlace::required("client", client)?;
         let token = cancel::token(token)?;
         let connecting = connect(hosts, options)?;
-        let core = events::wait(token.as_ref(), || connecting)?;
+        let core = events::wait(token.as_ref(), || Ok(connecting))?;
         place.put(|| handle::publish(ClientHandle::new(core)))
     })
 }
@@ -149,10 +159,23 @@ pub extern "C" fn zkr_client_connect_async(
     callback: zkr_client_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
+    zkr_client_connect_cancellable_async(hosts, options, std::ptr::null_mut(), callback, user_data)
+}
+
+/// zkr_client_connect_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_connect_cancellable_async(
+    hosts: *const c_char,
+    options: *const zkr_options,
+    token: *mut zkr_cancel_token,
+    callback: zkr_client_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
     guard::verdict(|| {
         let listener = Listener::new(callback, user_data)?;
+        let token = cancel::token(token)?.unwrap_or_default();
         let connecting = connect(hosts, options);
-        drive::start(async move { connecting?.await }, &CancelToken::new(), move |outcome| {
+        drive::start(async move { connecting?.await }, &token, move |outcome| {
             guard::quietly(|| {
                 listener.report(
                     outcome,
@@ -174,12 +197,17 @@ fn connect(
     let hosts = input::optional_text("hosts", hosts)?.unwrap_or_default();
     let options = options::read(given)?.convert()?;
     log::begin();
+    exit::watch();
+    drive::embedded_by(embedded::server);
     Ok(async move { Client::connect(&hosts, options).await })
 }
 
 /// Closes the session: waiters get ZKR_CLOSED, what is held is released, deletions under way are awaited for up to
 /// timeout_ms (any negative: for ever). The handle stays valid, for dispatching the last callbacks and for
 /// zkr_client_free, but every further verb on it or on its recipes is ZKR_CLOSED.
+///
+/// Without an event fd it returns, within timeout_ms, when the last callback of the client is over too. With one, go on
+/// dispatching to have the last ones called, or call zkr_client_close_async, whose callback is the last.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_client_close(
     client: *mut zkr_client,
@@ -188,12 +216,17 @@ pub extern "C" fn zkr_client_close(
 ) -> zkr_status {
     guard::verb(error, || {
         let client = get(client)?;
-        events::wait(None, || close(&client.core, timeout_ms))
+        events::refuse_inside_callback()?;
+        drive::close(&client.core, limit(timeout_ms), client.queue.get().is_none())
     })
 }
 
 /// zkr_client_close in the background. ZKR_OK says that the callback will be called exactly once; ZKR_CLOSED that the
 /// client is closed already.
+///
+/// Its callback is the last one of the client: it comes after the ends of all other calls, which are ZKR_CLOSED for
+/// those that were still waiting, and after every loss and change of state. So an event loop dispatches until it has
+/// come, and frees the client then.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_client_close_async(
     client: *mut zkr_client,
@@ -204,33 +237,32 @@ pub extern "C" fn zkr_client_close_async(
     guard::verdict(|| {
         let client = get(client)?;
         let listener = Listener::new(callback, user_data)?;
-        events::start(&client.core, None, close(&client.core, timeout_ms), move |outcome| {
-            listener.done(outcome)
+        drive::start_close(&client.core, limit(timeout_ms), move |outcome| {
+            guard::quietly(|| listener.done(outcome));
         })
     })
 }
 
-fn close(core: &Client, timeout_ms: i64) -> impl Future<Output = Result<()>> + Send + 'static {
-    let core = core.clone();
-    async move { core.close(time::from_millis("timeout_ms", timeout_ms)).await }
+fn limit(timeout_ms: i64) -> Option<Duration> {
+    time::from_millis("timeout_ms", timeout_ms)
 }
 
-/// Frees a client, closing it in the background if zkr_client_close was not called. Never blocks. NULL and freed ones
-/// are ignored. Its locks and so on stay valid handles, but every verb on them is ZKR_CLOSED.
+/// Frees a client, closing it in the background if zkr_client_close was not called. NULL and freed ones are ignored. Its
+/// locks and so on stay valid handles, but every verb on them is ZKR_CLOSED. It never waits for a server.
 ///
-/// A process that is about to end calls zkr_client_close first: what the background had no time for, such as the
-/// release of a lock, is left to the session timeout otherwise.
-///
-/// If the client was asked for its event fd, no callback of it runs any more, and the fd is closed: to see the last
-/// ones, close and dispatch first. Otherwise each callback still owed is called once, on the delivery thread.
+/// Calls in progress end with ZKR_CLOSED. Outside callbacks it returns when the last callback of the client is over, and
+/// none comes afterwards; hold no lock that a callback takes. Inside a callback, of whichever client, it never waits:
+/// callbacks that are running go on, and those that are owed still come, each once. If the client was asked for its
+/// event fd, those that wait to be dispatched are dropped in both cases, with what they would have handed over, and the
+/// fd is closed: to see the last ones, call zkr_client_close_async and dispatch until its callback has come.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_client_free(client: *mut zkr_client) {
     guard::quietly(|| {
         if let Some(client) = handle::take::<ClientHandle>(client) {
-            client.core.close_in_background();
             if let Some(queue) = client.queue.get() {
                 queue.shut();
             }
+            drive::let_go(&client.core, !events::is_inside_callback());
         }
     });
 }
@@ -272,7 +304,7 @@ pub extern "C" fn zkr_client_lease_remaining(client: *const zkr_client) -> i64 {
     guard::answer(0, || Some(to_millis(get(client).ok()?.core.lease_remaining())))
 }
 
-fn to_millis(duration: std::time::Duration) -> i64 {
+pub(crate) fn to_millis(duration: std::time::Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -293,7 +325,7 @@ pub extern "C" fn zkr_client_on_state(
         if client.core.state() == State::Closed {
             return Err(closed());
         }
-        let gate = Gate::new();
+        let gate = Gate::new(user_data);
         let entrance = Arc::clone(&gate);
         let core = client.core.on_state(move |now| {
             // SAFETY: a function of this type, as the caller gave it.

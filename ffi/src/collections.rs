@@ -1,10 +1,13 @@
 //! What the library hands over by the piece: bytes and lists of text.
 
+use std::any::Any;
 use std::ffi::{CString, c_char, c_void};
+use std::sync::Arc;
 
+use crate::error::{zkr_error, zkr_status};
 use crate::guard;
 use crate::handle::{self, Object};
-use crate::input::to_c;
+use crate::input::{self, to_c};
 
 /// Bytes that the library hands over; a NUL that does not count follows them.
 pub struct zkr_buffer {
@@ -22,6 +25,10 @@ impl Buffer {
     pub(crate) fn new(mut bytes: Vec<u8>) -> Buffer {
         bytes.push(0);
         Buffer(bytes)
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const c_void {
+        self.0.as_ptr().cast()
     }
 }
 
@@ -51,6 +58,19 @@ pub extern "C" fn zkr_buffer_free(buffer: *mut zkr_buffer) {
     guard::quietly(|| drop(handle::take::<Buffer>(buffer)));
 }
 
+/// A value with its version, which is NULL where there is none: the end of reading it, and every change while it is
+/// watched. A status other than ZKR_OK is the end: the error says why no more will be told. value and error are only lent
+/// for the callback.
+pub type zkr_versioned_callback = Option<
+    unsafe extern "C" fn(
+        status: zkr_status,
+        value: *const zkr_buffer,
+        version: i32,
+        error: *const zkr_error,
+        user_data: *mut c_void,
+    ),
+>;
+
 /// A list of strings.
 pub struct zkr_strings {
     _opaque: [u8; 0],
@@ -67,6 +87,15 @@ impl Strings {
     pub(crate) fn new(texts: Vec<String>) -> Strings {
         Strings(texts.iter().map(|text| to_c(text)).collect())
     }
+}
+
+/// Makes a list of copies of these strings, for libraries that answer as this one does. Free it with zkr_strings_free; NULL
+/// if one of them is NULL or not UTF-8.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_strings_new(texts: *const *const c_char, count: usize) -> *mut zkr_strings {
+    guard::answer(std::ptr::null_mut(), || {
+        handle::publish(Strings::new(input::texts("texts", texts, count).ok()?)).ok()
+    })
 }
 
 /// How many strings there are.
@@ -87,4 +116,75 @@ pub extern "C" fn zkr_strings_get(strings: *const zkr_strings, index: usize) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_strings_free(strings: *mut zkr_strings) {
     guard::quietly(|| drop(handle::take::<Strings>(strings)));
+}
+
+/// A list of handles, each of which its caller takes; its functions are generated.
+pub(crate) struct Several<H>(Vec<Arc<H>>);
+
+impl<H: Object> Several<H> {
+    pub(crate) fn new(found: impl Iterator<Item = H>) -> Several<H> {
+        Several(found.map(Arc::new).collect())
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn take(&self, index: usize) -> Option<*mut H::Opaque> {
+        handle::share(Arc::clone(self.0.get(index)?)).ok()
+    }
+}
+
+/// A list of structs; its functions are generated.
+pub(crate) struct List<E> {
+    entries: Vec<E>,
+    // What the entries point into.
+    _texts: Texts,
+}
+
+// SAFETY: the pointers of the entries lead into what is kept beside them, which never changes.
+unsafe impl<E> Send for List<E> {}
+unsafe impl<E> Sync for List<E> {}
+
+/// What the entries of a list point to: text, bytes, and lists of their own.
+#[derive(Default)]
+pub(crate) struct Texts(Vec<CString>, Vec<Vec<u8>>, Vec<Box<dyn Any>>);
+
+impl Texts {
+    pub(crate) fn keep(&mut self, text: &str) -> *const c_char {
+        self.0.push(to_c(text));
+        self.0[self.0.len() - 1].as_ptr()
+    }
+
+    /// Bytes, and a NUL that does not count.
+    pub(crate) fn keep_bytes(&mut self, bytes: &[u8]) -> *const c_void {
+        self.1.push([bytes, &[0]].concat());
+        self.1[self.1.len() - 1].as_ptr().cast()
+    }
+
+    pub(crate) fn keep_list<E: 'static>(&mut self, entries: Vec<E>) -> *const E {
+        let at = entries.as_ptr();
+        self.2.push(Box::new(entries));
+        at
+    }
+}
+
+impl<E> List<E> {
+    pub(crate) fn new<T>(found: &[T], entry: impl Fn(&T, &mut Texts) -> E) -> List<E> {
+        let mut texts = Texts::default();
+        let entries = found.iter().map(|one| entry(one, &mut texts)).collect();
+        List { entries, _texts: texts }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn find<T>(&self, known: impl FnMut(&E) -> Option<T>) -> Option<T> {
+        self.entries.iter().find_map(known)
+    }
+
+    pub(crate) fn entry(&self, index: usize) -> Option<*const E> {
+        self.entries.get(index).map(std::ptr::from_ref)
+    }
 }

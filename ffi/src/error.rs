@@ -1,4 +1,4 @@
-//! Statuses and errors as C sees them, both made from the core's one error table.
+//! Errors as C sees them, made from the core's one error table.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -6,50 +6,8 @@ use zkrecipes::{Error, ErrorKind, LostReason};
 
 use crate::guard;
 use crate::handle::{self, Object};
-
-/// What a verb answers. Everything but ZKR_OK has a sentence to go with it in the zkr_error.
-#[repr(C)]
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum zkr_status {
-    /// Done.
-    ZKR_OK = 0,
-    /// The time given ran out. Nothing of ours is left waiting in ZooKeeper: our node is deleted, in the background
-    /// if the server is slow.
-    ZKR_TIMEOUT = 1,
-    /// The caller withdrew, through a zkr_cancel_token, zkr_lock_cancel or by freeing the handle.
-    ZKR_CANCELLED = 2,
-    /// No server answered within the retry budget. The outcome of a write is unknown.
-    ZKR_CONNECTION_LOST = 3,
-    /// What was held is gone; zkr_error_reason says why. Stop the work that it protected.
-    ZKR_LOST = 4,
-    /// Release, verify or a guarded write without holding.
-    ZKR_NOT_HELD = 5,
-    /// Refused by an ACL, by authentication, TLS or SASL.
-    ZKR_DENIED = 6,
-    /// An argument that cannot be used: a bad path or option, NULL, bytes that are not UTF-8, a handle of the wrong
-    /// kind or freed. The message names the argument.
-    ZKR_INVALID = 7,
-    /// The request would pass the server's packet limit. It was refused before anything was sent.
-    ZKR_TOO_LARGE = 8,
-    /// A node of that path exists already.
-    ZKR_EXISTS = 9,
-    /// There is no node at that path.
-    ZKR_NO_NODE = 10,
-    /// The node has another version than the one named.
-    ZKR_BAD_VERSION = 11,
-    /// The node has children.
-    ZKR_NOT_EMPTY = 12,
-    /// The participants disagree about how many they are.
-    ZKR_MISMATCH = 13,
-    /// The client was closed.
-    ZKR_CLOSED = 14,
-    /// A blocking verb inside a callback. Use its _async form there.
-    ZKR_DEADLOCK = 15,
-    /// Used in a child process after fork(). Nothing was done and nothing hangs; the parent is undisturbed.
-    ZKR_FORKED = 16,
-    /// A bug of zkrecipes. Please report it with the message.
-    ZKR_INTERNAL = 17,
-}
+use crate::input::{self, to_c};
+pub(crate) use crate::status::{status, zkr_status};
 
 /// Why something that was held is gone.
 #[repr(C)]
@@ -67,11 +25,11 @@ pub enum zkr_reason {
     ZKR_REASON_CLOSED = 4,
 }
 
-/// A status that came from C, where an enum can have any value.
+/// A zkr_status from C.
 #[repr(transparent)]
 pub struct GivenStatus(i32);
 
-/// A reason that came from C.
+/// A zkr_reason from C.
 #[repr(transparent)]
 pub struct GivenReason(i32);
 
@@ -87,6 +45,7 @@ pub(crate) struct Fault {
     retryable: bool,
     message: CString,
     path: Option<CString>,
+    put: Option<usize>,
 }
 
 impl Object for Fault {
@@ -100,33 +59,10 @@ impl From<&Error> for Fault {
             status: status(error.kind()),
             reason: reason(error.reason()),
             retryable: error.is_retryable(),
-            message: crate::input::to_c(&error.message()),
-            path: error.path().map(crate::input::to_c),
+            message: to_c(&error.message()),
+            path: error.path().map(to_c),
+            put: error.put(),
         }
-    }
-}
-
-pub(crate) fn status(kind: ErrorKind) -> zkr_status {
-    use zkr_status::*;
-    match kind {
-        ErrorKind::Timeout => ZKR_TIMEOUT,
-        ErrorKind::Cancelled => ZKR_CANCELLED,
-        ErrorKind::ConnectionLost => ZKR_CONNECTION_LOST,
-        ErrorKind::Lost => ZKR_LOST,
-        ErrorKind::NotHeld => ZKR_NOT_HELD,
-        ErrorKind::Denied => ZKR_DENIED,
-        ErrorKind::Invalid => ZKR_INVALID,
-        ErrorKind::TooLarge => ZKR_TOO_LARGE,
-        ErrorKind::Exists => ZKR_EXISTS,
-        ErrorKind::NoNode => ZKR_NO_NODE,
-        ErrorKind::BadVersion => ZKR_BAD_VERSION,
-        ErrorKind::NotEmpty => ZKR_NOT_EMPTY,
-        ErrorKind::Mismatch => ZKR_MISMATCH,
-        ErrorKind::Closed => ZKR_CLOSED,
-        ErrorKind::Deadlock => ZKR_DEADLOCK,
-        ErrorKind::Forked => ZKR_FORKED,
-        // A kind added to the core must get its status here; the test below notices.
-        _ => ZKR_INTERNAL,
     }
 }
 
@@ -138,6 +74,30 @@ fn reason(reason: Option<LostReason>) -> zkr_reason {
         Some(LostReason::Deleted) => zkr_reason::ZKR_REASON_DELETED,
         Some(LostReason::Closed) => zkr_reason::ZKR_REASON_CLOSED,
     }
+}
+
+/// What a failed verb leaves in the place for its error.
+pub(crate) fn hand_over(error: &Error) -> *mut zkr_error {
+    handle::publish(Fault::from(error)).unwrap_or(std::ptr::null_mut())
+}
+
+/// Makes an error, for libraries that report theirs as this one does. path may be NULL. Free it with zkr_error_free;
+/// NULL for ZKR_OK, which is no error.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_error_new(
+    status: GivenStatus,
+    message: *const c_char,
+    path: *const c_char,
+) -> *mut zkr_error {
+    guard::answer(std::ptr::null_mut(), || {
+        let kind = ErrorKind::ALL.iter().find(|kind| kind.code() == status.0)?;
+        let fault = Fault {
+            message: to_c(&input::text("message", message).ok()?),
+            path: input::optional_text("path", path).ok()?.as_deref().map(to_c),
+            ..Fault::from(&Error::new(*kind, ""))
+        };
+        handle::publish(fault).ok()
+    })
 }
 
 /// The status that the error stands for; ZKR_OK for NULL.
@@ -174,6 +134,12 @@ pub extern "C" fn zkr_error_reason(error: *const zkr_error) -> zkr_reason {
     guard::answer(zkr_reason::ZKR_REASON_NONE, || {
         handle::get_anywhere::<Fault>(error).map(|fault| fault.reason)
     })
+}
+
+/// How many items went into the queue before this happened, where several were put; -1 otherwise.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_error_put(error: *const zkr_error) -> i64 {
+    guard::answer(-1, || handle::get_anywhere::<Fault>(error)?.put.and_then(|put| i64::try_from(put).ok()))
 }
 
 /// Frees an error. NULL and errors already freed are ignored.

@@ -8,13 +8,12 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::drive::{self, CancelToken, Process, Turn, sanitizer};
 use zkrecipes::{Client, Error, ErrorKind, Result};
 
-use crate::error::{Fault, status, zkr_error, zkr_status};
+use crate::error::{self, Fault, status, zkr_error, zkr_status};
 use crate::guard;
 use crate::handle::{self, Object};
 
@@ -28,11 +27,19 @@ pub type zkr_answer_callback = Option<
     unsafe extern "C" fn(status: zkr_status, answer: bool, error: *const zkr_error, user_data: *mut c_void),
 >;
 
+/// The end of a verb that answers a number; 0 on failure. The error is NULL on success and only lent for the callback.
+pub type zkr_number_callback = Option<
+    unsafe extern "C" fn(status: zkr_status, number: i64, error: *const zkr_error, user_data: *mut c_void),
+>;
+
 /// Somebody asks for what is held.
 pub type zkr_revoke_callback = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
 /// What is lost, with the reason in the error, which is only lent for the callback.
 pub type zkr_lost_callback = Option<unsafe extern "C" fn(error: *const zkr_error, user_data: *mut c_void)>;
+
+/// Frees what was given as user_data; free() of the C library is one.
+pub type zkr_free_callback = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
 /// A callback that stays in place until it is freed.
 pub struct zkr_subscription {
@@ -55,9 +62,12 @@ impl SubscriptionHandle {
     }
 }
 
-/// Ends a subscription and frees it. When this returns the callback is not running and never runs again, so its
-/// user_data may go; only inside the callback itself it returns at once. Hold no lock that the callback takes. NULL and
-/// freed ones are ignored.
+/// Ends a subscription and frees it: no call of its callback begins any more.
+///
+/// Outside callbacks it returns when the callback is not running either, so its user_data may go; hold no lock that the
+/// callback takes. Inside a callback it never waits: if that is the ended one, its user_data may go when it returns;
+/// if it is another one, the ended one may be running on another thread, so leave its user_data to
+/// zkr_subscription_free_with. NULL and freed ones are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_subscription_free(subscription: *mut zkr_subscription) {
     guard::quietly(|| {
@@ -68,22 +78,42 @@ pub extern "C" fn zkr_subscription_free(subscription: *mut zkr_subscription) {
     });
 }
 
+/// zkr_subscription_free that frees the user_data of the callback as well: free_data is called with it once, when the
+/// callback is not running and never will again. Outside callbacks that is before this returns; inside one, if the ended
+/// one is running, it is on the thread that runs it, right after it. free_data must not block. It is not called for NULL
+/// and freed subscriptions.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_subscription_free_with(
+    subscription: *mut zkr_subscription,
+    free_data: zkr_free_callback,
+) {
+    guard::quietly(|| {
+        if let Some(subscription) = handle::take::<SubscriptionHandle>(subscription) {
+            subscription.core.unsubscribe();
+            subscription.gate.shut_with(free_data);
+        }
+    });
+}
+
 // ---- waiting
 
 thread_local! {
-    static INSIDE_CALLBACK: Cell<bool> = const { Cell::new(false) };
+    /// In which process this thread runs one: who forks there is outside of it in the child.
+    static INSIDE_CALLBACK: Cell<Option<Process>> = const { Cell::new(None) };
 }
 
 /// Begins the call and blocks this thread until it is done. Where blocking is refused it is not even begun: some calls,
 /// such as a release, take effect as they begin.
-pub(crate) fn wait<T, F>(token: Option<&CancelToken>, begin: impl FnOnce() -> F) -> Result<T>
+pub(crate) fn wait<T, F>(token: Option<&CancelToken>, begin: impl FnOnce() -> Result<F>) -> Result<T>
 where
     T: Send + 'static,
     F: Future<Output = Result<T>> + Send + 'static,
 {
     refuse_inside_callback()?;
     drive::check_may_wait()?;
-    drive::wait(begin(), token, None)
+    let outcome = drive::wait(begin()?, token, None);
+    sanitizer::acquire(&guard::ENTRIES);
+    outcome
 }
 
 /// Runs the future in the background; `done` comes where the callbacks of this client run.
@@ -99,7 +129,7 @@ pub(crate) fn start<T: Send + 'static>(
 }
 
 pub(crate) fn refuse_inside_callback() -> Result<()> {
-    if INSIDE_CALLBACK.get() {
+    if is_inside_callback() {
         return Err(Error::new(
             ErrorKind::Deadlock,
             "a blocking verb inside a callback would hold up every other callback; use its _async form here",
@@ -108,8 +138,12 @@ pub(crate) fn refuse_inside_callback() -> Result<()> {
     Ok(())
 }
 
+pub(crate) fn is_inside_callback() -> bool {
+    INSIDE_CALLBACK.get().is_some_and(Process::is_present)
+}
+
 fn inside_callback(body: impl FnOnce()) {
-    let outer = INSIDE_CALLBACK.replace(true);
+    let outer = INSIDE_CALLBACK.replace(Some(Process::present()));
     body();
     INSIDE_CALLBACK.set(outer);
 }
@@ -137,7 +171,9 @@ impl<F> Listener<F> {
 
     /// Calls C. The call itself is written where the type of the callback is known.
     pub(crate) fn call(self, call: impl FnOnce(F, *mut c_void)) {
-        inside_callback(|| call(self.function, self.user_data));
+        // It sees what its user did before the call that it is the end of, or before it was put in place.
+        sanitizer::acquire(&guard::ENTRIES);
+        inside_callback(|| sanitizer::theirs(|| call(self.function, self.user_data)));
     }
 
     /// Reports how a verb ended: what it produced is turned into what C gets, or its error is lent.
@@ -167,38 +203,35 @@ impl Listener<Done> {
     }
 }
 
-type Answer = unsafe extern "C" fn(zkr_status, bool, *const zkr_error, *mut c_void);
-
-impl Listener<Answer> {
-    pub(crate) fn answer(self, outcome: Result<bool>) {
-        // SAFETY: a function of this type, as the caller gave it.
-        self.report(outcome, Ok, |function, status, answer, error, data| unsafe {
-            function(status, answer.unwrap_or(false), error, data);
-        });
-    }
-}
-
 /// Lends an error for the duration of a callback.
 pub(crate) fn lend(error: &Error, body: impl FnOnce(*const zkr_error)) {
-    let lent = handle::publish(Fault::from(error)).unwrap_or(std::ptr::null_mut());
+    let lent = error::hand_over(error);
     body(lent);
     drop(handle::take::<Fault>(lent));
 }
 
 /// What stands between a subscription and its callback, so that ending the one ends the other for certain.
 pub(crate) struct Gate {
+    user_data: *mut c_void,
     state: Mutex<GateState>,
     idle: Condvar,
 }
 
+// SAFETY: user_data is only carried, from the caller to the functions that it gave for it.
+unsafe impl Send for Gate {}
+unsafe impl Sync for Gate {}
+
 struct GateState {
     open: bool,
-    inside: Option<ThreadId>,
+    inside: usize,
+    /// Comes when the last one has left a gate that was shut.
+    free_data: zkr_free_callback,
 }
 
 impl Gate {
-    pub(crate) fn new() -> Arc<Gate> {
-        Arc::new(Gate { state: Mutex::new(GateState { open: true, inside: None }), idle: Condvar::new() })
+    pub(crate) fn new(user_data: *mut c_void) -> Arc<Gate> {
+        let state = GateState { open: true, inside: 0, free_data: None };
+        Arc::new(Gate { user_data, state: Mutex::new(state), idle: Condvar::new() })
     }
 
     pub(crate) fn pass(&self, body: impl FnOnce()) {
@@ -207,19 +240,52 @@ impl Gate {
             if !state.open {
                 return;
             }
-            state.inside = Some(thread::current().id());
+            state.inside += 1;
         }
         guard::quietly(body);
-        lock(&self.state).inside = None;
+        sanitizer::release(self);
+        let free_data = {
+            let mut state = lock(&self.state);
+            state.inside -= 1;
+            if state.inside == 0 { state.free_data.take() } else { None }
+        };
         self.idle.notify_all();
+        self.free(free_data);
     }
 
+    /// Waits for who is inside, but never inside a callback: there it could be waited for itself.
     fn shut(&self) {
-        let me = thread::current().id();
         let mut state = lock(&self.state);
         state.open = false;
-        while state.inside.is_some_and(|thread| thread != me) {
+        while state.inside > 0 && !is_inside_callback() {
             state = self.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.inside == 0 {
+            sanitizer::acquire(self);
+        }
+    }
+
+    fn shut_with(&self, free_data: zkr_free_callback) {
+        if !is_inside_callback() {
+            self.shut();
+            return self.free(free_data);
+        }
+        {
+            let mut state = lock(&self.state);
+            state.open = false;
+            if state.inside > 0 {
+                state.free_data = free_data;
+                return;
+            }
+        }
+        self.free(free_data);
+    }
+
+    fn free(&self, free_data: zkr_free_callback) {
+        if let Some(free_data) = free_data {
+            sanitizer::acquire(self);
+            // SAFETY: a function of this type, and the user_data that it is for, as the caller gave them.
+            inside_callback(|| sanitizer::theirs(|| unsafe { free_data(self.user_data) }));
         }
     }
 }
@@ -235,15 +301,32 @@ pub(crate) struct Queue {
 }
 
 struct QueueState {
+    /// They go ahead of everything else.
+    losses: VecDeque<Job>,
     jobs: VecDeque<Job>,
     dispatching: bool,
     /// None once the queue takes no more.
     bell: Option<Bell>,
 }
 
+impl QueueState {
+    fn is_empty(&self) -> bool {
+        self.losses.is_empty() && self.jobs.is_empty()
+    }
+
+    fn pop(&mut self) -> Option<Job> {
+        self.losses.pop_front().or_else(|| self.jobs.pop_front())
+    }
+}
+
 impl Queue {
     pub(crate) fn new() -> Result<Queue> {
-        let state = QueueState { jobs: VecDeque::new(), dispatching: false, bell: Some(Bell::new()?) };
+        let state = QueueState {
+            losses: VecDeque::new(),
+            jobs: VecDeque::new(),
+            dispatching: false,
+            bell: Some(Bell::new()?),
+        };
         Ok(Queue { state: Mutex::new(state), changed: Condvar::new() })
     }
 
@@ -251,13 +334,16 @@ impl Queue {
         lock(&self.state).bell.as_ref().map(|bell| bell.reading.as_raw_fd())
     }
 
-    pub(crate) fn push(&self, job: Job) {
+    pub(crate) fn push(&self, turn: Turn, job: Job) {
         let mut state = lock(&self.state);
         let Some(bell) = &state.bell else { return };
-        if state.jobs.is_empty() {
+        if state.is_empty() {
             bell.ring();
         }
-        state.jobs.push_back(job);
+        match turn {
+            Turn::Ahead => state.losses.push_back(job),
+            Turn::InOrder => state.jobs.push_back(job),
+        }
         drop(state);
         self.changed.notify_one();
     }
@@ -265,9 +351,17 @@ impl Queue {
     /// Runs up to `max` callbacks (all that are there if `max` is not positive), waiting for the first one.
     pub(crate) fn dispatch(&self, max: i32, limit: Option<Duration>) -> i32 {
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let process = Process::present();
         let mut ran = 0;
         while let Some(job) = self.next(ran == 0, deadline) {
+            // One at a time, so each sees what the one before it did, whichever threads they run on.
+            sanitizer::acquire(self);
             guard::quietly(|| inside_callback(job));
+            sanitizer::release(self);
+            if !process.is_present() {
+                // It forked, and went on in the child: this is the parent's queue.
+                return ran + 1;
+            }
             lock(&self.state).dispatching = false;
             self.changed.notify_all();
             ran += 1;
@@ -284,10 +378,10 @@ impl Queue {
         loop {
             state.bell.as_ref()?;
             if !state.dispatching
-                && let Some(job) = state.jobs.pop_front()
+                && let Some(job) = state.pop()
             {
                 state.dispatching = true;
-                if let Some(bell) = state.bell.as_ref().filter(|_| state.jobs.is_empty()) {
+                if let Some(bell) = state.bell.as_ref().filter(|_| state.is_empty()) {
                     bell.silence();
                 }
                 return Some(job);
@@ -309,7 +403,7 @@ impl Queue {
     pub(crate) fn shut(&self) {
         let forgotten = {
             let mut state = lock(&self.state);
-            (state.bell.take(), std::mem::take(&mut state.jobs))
+            (state.bell.take(), std::mem::take(&mut state.losses), std::mem::take(&mut state.jobs))
         };
         self.changed.notify_all();
         drop(forgotten);

@@ -1,30 +1,32 @@
-//! The one boundary between Rust and C: no panic crosses it, and every error leaves through it.
+//! The one boundary between Rust and C: no panic crosses it, and every error leaves through it. The testing kit has this
+//! file too.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use zkrecipes::drive::sanitizer;
 use zkrecipes::{Error, ErrorKind, Result};
 
-use crate::error::{Fault, status, zkr_error, zkr_status};
-use crate::handle;
+use crate::error::{self, zkr_error};
+use crate::status::{status, zkr_status};
 
 /// A verb: its status, and its error for whoever gave a place to put it.
 ///
 /// An error that already stands in that place is left alone. It would leak if it were replaced, and refusing the call
 /// could leave a lock unreleased.
 pub(crate) fn verb(place: *mut *mut zkr_error, body: impl FnOnce() -> Result<()>) -> zkr_status {
-    match shielded(body) {
+    sanitizer::ours(|| match shielded(body) {
         Ok(()) => zkr_status::ZKR_OK,
         Err(error) => {
             // SAFETY: `place` is NULL or points to a zkr_error pointer of the caller's, which the header demands.
             unsafe {
                 if !place.is_null() && (*place).is_null() {
-                    *place = handle::publish(Fault::from(&error)).unwrap_or(std::ptr::null_mut());
+                    *place = error::hand_over(&error);
                 }
             }
             status(error.kind())
         }
-    }
+    })
 }
 
 /// A verb that reports by its status alone.
@@ -45,10 +47,15 @@ pub(crate) fn quietly(body: impl FnOnce()) {
     });
 }
 
+/// Where the calls of all threads meet, for [`sanitizer`]: what was done before any call comes before what is done when
+/// a blocking one returns, and in callbacks. That is what a lock is for: one holder sees what the holder before it did.
+pub(crate) static ENTRIES: u8 = 0;
+
 /// Runs the body; a panic in it is an error like any other.
 pub(crate) fn shielded<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    sanitizer::release(&ENTRIES);
     // What a panic leaves behind is only reachable through handles, whose objects the core keeps consistent.
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(bug(panic.as_ref())))
+    sanitizer::ours(|| catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(bug(panic.as_ref()))))
 }
 
 fn bug(panic: &(dyn Any + Send)) -> Error {

@@ -1,5 +1,6 @@
 //! Handles: what C holds is never an address of ours but a slot and a generation, so a NULL, freed, twice freed,
-//! foreign or wrong handle is recognised at every call instead of being dereferenced.
+//! foreign or wrong handle is recognised at every call instead of being dereferenced. The testing kit has this file and a
+//! table of its own; its generations are even ones and those of this library odd, so no handle is taken for the other's.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -14,6 +15,11 @@ pub(crate) trait Object: Any + Send + Sync {
     type Opaque;
     /// Its name in the header.
     const NAME: &'static str;
+
+    /// Whether it belongs to another handle, which frees it.
+    fn is_part(&self) -> bool {
+        false
+    }
 }
 
 const GENERATION_SHIFT: u32 = usize::BITS / 2;
@@ -62,7 +68,7 @@ pub(crate) fn share<T: Object>(object: Arc<T>) -> Result<*mut T::Opaque> {
     let index = match table.free.pop() {
         Some(index) => index,
         None if table.slots.len() < LAST => {
-            table.slots.push(Slot { generation: 1, occupant: None });
+            table.slots.push(Slot { generation: crate::FIRST_GENERATION, occupant: None });
             table.slots.len() - 1
         }
         None => return Err(Error::new(ErrorKind::Internal, "too many handles are open at once; free some")),
@@ -80,7 +86,7 @@ pub(crate) fn get<T: Object>(argument: &str, handle: *const T::Opaque) -> Result
         return Err(Error::new(
             ErrorKind::Forked,
             format!(
-                "{argument}: this {} belongs to the parent process; connect anew in a fresh process",
+                "{argument}: this {} belongs to the parent process; connect a client in this one",
                 T::NAME
             ),
         ));
@@ -101,7 +107,7 @@ pub(crate) fn take<T: Object>(handle: *mut T::Opaque) -> Option<Arc<T>> {
         let (index, generation) = parts(handle.addr())?;
         let slot = table.slots.get_mut(index).filter(|slot| slot.generation == generation)?;
         let occupant = slot.occupant.take()?;
-        slot.generation += 1;
+        slot.generation += 2;
         // A slot whose generations are used up is retired, so no handle ever comes to life again.
         if slot.generation < LAST {
             table.free.push(index);

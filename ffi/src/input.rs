@@ -1,6 +1,7 @@
 //! What comes from C, checked and copied; and text on its way back to C.
 
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::time::Duration;
 
 use zkrecipes::{Error, Result};
 
@@ -22,9 +23,25 @@ pub(crate) fn optional_text(argument: &str, given: *const c_char) -> Result<Opti
     }
 }
 
+/// Several strings.
+pub(crate) fn texts(argument: &str, given: *const *const c_char, count: usize) -> Result<Vec<String>> {
+    slice(argument, given, count)?.iter().map(|one| text(argument, *one)).collect()
+}
+
 /// Bytes with their size; NULL is fine for none.
 pub(crate) fn bytes(argument: &str, given: *const c_void, size: usize) -> Result<Vec<u8>> {
     Ok(slice::<u8>(argument, given.cast(), size)?.to_vec())
+}
+
+/// Several times bytes with their sizes.
+pub(crate) fn many(
+    argument: &str,
+    given: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+) -> Result<Vec<Vec<u8>>> {
+    let sizes = slice("sizes", sizes, count)?;
+    slice(argument, given, count)?.iter().zip(sizes).map(|(at, size)| bytes(argument, *at, *size)).collect()
 }
 
 /// An array with its length; NULL is fine for none.
@@ -51,6 +68,14 @@ pub(crate) fn version(given: i32) -> Result<Option<i32>> {
         -1 => Ok(None),
         0.. => Ok(Some(given)),
         _ => Err(Error::invalid("version", format_args!("{given} is no version; use -1 for any"))),
+    }
+}
+
+/// A duration that has an end.
+pub(crate) fn millis(argument: &str, given: i64) -> Result<Duration> {
+    match u64::try_from(given) {
+        Ok(ms) => Ok(Duration::from_millis(ms)),
+        Err(_) => Err(Error::invalid(argument, format_args!("{given} is negative; give milliseconds"))),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The C ABI. Every function here is *convert, drive, convert*: arguments are checked and copied, the core does the
 //! work, its answer becomes a status, a handle or a callback. No recipe logic stands in this crate.
 //!
-//! - [`handle`]: what C holds is a number in the clothes of a pointer, looked up and checked at every call.
+//! - [`handle`]: what C holds looks like a pointer and is a number, looked up and checked at every call.
 //! - [`guard`]: the one panic boundary, and the one place where an error reaches C.
-//! - [`verbs`]: what every recipe can do, once for all of them.
+//! - [`verbs`]: the shapes that verbs have; [`answers`]: what they find, on its way to C. Their functions are in
+//!   `generated`, from the descriptions in `ffi/verbs`.
 //! - [`events`]: waiting, callbacks, and the queue that a daemon's own event loop dispatches.
 //!
 //! `include/zkrecipes.h` is generated from these files; their documentation is written for readers of C.
@@ -12,18 +13,28 @@
 // Every exported function takes pointers from C; the header and the guard say what is promised about them.
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref)]
 
+mod answers;
+mod embedded;
+mod exit;
 mod guard;
 mod handle;
 mod input;
-mod log;
 mod options;
+mod sized;
 mod verbs;
 
 // In the order in which the header shows them.
+mod status;
+
 mod error;
 
 mod client;
 
+mod metrics;
+
+mod log;
+
+#[path = "generated/lock.rs"]
 mod lock;
 
 mod contenders;
@@ -34,8 +45,59 @@ mod read_write_lock;
 
 mod multi_lock;
 
+#[path = "generated/semaphore.rs"]
 mod semaphore;
 
+#[path = "generated/counter.rs"]
+mod counter;
+
+mod election;
+
+#[path = "generated/election.rs"]
+mod elections;
+
+#[path = "generated/campaign.rs"]
+mod campaign;
+
+#[path = "generated/barrier.rs"]
+mod barrier;
+
+#[path = "generated/double_barrier.rs"]
+mod double_barrier;
+
+mod commits;
+
+#[path = "generated/two_phase_commit.rs"]
+mod two_phase_commit;
+
+mod queue_options;
+
+#[path = "generated/queue.rs"]
+mod queue;
+
+#[path = "generated/queue_put.rs"]
+mod queue_put;
+
+#[path = "generated/priority_queue.rs"]
+mod priority_queue;
+
+#[path = "generated/delay_queue.rs"]
+mod delay_queue;
+
+mod items;
+
+#[path = "generated/config.rs"]
+mod config;
+
+#[path = "generated/names.rs"]
+mod names;
+
+#[path = "generated/group.rs"]
+mod group;
+
+mod followed;
+
+#[path = "generated/sequencer.rs"]
 mod sequencer;
 
 mod transaction;
@@ -48,10 +110,8 @@ mod events;
 
 mod collections;
 
-mod testing;
+#[path = "generated/lists.rs"]
+mod lists;
 
-mod test_log;
-
-mod test_proxy;
-
-mod test_ensemble;
+/// See [`handle`].
+const FIRST_GENERATION: usize = 1;

@@ -1,32 +1,20 @@
 //! Options. Every struct begins with its own size, so later versions can add fields at the end: a field that the
 //! caller's header does not know keeps its default, a field that this library does not know must be zero.
+//!
+//! No struct has padding: what would be some is a reserved field. A later version may give it a meaning, in which zero
+//! is what went without saying before; callers of today have zero there, and anything else is refused.
 
 use std::ffi::{c_char, c_void};
+use std::mem::offset_of;
 use std::time::Duration;
 
 use zkrecipes::{
-    AclChoice, AclEntry, Auth, ClientOptions, Error, LeaseMode, LockOptions, Naming, Result, RetryOptions,
-    SaslOptions, TlsOptions,
+    AclChoice, AclEntry, Auth, ClientOptions, Error, LeaseMode, LockOptions, Naming, Result, SaslOptions,
+    TlsOptions,
 };
 
 use crate::input;
-
-/// A C `bool` as it comes from outside, where any byte is possible.
-#[repr(transparent)]
-#[derive(Copy, Clone, Default)]
-pub struct Flag(u8);
-
-impl Flag {
-    const ON: Flag = Flag(1);
-
-    fn get(self, argument: &str) -> Result<bool> {
-        match self.0 {
-            0 => Ok(false),
-            1 => Ok(true),
-            other => Err(Error::invalid(argument, format_args!("{other} is neither true nor false"))),
-        }
-    }
-}
+pub(crate) use crate::sized::{Flag, SelfSized, read};
 
 /// Who may touch the nodes that we create.
 #[repr(C)]
@@ -118,18 +106,23 @@ pub struct zkr_options {
     pub auth_count: usize,
     /// Who may touch the nodes that we create.
     pub acl: GivenAcl,
+    /// Zero.
+    pub reserved_1: u32,
     /// The entries for ZKR_ACL_LIST.
     pub acl_list: *const zkr_acl_entry,
     pub acl_count: usize,
-    /// Speak TLS to the servers.
+    /// Speak TLS to the servers; it needs tls_ca.
     pub tls: Flag,
     /// Whether the server's certificate must name its host (true).
     pub tls_verify_hostname: Flag,
-    /// PEM files: the authorities to trust, our own certificate, its key.
+    /// Zero.
+    pub reserved_2: [u8; 6],
+    /// The authorities to trust; our own certificate and its key, for servers that ask who we are. Each is the path of a PEM
+    /// file, or PEM itself.
     pub tls_ca: *const c_char,
     pub tls_cert: *const c_char,
     pub tls_key: *const c_char,
-    /// SASL DIGEST-MD5; NULL is none.
+    /// SASL with DIGEST-MD5: the password itself does not travel. NULL is none.
     pub sasl_user: *const c_char,
     pub sasl_password: *const c_char,
     /// Whose node names to use (ZKR_NAMING_CURATOR).
@@ -143,6 +136,13 @@ pub struct zkr_options {
     pub retry_give_up_after_ms: i64,
     /// Accept a server that lost its quorum and only reads.
     pub read_only: Flag,
+    /// Zero.
+    pub reserved_3: [u8; 7],
+    /// Whether auth may travel over plain text, where everybody on the way can read it. Without it, it travels over TLS and
+    /// to servers on this machine only.
+    pub allow_plaintext_auth: Flag,
+    /// Zero.
+    pub reserved_4: [u8; 7],
 }
 
 /// How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults.
@@ -154,52 +154,15 @@ pub struct zkr_lock_options {
     /// The handle is the owner: nested acquisitions count. Never share such a handle between threads that must exclude
     /// each other.
     pub reentrant: Flag,
+    /// Zero.
+    pub reserved: [u8; 3],
     /// How many times waiters of this process may pass the turn on in memory before they let others in (0: never).
     pub local_handoff: u32,
 }
 
-/// A struct that begins with its size.
-pub(crate) trait SelfSized: Copy {
-    const INIT: &'static str;
-    /// Where the fields of version 0.1 end: every caller has at least those.
-    const LEAST: usize;
-    fn defaults() -> Self;
-}
-
-// Larger than any version of these structs will be: what claims more is not one of them.
-const ABSURD: usize = 4096;
-
-/// Reads a sized struct; NULL is the defaults.
-pub(crate) fn read<T: SelfSized>(given: *const T) -> Result<T> {
-    let mut options = T::defaults();
-    if given.is_null() {
-        return Ok(options);
-    }
-    let invalid = |problem: String| Error::invalid("options", problem);
-    // SAFETY: the header asks for a struct that begins with its size and is as large as it says.
-    let size = unsafe { given.cast::<usize>().read_unaligned() };
-    if !(T::LEAST..=ABSURD).contains(&size) {
-        return Err(invalid(format!("its size says {size}; initialise it with {}", T::INIT)));
-    }
-    let known = size.min(size_of::<T>());
-    // SAFETY: `known` bytes are there in both; every field takes any bytes, which is why flags and choices are not
-    // Rust's own bool and enum.
-    let unknown = unsafe {
-        std::ptr::copy_nonoverlapping(given.cast::<u8>(), (&raw mut options).cast::<u8>(), known);
-        std::slice::from_raw_parts(given.cast::<u8>().add(known), size - known)
-    };
-    if unknown.iter().any(|byte| *byte != 0) {
-        return Err(invalid(format!(
-            "a field is set that zkrecipes {} does not know; build against the header of the library in use",
-            zkrecipes::version()
-        )));
-    }
-    Ok(options)
-}
-
 impl SelfSized for zkr_options {
     const INIT: &'static str = "ZKR_OPTIONS_INIT";
-    const LEAST: usize = size_of::<zkr_options>();
+    const LEAST: usize = offset_of!(zkr_options, reserved_3) + size_of::<[u8; 7]>();
 
     fn defaults() -> zkr_options {
         zkr_options {
@@ -210,10 +173,12 @@ impl SelfSized for zkr_options {
             auth: std::ptr::null(),
             auth_count: 0,
             acl: GivenAcl(0),
+            reserved_1: 0,
             acl_list: std::ptr::null(),
             acl_count: 0,
             tls: Flag::default(),
-            tls_verify_hostname: Flag::ON,
+            tls_verify_hostname: Flag(1),
+            reserved_2: [0; 6],
             tls_ca: std::ptr::null(),
             tls_cert: std::ptr::null(),
             tls_key: std::ptr::null(),
@@ -225,52 +190,63 @@ impl SelfSized for zkr_options {
             retry_max_ms: 5_000,
             retry_give_up_after_ms: -1,
             read_only: Flag::default(),
+            reserved_3: [0; 7],
+            allow_plaintext_auth: Flag::default(),
+            reserved_4: [0; 7],
         }
+    }
+
+    fn reserved(&self) -> Vec<u8> {
+        [&self.reserved_1.to_ne_bytes()[..], &self.reserved_2, &self.reserved_3, &self.reserved_4].concat()
     }
 }
 
 impl SelfSized for zkr_lock_options {
     const INIT: &'static str = "ZKR_LOCK_OPTIONS_INIT";
-    const LEAST: usize = size_of::<zkr_lock_options>();
+    const LEAST: usize = offset_of!(zkr_lock_options, local_handoff) + size_of::<u32>();
 
     fn defaults() -> zkr_lock_options {
-        zkr_lock_options { size: size_of::<zkr_lock_options>(), reentrant: Flag::default(), local_handoff: 0 }
+        zkr_lock_options {
+            size: size_of::<zkr_lock_options>(),
+            reentrant: Flag::default(),
+            reserved: [0; 3],
+            local_handoff: 0,
+        }
+    }
+
+    fn reserved(&self) -> Vec<u8> {
+        self.reserved.to_vec()
     }
 }
 
 impl zkr_options {
     pub(crate) fn convert(&self) -> Result<ClientOptions> {
-        Ok(ClientOptions {
-            session_timeout: millis("session_timeout_ms", self.session_timeout_ms)?,
-            connect_timeout: zkrecipes::time::from_millis("connect_timeout_ms", self.connect_timeout_ms)
-                .unwrap_or(FOR_EVER),
-            identity: input::optional_text("identity", self.identity)?,
-            auth: input::slice("auth", self.auth, self.auth_count)?
-                .iter()
-                .map(auth)
-                .collect::<Result<_>>()?,
-            acl: self.acl()?,
-            tls: self.tls()?,
-            sasl: self.sasl()?,
-            naming: match choice("naming", self.naming.0, &NAMINGS)? {
-                zkr_naming::ZKR_NAMING_CURATOR => Naming::Curator,
-                zkr_naming::ZKR_NAMING_KAZOO => Naming::Kazoo,
-                zkr_naming::ZKR_NAMING_ZOOKEEPER => Naming::Zookeeper,
-            },
-            lease: match choice("lease", self.lease.0, &LEASES)? {
-                zkr_lease::ZKR_LEASE_STRICT => LeaseMode::Strict,
-                zkr_lease::ZKR_LEASE_RELAXED => LeaseMode::Relaxed,
-            },
-            retry: RetryOptions {
-                base: millis("retry_base_ms", self.retry_base_ms)?,
-                max: millis("retry_max_ms", self.retry_max_ms)?,
-                give_up_after: zkrecipes::time::from_millis(
-                    "retry_give_up_after_ms",
-                    self.retry_give_up_after_ms,
-                ),
-            },
-            read_only: self.read_only.get("read_only")?,
-        })
+        let mut options = ClientOptions::default();
+        options.session_timeout = input::millis("session_timeout_ms", self.session_timeout_ms)?;
+        options.connect_timeout =
+            zkrecipes::time::from_millis("connect_timeout_ms", self.connect_timeout_ms).unwrap_or(FOR_EVER);
+        options.identity = input::optional_text("identity", self.identity)?;
+        let credentials = input::slice("auth", self.auth, self.auth_count)?;
+        options.auth = credentials.iter().map(auth).collect::<Result<_>>()?;
+        options.allow_plaintext_auth = self.allow_plaintext_auth.get("allow_plaintext_auth")?;
+        options.acl = self.acl()?;
+        options.tls = self.tls()?;
+        options.sasl = self.sasl()?;
+        options.naming = match choice("naming", self.naming.0, &NAMINGS)? {
+            zkr_naming::ZKR_NAMING_CURATOR => Naming::Curator,
+            zkr_naming::ZKR_NAMING_KAZOO => Naming::Kazoo,
+            zkr_naming::ZKR_NAMING_ZOOKEEPER => Naming::Zookeeper,
+        };
+        options.lease = match choice("lease", self.lease.0, &LEASES)? {
+            zkr_lease::ZKR_LEASE_STRICT => LeaseMode::Strict,
+            zkr_lease::ZKR_LEASE_RELAXED => LeaseMode::Relaxed,
+        };
+        options.retry.base = input::millis("retry_base_ms", self.retry_base_ms)?;
+        options.retry.max = input::millis("retry_max_ms", self.retry_max_ms)?;
+        options.retry.give_up_after =
+            zkrecipes::time::from_millis("retry_give_up_after_ms", self.retry_give_up_after_ms);
+        options.read_only = self.read_only.get("read_only")?;
+        Ok(options)
     }
 
     fn acl(&self) -> Result<AclChoice> {
@@ -291,7 +267,9 @@ impl zkr_options {
         let cert = input::optional_text("tls_cert", self.tls_cert)?;
         let key = input::optional_text("tls_key", self.tls_key)?;
         if self.tls.get("tls")? {
-            return Ok(Some(TlsOptions { ca, cert, key, verify_hostname }));
+            let mut options = TlsOptions::default().verify_hostname(verify_hostname);
+            (options.ca, options.cert, options.key) = (ca, cert, key);
+            return Ok(Some(options));
         }
         if ca.is_some() || cert.is_some() || key.is_some() {
             return Err(Error::invalid("tls", "is off although TLS files are given; set it to true"));
@@ -303,7 +281,7 @@ impl zkr_options {
         let user = input::optional_text("sasl_user", self.sasl_user)?;
         let password = input::optional_text("sasl_password", self.sasl_password)?;
         match (user, password) {
-            (Some(user), Some(password)) => Ok(Some(SaslOptions { user, password })),
+            (Some(user), Some(password)) => Ok(Some(SaslOptions::new(user, password))),
             (None, None) => Ok(None),
             (Some(_), None) => Err(Error::invalid("sasl_password", "is NULL although sasl_user is given")),
             (None, Some(_)) => Err(Error::invalid("sasl_user", "is NULL although sasl_password is given")),
@@ -313,33 +291,23 @@ impl zkr_options {
 
 impl zkr_lock_options {
     pub(crate) fn convert(&self) -> Result<LockOptions> {
-        Ok(LockOptions { reentrant: self.reentrant.get("reentrant")?, local_handoff: self.local_handoff })
+        let reentrant = self.reentrant.get("reentrant")?;
+        Ok(LockOptions::default().reentrant(reentrant).local_handoff(self.local_handoff))
     }
 }
 
 // The longest that the core takes for an option; the wire counts milliseconds in 31 bits.
 const FOR_EVER: Duration = Duration::from_millis(i32::MAX as u64);
 
-fn millis(argument: &str, given: i64) -> Result<Duration> {
-    match u64::try_from(given) {
-        Ok(ms) => Ok(Duration::from_millis(ms)),
-        Err(_) => Err(Error::invalid(argument, format_args!("{given} is negative; give milliseconds"))),
-    }
-}
-
 fn auth(given: &zkr_auth) -> Result<Auth> {
-    Ok(Auth {
-        scheme: input::text("auth.scheme", given.scheme)?,
-        credential: input::bytes("auth.credential", given.credential, given.credential_size)?,
-    })
+    let scheme = input::text("auth.scheme", given.scheme)?;
+    Ok(Auth::new(scheme, input::bytes("auth.credential", given.credential, given.credential_size)?))
 }
 
 fn acl_entry(given: &zkr_acl_entry) -> Result<AclEntry> {
-    Ok(AclEntry {
-        scheme: input::text("acl_list.scheme", given.scheme)?,
-        id: input::text("acl_list.id", given.id)?,
-        permissions: input::text("acl_list.permissions", given.permissions)?,
-    })
+    let scheme = input::text("acl_list.scheme", given.scheme)?;
+    let id = input::text("acl_list.id", given.id)?;
+    Ok(AclEntry::new(scheme, id, input::text("acl_list.permissions", given.permissions)?))
 }
 
 // In the order of their values.
@@ -353,4 +321,16 @@ const LEASES: [zkr_lease; 2] = [zkr_lease::ZKR_LEASE_STRICT, zkr_lease::ZKR_LEAS
 pub(crate) fn choice<T: Copy>(argument: &str, given: i32, all: &[T]) -> Result<T> {
     let known = usize::try_from(given).ok().and_then(|index| all.get(index));
     known.copied().ok_or_else(|| Error::invalid(argument, format_args!("{given} is none of its choices")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_least_size_of_every_struct_is_that_of_version_0_1() {
+        assert_eq!(zkr_options::LEAST, 160);
+        assert_eq!(zkr_lock_options::LEAST, 16);
+    }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-use zkrecipes::Result;
+use zkrecipes::{Lock, Result};
 
 use crate::client::{self, zkr_client};
 use crate::error::{zkr_error, zkr_status};
@@ -11,7 +11,7 @@ use crate::guard;
 use crate::handle::{self, Object};
 use crate::input::{self, HandlePlace, to_c};
 use crate::lock::{LockHandle, zkr_lock};
-use crate::verbs;
+use crate::verbs::Recipe;
 
 /// A lock that many readers share and writers have for themselves, in the order of arrival.
 ///
@@ -43,8 +43,11 @@ impl Object for ReadWriteLockHandle {
 
 impl Drop for ReadWriteLockHandle {
     fn drop(&mut self) {
-        verbs::free::<LockHandle>(self.read.0);
-        verbs::free::<LockHandle>(self.write.0);
+        for side in [&self.read, &self.write] {
+            if let Some(side) = handle::take::<LockHandle>(side.0) {
+                side.core.cancel();
+            }
+        }
     }
 }
 
@@ -66,8 +69,11 @@ pub extern "C" fn zkr_read_write_lock_new(
         let client = client::get(client)?.core.clone();
         let core = client.read_write_lock(&input::text("path", path)?)?;
         let path = to_c(core.path());
-        let read = Side(handle::publish(LockHandle::new(client.clone(), core.read().clone(), true))?);
-        let write = Side(handle::publish(LockHandle::new(client, core.write().clone(), true))?);
+        let side = |core: &Lock| {
+            let (client, core, path) = (client.clone(), core.clone(), path.clone());
+            handle::publish(Recipe { client, core, path, is_part: true }).map(Side)
+        };
+        let (read, write) = (side(core.read())?, side(core.write())?);
         place.put(|| handle::publish(ReadWriteLockHandle { path, read, write }))
     })
 }

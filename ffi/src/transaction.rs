@@ -1,17 +1,18 @@
 //! Several writes that the server applies together or not at all.
 
-use std::ffi::{c_char, c_void};
-use std::sync::Arc;
+use std::ffi::c_char;
+use std::ptr::null;
 
-use zkrecipes::{Client, Result, Transaction};
+use zkrecipes::{Client, PartResult, Transaction};
 
-use crate::client::{self, zkr_client};
-use crate::error::{zkr_error, zkr_status};
-use crate::events::{self, Listener, zkr_done_callback};
-use crate::guard;
-use crate::handle::{self, Object};
-use crate::input::{self, HandlePlace};
-use crate::nodes::{self, GivenCreateMode};
+use crate::collections::List;
+use crate::handle::Object;
+use crate::lists::PartResults;
+use crate::nodes::zkr_stat;
+use crate::verbs::Holder;
+
+#[path = "generated/transaction.rs"]
+mod generated;
 
 /// Writes that the server applies together or not at all, from zkr_nodes_transaction, zkr_lock_guarded or
 /// zkr_held_guarded. Adding to it sends nothing; zkr_transaction_commit sends all of it as one request.
@@ -21,12 +22,7 @@ pub struct zkr_transaction {
 
 pub(crate) struct TransactionHandle {
     client: Client,
-    core: Transaction,
-}
-
-impl Object for TransactionHandle {
-    type Opaque = zkr_transaction;
-    const NAME: &'static str = "zkr_transaction";
+    pub(crate) core: Transaction,
 }
 
 impl TransactionHandle {
@@ -35,114 +31,52 @@ impl TransactionHandle {
     }
 }
 
-fn get(transaction: *const zkr_transaction) -> Result<Arc<TransactionHandle>> {
-    handle::get("transaction", transaction)
+impl Object for TransactionHandle {
+    type Opaque = zkr_transaction;
+    const NAME: &'static str = "zkr_transaction";
 }
 
-/// A transaction under no guard. Free it with zkr_transaction_free.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_nodes_transaction(
-    client: *mut zkr_client,
-    transaction: *mut *mut zkr_transaction,
-    error: *mut *mut zkr_error,
-) -> zkr_status {
-    guard::verb(error, || {
-        let place = HandlePlace::required("transaction", transaction)?;
-        let client = client::get(client)?.core.clone();
-        let core = client.nodes().transaction();
-        place.put(|| handle::publish(TransactionHandle::new(client, core)))
-    })
+impl Holder for TransactionHandle {
+    fn client(&self) -> &Client {
+        &self.client
+    }
 }
 
-/// Adds the creation of a node.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_transaction_create(
-    transaction: *mut zkr_transaction,
-    path: *const c_char,
-    data: *const c_void,
-    size: usize,
-    mode: GivenCreateMode,
-    error: *mut *mut zkr_error,
-) -> zkr_status {
-    guard::verb(error, || {
-        let core = &get(transaction)?.core;
-        core.create(&input::text("path", path)?, &input::bytes("data", data, size)?, nodes::mode(mode)?)
-    })
+/// What a part of a transaction did.
+#[repr(C)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum zkr_part {
+    /// A node was created.
+    ZKR_PART_CREATED = 0,
+    /// The data of a node was replaced.
+    ZKR_PART_SET = 1,
+    /// A node was deleted.
+    ZKR_PART_DELETED = 2,
+    /// A condition was met.
+    ZKR_PART_CHECKED = 3,
 }
 
-/// Adds the replacement of a node's data; version is the version that it must have, -1 for any.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_transaction_set(
-    transaction: *mut zkr_transaction,
-    path: *const c_char,
-    data: *const c_void,
-    size: usize,
-    version: i32,
-    error: *mut *mut zkr_error,
-) -> zkr_status {
-    guard::verb(error, || {
-        let core = &get(transaction)?.core;
-        core.set(&input::text("path", path)?, &input::bytes("data", data, size)?, input::version(version)?)
-    })
+/// What became of one part of a transaction.
+#[repr(C)]
+pub struct zkr_part_result {
+    /// The path of a node that was created, with the number that the server appended if the mode is sequential; else NULL.
+    pub path: *const c_char,
+    /// What the server knows about a node that was set; else zeros.
+    pub stat: zkr_stat,
+    /// What the part did.
+    pub part: zkr_part,
 }
 
-/// Adds the deletion of a node; version is the version that it must have, -1 for any.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_transaction_delete(
-    transaction: *mut zkr_transaction,
-    path: *const c_char,
-    version: i32,
-    error: *mut *mut zkr_error,
-) -> zkr_status {
-    guard::verb(error, || {
-        get(transaction)?.core.delete(&input::text("path", path)?, input::version(version)?)
-    })
-}
-
-/// Adds the condition that a node exists and has the version, -1 for any.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_transaction_check(
-    transaction: *mut zkr_transaction,
-    path: *const c_char,
-    version: i32,
-    error: *mut *mut zkr_error,
-) -> zkr_status {
-    guard::verb(error, || get(transaction)?.core.check(&input::text("path", path)?, input::version(version)?))
-}
-
-/// Sends everything. If it is guarded and the acquisition no longer stands, nothing is applied and the status is
-/// ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that the outcome is unknown; it is never sent twice. A second commit is
-/// ZKR_INVALID.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_transaction_commit(
-    transaction: *mut zkr_transaction,
-    error: *mut *mut zkr_error,
-) -> zkr_status {
-    guard::verb(error, || {
-        let core = get(transaction)?.core.clone();
-        events::wait(None, || async move { core.commit().await })
-    })
-}
-
-/// zkr_transaction_commit in the background. ZKR_OK says that the callback will be called exactly once.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_transaction_commit_async(
-    transaction: *mut zkr_transaction,
-    callback: zkr_done_callback,
-    user_data: *mut c_void,
-) -> zkr_status {
-    guard::verdict(|| {
-        let transaction = get(transaction)?;
-        let listener = Listener::new(callback, user_data)?;
-        let core = transaction.core.clone();
-        events::start(&transaction.client, None, async move { core.commit().await }, move |outcome| {
-            listener.done(outcome);
+impl PartResults {
+    pub(crate) fn of(found: &[PartResult]) -> PartResults {
+        List::new(found, |one, texts| {
+            let (part, path, stat) = match one {
+                PartResult::Created(path) => (zkr_part::ZKR_PART_CREATED, texts.keep(path), None),
+                PartResult::Set(stat) => (zkr_part::ZKR_PART_SET, null(), Some(*stat)),
+                PartResult::Deleted => (zkr_part::ZKR_PART_DELETED, null(), None),
+                _ => (zkr_part::ZKR_PART_CHECKED, null(), None),
+            };
+            zkr_part_result { path, stat: stat.map(zkr_stat::from).unwrap_or_default(), part }
         })
-    })
-}
-
-/// Frees a transaction; what was not committed is never sent. NULL and freed ones are ignored.
-#[unsafe(no_mangle)]
-pub extern "C" fn zkr_transaction_free(transaction: *mut zkr_transaction) {
-    guard::quietly(|| drop(handle::take::<TransactionHandle>(transaction)));
+    }
 }

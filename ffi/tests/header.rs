@@ -1,50 +1,115 @@
-//! The committed header is the one that the sources give. After a change: `ffi/generate-header.sh`.
+//! The committed headers are those that the sources give. After a change: `ffi/generate-header.sh`.
 
 use std::path::Path;
 
 /// The headings of the header: each stands before the first function whose name begins like this.
-const SECTIONS: [(&str, &str); 19] = [
+const SECTIONS: &[(&str, &str)] = &[
     ("zkr_error_", "Errors"),
     ("zkr_version", "Clients"),
+    ("zkr_client_metrics", "Metrics"),
+    ("zkr_on_log", "Logs"),
     ("zkr_lock_", "Locks"),
-    ("zkr_contenders_", "Contenders"),
     ("zkr_held_", "Acquisitions"),
     ("zkr_read_write_lock_", "Read/write locks"),
     ("zkr_multi_lock_", "Several locks as one"),
     ("zkr_semaphore_", "Semaphores"),
+    ("zkr_counter_", "Counters"),
+    ("zkr_leadership_", "Leaderships"),
+    ("zkr_leader_", "Leaders"),
+    ("zkr_election_", "Elections"),
+    ("zkr_barrier_", "Barriers"),
+    ("zkr_double_barrier_", "Double barriers"),
+    ("zkr_commit_transaction_", "Transactions of two-phase commit"),
+    ("zkr_proposal_", "Proposals"),
+    ("zkr_two_phase_commit_", "Two-phase commits"),
+    ("zkr_queue_", "Queues"),
+    ("zkr_priority_queue_", "Priority queues"),
+    ("zkr_delay_queue_", "Delay queues"),
+    ("zkr_item_", "Items"),
+    ("zkr_config_", "Configs"),
+    ("zkr_names_", "Names"),
+    ("zkr_group_", "Groups"),
+    ("zkr_entries_", "Lists of entries"),
+    ("zkr_payloads_", "Lists of payloads"),
+    ("zkr_commit_statuses_", "Lists of two-phase commits"),
     ("zkr_client_check_sequencer", "Sequencers"),
-    ("zkr_nodes_transaction", "Transactions"),
-    ("zkr_nodes_create", "Nodes"),
+    ("zkr_transaction_", "Transactions"),
+    ("zkr_nodes_", "Nodes"),
     ("zkr_cancel_token_", "Cancelling"),
     ("zkr_subscription_", "Subscriptions"),
     ("zkr_buffer_", "Bytes"),
     ("zkr_strings_", "Lists"),
-    ("zkr_test_server_", "Testing kit"),
-    ("zkr_test_requests_", "Testing kit: requests"),
-    ("zkr_test_proxy_", "Testing kit: in front of a real server"),
-    ("zkr_test_ensemble_", "Testing kit: several servers"),
+];
+
+const TESTING_SECTIONS: &[(&str, &str)] = &[
+    ("zkr_test_server_", "Servers"),
+    ("zkr_test_requests_", "Requests"),
+    ("zkr_test_proxy_", "In front of a real server"),
+    ("zkr_test_ensemble_", "Several servers"),
 ];
 
 #[test]
 fn the_committed_header_is_up_to_date() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let committed = here.join("../include/zkrecipes.h");
-    let config = cbindgen::Config::from_file(here.join("cbindgen.toml")).expect("ffi/cbindgen.toml is valid");
+    check(Path::new(env!("CARGO_MANIFEST_DIR")), "zkrecipes.h", SECTIONS);
+}
+
+#[test]
+fn the_committed_header_of_the_testing_kit_is_up_to_date() {
+    check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testing"), "zkrecipes_testing.h", TESTING_SECTIONS);
+}
+
+fn check(crate_home: &Path, name: &str, sections: &[(&str, &str)]) {
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../include").join(name);
+    let mut config =
+        cbindgen::Config::from_file(crate_home.join("cbindgen.toml")).expect("cbindgen.toml is valid");
+    for (given, choice) in choices(crate_home) {
+        config.export.include.push(choice.clone());
+        config.export.exclude.push(given.clone());
+        config.export.rename.insert(given, choice);
+    }
     let bindings =
-        cbindgen::Builder::new().with_crate(here).with_config(config).generate().expect("a header");
+        cbindgen::Builder::new().with_crate(crate_home).with_config(config).generate().expect("a header");
     let mut raw = Vec::new();
     bindings.write(&mut raw);
-    let fresh = with_headings(&compact(&String::from_utf8(raw).expect("the header is UTF-8")));
+    let raw = String::from_utf8(raw).expect("the header is UTF-8");
+    let fresh = with_version(&with_headings(&compact(&raw), sections));
 
     if std::env::var_os("ZKR_UPDATE_HEADER").is_some() {
-        std::fs::write(&committed, fresh).expect("include/zkrecipes.h can be written");
+        std::fs::write(&committed, fresh).expect("the header can be written");
     } else {
         let stands = std::fs::read_to_string(&committed).unwrap_or_default();
-        assert!(
-            stands == fresh,
-            "include/zkrecipes.h is not what the sources give; run ffi/generate-header.sh"
-        );
+        assert!(stands == fresh, "include/{name} is not what the sources give; run ffi/generate-header.sh");
     }
+}
+
+/// The enums that C may pass any number for: the sources take them as numbers, of types whose comments say so.
+fn choices(crate_home: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for folder in ["src", "src/generated"] {
+        for file in std::fs::read_dir(crate_home.join(folder)).into_iter().flatten() {
+            let Ok(text) = std::fs::read_to_string(file.expect("an entry").path()) else { continue };
+            let mut lines = text.lines();
+            while let Some(line) = lines.next() {
+                let Some(choice) = line.strip_prefix("/// A ").and_then(|line| line.strip_suffix(" from C."))
+                else {
+                    continue;
+                };
+                let declared = lines.find_map(|line| line.strip_prefix("pub struct ")).expect("its type");
+                let given = declared.split('(').next().unwrap_or_default();
+                found.push((given.to_owned(), choice.to_owned()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The version of the package, which stands in Cargo.toml alone.
+fn with_version(header: &str) -> String {
+    header
+        .replace("@MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
+        .replace("@MINOR@", env!("CARGO_PKG_VERSION_MINOR"))
+        .replace("@PATCH@", env!("CARGO_PKG_VERSION_PATCH"))
 }
 
 /// Comments of one line on one line, and a tag for every type, so that it can be declared ahead.
@@ -74,9 +139,9 @@ fn compact(header: &str) -> String {
     out.join("\n") + "\n"
 }
 
-fn with_headings(header: &str) -> String {
+fn with_headings(header: &str, sections: &[(&str, &str)]) -> String {
     let mut out: Vec<String> = header.lines().map(str::to_owned).collect();
-    for (prefix, heading) in SECTIONS {
+    for (prefix, heading) in sections {
         let function = out
             .iter()
             .position(|line| {

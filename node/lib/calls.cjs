@@ -2,7 +2,8 @@
 
 // The addon, and the one function of this environment through which it answers.
 
-const { setInterval } = require('node:timers')
+const { isMainThread } = require('node:worker_threads')
+const { KeepAlive } = require('./alive.cjs')
 const { ZkRecipesError } = require('./errors.cjs')
 
 const file = `./zkrecipes-${process.platform}-${process.arch}.node`
@@ -11,12 +12,7 @@ const addon = load()
 /** Who waits for the outcome of which call, and who listens to which event. */
 const receivers = new Map()
 
-const loop = new addon.EventLoop((number, failure, value) => receivers.get(number)?.(failure, value))
-
-// The addon never keeps the process alive; a call under way does, through this timer that does nothing else.
-const keepAlive = setInterval(() => {}, 2 ** 30)
-keepAlive.unref()
-let underWay = 0
+const loop = new addon.EventLoop((number, failure, value) => receivers.get(number)?.(failure, value), isMainThread)
 
 function load() {
   try {
@@ -45,25 +41,65 @@ function now(verb) {
   }
 }
 
-/** Starts a verb that answers later; `outcome` never rejects, so that it can be looked at before it is thrown. */
-function start(verb) {
-  const number = now(verb)
-  const outcome = new Promise((resolve) => {
-    if (underWay++ === 0) keepAlive.ref()
-    receivers.set(number, (failure, value) => {
-      receivers.delete(number)
-      if (--underWay === 0) keepAlive.unref()
-      resolve({ failure, value })
-    })
-  })
-  return { outcome, withdraw: () => loop.withdraw(number) }
-}
+/** The calls of clients that keep something. */
+const keepers = new Set()
 
-/** Starts a verb and waits for its value. The error is made after the wait: its stack leads to the caller. */
-async function done(verb) {
-  const { failure, value } = await start(verb).outcome
-  if (failure) throw new ZkRecipesError(failure)
-  return value
+/** The calls of one client. Those under way, and what they brought and is still held, keep the process alive. */
+class Calls {
+  /** For what is held. */
+  keepAlive = new KeepAlive()
+  #underWay = new KeepAlive()
+  #kept = new Set()
+
+  /** Starts a verb that answers later; `outcome` never rejects, so that it can be looked at before it is thrown. */
+  start(verb) {
+    const number = now(verb)
+    const over = this.#underWay.begin()
+    const outcome = new Promise((resolve) => {
+      receivers.set(number, (failure, value) => {
+        receivers.delete(number)
+        over()
+        resolve({ failure, value })
+      })
+    })
+    return { outcome, withdraw: () => loop.withdraw(number) }
+  }
+
+  /** Starts a verb and waits for its value. The error is made after the wait: its stack leads to the caller. */
+  async done(verb) {
+    const { failure, value } = await this.start(verb).outcome
+    if (failure) throw new ZkRecipesError(failure)
+    return value
+  }
+
+  /** From now on this cannot be collected, though nobody may refer to it. */
+  keep(remote) {
+    this.#kept.add(remote)
+    keepers.add(this)
+  }
+
+  letGo(remote) {
+    this.#kept.delete(remote)
+    if (this.#kept.size === 0) keepers.delete(this)
+  }
+
+  ref() {
+    this.keepAlive.ref()
+    this.#underWay.ref()
+  }
+
+  unref() {
+    this.keepAlive.unref()
+    this.#underWay.unref()
+  }
+
+  /** The client is closed: nothing of it is in force any more. What is still under way is settled all the same. */
+  end() {
+    this.#kept.clear()
+    keepers.delete(this)
+    // A round that nobody has left is over, too.
+    this.keepAlive.unref()
+  }
 }
 
 /** Listens to the events of a subscription of the addon. */
@@ -75,4 +111,4 @@ function stopListening(number) {
   receivers.delete(number)
 }
 
-module.exports = { addon, done, listen, loop, now, start, stopListening }
+module.exports = { Calls, addon, listen, loop, now, stopListening }

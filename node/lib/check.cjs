@@ -3,6 +3,7 @@
 // What JavaScript would let through to the addon is checked here, so that every mistake is an INVALID error that names
 // the argument. What needs knowledge of ZooKeeper (paths, ranges) is checked by the core.
 
+const { types: { isAnyArrayBuffer, isSharedArrayBuffer } } = require('node:util')
 const { invalid, kindOf } = require('./errors.cjs')
 
 /** A string that UTF-8 can carry. */
@@ -56,15 +57,37 @@ function integer(argument, value, least, most) {
   return value
 }
 
+/** A signed integer of 64 bits, as a bigint. */
+function long(argument, value) {
+  const integer = Number.isSafeInteger(value) ? BigInt(value) : value
+  if (typeof integer === 'bigint' && BigInt.asIntN(64, integer) === integer) return integer
+  const isNumeric = typeof value === 'number' || typeof value === 'bigint'
+  const got = isNumeric ? String(value).slice(0, 40) : kindOf(value)
+  throw invalid(argument, `must be a bigint that fits into 64 bits, or a safe integer, not ${got}`)
+}
+
 /** How many, at least one. */
 function count(argument, value) {
   if (value === undefined) throw invalid(argument, 'must be a number, at least 1')
   return integer(argument, value, 1, 2 ** 31 - 1)
 }
 
+/** The signal of a verb that has no other option. */
+function signalOf(verb, value) {
+  return signal(options(verb, value, ['signal']).signal)
+}
+
 /** Whether an argument that may be left out was, and the options stand in its place. */
 function isOptions(first, options) {
   return typeof first === 'object' && first !== null && options === undefined
+}
+
+/**
+ * The options of a verb whose last argument, of that name, may be left out: the options may stand in its place, and may
+ * say it too.
+ */
+function orOption(verb, name, value, given, known) {
+  return isOptions(value, given) ? options(verb, value, [name, ...known]) : { ...options(verb, given, known), [name]: value }
 }
 
 /** A node's version; leaving it out matches any. */
@@ -77,11 +100,26 @@ function callable(argument, value) {
   return value
 }
 
-/** A payload: bytes, or a string that is sent as UTF-8. */
-function bytes(argument, value) {
-  if (value instanceof Uint8Array) return value
+/**
+ * A payload: bytes, or a string that is sent as UTF-8. Bytes are whatever Node takes for some, also of another realm (a vm
+ * context, a test runner's environment), where `instanceof` says no. `call` is for those who put the options in its place.
+ */
+function bytes(argument, value, call) {
   if (typeof value === 'string') return Buffer.from(text(argument, value))
-  throw invalid(argument, `must be a string, a Buffer or another Uint8Array, not ${kindOf(value)}`)
+  try {
+    if (ArrayBuffer.isView(value)) return copyIfShared(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+    if (isAnyArrayBuffer(value)) return copyIfShared(new Uint8Array(value))
+  } catch (error) {
+    // Its length is 0 now: sending nothing in its place would not be noticed.
+    throw invalid(argument, 'was transferred to somebody else, and its bytes with it', { cause: error })
+  }
+  const hint = call && typeof value === 'object' && value !== null ? `; options stand behind it: ${call}` : ''
+  throw invalid(argument, `must be a string, a Buffer, or another view of an ArrayBuffer, not ${kindOf(value)}${hint}`)
+}
+
+/** Another thread may write to shared memory while the addon reads it. */
+function copyIfShared(view) {
+  return isSharedArrayBuffer(view.buffer) ? Uint8Array.from(view) : view
 }
 
 function signal(value) {
@@ -93,5 +131,5 @@ function signal(value) {
 }
 
 module.exports = {
-  bytes, callable, count, flag, integer, isOptions, millis, optionalMillis, optionalText, options, signal, text, version,
+  bytes, callable, count, flag, integer, long, millis, optionalMillis, optionalText, options, orOption, signal, signalOf, text, version,
 }

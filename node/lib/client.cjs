@@ -1,14 +1,24 @@
 'use strict'
 
 const { AsyncResource } = require('node:async_hooks')
+const { Barrier, DoubleBarrier } = require('./barrier.cjs')
 const check = require('./check.cjs')
-const { addon, done, listen, loop, now, stopListening } = require('./calls.cjs')
+const { Calls, addon, listen, loop, now, stopListening } = require('./calls.cjs')
+const { TwoPhaseCommit } = require('./commit.cjs')
+const { Config } = require('./config.cjs')
+const { Counter } = require('./counter.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
+const { Election } = require('./election.cjs')
 const { deliver, invalid, kindOf } = require('./errors.cjs')
+const { Group } = require('./group.cjs')
 const { Lock, MultiLock, ReadWriteLock, nativesOf } = require('./lock.cjs')
+const { snapshot } = require('./metrics.cjs')
+const { Names } = require('./names.cjs')
 const { Nodes } = require('./nodes.cjs')
+const { DelayQueue, PriorityQueue, Queue, queueOptions } = require('./queue.cjs')
+const { Remote, ask, call, callsOf, make, nativeOf, properties, wait } = require('./remote.cjs')
 const { Semaphore } = require('./semaphore.cjs')
-const { withdrawable } = require('./waits.cjs')
+const { Waits } = require('./waits.cjs')
 
 // Somebody who listens wants to hear, whether or not they keep the client in a variable: until the client is closed.
 const listenedTo = new Set()
@@ -19,60 +29,62 @@ const subscriptions = new FinalizationRegistry(stopListening)
 let changed
 
 /** One session with ZooKeeper, shared by any number of recipes. */
-class Client {
-  #native
+class Client extends Remote {
   #nodes
   #listeners = new Set()
   #watched = false
 
   static {
+    properties(this, 'state', 'sessionId', 'sessionTimeout', 'leaseRemaining')
     changed = (client, state) => client.#changed(state)
   }
 
-  constructor(key, native) {
-    if (key !== made) throw invalid('constructor', 'use await Client.connect(hosts, options)')
-    this.#native = native
+  constructor(key, calls, native) {
+    super(key, calls, native, 'await Client.connect(hosts, options)')
   }
 
   static async connect(hosts, options) {
     // Nothing given is a question to the environment, which the core answers.
     const where = hosts === undefined || hosts === null ? '' : check.text('hosts', hosts)
-    const settings = connectOptions(options)
-    const client = new Client(made, await done(() => addon.connect(loop, where, settings)))
-    if ((where || process.env.ZKRECIPES_HOSTS).startsWith('embedded:')) warnOfEmbedded()
-    return client
+    const { signal, ...settings } = connectOptions(options)
+    const calls = new Calls()
+    const verb = () => addon.connect(loop, where, settings)
+    // One that comes after the caller has withdrawn is closed.
+    const native = await new Waits(calls).wait(verb, signal, { undo: (native) => native.close(Infinity) })
+    return new Client(made, calls, native)
   }
 
   /** Ends the session: waiters get CLOSED, holders are released, background deletions are awaited. */
   async close(options) {
     const timeout = check.millis('timeout', check.options('close', options, ['timeout']).timeout)
-    await done(() => this.#native.close(timeout))
+    // Not one of this client's calls: an `unref()` says that what it holds need not be waited for, but whoever closes waits.
+    await new Calls().done(() => nativeOf(this).close(timeout))
+    callsOf(this).end()
   }
 
   async [asyncDispose]() {
     await this.close()
   }
 
-  get state() {
-    return now(() => this.#native.state())
-  }
-
-  get sessionId() {
-    return now(() => this.#native.sessionId())
-  }
-
-  /** Milliseconds, as negotiated with the server. */
-  get sessionTimeout() {
-    return now(() => this.#native.sessionTimeout())
-  }
-
-  /** How many milliseconds the server certainly still honours this session; 0 while nothing is held. */
-  get leaseRemaining() {
-    return now(() => this.#native.leaseRemaining())
-  }
-
   version() {
     return version()
+  }
+
+  /** Undoes `unref()`. */
+  ref() {
+    callsOf(this).ref()
+    return this
+  }
+
+  /** From now on the process may end although this client holds something or waits. */
+  unref() {
+    callsOf(this).unref()
+    return this
+  }
+
+  /** What this client has done and seen since it connected, and how it stands. */
+  get metrics() {
+    return snapshot(call(this, 'metrics'), call(this, 'prometheus'))
   }
 
   /** Calls back with every new state. */
@@ -94,48 +106,90 @@ class Client {
     const { reentrant, localHandoff } = check.options('lock', options, ['reentrant', 'localHandoff'])
     check.flag('reentrant', reentrant)
     check.integer('localHandoff', localHandoff, 0, 2 ** 32 - 1)
-    return new Lock(made, now(() => this.#native.lock(path, { reentrant, localHandoff })))
+    return make(Lock, this, 'lock', path, { reentrant, localHandoff })
   }
 
   readWriteLock(path) {
-    check.text('path', path)
-    return new ReadWriteLock(made, now(() => this.#native.readWriteLock(path)))
+    return make(ReadWriteLock, this, 'readWriteLock', check.text('path', path))
   }
 
   /** Several locks of this client as one: all or none. */
   multiLock(locks) {
-    const natives = nativesOf(locks)
-    return new MultiLock(made, now(() => this.#native.multiLock(natives)))
+    return make(MultiLock, this, 'multiLock', nativesOf(locks))
   }
 
   semaphore(path, permits) {
+    return make(Semaphore, this, 'semaphore', check.text('path', path), check.count('permits', permits))
+  }
+
+  counter(path, options) {
+    const { layout } = check.options('counter', options, ['layout'])
+    return make(Counter, this, 'counter', check.text('path', path), check.optionalText('layout', layout))
+  }
+
+  config(path) {
+    return make(Config, this, 'config', check.text('path', path))
+  }
+
+  election(path, data, options) {
     check.text('path', path)
-    check.count('permits', permits)
-    return new Semaphore(made, now(() => this.#native.semaphore(path, permits)))
+    const payload = check.bytes('data', data === undefined ? '' : data, 'election(path, data, options)')
+    const { layout } = check.options('election', options, ['layout'])
+    return make(Election, this, 'election', path, payload, check.optionalText('layout', layout))
+  }
+
+  names(path) {
+    return make(Names, this, 'names', check.text('path', path))
+  }
+
+  group(path, options) {
+    const { layout } = check.options('group', options, ['layout'])
+    return make(Group, this, 'group', check.text('path', path), check.optionalText('layout', layout))
+  }
+
+  queue(path, options) {
+    return make(Queue, this, 'queue', check.text('path', path), queueOptions('queue', options))
+  }
+
+  priorityQueue(path, options) {
+    return make(PriorityQueue, this, 'priorityQueue', check.text('path', path), queueOptions('priorityQueue', options))
+  }
+
+  delayQueue(path, options) {
+    return make(DelayQueue, this, 'delayQueue', check.text('path', path), queueOptions('delayQueue', options))
+  }
+
+  barrier(path) {
+    return make(Barrier, this, 'barrier', check.text('path', path))
+  }
+
+  doubleBarrier(path, parties, name) {
+    return make(DoubleBarrier, this, 'doubleBarrier', check.text('path', path), check.count('parties', parties), check.optionalText('name', name))
+  }
+
+  twoPhaseCommit(path, mode) {
+    return make(TwoPhaseCommit, this, 'twoPhaseCommit', check.text('path', path), check.optionalText('mode', mode))
   }
 
   /** Whether the acquisition that a sequencer names still stands. */
-  async checkSequencer(sequencer) {
-    check.text('sequencer', sequencer)
-    return done(() => this.#native.checkSequencer(sequencer))
+  async checkSequencer(sequencer, options) {
+    return ask(this, 'checkSequencer', options, check.text('sequencer', sequencer))
   }
 
   /** Resolves when the acquisition that a sequencer names no longer stands. */
   async watchSequencer(sequencer, options) {
-    check.text('sequencer', sequencer)
-    const signal = check.signal(check.options('watchSequencer', options, ['signal']).signal)
-    await withdrawable(() => this.#native.watchSequencer(sequencer), signal)
+    await wait(this, 'watchSequencer', options, check.text('sequencer', sequencer))
   }
 
   get nodes() {
-    this.#nodes ??= new Nodes(made, now(() => this.#native.nodes()))
+    this.#nodes ??= make(Nodes, this, 'nodes')
     return this.#nodes
   }
 
   #watch() {
     if (this.#watched) return
     this.#watched = true
-    const number = now(() => this.#native.onState())
+    const number = call(this, 'onState')
     listen(number, watcher(new WeakRef(this)))
     subscriptions.register(this, number)
   }
@@ -157,19 +211,9 @@ function watcher(client) {
   }
 }
 
-let warned = false
-
-function warnOfEmbedded() {
-  if (warned) return
-  warned = true
-  process.emitWarning(
-    'embedded: is an in-memory server inside this process, for development and tests; its data is gone when the process ends',
-    'ZkRecipesWarning',
-  )
-}
-
 const OPTIONS = [
-  'sessionTimeout', 'connectTimeout', 'identity', 'auth', 'acl', 'tls', 'sasl', 'naming', 'retry', 'lease', 'readOnly',
+  'sessionTimeout', 'connectTimeout', 'identity', 'auth', 'allowPlaintextAuth', 'acl', 'tls', 'sasl', 'naming', 'retry', 'lease',
+  'readOnly', 'signal',
 ]
 
 /** Checks names and types, and brings shorthands into the one form that the addon takes. */
@@ -180,6 +224,7 @@ function connectOptions(given) {
     connectTimeout: check.optionalMillis('connectTimeout', options.connectTimeout),
     identity: check.optionalText('identity', options.identity),
     auth: options.auth === undefined ? undefined : [options.auth].flat().map(credential),
+    allowPlaintextAuth: check.flag('allowPlaintextAuth', options.allowPlaintextAuth),
     acl: accessList(options.acl),
     tls: group('tls', options.tls, { ca: check.optionalText, cert: check.optionalText, key: check.optionalText, verifyHostname: check.flag }),
     sasl: group('sasl', options.sasl, { user: check.text, password: check.text }),
@@ -187,6 +232,7 @@ function connectOptions(given) {
     retry: group('retry', options.retry, { base: check.optionalMillis, max: check.optionalMillis, giveUpAfter: check.optionalMillis }),
     lease: check.optionalText('lease', options.lease),
     readOnly: check.flag('readOnly', options.readOnly),
+    signal: check.signal(options.signal),
   }
 }
 

@@ -1,14 +1,17 @@
 'use strict'
 
+const { inspect, types: { isNativeError } } = require('node:util')
+
 /** Every error of the library; `code` is the name in the error table. */
 class ZkRecipesError extends Error {
-  constructor({ code, message, retryable = false, path, reason }, options) {
+  constructor({ code, message, retryable = false, path, reason, put }, options) {
     super(message, options)
     this.code = code
     this.retryable = retryable
     // Only where there is one, so that a printed error shows what is known and nothing else.
     if (path !== undefined) this.path = path
     if (reason !== undefined) this.reason = reason
+    if (put !== undefined) this.put = put
   }
 }
 
@@ -25,8 +28,8 @@ for (const type of [ZkRecipesError, AbortError]) {
 }
 
 /** The error for an argument that cannot be used. */
-function invalid(argument, problem) {
-  return new ZkRecipesError({ code: 'INVALID', message: `invalid ${argument}: ${problem}` })
+function invalid(argument, problem, options) {
+  return new ZkRecipesError({ code: 'INVALID', message: `invalid ${argument}: ${problem}` }, options)
 }
 
 /** The error for using what is not held. */
@@ -41,10 +44,22 @@ function kindOf(value) {
   return /^[aeiou]/.test(typeof value) ? `an ${typeof value}` : `a ${typeof value}`
 }
 
+function warn(text) {
+  process.emitWarning(text, 'ZkRecipesWarning')
+}
+
 /** Reports what a callback of the user threw: it stops nothing, and it is not swallowed. */
 function report(callback, error) {
-  const what = error instanceof Error ? error.stack : String(error)
-  process.emitWarning(`the ${callback} callback threw: ${what}`, 'ZkRecipesWarning')
+  warn(`the ${callback} callback threw: ${described(error)}`)
+}
+
+/** Whatever was thrown: perhaps no error, an error of another realm, or something that refuses to become a string. */
+function described(thrown) {
+  try {
+    return isNativeError(thrown) && typeof thrown.stack === 'string' ? thrown.stack : inspect(thrown)
+  } catch {
+    return kindOf(thrown)
+  }
 }
 
 /** Calls a callback of the user. */
@@ -57,4 +72,4 @@ function deliver(name, callback, value) {
   }
 }
 
-module.exports = { AbortError, ZkRecipesError, deliver, invalid, kindOf, notHeld }
+module.exports = { AbortError, ZkRecipesError, deliver, described, invalid, kindOf, notHeld, report, warn }

@@ -1,74 +1,47 @@
 'use strict'
 
 const check = require('./check.cjs')
-const { done, now } = require('./calls.cjs')
-const { asyncDispose, made } = require('./dispose.cjs')
-const { ZkRecipesError, invalid } = require('./errors.cjs')
+const { now } = require('./calls.cjs')
+const { asyncDispose } = require('./dispose.cjs')
+const { ZkRecipesError } = require('./errors.cjs')
 const { Transaction } = require('./nodes.cjs')
 const { Occasion } = require('./occasion.cjs')
+const { Remote, ask, call, callsOf, make, nativeOf, properties } = require('./remote.cjs')
 
-let leave, isReleased
+// One that nobody refers to any more is released by the addon.
+const collected = new FinalizationRegistry((over) => over())
+
+let giveUp, leave, isReleased
 
 /** One acquisition. */
-class Held {
-  #native
+class Held extends Remote {
+  #over
   #loss
   #revocation
 
   static {
-    leave = (held, bodyFailed) => done(() => held.#native.leave(bodyFailed))
-    isReleased = (held) => now(() => held.#native.isReleased())
+    properties(this, 'path', 'node', 'fencingToken', 'fencingTokens', 'passes', 'permits', 'isHeld', 'sequencer')
+    leave = (held, bodyFailed) => held.#letGo(() => nativeOf(held).leave(bodyFailed))
+    giveUp = (held, verb) => held.#letGo(verb)
+    isReleased = (held) => call(held, 'isReleased')
   }
 
-  constructor(key, native) {
-    if (key !== made) throw invalid('constructor', 'use lock.acquire()')
-    this.#native = native
-    this.#loss = new Occasion('onLost', () => native.onLost(), (failure) => new ZkRecipesError(failure))
-    this.#revocation = new Occasion('onRevoke', () => native.onRevoke(), () => asked(native.path()))
+  constructor(key, calls, native, origin = 'lock.acquire()') {
+    super(key, calls, native, origin)
+    this.#over = calls.keepAlive.begin()
+    collected.register(this, this.#over)
+    this.#loss = new Occasion('onLost', () => native.watch(), (failure) => new ZkRecipesError(failure))
+    this.#loss.comesAs(now(() => native.onLost()), this.#over)
+    const askable = (revocation) => revocation.comesAs(native.onRevoke())
+    this.#revocation = new Occasion('onRevoke', askable, () => asked(native.path()))
   }
 
-  get path() {
-    return now(() => this.#native.path())
-  }
-
-  /** The full path of the node that stands for this acquisition. */
-  get node() {
-    return now(() => this.#native.node())
-  }
-
-  get fencingToken() {
-    return now(() => this.#native.fencingToken())
-  }
-
-  /** The tokens of all that is held together, in the order of their paths: several for a multi-lock. */
-  get fencingTokens() {
-    return now(() => this.#native.fencingTokens())
-  }
-
-  /** How often the turn was passed on in memory since it was won: rises while the token stays. */
-  get passes() {
-    return now(() => this.#native.passes())
-  }
-
-  /** How many nodes stand for this acquisition: the permits of a semaphore, the locks of a multi-lock. */
-  get permits() {
-    return now(() => this.#native.permits())
-  }
-
-  get isHeld() {
-    return now(() => this.#native.isHeld())
-  }
-
-  get sequencer() {
-    return now(() => this.#native.sequencer())
-  }
-
-  async verify() {
-    await done(() => this.#native.verify())
+  async verify(options) {
+    await ask(this, 'verify', options)
   }
 
   guarded() {
-    return new Transaction(made, now(() => this.#native.guarded()))
+    return make(Transaction, this, 'guarded')
   }
 
   /** Calls back once with the LOST error when it is lost, at once if it already is, never for a release. */
@@ -92,13 +65,20 @@ class Held {
   }
 
   async release(options) {
-    const wait = releaseOptions(options)
-    if (wait) await done(() => this.#native.release())
-    else now(() => this.#native.releaseInBackground())
+    if (releaseOptions(options)) return this.#letGo(() => nativeOf(this).release())
+    this.#over()
+    call(this, 'releaseInBackground')
   }
 
   async [asyncDispose]() {
     await leave(this, false)
+  }
+
+  /** It is held no longer, whatever comes of the call that gives it back; that keeps the process alive for itself. */
+  async #letGo(verb) {
+    const outcome = verb && callsOf(this).done(verb)
+    this.#over()
+    await outcome
   }
 }
 
@@ -113,4 +93,4 @@ function releaseOptions(options) {
   return check.flag('wait', check.options('release', options, ['wait']).wait) ?? true
 }
 
-module.exports = { Held, isReleased, leave, releaseOptions }
+module.exports = { Held, giveUp, isReleased, leave, releaseOptions }

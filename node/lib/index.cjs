@@ -1,12 +1,25 @@
 'use strict'
 
+const { Barrier, DoubleBarrier } = require('./barrier.cjs')
 const { Client, version } = require('./client.cjs')
+const { CommitTransaction, Proposal, TwoPhaseCommit } = require('./commit.cjs')
+const { Config } = require('./config.cjs')
+const { Counter } = require('./counter.cjs')
+const { Election, Leadership } = require('./election.cjs')
 const { AbortError, ZkRecipesError } = require('./errors.cjs')
+const { Feed } = require('./feed.cjs')
+const { Group } = require('./group.cjs')
 const { Held } = require('./held.cjs')
+const { Item } = require('./item.cjs')
 const { Lock, MultiLock, ReadWriteLock } = require('./lock.cjs')
+const { onLog } = require('./log.cjs')
+const { Names } = require('./names.cjs')
 const { Nodes, Transaction } = require('./nodes.cjs')
+const { Backlog, DelayQueue, PriorityQueue, Queue } = require('./queue.cjs')
 const { Semaphore } = require('./semaphore.cjs')
 
 module.exports = {
-  AbortError, Client, Held, Lock, MultiLock, Nodes, ReadWriteLock, Semaphore, Transaction, ZkRecipesError, version,
+  AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Election, Feed, Group, Held, Item,
+  Leadership, Lock, MultiLock, Names, Nodes, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore, Transaction, TwoPhaseCommit,
+  ZkRecipesError, onLog, version,
 }

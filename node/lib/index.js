@@ -1,5 +1,7 @@
 import zkrecipes from './index.cjs'
 
 export const {
-  AbortError, Client, Held, Lock, MultiLock, Nodes, ReadWriteLock, Semaphore, Transaction, ZkRecipesError, version,
+  AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Election, Feed, Group, Held, Item,
+  Leadership, Lock, MultiLock, Names, Nodes, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore, Transaction, TwoPhaseCommit,
+  ZkRecipesError, onLog, version,
 } = zkrecipes

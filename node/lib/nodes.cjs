@@ -1,136 +1,143 @@
 'use strict'
 
 const check = require('./check.cjs')
-const { done, now } = require('./calls.cjs')
-const { made } = require('./dispose.cjs')
-const { invalid } = require('./errors.cjs')
+const { feed } = require('./feed.cjs')
+const { Remote, ask, call, make } = require('./remote.cjs')
 
 /** A node's metadata: times as dates, ids as bigints. */
 function statOf(stat) {
   return { ...stat, ctime: new Date(stat.ctime), mtime: new Date(stat.mtime) }
 }
 
-/** A node's content: `{ data, stat }`, which also comes apart as `[data, stat]`. */
-class Content {
-  constructor(data, stat) {
-    this.data = data
-    this.stat = stat
+/** A node's content: `[data, stat]`, whose parts have names too. */
+class Content extends Array {
+  /** What `map` and the like make of it is a plain array. */
+  static get [Symbol.species]() {
+    return Array
   }
 
-  *[Symbol.iterator]() {
-    yield this.data
-    yield this.stat
+  get data() {
+    return this[0]
+  }
+
+  get stat() {
+    return this[1]
   }
 }
 
-/** Plain node operations. */
-class Nodes {
-  #native
+function contentOf({ data, stat }) {
+  return Content.of(data, statOf(stat))
+}
 
-  constructor(key, native) {
-    if (key !== made) throw invalid('constructor', 'use client.nodes')
-    this.#native = native
+/** What kind of node to create, and how many milliseconds it may stand unused. */
+function modeOf({ mode = 'persistent', ttl }) {
+  return [check.text('mode', mode), check.optionalMillis('ttl', ttl)]
+}
+
+/** What a feed of a kind tells, of what the addon brings. */
+const STATES = {
+  data: ({ node }) => node && contentOf(node),
+  children: ({ children }) => children,
+  subtree: ({ subtree }) => Object.fromEntries(subtree.map((found) => [found.path, contentOf(found)])),
+}
+
+/** Plain node operations. */
+class Nodes extends Remote {
+  constructor(key, calls, native) {
+    super(key, calls, native, 'client.nodes')
   }
 
   /** Creates a node and returns its full path, which for a sequential one the server completes. */
-  async create(path, data = '', mode = 'persistent') {
+  async create(path, data, mode, options) {
+    check.text('path', path)
+    const payload = check.bytes('data', data === undefined ? '' : data)
+    const { signal, ...given } = check.orOption('create', 'mode', mode, options, ['ttl', 'signal'])
+    return ask(this, 'create', { signal }, path, payload, ...modeOf(given))
+  }
+
+  async get(path, options) {
+    return contentOf(await ask(this, 'get', options, check.text('path', path)))
+  }
+
+  async set(path, data, version, options) {
     check.text('path', path)
     const payload = check.bytes('data', data)
-    check.text('mode', mode)
-    return done(() => this.#native.create(path, payload, mode))
+    const { signal, ...given } = check.orOption('set', 'version', version, options, ['signal'])
+    return statOf(await ask(this, 'set', { signal }, path, payload, check.version(given.version)))
   }
 
-  async get(path) {
+  async delete(path, version, options) {
     check.text('path', path)
-    const { data, stat } = await done(() => this.#native.get(path))
-    return new Content(data, statOf(stat))
+    const { signal, ...given } = check.orOption('delete', 'version', version, options, ['signal'])
+    await ask(this, 'delete', { signal }, path, check.version(given.version))
   }
 
-  async set(path, data, version) {
-    check.text('path', path)
-    const payload = check.bytes('data', data)
-    check.version(version)
-    return statOf(await done(() => this.#native.set(path, payload, version)))
-  }
-
-  async delete(path, version) {
-    check.text('path', path)
-    check.version(version)
-    await done(() => this.#native.delete(path, version))
-  }
-
-  async exists(path) {
-    check.text('path', path)
-    const stat = await done(() => this.#native.exists(path))
+  async exists(path, options) {
+    const stat = await ask(this, 'exists', options, check.text('path', path))
     return stat === null ? null : statOf(stat)
   }
 
   /** The names of the children, sorted. */
-  async children(path) {
-    check.text('path', path)
-    return done(() => this.#native.children(path))
+  async children(path, options) {
+    return ask(this, 'children', options, check.text('path', path))
   }
 
   /** Creates what is missing of the path. */
-  async ensure(path) {
-    check.text('path', path)
-    await done(() => this.#native.ensure(path))
+  async ensure(path, options) {
+    await ask(this, 'ensure', options, check.text('path', path))
   }
 
   /** Deletes the node and all below it. */
-  async deleteAll(path) {
+  async deleteAll(path, options) {
+    await ask(this, 'deleteAll', options, check.text('path', path))
+  }
+
+  /** The state now and whenever it has changed: `watch(path, kind, options)`, or `watch(path, options)`. */
+  watch(path, kind, options) {
     check.text('path', path)
-    await done(() => this.#native.deleteAll(path))
+    const { signal, ...given } = check.orOption('watch', 'kind', kind, options, ['signal'])
+    const wanted = check.optionalText('kind', given.kind) ?? 'data'
+    return feed(this, 'watch', { signal }, STATES[wanted], path, wanted)
   }
 
   /** Writes that happen all or not at all. */
   transaction() {
-    return new Transaction(made, now(() => this.#native.transaction()))
+    return make(Transaction, this, 'transaction')
   }
 }
 
 /** Writes that are collected, and sent together by `commit()`. */
-class Transaction {
-  #native
-
-  constructor(key, native) {
-    if (key !== made) throw invalid('constructor', 'use nodes.transaction() or held.guarded()')
-    this.#native = native
+class Transaction extends Remote {
+  constructor(key, calls, native) {
+    super(key, calls, native, 'nodes.transaction() or held.guarded()')
   }
 
-  create(path, data = '', mode = 'persistent') {
-    check.text('path', path)
-    const payload = check.bytes('data', data)
-    check.text('mode', mode)
-    now(() => this.#native.create(path, payload, mode))
+  create(path, data = '', mode, options) {
+    const given = check.orOption('create', 'mode', mode, options, ['ttl'])
+    call(this, 'create', check.text('path', path), check.bytes('data', data), ...modeOf(given))
     return this
   }
 
   set(path, data, version) {
-    check.text('path', path)
-    const payload = check.bytes('data', data)
-    check.version(version)
-    now(() => this.#native.set(path, payload, version))
+    call(this, 'set', check.text('path', path), check.bytes('data', data), check.version(version))
     return this
   }
 
   delete(path, version) {
-    check.text('path', path)
-    check.version(version)
-    now(() => this.#native.delete(path, version))
+    call(this, 'delete', check.text('path', path), check.version(version))
     return this
   }
 
   /** Makes the whole fail unless the node exists, with this version if one is given. */
   check(path, version) {
-    check.text('path', path)
-    check.version(version)
-    now(() => this.#native.check(path, version))
+    call(this, 'check', check.text('path', path), check.version(version))
     return this
   }
 
-  async commit() {
-    await done(() => this.#native.commit())
+  /** Answers the path of what was created and the stat of what was set, in the order of the parts. */
+  async commit(options) {
+    const parts = await ask(this, 'commit', options)
+    return parts.map((part) => (typeof part === 'object' && part !== null ? statOf(part) : part))
   }
 }
 

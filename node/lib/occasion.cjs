@@ -12,18 +12,27 @@ const subscriptions = new FinalizationRegistry(stopListening)
 /** What may happen to an acquisition, once: callbacks and a signal hear of it, also those who ask later. */
 class Occasion {
   #name
-  #subscribe
+  #arm
   #reasonFor
-  #isWatched = false
+  #isArmed = false
   #reason
   #listeners = new Set()
   #controller
 
-  /** `subscribe` is the addon's verb; `reasonFor` makes the signal's reason of what it brings. */
-  constructor(name, subscribe, reasonFor) {
+  /** `arm` is called, with this, when the first wants to hear of it; `reasonFor` makes the signal's reason of what the addon brings. */
+  constructor(name, arm, reasonFor) {
     this.#name = name
-    this.#subscribe = subscribe
+    this.#arm = arm
     this.#reasonFor = reasonFor
+  }
+
+  /**
+   * The addon brings it under this number. `afterwards` is called when everybody has been told, or when nobody is there to be
+   * told any more; it must not refer to what this occasion belongs to.
+   */
+  comesAs(number, afterwards) {
+    listen(number, receiver(new WeakRef(this), number, afterwards))
+    subscriptions.register(this, number)
   }
 
   /** Calls back when it happens, at once if it has. */
@@ -53,11 +62,9 @@ class Occasion {
   }
 
   #watch() {
-    if (this.#isWatched) return
-    this.#isWatched = true
-    const number = now(this.#subscribe)
-    listen(number, receiver(new WeakRef(this), number))
-    subscriptions.register(this, number)
+    if (this.#isArmed) return
+    this.#isArmed = true
+    now(() => this.#arm(this))
   }
 
   #tell() {
@@ -69,10 +76,12 @@ class Occasion {
 }
 
 // Outside the class: a closure made in a method would keep `this` alive.
-function receiver(occasion, number) {
+function receiver(occasion, number, afterwards = () => {}) {
   return (news) => {
     stopListening(number)
     occasion.deref()?.happen(news)
+    // Not sooner: the process may end as soon as nothing keeps it alive.
+    afterwards()
   }
 }
 

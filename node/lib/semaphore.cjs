@@ -1,114 +1,46 @@
 'use strict'
 
 const check = require('./check.cjs')
-const { done, now } = require('./calls.cjs')
-const { made } = require('./dispose.cjs')
-const { invalid } = require('./errors.cjs')
-const { Kept } = require('./kept.cjs')
-const { contendersOf, revocationOf } = require('./lock.cjs')
-const { waitOptions } = require('./waits.cjs')
+const { Handle, acquire, attempt, contendersOf, pathOf, run } = require('./handle.cjs')
+const { ask, properties } = require('./remote.cjs')
 
 /** At most so many permits at once. */
-class Semaphore {
-  #native
-  #kept
-
-  constructor(key, native) {
-    if (key !== made) throw invalid('constructor', 'use client.semaphore(path, permits)')
-    this.#native = native
-    this.#kept = new Kept(now(() => native.path()))
-  }
+class Semaphore extends Handle {
+  static { properties(this, 'permits') }
 
   get path() {
-    return now(() => this.#native.path())
-  }
-
-  /** How many permits there are, as far as this handle knows. */
-  get permits() {
-    return now(() => this.#native.permits())
+    return pathOf(this)
   }
 
   /** Waits for `n` permits at once: `acquire(n, options)`, or `acquire(options)`. */
   async acquire(n, options) {
-    const wanted = check.isOptions(n, options)
-      ? permitOptions('acquire', n)
-      : { ...waitOptions('acquire', options), n: permitsOf(n) }
-    return this.#kept.acquire(() => this.#native.acquire(wanted.n, wanted.timeout), wanted.signal)
+    return acquire(this, wanted(check.orOption('acquire', 'n', n, options, ['timeout', 'signal'])))
   }
 
   /** One attempt: null when that many are not free. */
-  async tryAcquire(n) {
-    const wanted = permitsOf(n)
-    return this.#kept.acquire(() => this.#native.tryAcquire(wanted))
+  async tryAcquire(n, options) {
+    return attempt(this, wanted(check.orOption('tryAcquire', 'n', n, options, ['signal'])))
   }
 
   /** Holds permits while the body runs, and releases them on any exit. */
   async run(body, options) {
-    check.callable('body', body)
-    const { n, timeout, signal } = permitOptions('run', options)
-    return this.#kept.run(body, () => this.#native.acquire(n, timeout), signal)
-  }
-
-  cancel() {
-    this.#kept.cancel()
-  }
-
-  /** Releases the acquisition made last. */
-  async release(options) {
-    await this.#kept.release(options)
-  }
-
-  get isHeld() {
-    return this.#kept.isHeld
-  }
-
-  get fencingToken() {
-    return this.#kept.standing.fencingToken
-  }
-
-  async verify() {
-    await this.#kept.current.verify()
-  }
-
-  guarded() {
-    return this.#kept.current.guarded()
-  }
-
-  onLost(callback) {
-    return this.#kept.onLost(callback)
+    return run(this, body, wanted(check.options('run', options, ['n', 'timeout', 'signal'])))
   }
 
   /** Who holds permits, one entry each. */
-  async holders() {
-    return contendersOf(await done(() => this.#native.holders()))
-  }
-
-  /** Who holds permits, one entry each, and then who waits for some, in order. */
-  async contenders() {
-    return contendersOf(await done(() => this.#native.contenders()))
-  }
-
-  /** Asks everybody who holds, or the contender of that node; deletes the nodes of who has not let go in time. */
-  async revoke(contender, options) {
-    const wanted = revocationOf(contender, options)
-    return this.#kept.wait(() => this.#native.revoke(wanted.contender, wanted.forceAfter), wanted.signal)
+  async holders(options) {
+    return contendersOf(await ask(this, 'holders', options))
   }
 
   /** Changes how many permits there are, for everybody. */
-  async resize(permits) {
-    check.count('permits', permits)
-    await done(() => this.#native.resize(permits))
+  async resize(permits, options) {
+    await ask(this, 'resize', options, check.count('permits', permits))
   }
 }
 
-/** How many permits are wanted: one unless told. */
-function permitsOf(n) {
-  return n === undefined ? 1 : check.count('n', n)
-}
-
-function permitOptions(verb, options) {
-  const { n, ...waiting } = check.options(verb, options, ['n', 'timeout', 'signal'])
-  return { ...waitOptions(verb, waiting), n: permitsOf(n) }
+/** How many permits are wanted, one unless told, and for how long. */
+function wanted({ n = 1, timeout, signal }) {
+  return { n: check.count('n', n), timeout: check.millis('timeout', timeout), signal: check.signal(signal) }
 }
 
 module.exports = { Semaphore }

@@ -1,16 +1,16 @@
 'use strict'
 
 const check = require('./check.cjs')
-const { addon, done, loop, now } = require('./calls.cjs')
+const { Calls, addon, loop, now } = require('./calls.cjs')
 const { asyncDispose, dispose, made } = require('./dispose.cjs')
 const { invalid, kindOf } = require('./errors.cjs')
 
-const OPTIONS = ['port', 'tick', 'minSessionTimeout', 'maxSessionTimeout', 'dataLimit', 'emulate']
+const OPTIONS = ['port', 'tick', 'minSessionTimeout', 'maxSessionTimeout', 'dataLimit', 'emulate', 'extendedTypes']
 
 /** What the addon takes to start a server. */
 function settingsOf(verb, options, more = []) {
   const given = check.options(verb, options, [...OPTIONS, ...more])
-  const { port, tick, minSessionTimeout, maxSessionTimeout, dataLimit, emulate } = given
+  const { port, tick, minSessionTimeout, maxSessionTimeout, dataLimit, emulate, extendedTypes } = given
   return {
     port: check.integer('port', port, 0, 65535),
     tick: check.optionalMillis('tick', tick),
@@ -18,6 +18,7 @@ function settingsOf(verb, options, more = []) {
     maxSessionTimeout: check.optionalMillis('maxSessionTimeout', maxSessionTimeout),
     dataLimit: check.integer('dataLimit', dataLimit, 1, 2 ** 31 - 1),
     emulate: check.optionalText('emulate', emulate),
+    extendedTypes: check.flag('extendedTypes', extendedTypes),
   }
 }
 
@@ -33,12 +34,97 @@ function faultOf(fault) {
   return check.integer('fault', fault, 0, Number.MAX_SAFE_INTEGER)
 }
 
+/** What is done to servers and proxies alike: connections, faults and the request log. */
+class Control {
+  #control
+
+  constructor(key, native) {
+    if (key !== made) throw invalid('constructor', `use ${new.target.name}.start()`)
+    this.#control = now(() => native.control())
+  }
+
+  get connectString() {
+    return now(() => this.#control.connectString())
+  }
+
+  get port() {
+    return now(() => this.#control.port())
+  }
+
+  /** Ends it for good. */
+  shutdown() {
+    now(() => this.#control.shutdown())
+  }
+
+  [dispose]() {
+    this.shutdown()
+  }
+
+  async [asyncDispose]() {
+    this.shutdown()
+  }
+
+  /** Breaks all connections, a proxy's on both sides; the sessions live on. */
+  dropConnections() {
+    now(() => this.#control.dropConnections())
+  }
+
+  /** Answers nothing and passes nothing on until `resume()`. */
+  pause() {
+    now(() => this.#control.pause())
+  }
+
+  resume() {
+    now(() => this.#control.resume())
+  }
+
+  /** Orders a fault, such as `drop_after create2 path=/locks/** nth=2`, and returns its number for `faultFired`. */
+  inject(fault) {
+    check.text('fault', fault)
+    return now(() => this.#control.inject(fault))
+  }
+
+  faultFired(fault) {
+    faultOf(fault)
+    return now(() => this.#control.faultFired(fault))
+  }
+
+  clearFaults() {
+    now(() => this.#control.clearFaults())
+  }
+
+  /** The requests so far, in order; a proxy has them in the order of their answers. */
+  log() {
+    return now(() => this.#control.log())
+  }
+
+  clearLog() {
+    now(() => this.#control.clearLog())
+  }
+
+  /** How many requests of this kind, such as `create2`, concerned a path of this pattern, such as `/locks/**`. */
+  count(op, path = '**') {
+    check.text('op', op)
+    check.text('path', path)
+    return now(() => this.#control.count(op, path))
+  }
+
+  /** The ids of the sessions that live, as far as a proxy has seen them. */
+  sessions() {
+    return now(() => this.#control.sessions())
+  }
+
+  connections() {
+    return now(() => this.#control.connections())
+  }
+}
+
 /** A ZooKeeper server inside this process, in memory: for tests of code that uses zkrecipes. */
-class EmbeddedServer {
+class EmbeddedServer extends Control {
   #native
 
   constructor(key, native) {
-    if (key !== made) throw invalid('constructor', 'use EmbeddedServer.start()')
+    super(key, native)
     this.#native = native
   }
 
@@ -46,14 +132,6 @@ class EmbeddedServer {
   static start(options) {
     const settings = settingsOf('start', options)
     return new EmbeddedServer(made, now(() => addon.startServer(settings)))
-  }
-
-  get connectString() {
-    return now(() => this.#native.connectString())
-  }
-
-  get port() {
-    return now(() => this.#native.port())
   }
 
   /** Stops serving; the tree and the sessions are kept for `restart()`. */
@@ -65,36 +143,10 @@ class EmbeddedServer {
     now(() => this.#native.restart())
   }
 
-  /** Ends it for good. */
-  shutdown() {
-    now(() => this.#native.shutdown())
-  }
-
-  [dispose]() {
-    this.shutdown()
-  }
-
-  async [asyncDispose]() {
-    this.shutdown()
-  }
-
   /** Expires a session, such as `client.sessionId`; false when there is none of that id. */
   expire(sessionId) {
     sessionOf(sessionId)
     return now(() => this.#native.expire(sessionId))
-  }
-
-  dropConnections() {
-    now(() => this.#native.dropConnections())
-  }
-
-  /** Answers nothing until `resume()`. */
-  pause() {
-    now(() => this.#native.pause())
-  }
-
-  resume() {
-    now(() => this.#native.resume())
   }
 
   /** Stops the server's clock, by which it expires sessions. */
@@ -118,46 +170,6 @@ class EmbeddedServer {
     if (next === undefined) throw invalid('next', 'must be a number')
     check.integer('next', next, -(2 ** 31), 2 ** 31 - 1)
     return now(() => this.#native.setNextSequence(path, next))
-  }
-
-  /** Orders a fault, such as `drop_after create2 path=/locks/** nth=2`, and returns its number for `faultFired`. */
-  inject(fault) {
-    check.text('fault', fault)
-    return now(() => this.#native.inject(fault))
-  }
-
-  faultFired(fault) {
-    faultOf(fault)
-    return now(() => this.#native.faultFired(fault))
-  }
-
-  clearFaults() {
-    now(() => this.#native.clearFaults())
-  }
-
-  /** The requests so far, in order. */
-  log() {
-    return now(() => this.#native.log())
-  }
-
-  clearLog() {
-    now(() => this.#native.clearLog())
-  }
-
-  /** How many requests of this kind, such as `create2`, concerned a path of this pattern, such as `/locks/**`. */
-  count(op, path = '**') {
-    check.text('op', op)
-    check.text('path', path)
-    return now(() => this.#native.count(op, path))
-  }
-
-  /** The ids of the sessions that live. */
-  sessions() {
-    return now(() => this.#native.sessions())
-  }
-
-  connections() {
-    return now(() => this.#native.connections())
   }
 
   watchCount() {
@@ -237,11 +249,11 @@ function memberOf(argument, member) {
 }
 
 /** Stands in front of a real server, with the same faults and the same log. */
-class Proxy {
+class Proxy extends Control {
   #native
 
   constructor(key, native) {
-    if (key !== made) throw invalid('constructor', 'use Proxy.start(upstream)')
+    super(key, native)
     this.#native = native
   }
 
@@ -251,85 +263,10 @@ class Proxy {
     return new Proxy(made, now(() => addon.startProxy(loop, upstream)))
   }
 
-  get connectString() {
-    return now(() => this.#native.connectString())
-  }
-
-  get port() {
-    return now(() => this.#native.port())
-  }
-
-  /** Ends it for good. */
-  shutdown() {
-    now(() => this.#native.shutdown())
-  }
-
-  [dispose]() {
-    this.shutdown()
-  }
-
-  async [asyncDispose]() {
-    this.shutdown()
-  }
-
   /** Ends a session for real, at the server; false when none of that id went by. */
   async expire(sessionId) {
     sessionOf(sessionId)
-    return done(() => this.#native.expire(sessionId))
-  }
-
-  /** Breaks all connections, on both sides; the sessions live on. */
-  dropConnections() {
-    now(() => this.#native.dropConnections())
-  }
-
-  /** Passes nothing on until `resume()`. */
-  pause() {
-    now(() => this.#native.pause())
-  }
-
-  resume() {
-    now(() => this.#native.resume())
-  }
-
-  /** As the embedded server's. */
-  inject(fault) {
-    check.text('fault', fault)
-    return now(() => this.#native.inject(fault))
-  }
-
-  faultFired(fault) {
-    faultOf(fault)
-    return now(() => this.#native.faultFired(fault))
-  }
-
-  clearFaults() {
-    now(() => this.#native.clearFaults())
-  }
-
-  /** The requests so far, in the order of their answers. */
-  log() {
-    return now(() => this.#native.log())
-  }
-
-  clearLog() {
-    now(() => this.#native.clearLog())
-  }
-
-  /** As the embedded server's. */
-  count(op, path = '**') {
-    check.text('op', op)
-    check.text('path', path)
-    return now(() => this.#native.count(op, path))
-  }
-
-  /** The ids of the sessions that went by and have not been seen to end. */
-  sessions() {
-    return now(() => this.#native.sessions())
-  }
-
-  connections() {
-    return now(() => this.#native.connections())
+    return new Calls().done(() => this.#native.expire(sessionId))
   }
 }
 

@@ -11,6 +11,8 @@ export interface ServerOptions {
   dataLimit?: number | undefined
   /** The release to behave like, such as `3.8`; 3.9 unless told. */
   emulate?: string | undefined
+  /** Whether it takes nodes with a time to live, as a real one does with `zookeeper.extendedTypesEnabled=true`; not unless told. */
+  extendedTypes?: boolean | undefined
 }
 
 /** One request, and how it was answered. */
@@ -31,6 +33,34 @@ export interface LogEntry {
   outcome: 'answered' | 'unanswered' | 'lost'
 }
 
+/** What is done to servers and proxies alike: connections, faults and the request log. */
+declare abstract class Control {
+  protected constructor()
+  readonly connectString: string
+  readonly port: number
+  /** Ends it for good. */
+  shutdown(): void
+  [Symbol.dispose](): void
+  [Symbol.asyncDispose](): Promise<void>
+  /** Breaks all connections, a proxy's on both sides; the sessions live on. */
+  dropConnections(): void
+  /** Answers nothing and passes nothing on until `resume()`. */
+  pause(): void
+  resume(): void
+  /** Orders a fault, such as `drop_after create2 path=/locks/** nth=2`, and returns its number for `faultFired`. */
+  inject(fault: string): number
+  faultFired(fault: number): boolean
+  clearFaults(): void
+  /** The requests so far, in order; a proxy has them in the order of their answers. */
+  log(): LogEntry[]
+  clearLog(): void
+  /** How many requests of this kind, such as `create2`, concerned a path of this pattern, such as `/locks/**`. */
+  count(op: string, path?: string): number
+  /** The ids of the sessions that live, as far as a proxy has seen them. */
+  sessions(): bigint[]
+  connections(): number
+}
+
 /**
  * A ZooKeeper server inside this process, in memory: for tests of code that uses zkrecipes.
  *
@@ -40,24 +70,14 @@ export interface LogEntry {
  * server.expire(client.sessionId)
  * ```
  */
-export class EmbeddedServer {
+export class EmbeddedServer extends Control {
   protected constructor()
   static start(options?: ServerOptions): EmbeddedServer
-  readonly connectString: string
-  readonly port: number
   /** Stops serving; the tree and the sessions are kept for `restart()`. */
   stop(): void
   restart(): void
-  /** Ends it for good. */
-  shutdown(): void
-  [Symbol.dispose](): void
-  [Symbol.asyncDispose](): Promise<void>
   /** Expires a session, such as `client.sessionId`; false when there is none of that id. */
   expire(sessionId: bigint): boolean
-  dropConnections(): void
-  /** Answers nothing until `resume()`. */
-  pause(): void
-  resume(): void
   /** Stops the server's clock, by which it expires sessions. */
   freezeClock(): void
   /** Moves the server's clock on, by milliseconds. */
@@ -65,18 +85,6 @@ export class EmbeddedServer {
   thawClock(): void
   /** Sets the number that the next sequential child of the path gets; false when there is no such node. */
   setNextSequence(path: string, next: number): boolean
-  /** Orders a fault, such as `drop_after create2 path=/locks/** nth=2`, and returns its number for `faultFired`. */
-  inject(fault: string): number
-  faultFired(fault: number): boolean
-  clearFaults(): void
-  /** The requests so far, in order. */
-  log(): LogEntry[]
-  clearLog(): void
-  /** How many requests of this kind, such as `create2`, concerned a path of this pattern, such as `/locks/**`. */
-  count(op: string, path?: string): number
-  /** The ids of the sessions that live. */
-  sessions(): bigint[]
-  connections(): number
   watchCount(): number
   /** The paths of all nodes. */
   paths(): string[]
@@ -132,16 +140,10 @@ export class Ensemble extends EmbeddedServer {
  * proxy.inject('drop_after create* path=/locks/**')
  * ```
  */
-export class Proxy {
+export class Proxy extends Control {
   private constructor()
   /** Starts a proxy on a free port in front of one server, named as `host:port`. */
   static start(upstream: string): Proxy
-  readonly connectString: string
-  readonly port: number
-  /** Ends it for good. */
-  shutdown(): void
-  [Symbol.dispose](): void
-  [Symbol.asyncDispose](): Promise<void>
   /**
    * Ends a session for real, at the server: its ephemeral nodes go. False when none of that id went by.
    *
@@ -149,21 +151,7 @@ export class Proxy {
    * comes back at once takes it away (`CONNECTION_LOST`).
    */
   expire(sessionId: bigint): Promise<boolean>
-  /** Breaks all connections, on both sides; the sessions live on. */
-  dropConnections(): void
-  /** Passes nothing on, either way, until `resume()`. */
-  pause(): void
-  resume(): void
-  /** Orders a fault, such as `drop_after create2 path=/locks/** nth=2`, and returns its number for `faultFired`. */
-  inject(fault: string): number
-  faultFired(fault: number): boolean
-  clearFaults(): void
-  /** The requests so far, in the order of their answers. */
-  log(): LogEntry[]
-  clearLog(): void
-  /** How many requests of this kind, such as `create2`, concerned a path of this pattern, such as `/locks/**`. */
-  count(op: string, path?: string): number
-  /** The ids of the sessions that went by and have not been seen to end. */
-  sessions(): bigint[]
-  connections(): number
 }
+
+// Without this line, what says no `export` would be exported as well.
+export {}

@@ -3,12 +3,16 @@
 // Waiting for one's turn, which the caller may withdraw from: by a signal, or by `cancel()` on the handle.
 
 const check = require('./check.cjs')
-const { start } = require('./calls.cjs')
 const { AbortError, ZkRecipesError } = require('./errors.cjs')
 
 /** The waits in progress on one handle. */
 class Waits {
+  #calls
   #withdrawals = new Set()
+
+  constructor(calls) {
+    this.#calls = calls
+  }
 
   /**
    * Waits for the outcome of a verb. What it brings although the caller has withdrawn is given to `undo`: it may have been ours
@@ -16,7 +20,7 @@ class Waits {
    */
   async wait(verb, signal, { path, undo = () => {} } = {}) {
     if (signal?.aborted) throw signal.reason
-    const call = start(verb)
+    const call = this.#calls.start(verb)
     let withdrawn
     const withdraw = (by) => {
       withdrawn ??= by
@@ -72,15 +76,10 @@ function attempt(undo) {
   }
 }
 
-/** Waits for a verb that only a signal withdraws. */
-async function withdrawable(verb, signal) {
-  return new Waits().wait(verb, signal)
-}
-
 /** The options of every verb that waits. */
 function waitOptions(verb, options) {
   const { timeout, signal } = check.options(verb, options, ['timeout', 'signal'])
   return { timeout: check.millis('timeout', timeout), signal: check.signal(signal) }
 }
 
-module.exports = { Waits, waitOptions, withdrawable }
+module.exports = { Waits, listen, stopListening, waitOptions }

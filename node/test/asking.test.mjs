@@ -69,10 +69,15 @@ promiseOfAll('contenders are who holds and then who waits', async ({ world, one,
 promiseOfAll('asking is heard by who holds, and takes nothing away', async ({ mine, yours, held }) => {
   const { revokeSignal } = held
   const told = new Promise((resolve) => held.onRevoke(resolve))
+  // The handle hears for what it holds.
+  const toldHandle = new Promise((resolve) => mine.onRevoke(resolve))
+  mine.onRevoke(() => assert.fail('it was ended'))()
+  assert.throws(() => yours.onRevoke(() => {}), { code: 'NOT_HELD' })
+  assert.throws(() => mine.onRevoke(), { code: 'INVALID' })
   const waiting = yours.acquire()
   assert.equal(await yours.revoke(), true)
   await until(() => revokeSignal.aborted, 'the signal aborts')
-  await told
+  assert.equal((await told).code, (await toldHandle).code)
   assert.equal(held.isHeld, true)
   assert.equal(held.signal.aborted, false)
   await mine.verify()

@@ -517,7 +517,7 @@ promise('a malformed sequencer is INVALID and named', async (world) => {
       assert.match((await rejects(client[verb](sequencer), 'INVALID')).message, /\bsequencer\b/)
     }
   }
-  assert.match((await rejects(client.watchSequencer('1:5:/a/b', { timeout: 5 }), 'INVALID')).message, /\btimeout\b/)
+  assert.match((await rejects(client.watchSequencer('1:5:/a/b', { timeout: -5 }), 'INVALID')).message, /\btimeout\b/)
 })
 
 promise('the family on a closed client is CLOSED', async (world) => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { promise, rejects } from './world.mjs'
+import { Client } from 'zkrecipes'
+import { EmbeddedServer } from 'zkrecipes/testing'
+import { promise, rejects, until } from './world.mjs'
 
 promise('a node is created, read, changed and deleted', async (world) => {
   const { nodes } = await world.connect()
@@ -41,6 +43,41 @@ promise('each mode of creation does what it says', async (world) => {
   assert.equal(await nodes.exists(world.path('modes')), null)
 })
 
+promise('a node lives for a time', async () => {
+  const server = EmbeddedServer.start({ extendedTypes: true })
+  const client = await Client.connect(server.connectString)
+  const { nodes } = client
+  try {
+    assert.equal(await nodes.create('/short', '', 'persistent', { ttl: 1 }), '/short')
+    assert.equal(await nodes.create('/long-', '', { mode: 'persistent_sequential', ttl: 86_400_000 }), '/long-0000000001')
+    const both = nodes.transaction().create('/one', '', { ttl: 60_000 }).create('/two', undefined, 'persistent', { ttl: 60_000 })
+    assert.deepEqual(await both.commit(), ['/one', '/two'])
+    await until(() => {
+      server.advanceClock(60_000)
+      return !server.paths().some((path) => ['/short', '/one', '/two'].includes(path))
+    }, 'they are removed')
+    assert.ok(await nodes.exists('/long-0000000001'))
+  } finally {
+    await client.close()
+    server.shutdown()
+  }
+})
+
+promise('a time to live that cannot be is refused', async (world) => {
+  const { nodes } = await world.connect()
+  const path = world.path('never')
+  for (const ttl of [0, 0.5, -1, NaN, Infinity, 2 ** 40, '1 h', null]) {
+    assert.match((await rejects(nodes.create(path, '', { ttl }), 'INVALID')).message, /ttl: /)
+    assert.throws(() => nodes.transaction().create(path, '', 'persistent', { ttl }), { code: 'INVALID' })
+  }
+  for (const mode of ['ephemeral', 'ephemeral_sequential', 'container']) {
+    assert.match((await rejects(nodes.create(path, '', mode, { ttl: 1 }), 'INVALID')).message, /ttl: is for persistent nodes/)
+  }
+  assert.throws(() => nodes.transaction().create(path, '', 'persistent', { tll: 1 }), { code: 'INVALID' })
+  if (!world.server) return
+  assert.match((await rejects(nodes.create('/a', '', { ttl: 1 }), 'INVALID')).message, /extendedTypesEnabled/)
+})
+
 promise('what the server refuses has its code and its path', async (world) => {
   const { nodes } = await world.connect()
   const path = world.path('node')
@@ -50,6 +87,27 @@ promise('what the server refuses has its code and its path', async (world) => {
   await rejects(nodes.set(path, '', 7), 'BAD_VERSION')
   await rejects(nodes.delete(path), 'NOT_EMPTY')
   await rejects(nodes.delete(world.path('none')), 'NO_NODE')
+})
+
+promise('a transaction answers what became of each part', async (world) => {
+  const client = await world.connect()
+  await client.nodes.ensure(world.path('r'))
+  await client.nodes.create(world.path('r/old'), '1')
+  const parts = await client.nodes.transaction()
+    .create(world.path('r/log-'), 'x', 'persistent_sequential')
+    .set(world.path('r/old'), '22')
+    .check(world.path('r/old'), 1)
+    .delete(world.path('r/old'))
+    .commit()
+  const [created, written, ...others] = parts
+  assert.equal(parts.length, 4)
+  assert.equal(String((await client.nodes.get(created)).data), 'x')
+  assert.deepEqual([written.version, written.dataLength], [1, 2])
+  assert.ok(written.mtime instanceof Date && written.czxid < written.mzxid)
+  assert.deepEqual(others, [null, null])
+  const held = await client.lock(world.path()).acquire()
+  const guarded = await held.guarded().create(world.path('r/guarded')).commit()
+  assert.deepEqual(guarded, [world.path('r/guarded')], 'without the guard itself')
 })
 
 promise('a transaction is applied as a whole or not at all', async (world) => {

@@ -18,13 +18,23 @@ const [npm, npx] = process.platform === 'win32' ? ['npm.cmd', 'npx.cmd'] : ['npm
 
 /** What each example says. */
 const SAID = {
+  'barrier.mjs': /^up: true\non we go\n$/,
+  'config.mjs': /^3 exports at once\n5 exports at once\n8 exports at once\n$/,
+  'counter.mjs': /^3 numbers, the last is 3 on\nbegun again\n$/,
+  'double-barrier.mjs': /^computed one one one two two two\n$/,
+  'election.mjs': /^(?:(?:nobody leads|leading|leader: 10\.0\.0\.7:80)\n){1,3}leader: 10\.0\.0\.7:80, ready\nleading no more\n$/,
+  'group.mjs': /^at first: worker-1\nworker-2 joined, and is idle\nworker-2 left\n$/,
   'lock.mjs': /^working, with fencing token \d+\nstill held: true\nit was free\n$/,
   'lock.cjs': /^working, with fencing token \d+\n$/,
   'multi-lock.mjs': /^transferring, with fencing tokens \d+,\d+\n$/,
+  'names.mjs': /^billing is at 10\.0\.0\.7:443\nbilling\n$/,
+  'queue.mjs': /^sent to ann\nsent to bob\nnot sent: to nobody\nbilled: the bill\n$/,
   'read-write-lock.mjs': /^2 read at once\nwriting\nreading what was written\n$/,
   'revocation.mjs': /^asked to let go\nthe impatient one has it\n$/,
   'semaphore.mjs': /^at most 3 at once\n2 permits held by 2 entries\n$/,
   'sequencer.mjs': /^valid: true\nthe holder has let go\nvalid: false\n$/,
+  'watch.mjs': /^there is nobody\nthere is first\nthere is nobody\n$/,
+  'two-phase-commit.mjs': /^decided: commit\nstock: commit 3 chairs\nbilling: commit 3 chairs\n$/,
   'testing.mjs': /^the work was stopped, and the lock was lost: session\n[1-9]\d* creates\n$/,
 }
 

@@ -11,7 +11,7 @@ const hooks = createRequire(import.meta.url)('./hooks.node')
 /** The outcome of one call. */
 function outcome(start) {
   return new Promise((resolve) => {
-    const loop = new hooks.EventLoop((number, failure, value) => resolve({ number, failure, value, loop }))
+    const loop = new hooks.EventLoop((number, failure, value) => resolve({ number, failure, value, loop }), true)
     const called = start(loop)
     assert.equal(typeof called, 'number')
     setTimeout(() => {}, 1000)

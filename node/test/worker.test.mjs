@@ -51,7 +51,8 @@ promise('an acquisition that arrives as its worker is terminated is released', a
 })
 
 promise('a worker that leaves without closing anything exits by itself', async (world) => {
-  const worker = work(world, 'wait')
-  const [code] = await once(worker, 'exit')
+  const lock = await world.lock()
+  const [code] = await once(work(world, 'leave'), 'exit')
   assert.equal(code, 0)
+  await (await lock.acquire({ timeout: 4000 })).release()
 })

@@ -9,6 +9,7 @@ import v8 from 'node:v8'
 import vm from 'node:vm'
 import { Client } from 'zkrecipes'
 import { EmbeddedServer } from 'zkrecipes/testing'
+import './watchdog.mjs'
 
 v8.setFlagsFromString('--expose-gc')
 export const collectGarbage = vm.runInNewContext('gc')
@@ -85,7 +86,11 @@ class Child {
   }
 
   kill() {
-    this.#process.kill('SIGKILL')
+    this.signal('SIGKILL')
+  }
+
+  signal(name) {
+    this.#process.kill(name)
   }
 
   async said(line) {
@@ -93,19 +98,31 @@ class Child {
   }
 }
 
+/**
+ * Rejects after so long. The runner's own limit fails a test and leaves its clients as they are, and those that wait would
+ * keep the process alive for ever. An idle client lets it exit, which the timer prevents while a test waits for an event.
+ */
+function within(ms) {
+  let timer
+  const passed = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not over after ${ms / 1000} s`)), ms)
+  })
+  passed.catch(() => {})
+  return { passed, clear: () => clearTimeout(timer) }
+}
+
 /** Tests a promise against each server there is. */
 export function promise(name, body, { embeddedOnly = false } = {}) {
   const servers = embeddedOnly || !process.env.ZKR_HOSTS ? [undefined] : [undefined, process.env.ZKR_HOSTS]
   for (const hosts of servers) {
-    test(hosts ? `${name} (real server)` : name, { timeout: 60_000 }, async () => {
+    test(hosts ? `${name} (real server)` : name, async () => {
       const world = new World(hosts)
-      // An idle client lets the process exit, also in the middle of a test that waits for an event.
-      const keepAlive = setTimeout(() => {}, 65_000)
+      const limit = within(60_000)
       try {
-        await body(world)
+        await Promise.race([body(world), limit.passed])
       } finally {
         await world.end()
-        clearTimeout(keepAlive)
+        limit.clear()
       }
     })
   }

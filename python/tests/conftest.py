@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import zkrecipes
+from interpreters import interpreters
 from zkrecipes.testing import EmbeddedServer
 
 Connect = Callable[..., zkrecipes.Client]
@@ -65,3 +66,7 @@ def eventually(condition: Callable[[], object], within: float = 15) -> None:
 
 def contenders(client: zkrecipes.Client, path: str) -> int:
     return len(client.lock(path).contenders())
+
+
+def pytest_report_header() -> str:
+    return f"what crosses versions is run by CPython {', '.join(interpreters())}"

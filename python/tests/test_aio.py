@@ -111,7 +111,9 @@ def test_nodes_and_guarded_writes(hosts: str) -> None:
             async with client.lock("/lock") as held:
                 writes = held.guarded()
                 writes.set("/a/c", b"z")
-                await writes.commit()
+                (written,) = await writes.commit()
+                assert isinstance(written, aio.Stat)
+                assert written.version == 2
             transaction = nodes.transaction()
             transaction.delete("/a/c")
             transaction.delete("/a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import math
 from typing import Any
 
@@ -203,5 +204,64 @@ def test_bad_input_is_refused_by_name(hosts: str) -> None:
             for bad in (-1, math.nan, "1"):
                 with pytest.raises(aio.Invalid, match="timeout"):
                     await client.watch_sequencer("1:5:/a", bad)
+
+    run(body())
+
+
+AT_ONCE = {
+    "Client": "barrier config counter delay_queue double_barrier election group lock multi_lock names on_state "
+    "priority_queue queue read_write_lock semaphore two_phase_commit version",
+    "Config": "watch",
+    "DoubleBarrier": "cancel withdraw",
+    "Election": "campaign cancel guarded hold leading observe on_lost on_revoke",
+    "Group": "watch",
+    "Names": "watch",
+    "Nodes": "transaction watch",
+    "Transaction": "check create delete set",
+}
+HANDLES = "cancel guarded hold on_lost on_revoke"
+
+
+@pytest.mark.parametrize("name", [name for name in aio.__all__ if isinstance(getattr(aio, name), type)])
+def test_what_waits_is_a_coroutine_function(name: str) -> None:
+    """Frameworks and mocks ask for that, and a verb that nobody wrapped would answer a bare native call."""
+    kind = getattr(aio, name)
+    if issubclass(kind, BaseException) or not any(base.__module__ == "zkrecipes._native" for base in kind.__mro__):
+        return
+    for verb in dir(kind):
+        if verb.startswith("_") or not callable(getattr(kind, verb)):
+            continue
+        at_once = verb in AT_ONCE.get(name, HANDLES).split()
+        assert inspect.iscoroutinefunction(getattr(kind, verb)) != at_once, f"{name}.{verb}"
+        assert getattr(kind, verb).__doc__, f"{name}.{verb}"
+        inspect.signature(getattr(kind, verb))
+
+
+def test_a_run_that_is_cancelled_again_ends_when_its_work_has(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            election = client.election("/leader")
+            begun, told = asyncio.Event(), []
+
+            async def work(leadership: aio.Leadership) -> None:
+                for _ in range(3):
+                    begun.set()
+                    try:
+                        await asyncio.sleep(30)
+                    except asyncio.CancelledError:
+                        told.append(leadership.is_held)
+                await asyncio.sleep(0)
+                told.append(leadership.is_held)
+
+            running = asyncio.ensure_future(election.run(work))
+            for _ in range(3):
+                await begun.wait()
+                begun.clear()
+                running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            # Nobody else led before the work had ended.
+            assert told == [True] * 4
+            assert not election.is_leader
 
     run(body())

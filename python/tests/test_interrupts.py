@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -180,3 +182,80 @@ sys.stdin.read()
             assert said in ("interrupted False\n", "too early\n")
             interrupts += said.startswith("interrupted")
         eventually(lambda: contenders(client, "/lock") == 0)
+
+
+class Rung(Exception):
+    """By an alarm of the test, at any moment."""
+
+
+def ring(*_: object) -> None:
+    raise Rung
+
+
+@contextmanager
+def alarm(after: float) -> Iterator[None]:
+    before = signal.signal(signal.SIGALRM, ring)
+    # Twice, as it may ring on the way out.
+    with suppress(Rung):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, after)
+            with suppress(Rung):
+                yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def work_through(queue: zkrecipes.Queue) -> None:
+    for item in queue:
+        with item:
+            pass
+
+
+def claim_and_keep(queue: zkrecipes.Queue) -> None:
+    while True:
+        queue.claim().nack()
+
+
+@pytest.mark.filterwarnings("ignore:an item of:ResourceWarning")
+@pytest.mark.parametrize("work", [work_through, claim_and_keep])
+def test_an_interrupt_at_any_moment_leaves_no_item_claimed(
+    connect: Callable[..., zkrecipes.Client], work: Callable[[zkrecipes.Queue], None]
+) -> None:
+    queue, other = connect().queue("/queue"), connect().queue("/queue")
+    for nth in range(60):
+        queue.put_many([b"item"] * 3)
+        with alarm(0.0005 + 0.00013 * nth):
+            work(queue)
+        gc.collect()
+        while other.len():
+            with other.claim(timeout=10):
+                pass
+
+
+def test_an_interrupt_at_any_moment_leaves_no_round_behind(connect: Callable[..., zkrecipes.Client]) -> None:
+    one, two = (connect().double_barrier("/barrier", 2, name) for name in ("one", "two"))
+    for nth in range(60):
+        with ThreadPoolExecutor() as pool:
+            others = pool.submit(two.enter, 0.03)
+            with alarm(0.0005 + 0.0005 * nth), one:
+                pass
+            assert not one.has_entered
+            with suppress(zkrecipes.Timeout):
+                others.result()
+                # Nobody is there whom it would have to wait for.
+                two.leave(10)
+
+
+def test_an_interrupted_site_is_told_again(connect: Callable[..., zkrecipes.Client]) -> None:
+    site, coordinator = (connect().two_phase_commit("/commits") for _ in range(2))
+    site.join("one")
+    for nth in range(60):
+        told: list[zkrecipes.Proposal] = []
+        coordinator.begin(str(nth), ["one"], b"", timeout=60)
+        with alarm(0.0003 + 0.00005 * nth):
+            # In one step of the interpreter: what it was told is there, or it is told again.
+            told.extend(map(site.next, [10]))
+        proposal = told[0] if told else site.next(timeout=10)
+        proposal.vote_abort("enough")
+        proposal.acknowledge()

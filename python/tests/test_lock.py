@@ -211,6 +211,21 @@ def test_a_transaction_is_applied_as_a_whole(client: zkrecipes.Client) -> None:
     assert client.nodes.exists("/a") is None
 
 
+def test_a_transaction_answers_what_became_of_each_part(client: zkrecipes.Client) -> None:
+    client.nodes.create("/old", b"1")
+    transaction = client.nodes.transaction()
+    transaction.create("/log-", b"x", "persistent_sequential")
+    transaction.set("/old", b"2")
+    transaction.check("/old", 1)
+    transaction.delete("/old")
+    created, written, checked, deleted = transaction.commit()
+    assert isinstance(created, str)
+    assert client.nodes.get(created)[0] == b"x"
+    assert isinstance(written, zkrecipes.Stat)
+    assert (written.version, written.data_length) == (1, 1)
+    assert checked is deleted is None
+
+
 def test_nodes_do_what_they_say(client: zkrecipes.Client) -> None:
     nodes = client.nodes
     nodes.ensure("/a/b/c")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import queue
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
 import pytest
 import zkrecipes
 from conftest import Connect, contenders, eventually
+from interpreters import environment
 from zkrecipes.testing import EmbeddedServer
 
 
@@ -189,3 +192,33 @@ def test_a_lost_reply_to_a_guarded_write_is_connection_lost(server: EmbeddedServ
                 writes.set("/result", b"written")
         assert server.fault_fired(fault)
         assert client.nodes.get("/result")[0] == b"written"
+
+
+def test_the_librarys_warnings_are_seen_without_any_configuration(server: EmbeddedServer) -> None:
+    """Such as that of an acquire that waits for its own handle; from both faces, on stderr."""
+    program = """
+import asyncio, sys, zkrecipes, zkrecipes.aio as aio
+with zkrecipes.Client(sys.argv[1]) as client:
+    lock = client.lock("/blocking")
+    lock.acquire()
+    lock.acquire(timeout=4)
+    lock.release()
+async def main():
+    async with aio.Client(sys.argv[1]) as client:
+        lock = client.lock("/asyncio")
+        await lock.acquire()
+        await lock.acquire(timeout=4)
+        await lock.release()
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, server.connect_string],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    for path in ("/blocking", "/asyncio"):
+        (line,) = (line for line in done.stderr.splitlines() if f"path={path} " in line)
+        assert "its own handle" in line

@@ -6,18 +6,24 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 import zkrecipes
 from conftest import contenders, eventually
+from interpreters import environment, interpreters
 from zkrecipes.testing import EmbeddedServer
 
 # Python 3.12 and later warn about any fork of a process with threads.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+feeds: dict[zkrecipes.Client, zkrecipes.Feed[zkrecipes.Versioned | None]] = {}
 
 
 def verbs(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) -> list[Callable[[], object]]:
@@ -36,8 +42,12 @@ def verbs(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) 
         lambda: client.lock("/other"),
         lambda: client.nodes.exists("/"),
         lambda: client.on_state(print),
+        lambda: held.on_revoke(print),
+        lambda: lock.is_held,
+        lambda: held.is_held,
+        lambda: next(feeds[client]),
+        feeds[client].close,
         client.close,
-        lambda: zkrecipes.Client("127.0.0.1:1", connect_timeout=5),
     ]
 
 
@@ -48,7 +58,7 @@ def answers(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held
             said.append(repr(verb()))
         except BaseException as error:
             said.append(type(error).__name__)
-    said.append(f"{client.state} {client.session_id} {client.lease_remaining} {lock.is_held} {held.is_held}")
+    said.append(f"{client.state} {client.session_id} {client.lease_remaining} {lock!r} {held!r}".split(" token")[0])
     return said
 
 
@@ -59,7 +69,7 @@ def in_child(pipe: Connection, client: zkrecipes.Client, lock: zkrecipes.Lock, h
 
 
 def check_child(said: list[str], took: float) -> None:
-    assert said == ["Forked"] * (len(said) - 1) + ["closed 0 0.0 False False"]
+    assert said == ["Forked"] * (len(said) - 1) + ["closed 0 0.0 <Lock /lock not held> <Held /lock"]
     assert took < 2
 
 
@@ -78,6 +88,8 @@ def test_a_child_of_os_fork_gets_forked_and_the_parent_is_undisturbed(client: zk
     lock = client.lock("/lock")
     held = lock.acquire()
     assert held
+    feeds[client] = client.config("/config").watch()
+    assert next(feeds[client]) is None
     receiver, sender = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if child == 0:
@@ -96,6 +108,8 @@ def test_a_child_of_multiprocessing_gets_forked_and_the_parent_is_undisturbed(cl
     lock = client.lock("/lock")
     held = lock.acquire()
     assert held
+    feeds[client] = client.config("/config").watch()
+    assert next(feeds[client]) is None
     receiver, sender = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=in_child, args=(sender, client, lock, held))
     child.start()
@@ -146,10 +160,116 @@ def test_children_started_afresh_can_connect(hosts: str, client: zkrecipes.Clien
     assert len(set(tokens)) == 4
 
 
+def leave_it_held(hosts: str) -> None:
+    global left
+    client = zkrecipes.Client(hosts)
+    left = client, client.lock("/lock").acquire()
+
+
+def leave_it_held_beside_an_executor(hosts: str) -> None:
+    """Whose idle threads end when the process ends, and not sooner."""
+    global executor
+    executor = ThreadPoolExecutor(1)
+    executor.submit(leave_it_held, hosts).result()
+
+
+def leave_it_held_beside_a_thread(hosts: str) -> None:
+    """Which needs its client until the end."""
+    leave_it_held(hosts)
+    with zkrecipes.Client(hosts) as observer:
+        assert contenders(observer, "/lock") == 1
+
+    def work() -> None:
+        time.sleep(0.2)  # the function has returned by now
+        with zkrecipes.Client(hosts) as client, client.lock("/other"):
+            client.nodes.create("/worked")
+
+    threading.Thread(target=work).start()
+
+
+left: object = None
+executor: object = None
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        *((method, leave_it_held) for method in ("fork", "spawn", "forkserver")),
+        ("fork", leave_it_held_beside_an_executor),
+        ("spawn", leave_it_held_beside_a_thread),
+    ],
+)
+def test_a_child_that_ends_ends_its_sessions(
+    client: zkrecipes.Client, hosts: str, method: str, target: Callable[[str], None]
+) -> None:
+    """As any other process does; what a forked one has of its parent is in test_forks."""
+    program = f"""
+import multiprocessing, sys
+sys.path[:0] = sys.argv[3:]
+from test_process import {target.__name__} as target
+if __name__ == "__main__":
+    child = multiprocessing.get_context(sys.argv[2]).Process(target=target, args=(sys.argv[1],))
+    child.start()
+    child.join(30)
+    child.kill()
+    sys.exit(child.exitcode)
+"""
+    path = [str(Path(__file__).parent), *sys.path]
+    done = subprocess.run([sys.executable, "-c", program, hosts, method, *path], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    # Within the session timeout it would not be.
+    eventually(lambda: contenders(client, "/lock") == 0, within=3)
+    assert (client.nodes.exists("/worked") is not None) == (target is leave_it_held_beside_a_thread)
+
+
+SUBINTERPRETER = """
+import sys, zkrecipes
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+with zkrecipes.Client(sys.argv[1]) as client, client.lock("/lock") as held:
+    other = interpreters.create()
+    interpreters.run_string(other, '''
+try:
+    import zkrecipes
+except ImportError as error:
+    print(error, flush=True)
+''')
+    interpreters.destroy(other)
+    held.verify()
+"""
+
+
+@pytest.mark.parametrize("interpreter", interpreters().values(), ids=interpreters())
+def test_a_subinterpreter_is_refused_and_disturbs_nobody(server: EmbeddedServer, interpreter: str) -> None:
+    done = subprocess.run(
+        [interpreter, "-c", SUBINTERPRETER, server.connect_string],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "module zkrecipes._native does not support loading in subinterpreters\n"
+
+
 EXITS = {
     "a client and what it holds": """
 client = zkrecipes.Client(hosts)
 held = client.lock("/lock").acquire()
+""",
+    "what was dropped a moment ago": """
+for path in ("/lock", "/other", "/lock/below"):
+    zkrecipes.Client(hosts).lock(path).acquire()
+""",
+    "a task that was abandoned": """
+async def main():
+    lock = (await zkrecipes.aio.Client.connect(hosts)).lock("/lock")
+    await lock.acquire()
+loop = asyncio.new_event_loop()
+loop.run_until_complete(main())
+loop.close()
 """,
     "threads that wait": """
 client = zkrecipes.Client(hosts)
@@ -168,6 +288,16 @@ def work():
 for _ in range(4):
     threading.Thread(target=work, daemon=True).start()
 time.sleep(0.3)
+""",
+    "a leader that is busy": """
+client = zkrecipes.Client(hosts)
+begun = threading.Event()
+def work(leadership):
+    begun.set()
+    while True:
+        pass
+threading.Thread(target=client.election("/lock").run, args=(work,), daemon=True).start()
+begun.wait()
 """,
     "a callback that takes its time": """
 client = zkrecipes.Client(hosts)
@@ -195,6 +325,88 @@ from zkrecipes.testing import EmbeddedServer
 server = EmbeddedServer()
 client = zkrecipes.Client(server.connect_string)
 held = client.lock("/lock").acquire()
+""",
+}
+
+# What is inside Python when the interpreter takes itself apart, and wants to go on meanwhile.
+LATE = """
+import os, types
+go_on, now = os.pipe()
+class Late:
+    def __del__(self, write=os.write, now=now, sleep=time.sleep):
+        write(now, b"!")
+        sleep(0.5)
+late = types.ModuleType("late")
+late.late = Late()
+sys.modules["late"] = late
+del late
+entered = threading.Event()
+def busy(*_):
+    entered.set()
+    os.read(go_on, 1)
+client = zkrecipes.Client(hosts)
+held = client.lock("/lock").acquire()
+"""
+EXITS |= {
+    "a callback that goes on": f"""
+{LATE}
+held.on_lost(busy)
+client.nodes.delete(held.node)
+entered.wait()
+""",
+    "a logger that goes on": f"""
+{LATE}
+import logging
+logging.getLogger("zkrecipes").addFilter(busy)
+held.on_lost(print)
+client.nodes.delete(held.node)
+entered.wait()
+""",
+    "a loop that is told and goes on": f"""
+{LATE}
+class Loop(asyncio.SelectorEventLoop):
+    call_soon_threadsafe = busy
+async def main():
+    asyncio.ensure_future(zkrecipes.aio.Client.connect(hosts))
+    while not entered.is_set():
+        await asyncio.sleep(0.01)
+Loop().run_until_complete(main())
+""",
+    "an item": """
+queue = zkrecipes.Client(hosts).queue("/queue")
+queue.put_many(["one", "two"])
+item, loop = queue.claim(), iter(queue)
+next(loop)
+""",
+    "an item in its scope": """
+queue = zkrecipes.Client(hosts).queue("/queue")
+queue.put("one")
+with queue.claim():
+    sys.exit()
+""",
+    "an item whose loop is gone": """
+async def main():
+    global item, items, claim
+    queue = (await zkrecipes.aio.Client.connect(hosts)).queue("/queue")
+    await queue.put_many(["one", "two"])
+    item, items = await queue.claim(), aiter(queue)
+    await anext(items)
+    claim = asyncio.ensure_future(queue.claim())
+    await asyncio.sleep(0.05)
+loop = asyncio.new_event_loop()
+loop.run_until_complete(main())
+loop.close()
+""",
+    "a round": """
+barrier = zkrecipes.Client(hosts).double_barrier("/barrier", 1)
+barrier.enter()
+other = zkrecipes.Client(hosts).double_barrier("/other", 2)
+threading.Thread(target=other.enter, daemon=True).start()
+""",
+    "a site that waits": """
+site = zkrecipes.Client(hosts).two_phase_commit("/commits")
+site.join("one")
+threading.Thread(target=site.next, daemon=True).start()
 """,
 }
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import zkrecipes
 import zkrecipes.aio
 from typing_extensions import assert_type
 from zkrecipes.testing import EmbeddedServer, Ensemble, LogEntry, Proxy
+
+_Leadership: TypeAlias = zkrecipes.aio.Leadership
 
 
 def blocking() -> None:
@@ -40,6 +42,7 @@ def blocking() -> None:
         assert_type(data, bytes)
         assert_type(stat.version, int)
         client.nodes.create("/data", mode="ephemeral")
+        assert_type(client.nodes.create("/data", ttl=60), str)
         catalogue = client.read_write_lock("/catalogue")
         assert_type(catalogue.read, zkrecipes.Lock)
         with client.multi_lock([lock, client.lock("/other")]) as held:
@@ -59,6 +62,52 @@ def blocking() -> None:
         assert_type(lock.revoke(force_after=5), bool)
         assert_type(client.check_sequencer(held.sequencer), bool)
         client.watch_sequencer(held.sequencer, timeout=5)
+        counter = client.counter("/orders", layout="shared")
+        assert_type((counter.add(1), counter.compare_and_set(1, 2)), tuple[int, bool])
+        with client.config("/mode").watch() as feed:
+            for now in feed:
+                assert_type(now, zkrecipes.Versioned | None)
+        election = client.election("/leader", b"me", layout="selector")
+        with election.campaign(5) as leadership, election.hold(5) as other, election as third:
+            assert_type(
+                (leadership, other, third), tuple[zkrecipes.Leadership, zkrecipes.Leadership, zkrecipes.Leadership]
+            )
+            leadership.acknowledge("ready")
+            assert_type(leadership.epoch, int)
+        for leader in election.observe():
+            assert_type(leader, zkrecipes.Leader | None)
+
+        @election.leading
+        def lead(leadership: zkrecipes.Leadership, n: int) -> str:
+            return str(n)
+
+        assert_type(lead(3), str)
+        lead("3")  # type: ignore[arg-type]
+        election.run(lambda leadership: leadership.verify())
+        for event in client.group("/workers").watch():
+            assert_type(event, zkrecipes.GroupEvent)
+            if isinstance(event, zkrecipes.Joined):
+                assert_type(event.data, bytes)
+        for names in client.names("/services").watch():
+            assert_type(names, dict[str, bytes])
+        for children in client.nodes.watch("/n", "children"):
+            assert_type(children, list[str] | None)
+        with client.double_barrier("/barrier", 3, "ann") as barrier:
+            assert_type(barrier, zkrecipes.DoubleBarrier)
+        assert_type(client.barrier("/barrier").is_up(), bool)
+        commits = client.two_phase_commit("/commits", "peer")
+        assert_type(commits.begin("order", ["stock"], "", 5).outcome(), Literal["commit", "abort"])
+        assert_type(commits.next().payload, bytes)
+        assert_type(commits.history(), list[zkrecipes.CommitStatus])
+        client.two_phase_commit("/commits", mode="king")  # type: ignore[arg-type]
+        queue = client.queue("/queue", max_attempts=3, layout="distributed")
+        for item in queue:
+            with item as same:
+                assert_type(same.data, bytes)
+            assert_type(item, zkrecipes.Item)
+        assert_type(queue.dead.claim(5).attempts, int)
+        assert_type(client.delay_queue("/later").get(), bytes)
+        client.priority_queue("/alarms").put("fire")  # type: ignore[call-arg]
         client.semaphore("/limit")  # type: ignore[call-arg]
         client.multi_lock(["/a"])  # type: ignore[list-item]
         client.lock("/lock", reentrnat=True)  # type: ignore[call-arg]
@@ -89,6 +138,36 @@ async def awaiting() -> None:
             assert_type(await both.revoke(held.node), bool)
             await both.release(wait=False)
         assert_type(await client.check_sequencer(held.sequencer), bool)
+        assert_type(await client.counter("/orders").add(1), int)
+        async with client.double_barrier("/barrier", 3) as barrier:
+            assert_type(barrier, zkrecipes.aio.DoubleBarrier)
+        assert_type(await client.barrier("/barrier").is_up(), bool)
+        assert_type(await (await client.two_phase_commit("/commits").next(5)).vote_commit(), None)
+        queue = client.queue("/queue")
+        await queue.put_many(["one", b"two"], timeout=5)
+        async for item in queue:
+            async with item as same:
+                assert_type(same, zkrecipes.aio.Item)
+            await item.ack_with(client.nodes.transaction())
+        assert_type(await queue.dead.items(), list[bytes])
+        assert_type(await (await client.priority_queue("/alarms").claim()).nack(), None)
+        async for now in client.config("/mode").watch():
+            assert_type(now, zkrecipes.Versioned | None)
+        election = client.election("/leader", cancel_on_lost=True)
+        async with election.campaign(5) as leadership, election.hold(5) as other, election as third:
+            assert_type([leadership, other, third], list[_Leadership])
+        assert_type(await election.campaign(), _Leadership)
+        async for leader in election.observe():
+            assert_type(leader, zkrecipes.Leader | None)
+        async for below in client.nodes.watch("/n", kind="subtree"):
+            assert_type(below, dict[str, tuple[bytes, zkrecipes.Stat]])
+
+        @election.leading
+        async def lead(leadership: _Leadership, n: int) -> str:
+            return str(n)
+
+        assert_type(await lead(3), str)
+        await election.run(lambda leadership: leadership.verify())
         with lock:  # type: ignore[attr-defined]
             pass
         client.lock("/lock", cancel_on_los=True)  # type: ignore[arg-type]

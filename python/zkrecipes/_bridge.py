@@ -1,20 +1,23 @@
-"""From threads of the library to event loops, and to users' callbacks.
+"""From threads of the library to event loops.
 
 The native methods of asyncio objects return a `Call`. It is awaited here, with one promise: a result that cannot be
 delivered (the task was cancelled, the loop has closed) is undone, so that no lock stays held by nobody.
+
+What a verb takes, answers and promises is described once, by the native method. `awaited` makes its coroutine function.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     from ._native import Call, Outcome
 
-logger = logging.getLogger("zkrecipes")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 async def settle(call: Call) -> Any:
@@ -43,18 +46,29 @@ def _arrive(arrival: asyncio.Future[Outcome], outcome: Outcome) -> None:
         arrival.set_result(outcome)
 
 
-def run_callback(callback: Callable[..., object], arguments: list[Any]) -> None:
-    """Runs a user's callback; what it raises is logged and stops nothing."""
-    try:
-        callback(*arguments)
-    except Exception:
-        logger.exception("exception in the callback %r", callback)
+def awaited(native: Callable[Concatenate[Any, _P], _T]) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
+    """The coroutine function of a native verb, of which the stub says what it answers when it blocks."""
+
+    @functools.wraps(native)
+    async def verb(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return cast(_T, await settle(cast("Call", native(self, *args, **kwargs))))
+
+    return verb
 
 
-def post_callback(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], arguments: list[Any]) -> None:
-    """The same on the loop that the callback was registered on, if it still runs."""
-    if not loop.is_closed():
-        try:
-            loop.call_soon_threadsafe(run_callback, callback, arguments)
-        except RuntimeError:
-            logger.debug("the loop closed before %r could be called", callback)
+class Answers(Generic[_T]):
+    """The same for verbs that answer an object of the asyncio face, which is not the one that the stub says.
+
+    `Answers[Held].awaited(native)`
+    """
+
+    @classmethod
+    def awaited(
+        cls, native: Callable[Concatenate[Any, _P], object]
+    ) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
+        return awaited(cast("Callable[Concatenate[Any, _P], _T]", native))
+
+    @classmethod
+    def at_once(cls, native: Callable[Concatenate[Any, _P], object]) -> Callable[Concatenate[Any, _P], _T]:
+        """Of a verb that does not wait."""
+        return cast("Callable[Concatenate[Any, _P], _T]", native)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,6 +78,166 @@ class Stat(NamedTuple):
     pzxid: int
 
 
+class Versioned(NamedTuple):
+    """A value of a config."""
+
+    value: bytes
+    version: int
+    """0 when the value was created, one more with every change."""
+
+
+class Cached(NamedTuple):
+    """What was known last of a config, without asking anybody."""
+
+    value: Versioned | None
+    """None where there was no value."""
+    age: float
+    """How old this may be, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Durations, by how long they were."""
+
+    count: int
+    """How many there are."""
+    sum: float
+    """How long they were together, in seconds."""
+    buckets: list[tuple[float, int]]
+    """How many were no longer than each bound, in seconds; `count` has those that were longer, too."""
+
+
+class Metrics(NamedTuple):
+    """What a client has done and seen since it connected, and how it stands. Times are in seconds."""
+
+    sessions: int
+    """Sessions that were opened: one, and one more for each that was lost."""
+    sessions_lost: int
+    """How often the session ended, or could no longer be assumed to live."""
+    suspensions: int
+    """How often the connection broke."""
+    reconnections: int
+    """How often a server was found again in time, so that the session went on."""
+    requests: dict[str, int]
+    """Requests, by kind."""
+    heartbeats: int
+    """How many of the requests were heartbeats of the lease."""
+    retries: int
+    """How often an answer was missing, and its request was made again."""
+    bytes_sent: int
+    """Bytes of the requests."""
+    bytes_received: int
+    """Bytes of the answers."""
+    acquisitions: int
+    """What was acquired: locks, permits, leaderships; nested acquisitions do not count."""
+    timeouts: int
+    """Acquires that ran out of time, those that had none included."""
+    cancellations: int
+    """Acquires that their caller withdrew."""
+    failures: int
+    """Acquires that ended with another error."""
+    hand_offs: int
+    """Acquisitions that came when the one ahead in the line let go."""
+    local_hand_offs: int
+    """Acquisitions that were passed on in memory, between waiters of one client."""
+    waits: Histogram
+    """How long each acquisition was waited for."""
+    holds: Histogram
+    """How long each acquisition was held, until it was let go or lost."""
+    waiting: int
+    """Acquires under way."""
+    holding: int
+    """What is held now."""
+    losses: dict[str, int]
+    """What was held and lost, by reason."""
+    revocations: int
+    """How often somebody asked for what was held."""
+    forced: int
+    """Nodes of others that were deleted by force."""
+    queue_depth: int
+    """How many were ahead when a line was looked at last."""
+    queue_depth_max: int
+    """The most that were ever ahead."""
+    lease_margin_min: float | None
+    """The least that was left of the lease when it was extended, while something was held."""
+    slow_callbacks: int
+    """Callbacks that took longer than a second."""
+    prometheus: str
+    """All of it as the text that Prometheus reads."""
+
+
+class Leader(NamedTuple):
+    """Who leads an election."""
+
+    identity: str
+    """Who it says it is; host:pid unless the client was given another identity."""
+    data: bytes
+    """What it says: as a candidate, or, once it has begun its work, when it said so."""
+    epoch: int
+    """Rises from one leader to the next."""
+    acknowledged: bool
+    """Whether it has begun its work."""
+
+
+class Snapshot(NamedTuple):
+    """All members of a group, with what they say of themselves; the first that is told."""
+
+    members: dict[str, bytes]
+
+
+class Joined(NamedTuple):
+    """Somebody came into a group."""
+
+    name: str
+    data: bytes
+
+
+class Left(NamedTuple):
+    """A member of a group has gone."""
+
+    name: str
+
+
+class Changed(NamedTuple):
+    """A member of a group says something else of itself."""
+
+    name: str
+    data: bytes
+
+
+GroupEvent: TypeAlias = Snapshot | Joined | Left | Changed
+
+
+class SiteStatus(NamedTuple):
+    """What is known of a site in one transaction."""
+
+    site: str
+    is_present: bool
+    """Whether it is there now."""
+    has_voted: bool
+    has_acknowledged: bool
+    """Whether it has done what was decided."""
+
+
+class CommitStatus(NamedTuple):
+    """How a transaction of a two-phase commit stands."""
+
+    id: str
+    mode: Literal["coordinator", "peer"]
+    payload: bytes
+    age: float
+    """How long ago it began, in seconds."""
+    timeout: float
+    """How long there is to vote, in seconds."""
+    outcome: Literal["commit", "abort"] | None
+    """None while nothing is decided."""
+    reason: str
+    """Why it was aborted."""
+    coordinator: Literal["present", "absent", "done"]
+    """Absent: it died, and `recover` takes its transactions over. Done: it knows what was decided."""
+    sites: list[SiteStatus]
+
+
 class LogEntry(NamedTuple):
     """One request that an embedded server, or a proxy, received."""
 
@@ -98,16 +259,20 @@ class LogEntry(NamedTuple):
 
 
 class TlsOptions(TypedDict, total=False):
-    """Files in PEM format."""
+    """Each of the first three is the path of a PEM file, or PEM itself."""
 
     ca: str
+    """The authorities to trust; it must be given."""
     cert: str
+    """Our own certificate, for servers that ask who we are."""
     key: str
+    """Its private key, without a passphrase."""
     verify_hostname: bool
+    """Whether the server's certificate must name its host; true by default."""
 
 
 class SaslOptions(TypedDict):
-    """DIGEST-MD5."""
+    """DIGEST-MD5: the password itself does not travel."""
 
     user: str
     password: str
@@ -132,8 +297,11 @@ class ClientOptions(TypedDict, total=False):
     """Written into contender nodes, so that people see who holds what; host:pid by default."""
     auth: tuple[str, str | bytes] | Sequence[tuple[str, str | bytes]] | None
     """(scheme, credential), or a list of them."""
+    allow_plaintext_auth: bool | None
+    """Whether `auth` may travel over plain text, where everybody on the way can read it. Without it, it travels over
+    TLS and to servers on this machine only."""
     acl: Literal["open", "creator"] | Sequence[tuple[str, str, str]] | None
-    """Who may use the nodes created: "creator" by default when credentials are given, else "open";
+    """Who may use the nodes created: "creator" by default when `auth` or `sasl` is given, else "open";
     or a list of (scheme, id, permissions)."""
     tls: TlsOptions | None
     sasl: SaslOptions | None

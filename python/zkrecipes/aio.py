@@ -1,3 +1,5 @@
+# The bases say what the verbs answer when they block; here they answer a coroutine of it, and some take more.
+# mypy: disable-error-code="assignment,override"
 """The same recipes for asyncio: what waits or asks the server is awaited, what does not is as in `zkrecipes`.
 
 >>> import asyncio
@@ -13,20 +15,23 @@ True
 What a method does is said once, by the method of the same name in `zkrecipes`.
 
 Cancelling a task that waits leaves nothing behind in ZooKeeper, and what was already acquired when the cancel arrives
-is released. Callbacks run on the loop that registered them.
+is released. Callbacks run on the loop that registered them, in the context of their registration; coroutine functions
+are run as its tasks.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
-import sys
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, TypeVar, cast, overload
 
-from . import _native
-from ._bridge import settle
+from . import _leading, _native
+from ._barriers import Barrier, DoubleBarrier
+from ._bridge import Answers, awaited, settle
+from ._commits import CommitTransaction, Proposal, TwoPhaseCommit
+from ._feeds import Feed, feeding
+from ._held import Held, Holding, Transaction
 from ._native import (
     BadVersion,
     Cancelled,
@@ -49,66 +54,341 @@ from ._native import (
     WouldDeadlock,
     version,
 )
-from ._values import ClientOptions, Contender, Stat, State
+from ._queues import Backlog, DelayQueue, Item, PriorityQueue, Queue
+from ._scopes import Scope, this_task
+from ._values import (
+    Cached,
+    Changed,
+    ClientOptions,
+    CommitStatus,
+    Contender,
+    GroupEvent,
+    Joined,
+    Leader,
+    Left,
+    SiteStatus,
+    Snapshot,
+    Stat,
+    State,
+    Versioned,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from ._native import _CreateMode as CreateMode
-
 __all__ = [
+    "Backlog",
     "BadVersion",
+    "Barrier",
+    "Cached",
+    "Campaign",
     "Cancelled",
+    "Changed",
     "Client",
     "Closed",
+    "CommitStatus",
+    "CommitTransaction",
+    "Config",
     "ConnectionLost",
     "Contender",
+    "Counter",
+    "DelayQueue",
     "Denied",
+    "DoubleBarrier",
+    "Election",
     "Error",
     "Exists",
+    "Feed",
     "Forked",
+    "Group",
+    "GroupEvent",
     "Held",
     "Hold",
     "InternalError",
     "Invalid",
     "InvalidType",
+    "Item",
+    "Joined",
+    "Leader",
+    "Leadership",
+    "Left",
     "Lock",
     "Lost",
     "Mismatch",
     "MultiLock",
+    "Names",
     "NoNode",
     "Nodes",
     "NotEmpty",
     "NotHeld",
+    "PriorityQueue",
+    "Proposal",
+    "Queue",
     "ReadWriteLock",
     "Semaphore",
+    "SiteStatus",
+    "Snapshot",
     "Stat",
     "State",
     "Timeout",
     "TooLarge",
     "Transaction",
+    "TwoPhaseCommit",
+    "Versioned",
     "WouldDeadlock",
     "version",
 ]
 
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as _TypeVar
+
+    _Acquired = _TypeVar("_Acquired", bound="Held", default="Held")
+else:
+    _Acquired = TypeVar("_Acquired")
+
+
+class Nodes(_native.NodesBase):
+    """Plain node operations. The `nodes` of a client."""
+
+    create = awaited(_native.NodesBase.create)
+    get = awaited(_native.NodesBase.get)
+    set = awaited(_native.NodesBase.set)
+    delete = awaited(_native.NodesBase.delete)
+    exists = awaited(_native.NodesBase.exists)
+    children = awaited(_native.NodesBase.children)
+    ensure = awaited(_native.NodesBase.ensure)
+    delete_all = awaited(_native.NodesBase.delete_all)
+    transaction = Answers[Transaction].at_once(_native.NodesBase.transaction)
+
+    @overload
+    def watch(self, path: str, kind: Literal["data"] = "data") -> Feed[tuple[bytes, Stat] | None]: ...
+    @overload
+    def watch(self, path: str, kind: Literal["children"]) -> Feed[list[str] | None]: ...
+    @overload
+    def watch(self, path: str, kind: Literal["subtree"]) -> Feed[dict[str, tuple[bytes, Stat]]]: ...
+    def watch(self, path: str, kind: Any = "data") -> Feed[Any]:
+        """How a node stands now, and whenever that has changed."""
+        return cast("Feed[Any]", super().watch(path, kind))
+
+
+class Leadership(Held):
+    """One term of a leader: a Held, whose fencing token is the `epoch`. As a context manager it resigns on exit."""
+
+    acknowledge = awaited(_native.HeldBase._acknowledge)
+
+    @property
+    def epoch(self) -> int:
+        """Rises strictly from one leader to the next: the fencing token."""
+        return self.fencing_token
+
+
+class Hold(Scope[_Acquired]):
+    """What `hold(timeout)` returns: the scope of one acquisition at a time."""
+
+
+class _Handle(Holding, _native.HandleBase, Generic[_Acquired]):
+    """What all handles share: `async with handle as held:` waits, and releases on any exit."""
+
+    _cancel_on_lost = False
+
+    def __init__(self, seed: _native.Seed) -> None:
+        # Tasks take turns on one handle; one that released early must not leave with another's acquisition.
+        self._scopes: list[tuple[asyncio.Task[object], Hold[_Acquired]]] = []
+
+    contenders = awaited(_native.HandleBase.contenders)
+    revoke = awaited(_native.HandleBase.revoke)
+
+    def hold(self, timeout: float | None = None) -> Hold[_Acquired]:
+        """A context manager that acquires within `timeout` seconds or raises Timeout."""
+        return self._hold(1, timeout)
+
+    def _hold(self, n: int, timeout: float | None) -> Hold[_Acquired]:
+        async def take() -> _Acquired:
+            return cast(_Acquired, await settle(self._take(n, timeout)))
+
+        return Hold(take, self._cancel_on_lost)
+
+    async def __aenter__(self) -> _Acquired:
+        scope = self._hold(1, None)
+        held = await scope.__aenter__()
+        self._scopes.append((this_task(), scope))
+        return held
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        task = this_task()
+        # A fixture may be entered in one task and left in another: then it is the latest.
+        own = [index for index, (entered, _) in enumerate(self._scopes) if entered is task]
+        _, scope = self._scopes.pop(own[-1] if own else -1)
+        await scope.__aexit__(kind, exception, traceback)
+
+
+class Lock(_Handle[Held], _native.LockBase):
+    """A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
+
+    `async with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
+    """
+
+    acquire = Answers["Held | None"].awaited(_native.HandleBase.acquire)
+
+
+class ReadWriteLock(_native.ReadWriteLockBase):
+    """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
+
+    Each side is a Lock. Who holds `write` may take `read` too, and then release `write`: nobody gets in between.
+    """
+
+    read: Lock
+    write: Lock
+
+
+class MultiLock(_Handle[Held], _native.MultiLockBase):
+    """Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`."""
+
+    acquire = Answers["Held | None"].awaited(_native.HandleBase.acquire)
+
+
+class Semaphore(_Handle[Held], _native.SemaphoreBase):
+    """At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`."""
+
+    acquire = Answers["Held | None"].awaited(_native.SemaphoreBase.acquire)
+    holders = awaited(_native.SemaphoreBase.holders)
+    resize = awaited(_native.SemaphoreBase.resize)
+
+    def hold(self, n: int = 1, timeout: float | None = None) -> Hold[Held]:
+        """A context manager that acquires `n` permits within `timeout` seconds or raises Timeout."""
+        return self._hold(n, timeout)
+
+
+class Counter(_native.CounterBase):
+    """A number that many count on. Made by `client.counter(path)`."""
+
+    get = awaited(_native.CounterBase.get)
+    add = awaited(_native.CounterBase.add)
+    compare_and_set = awaited(_native.CounterBase.compare_and_set)
+
+
+class Config(_native.ConfigBase):
+    """A value that many follow. Made by `client.config(path)`."""
+
+    get = awaited(_native.ConfigBase.get)
+    set = awaited(_native.ConfigBase.set)
+    watch = feeding(_native.ConfigBase.watch)
+
+
+class Names(_native.NamesBase):
+    """Names below a path, and what they stand for. Made by `client.names(path)`."""
+
+    bind = awaited(_native.NamesBase.bind)
+    lookup = awaited(_native.NamesBase.lookup)
+    unbind = awaited(_native.NamesBase.unbind)
+    list = awaited(_native.NamesBase.list)
+    watch = feeding(_native.NamesBase.watch)
+
+
+class Group(_native.GroupBase):
+    """A group of members that know each other by name. Made by `client.group(path)`."""
+
+    join = awaited(_native.GroupBase.join)
+    leave = awaited(_native.GroupBase.leave)
+    update = awaited(_native.GroupBase.update)
+    members = awaited(_native.GroupBase.members)
+    watch = feeding(_native.GroupBase.watch)
+
+
+class Campaign(Scope[Leadership], Coroutine[Any, Any, Leadership]):
+    """What `campaign()` answers: a coroutine of the leadership, of which `async with` makes its scope."""
+
+    def __init__(self, winning: Coroutine[Any, Any, Leadership], cancel_on_lost: bool) -> None:
+        super().__init__(lambda: winning, cancel_on_lost)
+        self._winning = winning
+
+    def __await__(self) -> Generator[Any, Any, Leadership]:
+        return self._winning.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._winning.send(value)
+
+    def throw(self, *raised: Any) -> Any:
+        return self._winning.throw(*raised)
+
+    def close(self) -> None:
+        self._winning.close()
+
+
+class Election(_Handle[Leadership], _native.ElectionBase):
+    """One candidate in an election. Made by `client.election(path, data)`.
+
+    `async with election as leadership:` and `async with election.campaign(timeout) as leadership:` wait until this
+    candidate leads, and resign on any exit.
+    """
+
+    acquire = Answers["Leadership | None"].awaited(_native.HandleBase.acquire)
+    _win = Answers[Leadership].awaited(_native.ElectionBase.campaign)
+    resign = awaited(_native.ElectionBase.resign)
+    leader = awaited(_native.ElectionBase.leader)
+    candidates = awaited(_native.ElectionBase.candidates)
+    observe = feeding(_native.ElectionBase.observe)
+
+    def campaign(self, timeout: float | None = None) -> Campaign:
+        """Stands, and waits until this candidate leads; Timeout after `timeout` seconds.
+
+        To be awaited for the Leadership, or entered: `async with election.campaign() as leadership:`.
+        """
+        return Campaign(self._win(timeout), self._cancel_on_lost)
+
+    async def run(self, work: Callable[[Leadership], object]) -> None:
+        """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()`.
+
+        A coroutine function is run as a task, which is cancelled when the leadership is lost or resigned. What the work
+        raises is logged, and the next campaign begins after a pause. A failure that trying again cannot help is raised.
+        """
+        await _leading.run(self._terms(work), work)
+
+    def leading(
+        self, function: Callable[Concatenate[Leadership, _P], Awaitable[_T]]
+    ) -> Callable[_P, Coroutine[Any, Any, _T]]:
+        """A decorator: who awaits the function stands, waits until this candidate leads, and resigns when it is done.
+
+        It is called with the leadership first, and then the arguments.
+        """
+        return _leading.asynchronous(self, function)
+
+
+_H = TypeVar("_H", bound=_Handle[Any])
+
+
+def _cancelling(cancel_on_lost: object, *handles: _H) -> _H:
+    if not isinstance(cancel_on_lost, bool):
+        raise InvalidType(f"invalid cancel_on_lost: must be True or False, not {type(cancel_on_lost).__name__}")
+    for handle in handles:
+        handle._cancel_on_lost = cancel_on_lost
+    return handles[0]
+
+
 class Client(_native.ClientBase):
     """A session with a ZooKeeper ensemble: `async with Client(hosts) as client`, or `await Client.connect(hosts)`."""
+
+    _connected = False
 
     @classmethod
     async def connect(cls, hosts: str | None = None, **options: Unpack[ClientOptions]) -> Self:
         """A connected client, to be closed with `await client.close()`."""
         client = cls(hosts, **options)
-        await settle(client._connect())
-        client._connected = True
+        await client._open()
         return client
 
-    _connected = False
-
-    async def __aenter__(self) -> Self:
+    async def _open(self) -> None:
         if not self._connected:
             await settle(self._connect())
             self._connected = True
+
+    async def __aenter__(self) -> Self:
+        await self._open()
         return self
 
     async def __aexit__(
@@ -121,8 +401,9 @@ class Client(_native.ClientBase):
             if kind is None:
                 raise
 
-    async def close(self, timeout: float | None = None) -> None:
-        await settle(super().close(timeout))
+    close = awaited(_native.SessionBase.close)
+    check_sequencer = awaited(_native.ClientBase.check_sequencer)
+    watch_sequencer = awaited(_native.ClientBase.watch_sequencer)
 
     def lock(
         self,
@@ -140,316 +421,50 @@ class Client(_native.ClientBase):
 
         With `cancel_on_lost`, losing the lock cancels the body of its `async with`, which then raises Lost.
         """
-        _check_flag(cancel_on_lost)
         lock = cast(Lock, super().lock(path, reentrant=reentrant, local_handoff=local_handoff, **unknown))
-        lock._cancel_on_lost = cancel_on_lost
-        return lock
+        return _cancelling(cancel_on_lost, lock)
 
     def read_write_lock(self, path: str, *, cancel_on_lost: bool = False) -> ReadWriteLock:
         """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
-        _check_flag(cancel_on_lost)
         lock = cast(ReadWriteLock, super().read_write_lock(path))
-        lock.read._cancel_on_lost = lock.write._cancel_on_lost = cancel_on_lost
+        _cancelling(cancel_on_lost, lock.read, lock.write)
         return lock
 
     def multi_lock(self, locks: Iterable[Lock], *, cancel_on_lost: bool = False) -> MultiLock:
         """Several locks of this client as one: all or none, in the order of their paths."""
-        _check_flag(cancel_on_lost)
-        lock = cast(MultiLock, super().multi_lock(locks))
-        lock._cancel_on_lost = cancel_on_lost
-        return lock
+        return _cancelling(cancel_on_lost, cast(MultiLock, super().multi_lock(cast("list[_native.Lock]", locks))))
 
     def semaphore(self, path: str, permits: int, *, cancel_on_lost: bool = False) -> Semaphore:
         """At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch."""
-        _check_flag(cancel_on_lost)
-        semaphore = cast(Semaphore, super().semaphore(path, permits))
-        semaphore._cancel_on_lost = cancel_on_lost
-        return semaphore
-
-    async def check_sequencer(self, sequencer: str) -> bool:
-        """Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands."""
-        return cast(bool, await settle(super().check_sequencer(sequencer)))
-
-    async def watch_sequencer(self, sequencer: str, timeout: float | None = None) -> None:
-        """Waits until the acquisition that this `held.sequencer` names no longer stands, or raises Timeout."""
-        watching = settle(super().watch_sequencer(sequencer, timeout))
-        if not timeout or timeout == math.inf:
-            await watching
-            return
-        try:
-            await asyncio.wait_for(watching, timeout)
-        except asyncio.TimeoutError as error:
-            raise Timeout("the time ran out, and the sequencer is still valid") from error
-
-    @property
-    def nodes(self) -> Nodes:
-        """Plain node operations."""
-        return cast(Nodes, super().nodes)
-
-
-def _check_flag(cancel_on_lost: object) -> None:
-    if not isinstance(cancel_on_lost, bool):
-        raise InvalidType(f"invalid cancel_on_lost: must be True or False, not {type(cancel_on_lost).__name__}")
-
-
-class Held(_native.HeldBase):
-    """One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost."""
-
-    _revoked: asyncio.Event | None = None
-
-    @property
-    def revoked(self) -> asyncio.Event:
-        """Set when somebody asks for this (`lock.revoke()`): finish, then release."""
-        if self._revoked is None:
-            self._revoked = asyncio.Event()
-            self.on_revoke(self._revoked.set)
-        return self._revoked
-
-    async def release(self, wait: bool = True) -> None:
-        """Lets go. With `wait=False` the server's confirmation is awaited in the background."""
-        await settle(super().release(wait))
-
-    async def verify(self) -> None:
-        await settle(super().verify())
-
-    def guarded(self) -> Transaction:
-        """Node writes that the server applies only while this acquisition stands."""
-        return cast(Transaction, super().guarded())
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await _leave(self, kind is not None)
-
-
-class _Handle(_native.HandleBase):
-    """What all handles share: `async with handle as held:` waits, and releases on any exit."""
-
-    _cancel_on_lost = False
-
-    def __init__(self, seed: _native.Seed) -> None:
-        # Tasks take turns on one handle; one that released early must not leave with another's acquisition.
-        self._scopes: list[tuple[asyncio.Task[object], Hold]] = []
-
-    async def release(self, wait: bool = True) -> None:
-        """Lets go. With `wait=False` the server's confirmation is awaited in the background."""
-        await settle(super().release(wait))
-
-    async def verify(self) -> None:
-        await settle(super().verify())
-
-    def guarded(self) -> Transaction:
-        """Node writes that the server applies only while this is held."""
-        return cast(Transaction, super().guarded())
-
-    async def contenders(self) -> list[Contender]:
-        """Who holds and who waits, in order."""
-        return cast("list[Contender]", await settle(super().contenders()))
-
-    async def revoke(self, contender: str | Contender | None = None, force_after: float | None = None) -> bool:
-        """Asks for it: whoever holds, or the contender given, hears of it (`held.revoked`) and lets go when it can.
-
-        With `force_after` seconds, exactly the nodes that were asked are deleted when they have not gone by then. False
-        when there was nobody to ask.
-        """
-        return cast(bool, await settle(super().revoke(contender, force_after)))
-
-    async def __aenter__(self) -> Held:
-        scope = Hold(self, 1, None)
-        held = await scope.__aenter__()
-        self._scopes.append((_this_task(), scope))
-        return held
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        task = _this_task()
-        # A fixture may be entered in one task and left in another: then it is the latest.
-        own = [index for index, (entered, _) in enumerate(self._scopes) if entered is task]
-        _, scope = self._scopes.pop(own[-1] if own else -1)
-        await scope.__aexit__(kind, exception, traceback)
-
-
-class Lock(_Handle, _native.LockBase):
-    """A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
-
-    `async with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
-    """
-
-    async def acquire(self, blocking: bool = True, *, timeout: float | None = None) -> Held | None:
-        """Waits for the lock and returns what was acquired, or None when the time ran out.
-
-        `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever.
-        """
-        return cast("Held | None", await settle(super().acquire(blocking, timeout=timeout)))
-
-    def hold(self, timeout: float | None = None) -> Hold:
-        """A context manager that acquires within `timeout` seconds or raises Timeout."""
-        return Hold(self, 1, timeout)
-
-
-class ReadWriteLock(_native.ReadWriteLockBase):
-    """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
-
-    Each side is a Lock. Who holds `write` may take `read` too, and then release `write`: nobody gets in between.
-    """
-
-    @property
-    def read(self) -> Lock:
-        """The shared side."""
-        return cast(Lock, super().read)
-
-    @property
-    def write(self) -> Lock:
-        """The exclusive side."""
-        return cast(Lock, super().write)
-
-
-class MultiLock(_Handle, _native.MultiLockBase):
-    """Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`."""
-
-    async def acquire(self, blocking: bool = True, *, timeout: float | None = None) -> Held | None:
-        """Waits for all of them and returns what was acquired, or None when the time ran out."""
-        return cast("Held | None", await settle(super().acquire(blocking, timeout=timeout)))
-
-    def hold(self, timeout: float | None = None) -> Hold:
-        """A context manager that acquires all within `timeout` seconds or raises Timeout."""
-        return Hold(self, 1, timeout)
-
-
-class Semaphore(_Handle, _native.SemaphoreBase):
-    """At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`."""
-
-    async def acquire(self, n: int = 1, blocking: bool = True, *, timeout: float | None = None) -> Held | None:
-        """Waits for `n` permits at once and returns what was acquired, or None when the time ran out."""
-        return cast("Held | None", await settle(super().acquire(n, blocking, timeout=timeout)))
-
-    def hold(self, n: int = 1, timeout: float | None = None) -> Hold:
-        """A context manager that acquires `n` permits within `timeout` seconds or raises Timeout."""
-        return Hold(self, n, timeout)
-
-    async def holders(self) -> list[Contender]:
-        return cast("list[Contender]", await settle(super().holders()))
-
-    async def resize(self, permits: int) -> None:
-        await settle(super().resize(permits))
-
-
-class Hold:
-    """What `hold(timeout)` returns: the scope of one acquisition at a time."""
-
-    _held: Held | None = None
-    _lost: Lost | None = None
-
-    def __init__(self, handle: _Handle, n: int, timeout: float | None) -> None:
-        self._handle = handle
-        self._n = n
-        self._timeout = timeout
-
-    async def __aenter__(self) -> Held:
-        held = cast(Held, await settle(self._handle._take(self._n, self._timeout)))
-        self._held = held
-        if self._handle._cancel_on_lost:
-            self._task = _this_task()
-            self._cancelling = _cancelling(self._task)
-            self._unsubscribe = held.on_lost(self._interrupt)
-        return held
-
-    def _interrupt(self, error: Lost) -> None:
-        if self._held is not None and self._lost is None:
-            self._lost = error
-            self._task.cancel(_BY_LOSS)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        held, lost = self._held, self._lost
-        assert held is not None, "left without being entered"
-        self._held = self._lost = None
-        if self._handle._cancel_on_lost:
-            self._unsubscribe()
-        # Our own cancellation is taken back, and shows as Lost; one from outside stands, and so does the body's error.
-        if lost is not None and not _cancelled_from_outside(self._task, self._cancelling, exception):
-            await _leave(held, True)
-            if kind is None or issubclass(kind, asyncio.CancelledError):
-                raise lost from exception
-            return
-        await _leave(held, kind is not None)
-
-
-async def _leave(held: Held, body_failed: bool) -> None:
-    try:
-        await settle(held._leave(body_failed))
-    except Error:
-        if not body_failed:
-            raise
-
-
-def _this_task() -> asyncio.Task[object]:
-    task = asyncio.current_task()
-    if task is None:
-        raise RuntimeError("a scope is entered and left inside a task")
-    return task
-
-
-_BY_LOSS = "the lock was lost"
-
-if sys.version_info >= (3, 11):
-
-    def _cancelling(task: asyncio.Task[object]) -> int:
-        return task.cancelling()
-
-    def _cancelled_from_outside(task: asyncio.Task[object], before: int, exception: BaseException | None) -> bool:
-        return task.uncancel() > before
-
-else:
-    # Before 3.11 tasks do not count their cancellations; only the message tells whose it was. One from outside in the
-    # very turn of the loop in which the loss was told goes unseen.
-
-    def _cancelling(task: asyncio.Task[object]) -> int:
-        return 0
-
-    def _cancelled_from_outside(task: asyncio.Task[object], before: int, exception: BaseException | None) -> bool:
-        return isinstance(exception, asyncio.CancelledError) and exception.args != (_BY_LOSS,)
-
-
-class Nodes(_native.NodesBase):
-    """Plain node operations. The `nodes` of a client."""
-
-    async def create(self, path: str, data: bytes | str = b"", mode: CreateMode = "persistent") -> str:
-        return cast(str, await settle(super().create(path, data, mode)))
-
-    async def get(self, path: str) -> tuple[bytes, Stat]:
-        return cast("tuple[bytes, Stat]", await settle(super().get(path)))
-
-    async def set(self, path: str, data: bytes | str, version: int | None = None) -> Stat:
-        return cast(Stat, await settle(super().set(path, data, version)))
-
-    async def delete(self, path: str, version: int | None = None) -> None:
-        await settle(super().delete(path, version))
-
-    async def exists(self, path: str) -> Stat | None:
-        return cast("Stat | None", await settle(super().exists(path)))
-
-    async def children(self, path: str) -> list[str]:
-        return cast("list[str]", await settle(super().children(path)))
-
-    async def ensure(self, path: str) -> None:
-        await settle(super().ensure(path))
-
-    async def delete_all(self, path: str) -> None:
-        await settle(super().delete_all(path))
-
-    def transaction(self) -> Transaction:
-        """Writes that happen together or not at all."""
-        return cast(Transaction, super().transaction())
-
-
-class Transaction(_native.TransactionBase):
-    """Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`."""
-
-    async def commit(self) -> None:
-        await settle(super().commit())
+        return _cancelling(cancel_on_lost, cast(Semaphore, super().semaphore(path, permits)))
+
+    def election(
+        self,
+        path: str,
+        data: bytes | str = b"",
+        *,
+        layout: Literal["latch", "selector"] = "latch",
+        cancel_on_lost: bool = False,
+    ) -> Election:
+        """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader."""
+        return _cancelling(cancel_on_lost, cast(Election, super().election(path, data, layout=layout)))
+
+    barrier = Answers[Barrier].at_once(_native.ClientBase.barrier)
+    double_barrier = Answers[DoubleBarrier].at_once(_native.ClientBase.double_barrier)
+    two_phase_commit = Answers[TwoPhaseCommit].at_once(_native.ClientBase.two_phase_commit)
+    queue = Answers[Queue].at_once(_native.ClientBase.queue)
+    priority_queue = Answers[PriorityQueue].at_once(_native.ClientBase.priority_queue)
+    delay_queue = Answers[DelayQueue].at_once(_native.ClientBase.delay_queue)
+    names = Answers[Names].at_once(_native.ClientBase.names)
+    group = Answers[Group].at_once(_native.ClientBase.group)
+    config = Answers[Config].at_once(_native.ClientBase.config)
+    counter = Answers[Counter].at_once(_native.ClientBase.counter)
+    nodes: Nodes
+
+
+# Where they are to be found.
+for _class in (
+    *(Backlog, Barrier, CommitTransaction, DelayQueue, DoubleBarrier, Feed, Held, Item, PriorityQueue, Proposal),
+    *(Queue, Transaction, TwoPhaseCommit),
+):
+    _class.__module__ = __name__

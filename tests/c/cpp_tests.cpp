@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// zkrecipes.hpp: the same promises with destructors, exceptions and std::chrono.
+// zkrecipes.hpp: the same promises with destructors, exceptions and std::chrono. Here the lock and what every
+// recipe shares.
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -15,7 +17,7 @@
 #include <thread>
 #include <zkrecipes.hpp>
 
-using namespace std::chrono_literals;
+#include "cpp_harness.hpp"
 
 #define TESTS(X)                                      \
   X(a_lock_guard_holds_for_its_scope)                 \
@@ -31,92 +33,16 @@ using namespace std::chrono_literals;
   X(contenders_are_listed_in_order)                   \
   X(guarded_writes_go_through_a_transaction)          \
   X(a_subscription_ends_with_its_scope)               \
+  X(callbacks_may_end_each_others_subscriptions)      \
+  X(a_negative_duration_does_not_wait)                \
   X(an_exception_in_a_callback_stops_nothing)         \
   X(dispatch_runs_callbacks_on_this_thread)           \
   X(nodes_are_plain_values)                           \
   X(options_reach_the_library)                        \
   X(moved_from_objects_are_empty_not_dangerous)       \
-  X(a_shared_lock_reads_and_a_unique_lock_writes)     \
-  X(a_multi_lock_takes_all_or_none)                   \
-  X(a_semaphore_gives_permits_as_values)              \
-  X(a_holder_can_be_asked_and_forced)                 \
-  X(every_recipe_speaks_for_what_it_holds)            \
-  X(release_in_background_asks_no_server)             \
-  X(permits_and_who_waits_for_them_are_listed)        \
-  X(holders_of_permits_can_be_asked_and_forced)       \
-  X(holders_of_several_locks_can_be_asked_and_forced) \
-  X(asking_by_force_can_be_withdrawn)                 \
-  X(a_turn_passed_on_shares_its_token)                \
-  X(a_sequencer_tells_whether_an_acquisition_stands)  \
-  X(a_proxy_and_an_ensemble_misbehave_too)            \
-  X(the_testing_server_misbehaves_on_demand)
+  X(a_sequencer_tells_whether_an_acquisition_stands)
 
 namespace {
-
-struct Failure {
-  std::string text;
-};
-
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      std::ostringstream text;                                                  \
-      text << __FILE__ << ":" << __LINE__ << ": does not hold: " << #condition; \
-      throw Failure{text.str()};                                                \
-    }                                                                           \
-  } while (0)
-
-#define THROWS(statement, kind)                                                                  \
-  do {                                                                                           \
-    zkr_status got = ZKR_OK;                                                                     \
-    try {                                                                                        \
-      statement;                                                                                 \
-    } catch (const zkr::Error &error) {                                                          \
-      got = error.code();                                                                        \
-    }                                                                                            \
-    if (got != (kind)) {                                                                         \
-      std::ostringstream text;                                                                   \
-      text << __FILE__ << ":" << __LINE__ << ": " << #statement << ": " << zkr_status_name(got); \
-      throw Failure{text.str()};                                                                 \
-    }                                                                                            \
-  } while (0)
-
-template <typename Condition>
-bool eventually(Condition condition) {
-  for (int tries = 0; tries < 2000; tries++) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(5ms);
-  }
-  return condition();
-}
-
-zkr::testing::Server &shared_server() {
-  static zkr::testing::Server server;
-  return server;
-}
-
-std::string hosts() {
-  const char *given = std::getenv("ZKR_HOSTS");
-  return given && *given ? given : shared_server().connect_string();
-}
-
-zkr::Options named(const std::string &identity) {
-  zkr::Options options;
-  options.identity = identity;
-  return options;
-}
-
-std::string root() { return "/cpp-tests-" + std::to_string(getpid()); }
-std::string path(const std::string &name) { return root() + "/" + name; }
-
-std::size_t children_of(zkr::Client &client, const std::string &path) {
-  try {
-    return client.nodes().children(path).size();
-  } catch (const zkr::Error &error) {
-    if (error.code() == zkr::ErrorKind::NoNode) return 0;
-    throw;
-  }
-}
 
 void a_lock_guard_holds_for_its_scope() {
   zkr::Client client(hosts());
@@ -403,292 +329,6 @@ void moved_from_objects_are_empty_not_dangerous() {
   CHECK(moved.state() == ZKR_STATE_CONNECTED);
 }
 
-void the_testing_server_misbehaves_on_demand() {
-  zkr::testing::ServerOptions options;
-  options.min_session_timeout = 200ms;
-  zkr::testing::Server server(options);
-  zkr::Client client(server.connect_string());
-  auto lock = client.lock("/faulty");
-  client.nodes().ensure("/faulty");
-  server.set_next_sequence("/faulty", 41);
-  server.clear_log();
-  const auto fault = server.inject("drop_after create2");
-  const auto held = lock.acquire(20s);
-  CHECK(server.fault_fired(fault) && server.count("create2", "/faulty/**") >= 1);
-  CHECK(held.node().find("0000000041") != std::string::npos);
-  server.drop_connections();
-  held.verify();
-  CHECK(server.port() > 0 && server.paths().size() >= 2);
-  THROWS(server.inject("no such fault"), zkr::ErrorKind::Invalid);
-}
-
-void a_shared_lock_reads_and_a_unique_lock_writes() {
-  zkr::Client one(hosts()), two(hosts());
-  auto first = one.read_write_lock(path("shared")), second = two.read_write_lock(path("shared"));
-  {
-    std::shared_lock<zkr::ReadWriteLock> reading(first);
-    std::shared_lock<zkr::ReadWriteLock> too(second, 5s);
-    CHECK(too.owns_lock() && first.read().is_held() && second.read().is_held());
-    too.unlock();
-    CHECK(!second.try_lock() && !second.try_lock_for(50ms));
-    THROWS(first.lock(), zkr::ErrorKind::Invalid);  // an upgrade
-  }
-  CHECK(second.try_lock_for(5s));
-  CHECK(!first.try_lock_shared() && !first.try_lock_shared_for(50ms));
-  CHECK(!first.try_lock_shared_until(std::chrono::steady_clock::now()));
-  const auto token = second.write().fencing_token();
-  second.lock_shared();  // a writer may go on as a reader
-  second.unlock();
-  CHECK(second.read().fencing_token() == token && first.try_lock_shared_for(5s));
-  first.unlock_shared();
-  second.unlock_shared();
-  zkr::ReadWriteLock moved = std::move(first);
-  const std::unique_lock<zkr::ReadWriteLock> writing(moved);
-  CHECK(writing.owns_lock() && moved.path() == path("shared"));
-  THROWS(one.read_write_lock("relative"), zkr::ErrorKind::Invalid);
-}
-
-void a_multi_lock_takes_all_or_none() {
-  zkr::Client one(hosts()), two(hosts());
-  auto a = one.lock(path("multi-a")), b = one.lock(path("multi-b")), other = two.lock(path("multi-b"));
-  auto both = one.multi_lock({b, a});
-  CHECK((both.paths() == std::vector<std::string>{path("multi-a"), path("multi-b")}));
-  THROWS(both.fencing_tokens(), zkr::ErrorKind::NotHeld);
-  {
-    std::lock_guard<zkr::Lock> in_the_way(other);
-    CHECK(!both.try_lock() && !both.try_lock_for(50ms) && !both.try_acquire());
-  }
-  {
-    std::unique_lock<zkr::MultiLock> guard(both, 5s);
-    CHECK(guard.owns_lock() && both.is_held() && both.fencing_tokens().size() == 2);
-  }
-  CHECK(!both.is_held() && !both.owns_lock());
-  auto held = both.acquire(5s);
-  CHECK(held.fencing_tokens().size() == 2 && held.permits() == 2 && held.passes() == 0);
-  held.release();
-  THROWS(both.release(), zkr::ErrorKind::NotHeld);
-  THROWS(one.multi_lock({}), zkr::ErrorKind::Invalid);
-  THROWS(one.multi_lock({a, a}), zkr::ErrorKind::Invalid);
-  THROWS(one.multi_lock({a, other}), zkr::ErrorKind::Invalid);
-}
-
-void a_semaphore_gives_permits_as_values() {
-  zkr::Client client(hosts(), named("me"));
-  auto semaphore = client.semaphore(path("semaphore"), 2);
-  {
-    const auto first = semaphore.acquire();
-    const auto second = semaphore.acquire(1, 5s);
-    CHECK(first.permits() == 1 && semaphore.is_held() && semaphore.holders().size() == 2);
-    CHECK(semaphore.holders()[0].identity == "me");
-    CHECK(!semaphore.try_acquire());
-    THROWS(semaphore.acquire(1, 50ms), zkr::ErrorKind::Timeout);
-    zkr::CancelToken token;
-    token.cancel();
-    THROWS(semaphore.acquire(1, zkr::forever, token), zkr::ErrorKind::Cancelled);
-  }
-  CHECK(!semaphore.is_held());
-  semaphore.acquire(2, 5s).release();
-  THROWS(semaphore.acquire(3), zkr::ErrorKind::Invalid);
-  THROWS(semaphore.acquire(0), zkr::ErrorKind::Invalid);
-  THROWS(client.semaphore(path("semaphore"), 0), zkr::ErrorKind::Invalid);
-  semaphore.resize(3);
-  CHECK(semaphore.permits() == 3 && semaphore.path() == path("semaphore"));
-  auto outdated = client.semaphore(path("semaphore"), 2);
-  THROWS(outdated.acquire(), zkr::ErrorKind::Mismatch);
-}
-
-void a_holder_can_be_asked_and_forced() {
-  zkr::Client one(hosts()), two(hosts());
-  auto holder = one.lock(path("revoke")), asker = two.lock(path("revoke"));
-  CHECK(!asker.revoke());
-  auto held = holder.acquire();
-  std::atomic<int> asked{0}, lost{0};
-  const auto asking = held.on_revoke([&] { asked++; });
-  const auto losing =
-      held.on_lost([&](const zkr::Error &error) { lost += error.reason() == ZKR_REASON_REVOKED; });
-  CHECK(asker.revoke());
-  CHECK(eventually([&] { return asked == 1; }));
-  CHECK(held.is_held());
-  CHECK(asker.revoke("", 50ms));
-  CHECK(eventually([&] { return lost == 1; }));
-  THROWS(asker.revoke("nonsense"), zkr::ErrorKind::Invalid);
-  THROWS(asker.revoke("", -1ms), zkr::ErrorKind::Invalid);
-}
-
-template <typename Recipe>
-void speaks_for_what_it_holds(zkr::Client &client, Recipe recipe, const std::string &at) {
-  CHECK(!recipe.is_held());
-  THROWS(recipe.fencing_token(), zkr::ErrorKind::NotHeld);
-  THROWS(recipe.verify(), zkr::ErrorKind::NotHeld);
-  THROWS(recipe.guarded(), zkr::ErrorKind::NotHeld);
-  THROWS((void)recipe.on_lost([](const zkr::Error &) {}), zkr::ErrorKind::NotHeld);
-  THROWS(recipe.release(), zkr::ErrorKind::NotHeld);
-  THROWS(recipe.release_in_background(), zkr::ErrorKind::NotHeld);
-  const auto held = recipe.acquire();
-  CHECK(recipe.is_held() && recipe.fencing_token() == held.fencing_token());
-  recipe.verify();
-  recipe.guarded().create(at, "1").commit();
-  auto late = recipe.guarded();
-  late.remove(at);
-  std::atomic<int> lost{0};
-  const auto losing = recipe.on_lost([&](const zkr::Error &) { lost++; });
-  recipe.release();
-  THROWS(late.commit(), zkr::ErrorKind::NotHeld);
-  CHECK(!recipe.is_held() && lost == 0);
-  CHECK(recipe.contenders().empty() && !recipe.revoke());
-  THROWS(recipe.revoke("nonsense"), zkr::ErrorKind::Invalid);
-  THROWS(recipe.revoke("", -1ms), zkr::ErrorKind::Invalid);
-  client.nodes().remove(at);
-
-  Recipe moved = std::move(recipe);
-  THROWS(recipe.contenders(), zkr::ErrorKind::Invalid);
-  THROWS(recipe.revoke(), zkr::ErrorKind::Invalid);
-  CHECK(!recipe.is_held() && moved.contenders().empty());
-}
-
-void every_recipe_speaks_for_what_it_holds() {
-  zkr::Client client(hosts());
-  const auto base = path("speaks");
-  client.nodes().ensure(base);
-  auto a = client.lock(base + "/a"), b = client.lock(base + "/b");
-  speaks_for_what_it_holds(client, client.lock(base + "/lock"), base + "/written");
-  speaks_for_what_it_holds(client, client.multi_lock({a, b}), base + "/written");
-  speaks_for_what_it_holds(client, client.semaphore(base + "/semaphore", 1), base + "/written");
-
-  auto semaphore = client.semaphore(base + "/semaphore", 1);
-  client.close();
-  THROWS(semaphore.contenders(), zkr::ErrorKind::Closed);
-  THROWS(semaphore.revoke(), zkr::ErrorKind::Closed);
-}
-
-void release_in_background_asks_no_server() {
-  zkr::testing::Server server;
-  zkr::Client client(server.connect_string());
-  auto lock = client.lock("/lock"), a = client.lock("/a"), b = client.lock("/b");
-  auto both = client.multi_lock({a, b});
-  auto semaphore = client.semaphore("/semaphore", 1);
-  lock.lock();
-  both.lock();
-  const auto permit = semaphore.acquire();
-  auto held = client.lock("/value").acquire();
-  server.pause();  // whoever waited for an answer now would wait for long
-  const auto begun = std::chrono::steady_clock::now();
-  lock.release_in_background();
-  both.release_in_background();
-  semaphore.release_in_background();
-  held.release_in_background();
-  CHECK(std::chrono::steady_clock::now() - begun < 1s);
-  CHECK(!lock.is_held() && !lock.owns_lock() && !both.is_held() && !both.owns_lock());
-  CHECK(!semaphore.is_held() && !permit.is_held() && !held.is_held());
-  THROWS(held.release_in_background(), zkr::ErrorKind::NotHeld);
-  server.resume();
-  CHECK(eventually([&] { return lock.contenders().empty() && both.contenders().empty(); }));
-  CHECK(eventually([&] { return semaphore.contenders().empty(); }));
-}
-
-void permits_and_who_waits_for_them_are_listed() {
-  zkr::Client one(hosts(), named("one")), two(hosts(), named("two"));
-  auto first = one.semaphore(path("listed"), 2), second = two.semaphore(path("listed"), 2);
-  auto held = first.acquire(2);
-  std::thread waiter([&] { second.acquire().release(); });
-  const bool are_three = eventually([&] { return first.contenders().size() == 3; });
-  const auto all = second.contenders();
-  held.release();
-  waiter.join();
-  CHECK(are_three && all.size() == 3 && all[0].identity == "one" && all[0].kind == "lease" && all[0].holds);
-  CHECK(all[0].node.find("leases/") == 0 && all[1].node.find("leases/") == 0);
-  CHECK(all[2].identity == "two" && all[2].kind == "lock" && !all[2].holds);
-  CHECK(all[2].node.find("locks/") == 0 && all[2].session_id == two.session_id());
-}
-
-void holders_of_permits_can_be_asked_and_forced() {
-  zkr::Client one(hosts()), two(hosts());
-  auto holder = one.semaphore(path("permits-revoked"), 3), asker = two.semaphore(path("permits-revoked"), 3);
-  const auto both = holder.acquire(2);
-  std::atomic<int> both_asked{0}, single_asked{0}, lost{0};
-  const auto losing =
-      holder.on_lost([&](const zkr::Error &error) { lost += error.reason() == ZKR_REASON_REVOKED; });
-  const auto single = holder.acquire();
-  const auto asking = both.on_revoke([&] { both_asked++; });
-  const auto asking_too = single.on_revoke([&] { single_asked++; });
-  const auto node = asker.contenders()[0].node;
-  CHECK(asker.revoke(node));
-  CHECK(eventually([&] { return both_asked == 1; }));
-  CHECK(single_asked == 0);
-  CHECK(asker.revoke());
-  CHECK(eventually([&] { return single_asked == 1; }));
-  CHECK(both.is_held() && single.is_held());
-  CHECK(asker.revoke(node, 50ms));
-  CHECK(eventually([&] { return lost == 1; }));
-  CHECK(!both.is_held() && asker.acquire(2, 5s).is_held() && single.is_held());
-  CHECK(!asker.revoke(node, 0ms));  // it has gone
-}
-
-void holders_of_several_locks_can_be_asked_and_forced() {
-  zkr::Client one(hosts(), named("one")), two(hosts());
-  const auto at = path("both-revoked");
-  auto a = one.lock(at + "/a"), b = one.lock(at + "/b"), c = two.lock(at + "/a"), d = two.lock(at + "/b");
-  auto holder = one.multi_lock({a, b}), asker = two.multi_lock({c, d});
-  std::atomic<int> asked{0}, lost{0};
-  const auto held = holder.acquire();
-  const auto asking = held.on_revoke([&] { asked++; });
-  const auto losing =
-      holder.on_lost([&](const zkr::Error &error) { lost += error.reason() == ZKR_REASON_REVOKED; });
-  const auto all = asker.contenders();
-  CHECK(all.size() == 2 && all[0].identity == "one" && all[0].holds && all[1].holds);
-  CHECK(all[0].node.find(at + "/a/") == 0 && all[1].node.find(at + "/b/") == 0);
-  CHECK(asker.revoke(all[1].node));
-  CHECK(eventually([&] { return asked == 1; }));
-  CHECK(holder.is_held());
-  CHECK(asker.revoke("", 50ms));
-  CHECK(eventually([&] { return lost == 1; }));
-  CHECK(!holder.is_held() && asker.acquire(5s).is_held());
-}
-
-void asking_by_force_can_be_withdrawn() {
-  zkr::Client one(hosts()), two(hosts());
-  auto holder = one.semaphore(path("withdrawn"), 1), asker = two.semaphore(path("withdrawn"), 1);
-  const auto held = holder.acquire();
-  std::atomic<int> asked{0};
-  const auto asking = held.on_revoke([&] { asked++; });
-  zkr::CancelToken token;
-  zkr_status status = ZKR_OK;
-  std::thread forcing([&] {
-    try {
-      asker.revoke("", 10min, token);
-    } catch (const zkr::Error &error) {
-      status = error.code();
-    }
-  });
-  const bool was_asked = eventually([&] { return asked == 1; });
-  token.cancel();
-  forcing.join();
-  CHECK(was_asked && status == zkr::ErrorKind::Cancelled);
-  holder.verify();  // asked, but not taken away
-  THROWS(two.lock(path("withdrawn-lock")).revoke("", 0ms, token), zkr::ErrorKind::Cancelled);
-}
-
-void a_turn_passed_on_shares_its_token() {
-  zkr::Client client(hosts());
-  zkr::LockOptions options;
-  options.local_handoff = 3;
-  auto one = client.lock(path("passed"), options), two = client.lock(path("passed"), options);
-  std::optional<zkr::Held> first, next;
-  // Who waits inside the process shows nowhere, so the other one is given ever more time to get there.
-  for (auto patience = 20ms; patience < 10s && !(next && next->passes() == 1); patience *= 2) {
-    next.reset();
-    first = one.acquire();
-    std::thread waiter([&] { next = two.acquire(); });
-    std::this_thread::sleep_for(patience);
-    const auto nodes = children_of(client, path("passed"));
-    one.release();
-    waiter.join();
-    CHECK(nodes == 1);
-  }
-  CHECK(first->passes() == 0 && next->passes() == 1);
-  CHECK(next->fencing_token() == first->fencing_token() && next->is_held() && !first->is_held());
-}
-
 void a_sequencer_tells_whether_an_acquisition_stands() {
   zkr::Client client(hosts());
   auto lock = client.lock(path("sequencer"));
@@ -705,38 +345,57 @@ void a_sequencer_tells_whether_an_acquisition_stands() {
   THROWS(client.check_sequencer("nonsense"), zkr::ErrorKind::Invalid);
 }
 
-void a_proxy_and_an_ensemble_misbehave_too() {
+// Each ends the other's while both run: neither waits, and what a function has captured lives until it is
+// over.
+void callbacks_may_end_each_others_subscriptions() {
   zkr::testing::Server server;
-  zkr::testing::Proxy proxy(server.connect_string());
-  zkr::Client client(proxy.connect_string());
-  const auto fault = proxy.inject("drop_after create2");
-  client.nodes().ensure("/proxied");
-  auto lock = client.lock("/proxied");
-  const auto held = lock.acquire(20s);
-  CHECK(proxy.fault_fired(fault) && proxy.count("create2") >= 1 && proxy.port() > 0);
-  const auto log = proxy.log();
-  CHECK(std::any_of(log.begin(), log.end(), [&](const zkr::testing::Request &request) {
-    return request.kind == "create2" && request.session_id == client.session_id() &&
-           request.outcome == ZKR_TEST_UNANSWERED;
-  }));
-  CHECK(!server.log().empty());
-  proxy.expire(client.session_id());
-  CHECK(eventually([&] { return !held.is_held(); }));
+  zkr::Client clients[2] = {zkr::Client(server.connect_string()), zkr::Client(server.connect_string())};
+  zkr::Subscription subscriptions[2];
+  std::atomic<int> inside{0};
+  std::string seen[2];
+  for (int i = 0; i < 2; i++) {
+    clients[i].event_fd();
+    const std::string own(100, static_cast<char>('a' + i));
+    subscriptions[i] = clients[i].on_state([&, i, own](zkr::State) {
+      ++inside;
+      while (inside < 2) std::this_thread::sleep_for(1ms);
+      subscriptions[1 - i].unsubscribe();
+      seen[i] = own;
+    });
+  }
+  server.stop();
+  std::thread other([&] { clients[1].dispatch(1, 10s); });
+  clients[0].dispatch(1, 10s);
+  other.join();
+  CHECK(seen[0] == std::string(100, 'a') && seen[1] == std::string(100, 'b'));
+  server.restart();
+}
 
-  zkr::testing::Ensemble ensemble(3);
-  CHECK(ensemble.size() == 3 && !ensemble.member(2).empty() && ensemble.member(3).empty());
-  zkr::Client leading(ensemble.member(0)), following(ensemble.member(1)),
-      any(ensemble.server().connect_string());
-  ensemble.hold(1);
-  leading.nodes().create("/new", "");
-  CHECK(ensemble.behind(1) >= 1 && !following.nodes().exists("/new"));
-  ensemble.release(1);
-  CHECK(eventually([&] { return ensemble.behind(1) == 0; }));
-  ensemble.isolate(1);
-  THROWS(ensemble.isolate(2), zkr::ErrorKind::Invalid);
-  ensemble.heal(1);
-  ensemble.lag(1, 10ms);
-  THROWS(ensemble.lag(0, 10ms), zkr::ErrorKind::Invalid);
+void a_negative_duration_does_not_wait() {
+  zkr::Client holder(hosts()), client(hosts());
+  const auto at = path("negative");
+  auto held = holder.lock(at).acquire(10s);
+  auto lock = client.lock(at);
+  auto permits = client.semaphore(path("negative-permits"), 1);
+  auto permit = permits.acquire();
+  const auto begun = std::chrono::steady_clock::now();
+  // A deadline that has just passed is -1 ms, too.
+  for (const auto past : {-1ms, -2ms, zkr::Milliseconds::min()}) {
+    CHECK(!lock.try_lock_for(past));
+    THROWS(lock.acquire(past), zkr::ErrorKind::Timeout);
+    THROWS(permits.acquire(1, past), zkr::ErrorKind::Timeout);
+    THROWS(client.watch_sequencer(held.sequencer(), past), zkr::ErrorKind::Timeout);
+    CHECK(client.dispatch(0, past) == 0);
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < 10s);
+  THROWS(lock.try_lock_for(std::chrono::duration<double>(std::nan(""))), zkr::ErrorKind::Invalid);
+  std::thread later([&] {
+    std::this_thread::sleep_for(50ms);
+    held.release();
+  });
+  CHECK(lock.try_lock_for(zkr::forever));
+  later.join();
+  lock.unlock();
 }
 
 struct Test {
@@ -746,7 +405,8 @@ struct Test {
 
 const Test tests[] = {
 #define ENTRY(name) {#name, name},
-    TESTS(ENTRY)};
+    TESTS(ENTRY) FAMILY_TESTS(ENTRY) KIT_TESTS(ENTRY) RECIPE_TESTS(ENTRY) INPUT_TESTS(ENTRY)
+        QUEUE_TESTS(ENTRY) BARRIER_TESTS(ENTRY) COMMIT_TESTS(ENTRY)};
 
 }  // namespace
 

@@ -388,6 +388,7 @@ void the_family_works_asynchronously(void) {
   zkr_cancel_token *token = zkr_cancel_token_new();
   ending permits = {0}, listed = {0}, resized = {0}, all = {0}, valid = {0}, watched = {0}, withdrawn = {0};
   ending revoked = {0}, released = {0}, let_go = {0}, bad = {0}, waiting = {0};
+  ending at_once = {0}, in_time = {0};
 
   OK(zkr_multi_lock_new(client, &lock, 1, &multi, &error));
   CHECK(zkr_semaphore_acquire_async(semaphore, 2, 5000, note_held, &permits) == ZKR_OK);
@@ -397,10 +398,16 @@ void the_family_works_asynchronously(void) {
   CHECK(zkr_semaphore_holders_async(semaphore, note_contenders, &listed) == ZKR_OK);
   CHECK(zkr_client_check_sequencer_async(client, zkr_held_sequencer(all.held), note_answer, &valid) ==
         ZKR_OK);
-  CHECK(zkr_client_watch_sequencer_async(client, zkr_held_sequencer(all.held), note_done, &watched) ==
+  CHECK(zkr_client_watch_sequencer_async(client, zkr_held_sequencer(all.held), -1, note_done, &watched) ==
         ZKR_OK);
-  CHECK(zkr_client_watch_sequencer_cancellable_async(client, zkr_held_sequencer(all.held), token, note_done,
-                                                     &withdrawn) == ZKR_OK);
+  CHECK(zkr_client_watch_sequencer_cancellable_async(client, zkr_held_sequencer(all.held), -1, token,
+                                                     note_done, &withdrawn) == ZKR_OK);
+  CHECK(zkr_client_watch_sequencer_async(client, zkr_held_sequencer(all.held), 0, note_done, &at_once) ==
+        ZKR_OK);
+  CHECK(zkr_client_watch_sequencer_async(client, zkr_held_sequencer(all.held), 50, note_done, &in_time) ==
+        ZKR_OK);
+  EVENTUALLY(at_once.calls == 1 && in_time.calls == 1);
+  CHECK(at_once.status == ZKR_TIMEOUT && in_time.status == ZKR_TIMEOUT);
   CHECK(zkr_lock_revoke_async(lock, NULL, -1, note_answer, &revoked) == ZKR_OK);
   CHECK(zkr_semaphore_acquire_cancellable_async(semaphore, 1, -1, token, note_held, &waiting) == ZKR_OK);
   EVENTUALLY(listed.calls == 1 && valid.calls == 1 && revoked.calls == 1);

@@ -149,8 +149,12 @@ void note_loss(const zkr_error *error, void *user_data) {
 
 void note_call(void *user_data) { atomic_fetch_add((atomic_int *)user_data, 1); }
 
+const char *this_program;
+
 int main(int count, char **arguments) {
   int passed = 0, not_passed = 0;
+  this_program = arguments[0];
+  if (count == 4 && strcmp(arguments[1], "--exiting") == 0) return exiting(arguments[2], arguments[3]);
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     if (count > 1 && !strstr(tests[i].name, arguments[1])) continue;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <zkrecipes.h>
+#include <zkrecipes_testing.h>
 
 #include "list.h"
 
@@ -90,6 +91,11 @@ typedef struct losses {
 } losses;
 
 void note_loss(const zkr_error *error, void *losses);
+
+/* What the program is run as in exiting.c: it takes a lock of these hosts and ends in one of several ways. */
+int exiting(const char *way, const char *hosts);
+/* How this program was called. */
+extern const char *this_program;
 
 /* Counts in an atomic_int. */
 void note_call(void *counter);

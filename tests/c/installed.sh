@@ -5,6 +5,7 @@ cd "$(dirname "$0")/../.." || exit
 
 prefix=$1
 library=$prefix/lib/libzkrecipes.so
+kit=$prefix/lib/libzkrecipes_testing.so
 place=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-installed.XXXXXX")
 trap 'rm -rf "$place"' EXIT
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
@@ -22,14 +23,22 @@ check() {
 
 only_zkr_symbols_are_exported() {
     local others
-    others=$(nm -D --defined-only "$library" | awk '$3 !~ /^zkr_/ { print $3 }')
+    others=$(nm -D --defined-only "$library" "$kit" | awk 'NF == 3' | awk '$3 !~ /^zkr_/ { print $3 }')
     printf '%s\n' "$others"
     [ -z "$others" ]
 }
 
-every_function_of_the_header_is_exported() {
-    diff <(nm -D --defined-only "$library" | awk '{ print $3 }' | sort) \
-        <(sed 's|/\*.*||; /^ *\*/d' "$prefix/include/zkrecipes.h" | grep -oE '\bzkr_\w+\(' | tr -d '(' | sort -u)
+# exports LIBRARY HEADER: whether these are the same.
+exports() {
+    diff <(nm -D --defined-only "$1" | awk '{ print $3 }' | sort) \
+        <(sed 's|/\*.*||; /^ *\*/d' "$prefix/include/$2" | grep -oE '\bzkr_\w+\(' | tr -d '(' | sort -u)
+}
+
+every_function_of_the_headers_is_exported() { exports "$library" zkrecipes.h && exports "$kit" zkrecipes_testing.h; }
+
+# What runs in production has no server for tests in it.
+the_server_is_in_the_testing_kit_alone() {
+    nm "$kit" | grep -F zkrecipes_embedded | tail -n 1 | grep . && ! nm "$library" | grep -F zkrecipes_embedded
 }
 
 # A program may link ZooKeeper's own C recipes too.
@@ -41,16 +50,99 @@ no_name_of_zookeepers_recipes_is_taken() {
     [ -z "$taken" ]
 }
 
-the_soname_carries_the_interface_version() { readelf -d "$library" | grep -F 'soname: [libzkrecipes.so.0]'; }
+# The C interface is kept for a whole major version, 0 included: the soname, CMake and the changelog say so.
+the_soname_is_the_major_version() {
+    readelf -d "$library" | grep -F 'soname: [libzkrecipes.so.0]' &&
+        readelf -d "$kit" | grep -F 'soname: [libzkrecipes_testing.so.0]'
+}
+
+cmake_takes_the_same_major_version_only() {
+    local wanted found=''
+    for wanted in 0.1 0.1.0 0.99 1.0; do
+        cat >"$place/wanted.cmake" <<EOF
+set(PACKAGE_FIND_VERSION $wanted)
+set(PACKAGE_FIND_VERSION_MAJOR ${wanted%%.*})
+include($prefix/lib/cmake/zkrecipes/zkrecipesConfigVersion.cmake)
+message("\${PACKAGE_VERSION_COMPATIBLE}")
+EOF
+        found+="$wanted $(cmake -P "$place/wanted.cmake" 2>&1) "
+    done
+    printf '%s\n' "$found"
+    [ "$found" = '0.1 TRUE 0.1.0 TRUE 0.99 FALSE 1.0 FALSE ' ]
+}
+
+# A program that was built against an older header of this major version runs with this library.
+a_program_of_0_1_runs() {
+    cc "${warnings[@]}" -DZKR_HEADER='"zkrecipes-0.1.h"' -DZKR_TESTING_HEADER='"zkrecipes_testing-0.1.h"' -o "$place/old" \
+        tests/c/abi/program.c -L"$prefix/lib" -lzkrecipes_testing -lzkrecipes &&
+        "$place/old"
+}
+
+# The same program as the compiler left it then, kept: made of tests/c/abi by `cc -O1 -s`, it needs glibc 2.34.
+a_binary_of_0_1_runs() { tests/c/abi/program-0.1-x86_64-linux-gnu; }
+
+todays_header_has_the_layout_of_0_1() {
+    cc "${warnings[@]}" -I"$prefix/include" -DZKR_HEADER='<zkrecipes.h>' -DZKR_TESTING_HEADER='<zkrecipes_testing.h>' -o "$place/new" \
+        tests/c/abi/program.c -L"$prefix/lib" -lzkrecipes_testing -lzkrecipes && "$place/new"
+}
+
+# Every function and callback with its types, one a line; every constant with its number.
+declarations() {
+    grep -v '^#' "$1" | cc -E -P -x c - | tr '\n' ' ' | sed 's/[{}]/;/g; s/  */ /g; s/, /,/g; s/( /(/g' | tr ';' '\n' |
+        grep -F '(' | sort
+}
+constants() { grep -oE '\bZKR_\w+ = [0-9]+' "$1" | sort; }
+
+nothing_of_0_1_is_gone() {
+    local name old new gone=''
+    for name in zkrecipes zkrecipes_testing; do
+        old=tests/c/abi/$name-0.1.h new=$prefix/include/$name.h
+        gone+=$(comm -23 <(declarations $old) <(declarations "$new") && comm -23 <(constants $old) <(constants "$new"))
+        [ "$(declarations $old | wc -l)" -gt 40 ] || return
+    done
+    printf '%s\n' "$gone"
+    [ -z "$gone" ]
+}
+
+# A later field may not land where an older caller has garbage. What the library fills may have padding.
+no_struct_of_the_callers_has_padding() {
+    echo '#include <zkrecipes.h>' | LC_ALL=C cc -x c -std=c11 -fsyntax-only -Wpadded -I"$prefix/include" - 2>&1 |
+        grep -F Wpadded | grep -vF ephemeral_owner | cut -d: -f2 |
+        while read -r line; do sed -n "${line}p" "$prefix/include/zkrecipes.h"; done >"$place/padding"
+    cat "$place/padding"
+    # What only the library makes.
+    [ -s "$place/padding" ] && ! grep -vxE '\} zkr_(contender|part_result|group_event|node_state|site_status|commit_status);' "$place/padding"
+}
 
 # The library's threads outlive a dlclose.
-it_is_never_unmapped() { readelf -d "$library" | grep -F NODELETE; }
+it_is_never_unmapped() { readelf -d "$library" | grep -F NODELETE && readelf -d "$kit" | grep -F NODELETE; }
+
+# A program that links nothing but the library.
+without_the_kit_embedded_says_what_to_install() {
+    mkdir "$place/alone" && cp "$library" "$place/alone/libzkrecipes.so.0" &&
+        cc -o "$place/alone/lock" examples/c/lock.c -I"$prefix/include" -L"$prefix/lib" -lzkrecipes &&
+        ! LD_LIBRARY_PATH=$place/alone "$place/alone/lock" embedded: 2>"$place/alone/said" &&
+        cat "$place/alone/said" && grep -F libzkrecipes_testing.so.0 "$place/alone/said"
+}
+
+a_program_with_the_kit_links_with_pkg_config() {
+    local flags
+    read -ra flags < <(pkg-config --cflags --libs zkrecipes_testing)
+    cc "${warnings[@]}" -DZKR_HEADER='<zkrecipes.h>' -DZKR_TESTING_HEADER='<zkrecipes_testing.h>' -o "$place/kit" \
+        tests/c/abi/program.c "${flags[@]}" && "$place/kit"
+}
 
 headers_stand_alone() {
-    echo '#include <zkrecipes.h>' | cc -x c -std=c11 -fsyntax-only "${warnings[@]}" -I"$prefix/include" - &&
-        echo '#include <zkrecipes.h>' | c++ -x c++ -std=c++17 -fsyntax-only "${warnings[@]}" -I"$prefix/include" - &&
-        echo '#include <zkrecipes.hpp>' | c++ -x c++ -std=c++17 -fsyntax-only "${warnings[@]}" -I"$prefix/include" - &&
-        echo '#include <zkrecipes.hpp>' | c++ -x c++ -std=c++20 -fsyntax-only "${warnings[@]}" -I"$prefix/include" -
+    local header
+    for header in zkrecipes.h zkrecipes_testing.h; do
+        echo "#include <$header>" | cc -x c -std=c11 -fsyntax-only "${warnings[@]}" -I"$prefix/include" - || return
+    done
+    for header in zkrecipes.h zkrecipes_testing.h zkrecipes.hpp zkrecipes_testing.hpp; do
+        for standard in 17 20; do
+            echo "#include <$header>" |
+                c++ -x c++ -std=c++$standard -fsyntax-only "${warnings[@]}" -I"$prefix/include" - || return
+        done
+    done
 }
 
 examples_build_with_pkg_config_and_run() {
@@ -83,21 +175,32 @@ target_link_libraries(c-static PRIVATE zkrecipes::static)
 add_executable(cpp-shared $PWD/examples/cpp/lock.cpp)
 target_compile_features(cpp-shared PRIVATE cxx_std_17)
 target_link_libraries(cpp-shared PRIVATE zkrecipes::zkrecipes)
+add_executable(kit $PWD/tests/c/abi/program.c)
+target_compile_definitions(kit PRIVATE ZKR_HEADER=<zkrecipes.h> ZKR_TESTING_HEADER=<zkrecipes_testing.h>)
+target_link_libraries(kit PRIVATE zkrecipes::testing)
 EOF
     cmake -S "$place/cmake" -B "$place/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$place/cmake/build" &&
         "$place/cmake/build/c-shared" "$hosts" && "$place/cmake/build/c-static" "$hosts" &&
-        "$place/cmake/build/cpp-shared" "$hosts"
+        "$place/cmake/build/cpp-shared" "$hosts" && "$place/cmake/build/kit"
 }
 
 check only_zkr_symbols_are_exported
-check every_function_of_the_header_is_exported
+check every_function_of_the_headers_is_exported
+check the_server_is_in_the_testing_kit_alone
 check no_name_of_zookeepers_recipes_is_taken
-check the_soname_carries_the_interface_version
+check the_soname_is_the_major_version
+check a_program_of_0_1_runs
+[ "$(uname -sm)" = "Linux x86_64" ] && ldd --version 2>&1 | grep -qiF libc && check a_binary_of_0_1_runs
+check todays_header_has_the_layout_of_0_1
+check nothing_of_0_1_is_gone
+check no_struct_of_the_callers_has_padding
 check it_is_never_unmapped
+check without_the_kit_embedded_says_what_to_install
+check a_program_with_the_kit_links_with_pkg_config
 check headers_stand_alone
 check examples_build_with_pkg_config_and_run
 check a_program_links_statically
-if command -v cmake >/dev/null; then check cmake_finds_the_package; else echo 'skip   cmake_finds_the_package: no cmake here'; fi
+if command -v cmake >/dev/null; then check cmake_finds_the_package && check cmake_takes_the_same_major_version_only; else echo 'skip   cmake_finds_the_package: no cmake here'; fi
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

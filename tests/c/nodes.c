@@ -158,6 +158,68 @@ void node_verbs_work_asynchronously(void) {
   zkr_client_free(client);
 }
 
+/* Whether the node is there; the server's clock goes on. */
+static bool stays(zkr_test_server *server, const char *node) {
+  zkr_strings *paths = NULL;
+  bool found = zkr_test_server_advance_clock(server, 60000, NULL) != ZKR_OK ||
+               zkr_test_server_paths(server, &paths, NULL) != ZKR_OK;
+  for (size_t i = 0; i < zkr_strings_count(paths); i++) found |= strcmp(zkr_strings_get(paths, i), node) == 0;
+  zkr_strings_free(paths);
+  return found;
+}
+
+void a_node_with_a_time_to_live_is_removed_by_the_server(void) {
+  zkr_error *error = NULL;
+  zkr_test_server_options options = ZKR_TEST_SERVER_OPTIONS_INIT;
+  zkr_test_server *server = NULL, *without = own_server();
+  options.extended_types = true;
+  OK(zkr_test_server_start(&options, &server, &error));
+  zkr_client *client = connected(zkr_test_server_connect_string(server), "a");
+  zkr_client *refused = connected(zkr_test_server_connect_string(without), "b");
+  const int64_t minute = 60000, day = 24 * 60 * minute;
+  const zkr_create_mode many = ZKR_PERSISTENT_SEQUENTIAL;
+  zkr_transaction *writes = NULL;
+  zkr_buffer *created = NULL;
+  answer made = {0}, bad = {0};
+
+  OK(zkr_nodes_create_ttl(client, "/short", "1", 1, ZKR_PERSISTENT, 1, NULL, &error));
+  OK(zkr_nodes_create_ttl(client, "/long-", "2", 1, many, day, &created, &error));
+  CHECK(strcmp(zkr_buffer_text(created), "/long-0000000001") == 0);
+  OK(zkr_nodes_transaction(client, &writes, &error));
+  OK(zkr_transaction_create_ttl(writes, "/other", "3", 1, ZKR_PERSISTENT, minute, &error));
+  OK(zkr_transaction_commit(writes, &error));
+  CHECK(zkr_nodes_create_ttl_async(client, "/later", "", 0, ZKR_PERSISTENT, 1, on_buffer, &made) == ZKR_OK);
+  ANSWERED(made);
+  CHECK(made.status == ZKR_OK && strcmp(zkr_buffer_text(made.buffer), "/later") == 0);
+  EVENTUALLY(!stays(server, "/short") && !stays(server, "/other") && !stays(server, "/later"));
+  CHECK(stays(server, "/long-0000000001"));
+
+  const int64_t never[] = {0, -1, (int64_t)1 << 40};
+  for (int i = 0; i < 3; i++) {
+    REFUSED(zkr_nodes_create_ttl(client, "/a", "", 0, many, never[i], NULL, &error), ZKR_INVALID, "ttl");
+  }
+  const zkr_create_mode other[] = {ZKR_EPHEMERAL, ZKR_EPHEMERAL_SEQUENTIAL, ZKR_CONTAINER};
+  for (int i = 0; i < 3; i++) {
+    REFUSED(zkr_nodes_create_ttl(client, "/a", "", 0, other[i], day, NULL, &error), ZKR_INVALID,
+            "persistent");
+    REFUSED(zkr_transaction_create_ttl(writes, "/a", "", 0, other[i], day, &error), ZKR_INVALID,
+            "persistent");
+  }
+  CHECK(zkr_nodes_create_ttl_async(client, "/a", "", 0, ZKR_CONTAINER, day, on_buffer, &bad) == ZKR_OK);
+  ANSWERED(bad);
+  CHECK(bad.status == ZKR_INVALID);
+  REFUSED(zkr_nodes_create_ttl(refused, "/a", "", 0, ZKR_PERSISTENT, day, NULL, &error), ZKR_INVALID,
+          "extendedTypesEnabled");
+
+  zkr_buffer_free(created);
+  zkr_buffer_free(made.buffer);
+  zkr_transaction_free(writes);
+  zkr_client_free(client);
+  zkr_client_free(refused);
+  zkr_test_server_free(server);
+  zkr_test_server_free(without);
+}
+
 void a_transaction_is_all_or_nothing(void) {
   zkr_error *error = NULL;
   zkr_client *client = connected(hosts(), "a");

@@ -5,6 +5,9 @@
 #   tests/c/run.sh --valgrind         the programs of tests under valgrind as well
 #   tests/c/run.sh --filter cancel    only the tests whose name has this in it
 #
+# The programs of tests run under ThreadSanitizer and AddressSanitizer too, with the library as it is for everybody:
+# what callbacks and lock holders write is plain memory there.
+#
 # ZKR_HOSTS is a server to test on (the default is the embedded one); ZKR_PROFILE is the cargo profile.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -23,38 +26,95 @@ place=$PWD/target/tests-c
 mkdir -p "$place"
 ffi/install.sh PREFIX="$place/prefix" PROFILE="${ZKR_PROFILE:-dev}" >/dev/null
 export LD_LIBRARY_PATH=$place/prefix/lib
-cflags=(-I"$place/prefix/include") libs=(-L"$place/prefix/lib" -lzkrecipes -pthread)
+cflags=(-I"$place/prefix/include") libs=(-L"$place/prefix/lib" -lzkrecipes_testing -lzkrecipes -pthread -lm)
 warnings=(-g -O1 -Wall -Wextra -Wpedantic -Werror)
 
-cc -std=c11 -D_GNU_SOURCE "${warnings[@]}" "${cflags[@]}" -o "$place/c-tests" tests/c/*.c "${libs[@]}"
-c++ -std=c++17 "${warnings[@]}" "${cflags[@]}" -o "$place/cpp-tests" tests/c/*.cpp "${libs[@]}"
+cflags+=(-D_GNU_SOURCE)
+
+# compile COMPILER STANDARD PROGRAM FILE…: as it is, and for each sanitizer.
+compile() {
+    local compiler=$1 standard=$2 program=$place/$3 sanitizer
+    shift 3
+    "$compiler" "$standard" "${warnings[@]}" "${cflags[@]}" -o "$program" "$@" "${libs[@]}"
+    for sanitizer in thread address; do
+        "$compiler" "$standard" -g -O1 -fsanitize="$sanitizer" "${cflags[@]}" -o "$program-$sanitizer" "$@" "${libs[@]}"
+    done
+}
+compile cc -std=c11 c tests/c/*.c &
+in_c=$!
+compile c++ -std=c++17 c++ tests/c/*.cpp
+wait "$in_c"
+cc -std=c11 -g -fsanitize=thread "${cflags[@]}" -o "$place/race" tests/c/race/race.c "${libs[@]}"
+
+# Nothing but what the tests of fork need: users have no options set. The library keeps ThreadSanitizer from looking at
+# what it does with malloc and memcpy itself.
+export TSAN_OPTIONS=die_after_fork=0
+# Whether the race of a user is still reported: ThreadSanitizer's exit status for that is 66.
+race_is_seen() {
+    local status=0
+    "$place/race" >/dev/null 2>&1 || status=$?
+    if [ "$status" -eq 66 ]; then echo '1 passed, 0 failed'; else echo '0 passed, 1 failed'; fi
+}
+# Who throws away what is held lets go of it at once: compilers warn.
+throwing_away() {
+    printf '#include <zkrecipes.hpp>\nvoid it(zkr::Lock &l, zkr::Election &e, zkr::Queue &q) { (void)l, (void)e, (void)q; %s; }\n' "$1" |
+        c++ -std=c++17 "${warnings[@]}" "${cflags[@]}" -fsyntax-only -x c++ - >/dev/null 2>&1
+}
+is_warned_of() {
+    if throwing_away '' && ! throwing_away 'l.acquire()' && ! throwing_away 'e.campaign()' &&
+        ! throwing_away 'q.claim()'; then
+        echo '1 passed, 0 failed'
+    else
+        echo '0 passed, 1 failed'
+    fi
+}
+# The library's own threads live as long as the process, so what they hold is still there at the end, not lost.
+memcheck=(valgrind --quiet --error-exitcode=9 --fair-sched=yes --child-silent-after-fork=yes
+    --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
+# In the background a shell has signals ignored that the tests send.
+signals=(env "--default-signal=INT,QUIT")
+
+run() {
+    case $1 in
+    installed) tests/c/installed.sh "$place/prefix" ;;
+    race) race_is_seen ;;
+    throwing-away) is_warned_of ;;
+    valgrind-*) "${signals[@]}" "${memcheck[@]}" "$place/${1#valgrind-}" "${filter[@]}" ;;
+    *) "${signals[@]}" "$place/$1" "${filter[@]}" ;;
+    esac
+}
+
+# Each leaves what it said, and its status.
+all() {
+    local name
+    for name in "$@"; do
+        rm -f "$place/$name.status"
+        local status=0
+        run "$name" >"$place/$name.log" 2>&1 || status=$?
+        echo "$status" >"$place/$name.status"
+    done
+}
+
+trap 'tail -n 5 "$place"/*.log; exit 1' TERM # cut off
+# Two at a time, as they mostly wait.
+one=(c c++-thread installed c++-address) other=(c++ c-thread c-address race throwing-away)
+[ -n "$valgrind" ] && one+=(valgrind-c) && other+=(valgrind-c++)
+all "${one[@]}" &
+all "${other[@]}"
+wait
 
 passed=0 failed=0
-run() {
-    local name=$1 log=$place/$1.log status=0
-    shift
+for name in "${one[@]}" "${other[@]}"; do
     printf '== %s\n' "$name"
-    "$@" 2>&1 | tee "$log" || status=$?
-    local last
-    last=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1) || true
+    cat "$place/$name.log"
+    last=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$place/$name.log" | tail -n 1) || true
     if [ -z "$last" ]; then # it ended early
         failed=$((failed + 1))
-        return
+        continue
     fi
     passed=$((passed + ${last%% passed*})) last=${last#*, }
     failed=$((failed + ${last%% failed*}))
-    if [ "$status" -ne 0 ] && [ "${last%% failed*}" -eq 0 ]; then failed=$((failed + 1)); fi
-}
-
-run c "$place/c-tests" "${filter[@]}"
-run c++ "$place/cpp-tests" "${filter[@]}"
-run installed tests/c/installed.sh "$place/prefix"
-if [ -n "$valgrind" ]; then
-    # The library's own threads live as long as the process, so what they hold is still there at the end, not lost.
-    valgrind=(valgrind --quiet --error-exitcode=9 --fair-sched=yes --child-silent-after-fork=yes
-        --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
-    run valgrind "${valgrind[@]}" "$place/c-tests" "${filter[@]}"
-    run valgrind-c++ "${valgrind[@]}" "$place/cpp-tests" "${filter[@]}"
-fi
+    if [ "$(cat "$place/$name.status")" -ne 0 ] && [ "${last%% failed*}" -eq 0 ]; then failed=$((failed + 1)); fi
+done
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

@@ -2,7 +2,8 @@
 
 Under the lock all count up in one file: its last number must be the number of acquisitions, no two may have been inside
 at the same time, and our fencing tokens must rise strictly from each of our acquisitions to the next, whoever came
-between. With permits each counts in a file of its own, and never may more than two have been inside."""
+between. With permits each counts in a file of its own and stays a while, and never may more than two have been
+inside."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +22,11 @@ import peers
 from kazoo.client import KazooClient
 from stage import serving
 
-# Besides the time they work: to start seven processes on a busy machine, and to finish.
-GRACE = 60
+# On a busy machine: to start seven processes, and to finish after the time they work.
+START = 120
+FINISH = 60
+# How many milliseconds everybody stays inside with permits: longer than it takes to get in, however long that is here.
+STAYS = (5, 50, 500)
 
 
 class Crowd(NamedTuple):
@@ -74,6 +79,19 @@ class Visit(NamedTuple):
 
 def gather(crowd: Crowd, hosts: str, path: str, folder: Path, seconds: int) -> Counter[str]:
     """How often each was inside; AssertionError if the recipe did not keep them apart."""
+    if crowd.most == 1:
+        return meet(crowd, hosts, path, folder, seconds, 0)[0]
+    for stay in STAYS:
+        together = folder / f"stay-{stay}"
+        together.mkdir()
+        times, full = meet(crowd, hosts, path, together, seconds, stay)
+        if full:
+            return times
+    raise AssertionError(f"there never were {crowd.most} inside")
+
+
+def meet(crowd: Crowd, hosts: str, path: str, folder: Path, seconds: int, stay: int) -> tuple[Counter[str], bool]:
+    """How often each was inside, and whether there ever were as many as may be."""
     log = folder / "log"
     log.touch()
     environment = os.environ | {"PYTHONPATH": str(peers.ROOT / "python")}
@@ -83,10 +101,13 @@ def gather(crowd: Crowd, hosts: str, path: str, folder: Path, seconds: int) -> C
         counter.write_text("0\n")
     running = {}
     for name, counter in counters.items():
-        words = [name, hosts, crowd.naming, crowd.kind, path, str(counter), str(log), str(seconds)]
-        running[name] = subprocess.Popen([*worker(name), *words], env=environment)
+        words = [hosts, crowd.naming, crowd.kind, path, str(counter), str(log), str(seconds), str(stay)]
+        running[name] = subprocess.Popen(
+            [*worker(name), name, *words], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
     try:
-        statuses = {name: process.wait(seconds + GRACE) for name, process in running.items()}
+        begin(running)
+        statuses = {name: process.wait(seconds + FINISH) for name, process in running.items()}
     finally:
         for process in running.values():
             process.kill()
@@ -94,16 +115,31 @@ def gather(crowd: Crowd, hosts: str, path: str, folder: Path, seconds: int) -> C
 
     visits = [Visit.parse(line) for line in log.read_text().splitlines()]
     times = Counter(visit.who for visit in visits)
-    assert set(times) == set(running), f"only {sorted(times)} ever got in"
+    assert set(times) == set(running), f"only {sorted(times)} got in"
     assert sum(int(counter.read_text()) for counter in set(counters.values())) == len(visits)
-    check(visits, crowd.most)
+    full = check(visits, crowd.most)
     left = remainders(hosts, path)
     assert not left, f"left behind: {left}"
-    return times
+    return times, full
 
 
-def check(visits: list[Visit], most: int) -> None:
-    """That never more than so many were inside; with one, that they and their tokens came in order."""
+def begin(running: dict[str, subprocess.Popen[str]]) -> None:
+    """Lets all go at once, when everybody is connected."""
+    with ThreadPoolExecutor(len(running)) as pool:
+        ready = {name: pool.submit(process.stdout.readline) for name, process in running.items()}
+        wait(ready.values(), START)
+        missing = sorted(name for name, line in ready.items() if not (line.done() and line.result() == "ready\n"))
+        for process in running.values():
+            process.stdin.close()
+            # Whoever has not answered by now never will.
+            if missing:
+                process.kill()
+    assert not missing, f"{missing} did not get ready"
+
+
+def check(visits: list[Visit], most: int) -> bool:
+    """That never more than so many were inside; with one, that they and their tokens came in order. Answers whether as
+    many as may ever were."""
     tokens = [visit.token for visit in visits if visit.token is not None]
     assert len(set(tokens)) == len(tokens), "a token was given twice"
     if most == 1:
@@ -112,14 +148,14 @@ def check(visits: list[Visit], most: int) -> None:
             assert before.leave < after.enter, f"at the same time: {before} and {after}"
         for lower, higher in itertools.pairwise(tokens):
             assert lower < higher, f"token {higher} came after {lower}"
-        return
+        return True
     inside: list[Visit] = []
-    full = 0
+    full = False
     for visit in sorted(visits, key=lambda visit: visit.enter):
         inside = [other for other in inside if other.leave >= visit.enter] + [visit]
         assert len(inside) <= most, f"at the same time: {inside}"
-        full += len(inside) == most
-    assert full, f"there never were {most} inside"
+        full |= len(inside) == most
+    return full
 
 
 def remainders(hosts: str, path: str) -> list[str]:

@@ -26,6 +26,7 @@ JVM = [
 
 # What the C client and the recipes that ship with ZooKeeper are called at Debian's; unpacked, not installed.
 DEBIAN = ("libzookeeper-mt-dev", "libzookeeper-mt2", "libzookeeper-java")
+RECIPES_IN_C = ("lock", "queue")
 APT = Path("/etc/apt")
 
 
@@ -73,8 +74,8 @@ def curator() -> Path:
 
 
 def debian() -> Path:
-    """Debian's packages of the C client and of ZooKeeper's own Java recipes; and below `lock` the recipe in C, which is
-    shipped as a source only."""
+    """Debian's packages of the C client and of ZooKeeper's own Java recipes; and below `c` the recipes in C, which are
+    shipped as sources only."""
 
     def fetch(folder: Path) -> None:
         apt = folder / "apt"
@@ -85,16 +86,16 @@ def debian() -> Path:
         for package in folder.glob("*.deb"):
             run("dpkg", "-x", package, folder)
             package.unlink()
-        lock = folder / "lock"
-        lock.mkdir()
+        recipes = folder / "c"
+        recipes.mkdir()
         for archive in folder.glob("*.orig.tar.?z"):
-            wanted = ["--wildcards", "--strip-components=6", "*/src/main/c/*/zoo_lock.[ch]"]
-            run("tar", "-xf", archive, *wanted, cwd=lock)
+            wanted = [f"*/src/main/c/*/zoo_{name}.[ch]" for name in RECIPES_IN_C]
+            run("tar", "-xf", archive, "--wildcards", "--strip-components=6", *wanted, cwd=recipes)
         for rest in [*folder.glob("zookeeper_*")]:
             rest.unlink()
         shutil.rmtree(apt)
 
-    return fetched("zookeeper-clients", fetch)
+    return fetched("zookeeper-own", fetch)
 
 
 def own_lists(apt: Path) -> list[str]:
@@ -121,8 +122,9 @@ def outdated(product: Path, *sources: Path) -> bool:
 
 
 def class_path() -> str:
-    recipes = debian() / "usr" / "share" / "java" / "zookeeper-recipes-lock.jar"
-    return os.pathsep.join(map(str, [BUILT / "classes", *sorted(curator().glob("*.jar")), recipes]))
+    shipped = debian() / "usr" / "share" / "java"
+    recipes = [shipped / f"zookeeper-recipes-{name}.jar" for name in ("lock", "queue")]
+    return os.pathsep.join(map(str, [BUILT / "classes", *sorted(curator().glob("*.jar")), *recipes]))
 
 
 def build_java() -> None:
@@ -137,21 +139,31 @@ def build_c() -> None:
     """Our programs with the C client, linked to it statically, so that they run from wherever it was unpacked."""
     unpacked = debian() / "usr"
     archive = next(unpacked.glob("lib/*/libzookeeper_mt.a"))
-    recipe = debian() / "lock"
+    recipes = debian() / "c"
     flags = [
         "-std=gnu11", "-g", "-O1", "-pthread", "-DTHREADED",
-        f"-isystem{unpacked}/include", f"-isystem{unpacked}/include/zookeeper", f"-isystem{recipe}/include",
+        f"-isystem{unpacked}/include", f"-isystem{unpacked}/include/zookeeper", f"-isystem{recipes}/include",
     ]  # fmt: skip
-    lock = BUILT / "zoo_lock.o"
-    if outdated(lock, recipe / "src" / "zoo_lock.c"):
-        run("cc", *flags, "-w", "-c", recipe / "src" / "zoo_lock.c", "-o", lock)
+    objects = []
+    for name in RECIPES_IN_C:
+        source, product = recipes / "src" / f"zoo_{name}.c", BUILT / f"zoo_{name}.o"
+        if outdated(product, source):
+            run("cc", *flags, "-w", "-c", source, "-o", product)
+        objects.append(product)
     for name in ("peer", "client"):
         source, product = HERE / "c" / f"{name}.c", BUILT / f"c-{name}"
         if outdated(product, source):
-            run("cc", *flags, "-Wall", "-Wextra", "-Werror", source, lock, archive, "-lm", "-o", product)
+            run("cc", *flags, "-Wall", "-Wextra", "-Werror", source, *objects, archive, "-lm", "-o", product)
+
+
+def is_built() -> bool:
+    """Beside other tests nothing is built again: it would replace what they have loaded."""
+    return bool(os.environ.get("ZKR_IS_BUILT"))
 
 
 def build() -> None:
+    if is_built():
+        return
     BUILT.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda step: step(), (curator, debian, build_rust)))
@@ -160,6 +172,8 @@ def build() -> None:
 
 
 def build_rust() -> None:
+    if is_built():
+        return
     run(
         "cargo", "build", "--quiet", "--profile", PROFILE, "-p", "zkrecipes-interop", "-p", "zkrecipes-embedded",
         cwd=ROOT,
@@ -168,14 +182,22 @@ def build_rust() -> None:
 
 def build_faces() -> None:
     """The product's own faces in C, Python and Node, for the crowd."""
+    if is_built():
+        return
     prefix = BUILT / "prefix"
     run("cargo", "build", "--quiet", "--profile", PROFILE, "-p", "zkrecipes-ffi", cwd=ROOT)
     run(ROOT / "ffi" / "install.sh", f"PREFIX={prefix}", f"PROFILE={PROFILE}", cwd=ROOT)
-    run(
-        "cc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", HERE / "c" / "worker.c",
-        f"-I{prefix}/include", f"-L{prefix}/lib", "-lzkrecipes", f"-Wl,-rpath,{prefix}/lib", "-o", BUILT / "c-worker",
-    )  # fmt: skip
+    build_c_program(HERE / "c" / "worker.c", BUILT / "c-worker")
     run("make", "setup", "build-python", "build-node", f"PROFILE={PROFILE}", cwd=ROOT)
+
+
+def build_c_program(source: Path, product: Path) -> None:
+    """A program that uses our C library, once that is built."""
+    prefix = BUILT / "prefix"
+    run(
+        "cc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", source,
+        f"-I{prefix}/include", f"-L{prefix}/lib", "-lzkrecipes", f"-Wl,-rpath,{prefix}/lib", "-o", product,
+    )  # fmt: skip
 
 
 def java(program: str, *arguments: str) -> list[str]:
@@ -191,3 +213,8 @@ def owners(language: str) -> list[str | Path]:
         "python": lambda: [sys.executable, HERE / "python" / "owner_kazoo.py"],
     }
     return programs[language]()
+
+
+if __name__ == "__main__":
+    build()
+    build_faces()

@@ -10,6 +10,7 @@ import itertools
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
@@ -134,10 +135,78 @@ class Remote:
 
     def asked(self, path: str) -> threading.Event:
         """Set when somebody has asked this owner to let go of the path."""
-        return self._program.event(self.name, "revoked", path)
+        return self.told("revoked", path)
 
     def contenders(self, kind: str, path: str) -> list[Contender]:
         return [Contender(*word.split("|")) for word in self._say("contenders", kind, path)]
+
+    def candidates(self, kind: str, path: str) -> list[str]:
+        """Who stands in an election, the leader with a star."""
+        return self._say("candidates", kind, path)
+
+    def leader(self, kind: str, path: str) -> list[str]:
+        """Identity and stage, as one of ours sees it; nothing while nobody leads."""
+        return self._say("leader", kind, path)
+
+    def acknowledge(self, kind: str, path: str) -> None:
+        self._say("acknowledge", kind, path)
+
+    def add(self, kind: str, path: str, n: int) -> int:
+        return int(self._say("add", kind, path, str(n))[0])
+
+    def join(self, kind: str, path: str, name: str, *data: str) -> None:
+        self._say("join", kind, path, name, *data)
+
+    def update(self, kind: str, path: str, data: str) -> None:
+        self._say("update", kind, path, data)
+
+    def leave(self, kind: str, path: str) -> Future[list[str]]:
+        return self._program.tell(self.name, "leave", kind, path)
+
+    def members(self, kind: str, path: str) -> list[str]:
+        """`NAME=DATA` each, sorted."""
+        return sorted(self._say("members", kind, path))
+
+    def follow(self, kind: str, path: str) -> list[str]:
+        """The members now; `told` knows of what comes later."""
+        return self._say("follow", kind, path)
+
+    def create(self, path: str) -> None:
+        """Puts a barrier up."""
+        self._say("create", "barrier", path)
+
+    def remove(self, path: str) -> None:
+        self._say("remove", "barrier", path)
+
+    def wait(self, path: str, limit: float | None = None) -> Future[list[str]]:
+        return self._program.tell(self.name, "wait", "barrier", path, milliseconds(limit))
+
+    def enter(self, kind: str, path: str, limit: float | None = None) -> Future[list[str]]:
+        return self._program.tell(self.name, "enter", kind, path, milliseconds(limit))
+
+    def put(self, kind: str, path: str, item: str, *rank: int) -> None:
+        """The rank is the priority, or the delay in milliseconds."""
+        self._say("put", kind, path, item, *map(str, rank))
+
+    def put_together(self, path: str, *items: str) -> None:
+        """Several items in one node, which is Curator's alone."""
+        self._say("put-together", "queue:distributed", path, *items)
+
+    def take(self, kind: str, path: str, limit: float | None = None) -> Future[list[str]]:
+        return self._program.tell(self.name, "take", kind, path, milliseconds(limit))
+
+    def claim(self, kind: str, path: str) -> Future[list[str]]:
+        return self._program.tell(self.name, "claim", kind, path, "-")
+
+    def ack(self, kind: str, path: str) -> None:
+        self._say("ack", kind, path)
+
+    def nack(self, kind: str, path: str) -> None:
+        self._say("nack", kind, path)
+
+    def told(self, *words: str) -> threading.Event:
+        """Set when this owner has been told that."""
+        return self._program.event(self.name, *words)
 
     def resize(self, kind: str, path: str, permits: int) -> None:
         self._say("resize", kind, path, str(permits))
@@ -233,6 +302,14 @@ class Stage:
     def close(self) -> None:
         for owner in self._owners:
             owner.close()
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Waits for what nobody tells of: asks, and asks again."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"this did not come true: {what}"
+        time.sleep(0.02)
 
 
 def refuses(pending: Future[list[str]], word: str) -> None:

@@ -12,8 +12,12 @@ As a program::
 
     zookeeper.py fetch                      every version the tests use, into .cache/zookeeper/
     zookeeper.py run 3.9 --nodes 3          prints "ready HOSTS", then obeys lines on stdin
-                                            (kill N, stop N, start N, restart N, stop, start, quit)
+                                            (kill N, stop N, start N, restart N, stop, start, pid N, quit)
     zookeeper.py exec 3.9 -- COMMAND {}     runs COMMAND with the connect string for {} and ends with its status
+
+Both take --property NAME=VALUE, a system property of Java, as often as wanted: the last one of a name counts. With
+--tls DIR the servers have a secure port as well, and with --sasl USER=PASSWORD they know users: {tls} stands for the
+connect string of the secure ports, and {dir} for DIR, where the certificates are (certificates.py).
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import argparse
 import contextlib
 import ctypes
 import fcntl
+import functools
 import os
 import random
 import shutil
@@ -31,10 +36,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import certificates
+
 HERE = Path(__file__).resolve().parent
+POM = HERE / "pom.xml"
 CACHE = Path(os.environ.get("ZKRECIPES_CACHE") or HERE.parent.parent / ".cache") / "zookeeper"
 
 # The last release of each line that is wholly published. A line's name stands for its release.
@@ -51,7 +61,8 @@ def release(version: str) -> str:
 def fetch(version: str) -> list[Path]:
     """The jars of one release, from the cache or from the Maven repository."""
     full = release(version)
-    home = CACHE / full
+    # What is fetched goes by the pom as well.
+    home = CACHE / f"{full}-{zlib.crc32(POM.read_bytes()):08x}"
     if not home.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
         with open(CACHE / f"{full}.lock", "w") as lock:
@@ -66,7 +77,7 @@ def _download(full: str, home: Path) -> None:
     partial = Path(tempfile.mkdtemp(prefix=f"{full}.", dir=CACHE))
     command = [
         "mvn", "--batch-mode", "--quiet", "-Dstyle.color=never", "--no-transfer-progress",
-        "--file", str(HERE / "pom.xml"), "dependency:copy-dependencies",
+        "--file", str(POM), "dependency:copy-dependencies",
         f"-Dzookeeper.version={full}", f"-DoutputDirectory={partial}", "-DincludeScope=runtime",
     ]  # fmt: skip
     try:
@@ -113,21 +124,76 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+@dataclass
+class Secure:
+    """How the servers are kept from strangers."""
+
+    # Where certificates.py makes the certificates; None for plain text.
+    folder: Path | None = None
+    # Whose certificate each server shows, in turn.
+    certificates: Sequence[str] = ("server",)
+    # Whether clients have to show one: need, want or none.
+    clients: str = "want"
+    # USER=PASSWORD for SASL with DIGEST-MD5.
+    users: Sequence[str] = ()
+
+    def properties(self, home: Path, ident: int) -> list[str]:
+        """The system properties of one server."""
+        found = []
+        if self.folder:
+            shown = self.certificates[(ident - 1) % len(self.certificates)]
+            found += [
+                "zookeeper.serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+                f"zookeeper.ssl.keyStore.location={self.folder / shown}.both",
+                "zookeeper.ssl.keyStore.type=PEM",
+                f"zookeeper.ssl.trustStore.location={self.folder / 'ca.pem'}",
+                "zookeeper.ssl.trustStore.type=PEM",
+                f"zookeeper.ssl.clientAuth={self.clients}",
+                # Clients on this machine have no name that a certificate could bear.
+                "zookeeper.ssl.hostnameVerification=false",
+                "io.netty.eventLoopThreads=2",
+            ]
+        if self.users:
+            jaas = home / "jaas.conf"
+            users = "\n".join(
+                f'  user_{name}="{word}"' for name, _, word in (user.partition("=") for user in self.users)
+            )
+            module = "org.apache.zookeeper.server.auth.DigestLoginModule"
+            jaas.write_text(f"Server {{\n  {module} required\n{users};\n}};\n")
+            found += [
+                f"java.security.auth.login.config={jaas}",
+                "zookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
+            ]
+        return found
+
+
 class Node:
     """One server process with its own data directory and port; both survive kill, stop and start."""
 
-    def __init__(self, ident: int, port: int, home: Path, jars: list[Path], config: list[str]) -> None:
+    def __init__(
+        self,
+        ident: int,
+        ports: Sequence[int],
+        home: Path,
+        jars: list[Path],
+        config: list[str],
+        properties: list[str],
+        secure: Secure,
+    ) -> None:
         self.ident = ident
-        self.port = port
+        self.port, *rest = ports
+        self.secure_port = rest[0] if rest else None
         self.home = home
         self.log = home / "server.log"
         self._jars = jars
         self._process: subprocess.Popen[bytes] | None = None
         (home / "data").mkdir(parents=True)
         (home / "data" / "myid").write_text(f"{ident}\n")
-        (home / "zoo.cfg").write_text(
-            "\n".join([*config, f"dataDir={home / 'data'}", "clientPortAddress=127.0.0.1", f"clientPort={port}", ""])
-        )
+        self._properties = [f"-D{one}" for one in (*secure.properties(home, ident), *properties)]
+        own = [f"dataDir={home / 'data'}", "clientPortAddress=127.0.0.1", f"clientPort={self.port}"]
+        if self.secure_port:
+            own += ["secureClientPortAddress=127.0.0.1", f"secureClientPort={self.secure_port}"]
+        (home / "zoo.cfg").write_text("\n".join([*config, *own, ""]))
 
     @property
     def address(self) -> str:
@@ -153,6 +219,7 @@ class Node:
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
             "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+            *self._properties,
             "-cp", os.pathsep.join(map(str, self._jars)),
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(self.home / "zoo.cfg"),
         ]  # fmt: skip
@@ -206,7 +273,14 @@ class Ensemble:
     """One stand-alone server (nodes=1) or a replicated ensemble, in a temporary directory."""
 
     def __init__(
-        self, version: str = "3.9", nodes: int = 1, *, tick_ms: int = 300, max_session_ms: int = 60_000
+        self,
+        version: str = "3.9",
+        nodes: int = 1,
+        *,
+        tick_ms: int = 300,
+        max_session_ms: int = 60_000,
+        properties: list[str] | None = None,
+        secure: Secure | None = None,
     ) -> None:
         jars = fetch(version)
         self.version = release(version)
@@ -215,15 +289,32 @@ class Ensemble:
             f"tickTime={tick_ms}", "initLimit=50", "syncLimit=10", f"maxSessionTimeout={max_session_ms}",
             "maxClientCnxns=0", "4lw.commands.whitelist=*", "admin.enableServer=false",
         ]  # fmt: skip
-        ports = free_ports(nodes * 3 if nodes > 1 else 1)
+        secure = secure or Secure()
+        if secure.folder:
+            certificates.make(secure.folder)
+        ports = iter(free_ports(nodes * 4))
         if nodes > 1:
-            peers = zip(ports[nodes::2], ports[nodes + 1 :: 2], strict=True)
-            config += [f"server.{i}=127.0.0.1:{a}:{b}" for i, (a, b) in enumerate(peers, start=1)]
-        self.nodes = [Node(i, port, self._home / str(i), jars, config) for i, port in enumerate(ports[:nodes], start=1)]
+            config += [f"server.{i}=127.0.0.1:{next(ports)}:{next(ports)}" for i in range(1, nodes + 1)]
+        self.nodes = [
+            Node(
+                i,
+                [next(ports), next(ports)] if secure.folder else [next(ports)],
+                self._home / str(i),
+                jars,
+                config,
+                properties or [],
+                secure,
+            )
+            for i in range(1, nodes + 1)
+        ]
 
     @property
     def connect_string(self) -> str:
         return ",".join(node.address for node in self.nodes)
+
+    @property
+    def secure_connect_string(self) -> str:
+        return ",".join(f"127.0.0.1:{node.secure_port}" for node in self.nodes)
 
     def start(self) -> Ensemble:
         for node in self.nodes:
@@ -261,6 +352,9 @@ def _obey(ensemble: Ensemble, lines: Iterator[str]) -> None:
         if verb == "quit":
             return
         try:
+            if verb == "pid":
+                print(f"ok {ensemble.nodes[int(args[0]) - 1].pid}", flush=True)
+                continue
             if args:
                 one[verb](ensemble.nodes[int(args[0]) - 1])
             else:
@@ -282,6 +376,13 @@ def main() -> int:
         running.add_argument("version")
         running.add_argument("--nodes", type=int, default=1)
         running.add_argument("--tick", type=int, default=300, help="tickTime in milliseconds")
+        running.add_argument("--property", action="append", dest="properties", metavar="NAME=VALUE", help="of Java")
+        running.add_argument("--tls", type=Path, metavar="DIR", help="where the certificates are; made if missing")
+        running.add_argument(
+            "--show", default="server", metavar="NAME,…", help="the certificate of each server in turn"
+        )
+        running.add_argument("--clients", default="want", help="whether clients show theirs: need, want or none")
+        running.add_argument("--sasl", action="append", default=[], metavar="USER=PASSWORD")
         if verb == "exec":
             running.add_argument("command", nargs="+")
     options = parser.parse_args()
@@ -291,12 +392,21 @@ def main() -> int:
             fetch(version)
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with Ensemble(options.version, options.nodes, tick_ms=options.tick) as ensemble:
+    folder = options.tls.resolve() if options.tls else None
+    secure = Secure(folder, options.show.split(","), options.clients, options.sasl)
+    ensemble = Ensemble(
+        options.version, options.nodes, tick_ms=options.tick, properties=options.properties, secure=secure
+    )
+    with ensemble:
         if options.verb == "run":
-            print(f"ready {ensemble.connect_string}", flush=True)
+            also = f" {ensemble.secure_connect_string}" if folder else ""
+            print(f"ready {ensemble.connect_string}{also}", flush=True)
             _obey(ensemble, iter(sys.stdin.readline, ""))
             return 0
-        command = [word.replace("{}", ensemble.connect_string) for word in options.command]
+        words = {"{}": ensemble.connect_string, "{dir}": str(folder), "{tls}": ensemble.secure_connect_string}
+        command = [
+            functools.reduce(lambda word, one: word.replace(*one), words.items(), word) for word in options.command
+        ]
         return subprocess.run(command, check=False).returncode
 
 

@@ -3,20 +3,27 @@
 use napi::Env;
 use napi::bindgen_prelude::{BigInt, ClassInstance};
 use napi_derive::napi;
-use zkrecipes::time;
+use zkrecipes::{CommitMode, CounterOptions, ElectionOptions, GroupOptions, drive};
 
-use crate::event_loop::{EventLoop, Inbox, drop_quietly, js_number};
-use crate::failure::throw;
+use crate::barrier::{Barrier, DoubleBarrier};
+use crate::commit::TwoPhaseCommit;
+use crate::config::Config;
+use crate::counter::Counter;
+use crate::election::Election;
+use crate::event_loop::{EventLoop, drop_quietly, js_number};
+use crate::failure::OrThrow;
+use crate::group::Group;
 use crate::lock::{Lock, MultiLock, ReadWriteLock};
+use crate::metrics::{self, MetricRow};
+use crate::names::Names;
 use crate::nodes::Nodes;
 use crate::options::{ConnectOptions, LockSettings};
+use crate::queue::{DelayQueue, PriorityQueue, Queue, QueueSettings};
+use crate::remote::{Remote, same};
 use crate::semaphore::Semaphore;
 
 #[napi(custom_finalize)]
-pub struct Client {
-    client: zkrecipes::Client,
-    inbox: Inbox,
-}
+pub struct Client(Remote<zkrecipes::Client>);
 
 drop_quietly!(Client);
 
@@ -28,91 +35,194 @@ pub fn connect(
     hosts: String,
     options: ConnectOptions,
 ) -> napi::Result<f64> {
-    let options = options.into_core().map_err(|error| throw(env, error))?;
+    let options = options.into_core().or_throw(env)?;
     let inbox = event_loop.inbox();
-    let future = async move { zkrecipes::Client::connect(&hosts, options).await };
-    Ok(inbox.clone().run(future, |client| Client { client, inbox }))
+    let home = inbox.clone();
+    let future = async move {
+        let client = zkrecipes::Client::connect(&hosts, options).await?;
+        home.add_session(&client);
+        Ok(client)
+    };
+    let home = inbox.clone();
+    Ok(inbox.run(future, move |client| Client(Remote::new(client, &home))))
 }
 
 #[napi]
 impl Client {
     #[napi(catch_unwind)]
-    pub fn close(&self, env: &Env, timeout: f64) -> napi::Result<f64> {
-        let limit = time::from_js_millis("timeout", timeout).map_err(|error| throw(env, error))?;
-        let client = self.client.clone();
-        Ok(self.inbox.run(async move { client.close(limit).await }, |()| ()))
+    pub fn close(&self, timeout: f64) -> f64 {
+        self.0.wait(timeout, |client, limit| async move { client.close(limit).await }, same)
     }
 
     #[napi(catch_unwind)]
     pub fn state(&self) -> &'static str {
-        self.client.state().name()
+        self.0.state().name()
     }
 
     #[napi(catch_unwind)]
     pub fn session_id(&self) -> BigInt {
-        self.client.session_id().into()
+        self.0.session_id().into()
     }
 
     #[napi(catch_unwind)]
     pub fn session_timeout(&self) -> f64 {
-        self.client.session_timeout().as_secs_f64() * 1000.0
+        self.0.session_timeout().as_secs_f64() * 1000.0
     }
 
     #[napi(catch_unwind)]
     pub fn lease_remaining(&self) -> f64 {
-        self.client.lease_remaining().as_secs_f64() * 1000.0
+        self.0.lease_remaining().as_secs_f64() * 1000.0
+    }
+
+    #[napi(catch_unwind)]
+    pub fn metrics(&self) -> Vec<MetricRow> {
+        metrics::rows(&self.0.metrics())
+    }
+
+    #[napi(catch_unwind)]
+    pub fn prometheus(&self) -> String {
+        self.0.metrics().to_prometheus()
     }
 
     /// Every change of state from now on, as an event under the number that is returned.
     #[napi(catch_unwind)]
     pub fn on_state(&self) -> f64 {
-        let event = self.inbox.number();
-        let inbox = self.inbox.clone();
+        let event = self.0.inbox.number();
+        let inbox = self.0.inbox.clone();
         // For the life of the client: `node/lib` keeps the list of those who listen.
-        let _for_good = self.client.on_state(move |state| inbox.post(event, Ok(state.name()), |name| name));
+        let _for_good = self.0.on_state(move |state| inbox.post(event, Ok(state.name()), |name| name));
         js_number(event)
     }
 
     #[napi(catch_unwind)]
     pub fn lock(&self, env: &Env, path: String, options: LockSettings) -> napi::Result<Lock> {
-        let lock = self.client.lock(&path, options.into_core()).map_err(|error| throw(env, error))?;
-        Ok(Lock::new(lock, self.inbox.clone()))
+        let lock = self.0.lock(&path, options.into_core()).or_throw(env)?;
+        Ok(Lock::new(lock, self.0.inbox.clone()))
     }
 
     #[napi(catch_unwind)]
     pub fn read_write_lock(&self, env: &Env, path: String) -> napi::Result<ReadWriteLock> {
-        let lock = self.client.read_write_lock(&path).map_err(|error| throw(env, error))?;
-        Ok(ReadWriteLock::new(lock, self.inbox.clone()))
+        let lock = self.0.read_write_lock(&path).or_throw(env)?;
+        Ok(ReadWriteLock::new(lock, self.0.inbox.clone()))
     }
 
     #[napi(catch_unwind)]
     pub fn multi_lock(&self, env: &Env, locks: Vec<ClassInstance<Lock>>) -> napi::Result<MultiLock> {
         let locks: Vec<_> = locks.iter().map(|lock| lock.core().clone()).collect();
-        let lock = self.client.multi_lock(&locks).map_err(|error| throw(env, error))?;
-        Ok(MultiLock::new(lock, self.inbox.clone()))
+        let lock = self.0.multi_lock(&locks).or_throw(env)?;
+        Ok(MultiLock::new(lock, self.0.inbox.clone()))
     }
 
     #[napi(catch_unwind)]
     pub fn semaphore(&self, env: &Env, path: String, permits: u32) -> napi::Result<Semaphore> {
-        let semaphore = self.client.semaphore(&path, permits as usize).map_err(|error| throw(env, error))?;
-        Ok(Semaphore::new(semaphore, self.inbox.clone()))
+        let semaphore = self.0.semaphore(&path, permits as usize).or_throw(env)?;
+        Ok(Semaphore::new(semaphore, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn counter(&self, env: &Env, path: String, layout: Option<String>) -> napi::Result<Counter> {
+        let mut options = CounterOptions::default();
+        options.layout = layout.map_or(Ok(options.layout), |layout| layout.parse()).or_throw(env)?;
+        Ok(Counter::new(self.0.counter(&path, options).or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn config(&self, env: &Env, path: String) -> napi::Result<Config> {
+        Ok(Config::new(self.0.config(&path).or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn names(&self, env: &Env, path: String) -> napi::Result<Names> {
+        Ok(Names::new(self.0.names(&path).or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn group(&self, env: &Env, path: String, layout: Option<String>) -> napi::Result<Group> {
+        let mut options = GroupOptions::default();
+        options.layout = layout.map(|layout| layout.parse()).transpose().or_throw(env)?;
+        Ok(Group::new(self.0.group(&path, options).or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn election(
+        &self,
+        env: &Env,
+        path: String,
+        data: &[u8],
+        layout: Option<String>,
+    ) -> napi::Result<Election> {
+        let mut options = ElectionOptions::default();
+        options.layout = layout.map_or(Ok(options.layout), |layout| layout.parse()).or_throw(env)?;
+        Ok(Election::new(self.0.election(&path, data, options).or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn queue(&self, env: &Env, path: String, options: QueueSettings) -> napi::Result<Queue> {
+        let queue = options.into_core().and_then(|options| self.0.queue(&path, options)).or_throw(env)?;
+        Ok(Queue::new(queue, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn priority_queue(
+        &self,
+        env: &Env,
+        path: String,
+        options: QueueSettings,
+    ) -> napi::Result<PriorityQueue> {
+        let queue =
+            options.into_core().and_then(|options| self.0.priority_queue(&path, options)).or_throw(env)?;
+        Ok(PriorityQueue::new(queue, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn delay_queue(&self, env: &Env, path: String, options: QueueSettings) -> napi::Result<DelayQueue> {
+        let queue =
+            options.into_core().and_then(|options| self.0.delay_queue(&path, options)).or_throw(env)?;
+        Ok(DelayQueue::new(queue, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn barrier(&self, env: &Env, path: String) -> napi::Result<Barrier> {
+        Ok(Barrier::new(self.0.barrier(&path).or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn double_barrier(
+        &self,
+        env: &Env,
+        path: String,
+        parties: u32,
+        name: Option<String>,
+    ) -> napi::Result<DoubleBarrier> {
+        let barrier = self.0.double_barrier(&path, parties as usize, name.as_deref()).or_throw(env)?;
+        Ok(DoubleBarrier::new(barrier, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn two_phase_commit(
+        &self,
+        env: &Env,
+        path: String,
+        mode: Option<String>,
+    ) -> napi::Result<TwoPhaseCommit> {
+        let mode = mode.map_or(Ok(CommitMode::default()), |mode| mode.parse()).or_throw(env)?;
+        Ok(TwoPhaseCommit::new(self.0.two_phase_commit(&path, mode).or_throw(env)?, &self.0.inbox))
     }
 
     #[napi(catch_unwind)]
     pub fn check_sequencer(&self, sequencer: String) -> f64 {
-        let client = self.client.clone();
-        self.inbox.run(async move { client.check_sequencer(&sequencer).await }, |stands| stands)
+        self.0.ask(|client| async move { client.check_sequencer(&sequencer).await }, same)
     }
 
     /// Answered when it stands no longer.
     #[napi(catch_unwind)]
-    pub fn watch_sequencer(&self, sequencer: String) -> f64 {
-        let client = self.client.clone();
-        self.inbox.run(async move { client.watch_sequencer(&sequencer).await }, |()| ())
+    pub fn watch_sequencer(&self, sequencer: String, timeout: f64) -> f64 {
+        let watch = |client, limit| async move { drive::watch_sequencer(&client, &sequencer, limit).await };
+        self.0.wait(timeout, watch, same)
     }
 
     #[napi(catch_unwind)]
     pub fn nodes(&self) -> Nodes {
-        Nodes::new(self.client.nodes(), self.inbox.clone())
+        Nodes::new(self.0.nodes(), &self.0.inbox)
     }
 }

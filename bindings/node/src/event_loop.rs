@@ -12,7 +12,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use napi::bindgen_prelude::{
     FnArgs, Function, JsValuesTupleIntoVec, Null, ObjectFinalize, ToNapiValue, Unknown,
@@ -20,10 +20,13 @@ use napi::bindgen_prelude::{
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, JsValue, Status, sys};
 use napi_derive::napi;
-use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Error, ErrorKind, Result};
+use zkrecipes::drive::log::Level;
+use zkrecipes::drive::{self, CancelToken, Sessions};
+use zkrecipes::{Client, Error, ErrorKind, Result};
 
+use crate::exit;
 use crate::failure::Failure;
+use crate::log::{self, Told};
 
 /// Makes the JavaScript value, on the JavaScript thread.
 type Answer = Box<dyn for<'env> FnOnce(&'env Env) -> napi::Result<Unknown<'env>> + Send>;
@@ -54,9 +57,37 @@ struct Shared {
     /// them all.
     calls: Mutex<HashMap<u64, CancelToken>>,
     next: AtomicU64,
+    sessions: Arc<Sessions>,
+}
+
+/// Knows an inbox without keeping it.
+pub struct WeakInbox(Weak<Shared>);
+
+impl WeakInbox {
+    pub fn get(&self) -> Option<Inbox> {
+        self.0.upgrade().map(Inbox)
+    }
 }
 
 impl Inbox {
+    pub fn downgrade(&self) -> WeakInbox {
+        WeakInbox(Arc::downgrade(&self.0))
+    }
+
+    pub fn is_same(&self, other: &Inbox) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether anybody will read what is posted.
+    pub fn is_open(&self) -> bool {
+        !lock(&self.0.letters).closed
+    }
+
+    /// The session of `client` ends with the environment.
+    pub fn add_session(&self, client: &Client) {
+        self.0.sessions.add(client);
+    }
+
     /// A number that no other call or subscription of this environment has.
     pub fn number(&self) -> u64 {
         self.0.next.fetch_add(1, Ordering::Relaxed)
@@ -76,7 +107,8 @@ impl Inbox {
         let token = CancelToken::new();
         lock(&self.0.calls).insert(call, token.clone());
         let inbox = self.clone();
-        let started = drive::start(future, &token, move |outcome| inbox.post(call, outcome, convert));
+        let started =
+            drive::start_in_order(future, &token, move |outcome| inbox.post(call, outcome, convert));
         if let Err(error) = started {
             self.post(call, Err::<(), _>(error), |()| Null);
         }
@@ -160,13 +192,16 @@ fn internal(what: &str) -> Error {
 #[napi(custom_finalize)]
 pub struct EventLoop {
     inbox: Inbox,
+    told: Told,
 }
 
 #[napi]
 impl EventLoop {
     #[napi(constructor, catch_unwind)]
     pub fn new(
+        env: &Env,
         dispatch: Function<'_, FnArgs<(f64, Option<Failure>, Unknown<'static>)>, ()>,
+        is_main_thread: bool,
     ) -> napi::Result<EventLoop> {
         let letters = Arc::new(Mutex::new(Letters::default()));
         let unread = letters.clone();
@@ -175,8 +210,25 @@ impl EventLoop {
             .weak::<true>()
             .callee_handled::<false>()
             .build_callback(move |_| Ok(Delivery(lock(&unread).waiting.pop_front())))?;
-        let shared = Shared { letters, bell, calls: Mutex::default(), next: AtomicU64::new(1) };
-        Ok(EventLoop { inbox: Inbox(Arc::new(shared)) })
+        let sessions = exit::sessions_of(env)?;
+        let shared = Shared { letters, bell, calls: Mutex::default(), next: AtomicU64::new(1), sessions };
+        let inbox = Inbox(Arc::new(shared));
+        let told = log::listen(&inbox, is_main_thread);
+        Ok(EventLoop { inbox, told })
+    }
+
+    /// The number under which arrives what the library says of itself.
+    #[napi(catch_unwind)]
+    pub fn log(&self) -> f64 {
+        js_number(self.told.event)
+    }
+
+    /// How much of it.
+    #[napi(catch_unwind)]
+    pub fn set_log_level(&self, level: String) {
+        if let Some(level) = Level::of(&level) {
+            self.told.set_level(level);
+        }
     }
 
     /// Withdraws the call of that number; its outcome is `CANCELLED`, unless it was settled already.
@@ -195,7 +247,10 @@ impl EventLoop {
 
 impl ObjectFinalize for EventLoop {
     fn finalize(self, _env: Env) -> napi::Result<()> {
-        quietly(|| self.inbox.close());
+        quietly(|| {
+            self.told.set_level(Level::Off);
+            self.inbox.close();
+        });
         Ok(())
     }
 }

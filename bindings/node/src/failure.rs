@@ -3,7 +3,7 @@
 
 use napi::{Env, Status};
 use napi_derive::napi;
-use zkrecipes::{Error, ErrorKind};
+use zkrecipes::{Error, ErrorKind, Result};
 
 /// The fields of an error, under the names of the error table.
 #[napi(object)]
@@ -13,6 +13,7 @@ pub struct Failure {
     pub retryable: bool,
     pub path: Option<String>,
     pub reason: Option<String>,
+    pub put: Option<f64>,
 }
 
 impl From<Error> for Failure {
@@ -24,6 +25,7 @@ impl From<Error> for Failure {
             retryable: error.is_retryable(),
             path: error.path().map(str::to_string),
             reason: error.reason().map(|reason| reason.name().to_string()),
+            put: error.put().map(|put| put as f64),
         }
     }
 }
@@ -44,9 +46,20 @@ fn in_camel_case(message: &str) -> String {
     format!("invalid {name}: {problem}")
 }
 
-/// For verbs that do not wait: throws the failure as it is, and says so to napi, which would make an error of its own.
+/// Throws the failure as it is, and says so to napi, which would make an error of its own.
 pub fn throw(env: &Env, error: Error) -> napi::Error {
     env.throw(Failure::from(error))
         .err()
         .unwrap_or_else(|| napi::Error::from_status(Status::PendingException))
+}
+
+/// For verbs that do not wait: their error is thrown.
+pub trait OrThrow<T> {
+    fn or_throw(self, env: &Env) -> napi::Result<T>;
+}
+
+impl<T> OrThrow<T> for Result<T> {
+    fn or_throw(self, env: &Env) -> napi::Result<T> {
+        self.map_err(|error| throw(env, error))
+    }
 }

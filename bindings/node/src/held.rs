@@ -1,41 +1,51 @@
 //! What an acquisition carries, whichever recipe it is of.
 
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
 use napi::Env;
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
-use zkrecipes::{ErrorKind, Granted, Result};
+use zkrecipes::Subscription;
+use zkrecipes::drive::{self, Granted};
 
 use crate::event_loop::{Inbox, drop_quietly, js_number};
-use crate::failure::{Failure, throw};
+use crate::failure::{Failure, OrThrow};
 use crate::nodes::Transaction;
+use crate::remote::{Remote, same};
 
 #[napi(custom_finalize)]
 pub struct Held {
-    held: Arc<zkrecipes::Held>,
-    inbox: Inbox,
+    held: Remote<zkrecipes::Held>,
+    subscriptions: Mutex<Vec<Subscription>>,
 }
 
 drop_quietly!(Held);
 
-/// Waits for an acquisition; the call's value is a `Held`.
-pub fn acquisition(inbox: &Inbox, granting: impl Future<Output = Result<Granted>> + Send + 'static) -> f64 {
-    let home = inbox.clone();
-    inbox.run(granting, |granted| Held { held: granted.keep(), inbox: home })
+impl Held {
+    pub fn new(granted: Granted, inbox: &Inbox) -> Held {
+        Held::of(granted.keep(), inbox)
+    }
+
+    pub fn of(held: zkrecipes::Held, inbox: &Inbox) -> Held {
+        Held { held: Remote::new(held, inbox), subscriptions: Mutex::default() }
+    }
+
+    pub fn leadership(&self) -> zkrecipes::Leadership {
+        drive::leadership((*self.held).clone())
+    }
+
+    fn subscribed(&self, subscription: Subscription) {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).push(subscription);
+    }
 }
 
-/// Tries once; the call's value is a `Held`, or null when there was nothing to be had without waiting.
-pub fn attempt(inbox: &Inbox, granting: impl Future<Output = Result<Granted>> + Send + 'static) -> f64 {
-    let home = inbox.clone();
-    let trying = async move {
-        match granting.await {
-            Ok(granted) => Ok(Some(granted)),
-            Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
-            Err(error) => Err(error),
+impl Drop for Held {
+    fn drop(&mut self) {
+        // The nested acquisitions of a reentrant handle share what the core knows: it may outlive many of us.
+        for subscription in self.subscriptions.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            subscription.unsubscribe();
         }
-    };
-    inbox.run(trying, |granted| granted.map(|granted| Held { held: granted.keep(), inbox: home }))
+    }
 }
 
 #[napi]
@@ -87,49 +97,63 @@ impl Held {
 
     #[napi(catch_unwind)]
     pub fn verify(&self) -> f64 {
-        let held = self.held.clone();
-        self.inbox.run(async move { held.verify().await }, |()| ())
+        self.held.ask(|held| async move { held.verify().await }, same)
     }
 
     #[napi(catch_unwind)]
     pub fn guarded(&self) -> Transaction {
-        Transaction::new(self.held.guarded(), self.inbox.clone())
+        Transaction::new(self.held.guarded(), &self.held.inbox)
     }
 
-    /// The loss, should it happen, as one event with a `Failure` for a value, under the number that is returned.
+    /// The loss, should it happen, as one event with a `Failure` for a value, under the number that is returned. A deletion
+    /// is only heard of after `watch`.
     #[napi(catch_unwind)]
     pub fn on_lost(&self) -> f64 {
-        let event = self.inbox.number();
-        let inbox = self.inbox.clone();
-        // Until it fires or the acquisition is released; `node/lib` keeps the list of those who listen.
-        let _for_good =
-            self.held.on_lost(move |error| inbox.post(event, Ok(Failure::from(error)), |failure| failure));
+        let event = self.held.inbox.number();
+        let inbox = self.held.inbox.clone();
+        // `node/lib` keeps the list of those who listen.
+        self.subscribed(drive::on_known_loss(&self.held, move |error| {
+            inbox.post(event, Ok(Failure::from(error)), same);
+        }));
         js_number(event)
+    }
+
+    /// Somebody listens for the loss: hear of a deletion, too.
+    #[napi(catch_unwind)]
+    pub fn watch(&self) {
+        self.subscribed(self.held.on_lost(|_| ()));
     }
 
     /// The request to let go, should it come, as one event under the number that is returned.
     #[napi(catch_unwind)]
     pub fn on_revoke(&self) -> f64 {
-        let event = self.inbox.number();
-        let inbox = self.inbox.clone();
-        let _for_good = self.held.on_revoke(move || inbox.post(event, Ok(()), |()| ()));
+        let event = self.held.inbox.number();
+        let inbox = self.held.inbox.clone();
+        self.subscribed(self.held.on_revoke(move || inbox.post(event, Ok(()), same)));
         js_number(event)
     }
 
     #[napi(catch_unwind)]
     pub fn release(&self) -> f64 {
-        self.inbox.run(self.held.release(), |()| ())
+        self.held.ask(|held| held.release(), same)
+    }
+
+    /// Of a leadership.
+    #[napi(catch_unwind)]
+    pub fn acknowledge(&self, data: &[u8]) -> f64 {
+        let (leadership, data) = (self.leadership(), data.to_vec());
+        self.held.ask(|_| async move { leadership.acknowledge(&data).await }, same)
     }
 
     /// Confirms the release in the background.
     #[napi(catch_unwind)]
     pub fn release_in_background(&self, env: &Env) -> napi::Result<()> {
-        self.held.release_in_background().map_err(|error| throw(env, error))
+        self.held.release_in_background().or_throw(env)
     }
 
     /// Leaves a scope that held it.
     #[napi(catch_unwind)]
     pub fn leave(&self, body_failed: bool) -> f64 {
-        self.inbox.run(self.held.leave(body_failed), |()| ())
+        self.held.ask(|held| held.leave(body_failed), same)
     }
 }

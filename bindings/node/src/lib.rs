@@ -8,15 +8,30 @@
 //! - No panic leaves the addon: every entry is `catch_unwind`, conversions on the way back are guarded, and
 //!   finalizers are.
 
+mod barrier;
 mod client;
+mod commit;
+mod config;
+mod counter;
+mod declared;
+mod election;
 mod event_loop;
+mod exit;
 mod failure;
+mod feed;
+mod group;
+mod handle;
 mod held;
 #[cfg(feature = "test-hooks")]
 mod hooks;
 mod lock;
+mod log;
+mod metrics;
+mod names;
 mod nodes;
 mod options;
+mod queue;
+mod remote;
 mod semaphore;
 mod testing;
 

@@ -1,21 +1,15 @@
-//! Locks: one, the two sides of a read/write lock, and several together.
+//! Locks: one, the two sides of a read/write lock, and several together. Their verbs are those of `Handle`.
 
-use std::time::{Duration, UNIX_EPOCH};
-
-use napi::Env;
-use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
-use zkrecipes::time;
 
 use crate::event_loop::{Inbox, drop_quietly};
-use crate::failure::throw;
-use crate::held::{acquisition, attempt};
+use crate::handle::Handle;
 
 #[napi(custom_finalize)]
 pub struct Lock {
     lock: zkrecipes::Lock,
-    /// The core's sides know each other weakly, and a variable that is not used again does not keep a side alive: without
-    /// this, a writer who takes read could find that write was forgotten, and wait for itself.
+    /// A variable that is not used again does not keep a side of a read/write lock alive: without this, a writer who takes
+    /// read could find that write was forgotten, and wait for itself.
     _other_side: Option<zkrecipes::Lock>,
     inbox: Inbox,
 }
@@ -34,41 +28,6 @@ pub struct MultiLock {
 
 drop_quietly!(Lock, ReadWriteLock, MultiLock);
 
-/// Somebody who holds or waits.
-#[napi(object)]
-pub struct Contender {
-    pub node: String,
-    pub identity: String,
-    pub kind: String,
-    pub session_id: BigInt,
-    /// Milliseconds since 1970, for `Date`.
-    pub since: f64,
-    pub holds: bool,
-}
-
-impl From<zkrecipes::Contender> for Contender {
-    fn from(contender: zkrecipes::Contender) -> Contender {
-        Contender {
-            node: contender.node,
-            identity: contender.identity,
-            kind: contender.kind,
-            session_id: contender.session_id.into(),
-            since: contender.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0,
-            holds: contender.holds,
-        }
-    }
-}
-
-/// Several of them, for the way to JavaScript.
-pub fn contenders(contenders: Vec<zkrecipes::Contender>) -> Vec<Contender> {
-    contenders.into_iter().map(Contender::from).collect()
-}
-
-/// How long whoever is asked may take before force is used.
-pub fn patience(env: &Env, force_after: f64) -> napi::Result<Option<Duration>> {
-    time::from_js_millis("force_after", force_after).map_err(|error| throw(env, error))
-}
-
 impl Lock {
     pub fn new(lock: zkrecipes::Lock, inbox: Inbox) -> Lock {
         Lock { lock, _other_side: None, inbox }
@@ -79,40 +38,11 @@ impl Lock {
     }
 }
 
-// What an acquisition carries is asked of its `Held`; `node/lib` knows which is the current one.
 #[napi]
 impl Lock {
     #[napi(catch_unwind)]
-    pub fn path(&self) -> &str {
-        self.lock.path()
-    }
-
-    /// The call's value is a `Held`.
-    #[napi(catch_unwind)]
-    pub fn acquire(&self, env: &Env, timeout: f64) -> napi::Result<f64> {
-        let limit = time::from_js_millis("timeout", timeout).map_err(|error| throw(env, error))?;
-        Ok(acquisition(&self.inbox, self.lock.acquire_kept(limit)))
-    }
-
-    /// The call's value is a `Held`, or null when somebody else holds the lock.
-    #[napi(catch_unwind)]
-    pub fn try_acquire(&self) -> f64 {
-        attempt(&self.inbox, self.lock.acquire_kept(Some(Duration::ZERO)))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn contenders(&self) -> f64 {
-        let lock = self.lock.clone();
-        self.inbox.run(async move { lock.contenders().await }, contenders)
-    }
-
-    /// The call's value tells whether there was anybody to ask.
-    #[napi(catch_unwind)]
-    pub fn revoke(&self, env: &Env, contender: Option<String>, force_after: f64) -> napi::Result<f64> {
-        let patience = patience(env, force_after)?;
-        let lock = self.lock.clone();
-        let asking = async move { lock.revoke(contender.as_deref(), patience).await };
-        Ok(self.inbox.run(asking, |asked| asked))
+    pub fn handle(&self) -> Handle {
+        Handle::new(&self.lock, &self.inbox)
     }
 }
 
@@ -153,35 +83,12 @@ impl MultiLock {
 #[napi]
 impl MultiLock {
     #[napi(catch_unwind)]
+    pub fn handle(&self) -> Handle {
+        Handle::new(&self.lock, &self.inbox)
+    }
+
+    #[napi(catch_unwind)]
     pub fn paths(&self) -> Vec<String> {
         self.lock.paths().to_vec()
-    }
-
-    /// The call's value is a `Held`.
-    #[napi(catch_unwind)]
-    pub fn acquire(&self, env: &Env, timeout: f64) -> napi::Result<f64> {
-        let limit = time::from_js_millis("timeout", timeout).map_err(|error| throw(env, error))?;
-        Ok(acquisition(&self.inbox, self.lock.acquire_kept(limit)))
-    }
-
-    /// The call's value is a `Held`, or null when somebody else holds one of the locks.
-    #[napi(catch_unwind)]
-    pub fn try_acquire(&self) -> f64 {
-        attempt(&self.inbox, self.lock.acquire_kept(Some(Duration::ZERO)))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn contenders(&self) -> f64 {
-        let lock = self.lock.clone();
-        self.inbox.run(async move { lock.contenders().await }, contenders)
-    }
-
-    /// The call's value tells whether there was anybody to ask.
-    #[napi(catch_unwind)]
-    pub fn revoke(&self, env: &Env, contender: Option<String>, force_after: f64) -> napi::Result<f64> {
-        let patience = patience(env, force_after)?;
-        let lock = self.lock.clone();
-        let asking = async move { lock.revoke(contender.as_deref(), patience).await };
-        Ok(self.inbox.run(asking, |asked| asked))
     }
 }

@@ -2,24 +2,21 @@
 //! while the request is under way.
 
 use napi::Env;
-use napi::bindgen_prelude::{BigInt, Buffer};
+use napi::bindgen_prelude::{BigInt, Buffer, Either3, Null};
 use napi_derive::napi;
-use zkrecipes::{CreateMode, Error, Result};
+use zkrecipes::{CreateMode, NodeState, PartResult, WatchKind};
 
 use crate::event_loop::{Inbox, drop_quietly};
-use crate::failure::throw;
+use crate::failure::OrThrow;
+use crate::feed::Feed;
+use crate::options::finite;
+use crate::remote::{Remote, same};
 
 #[napi(custom_finalize)]
-pub struct Nodes {
-    nodes: zkrecipes::Nodes,
-    inbox: Inbox,
-}
+pub struct Nodes(Remote<zkrecipes::Nodes>);
 
 #[napi(custom_finalize)]
-pub struct Transaction {
-    transaction: zkrecipes::Transaction,
-    inbox: Inbox,
-}
+pub struct Transaction(Remote<zkrecipes::Transaction>);
 
 drop_quietly!(Nodes, Transaction);
 
@@ -65,108 +62,169 @@ pub struct Content {
     pub stat: Stat,
 }
 
-impl Nodes {
-    pub fn new(nodes: zkrecipes::Nodes, inbox: Inbox) -> Nodes {
-        Nodes { nodes, inbox }
+impl From<(Vec<u8>, zkrecipes::Stat)> for Content {
+    fn from((data, stat): (Vec<u8>, zkrecipes::Stat)) -> Content {
+        Content { data: data.into(), stat: stat.into() }
     }
 }
 
-fn mode_of(mode: &str) -> Result<CreateMode> {
-    mode.parse()
+/// A node below the one that is watched, or that one.
+#[napi(object)]
+pub struct Found {
+    pub path: String,
+    pub data: Buffer,
+    pub stat: Stat,
+}
+
+/// How what is watched stands: the field of its kind is set, and null if there is no such node.
+#[napi(object, use_nullable = true)]
+pub struct State {
+    pub node: Option<Content>,
+    pub children: Option<Vec<String>>,
+    pub subtree: Option<Vec<Found>>,
+}
+
+impl From<NodeState> for State {
+    fn from(state: NodeState) -> State {
+        let mut found = State { node: None, children: None, subtree: None };
+        match state {
+            NodeState::Data(content) => found.node = content.map(Content::from),
+            NodeState::Children(names) => found.children = names,
+            NodeState::Subtree(all) => {
+                let all = all.into_iter();
+                let found_at = |(path, (data, stat)): (_, (Vec<u8>, zkrecipes::Stat))| Found {
+                    path,
+                    data: data.into(),
+                    stat: stat.into(),
+                };
+                found.subtree = Some(all.map(found_at).collect());
+            }
+        }
+        found
+    }
+}
+
+impl Nodes {
+    pub fn new(nodes: zkrecipes::Nodes, inbox: &Inbox) -> Nodes {
+        Nodes(Remote::new(nodes, inbox))
+    }
 }
 
 #[napi]
 impl Nodes {
     #[napi(catch_unwind)]
-    pub fn create(&self, env: &Env, path: String, data: &[u8], mode: String) -> napi::Result<f64> {
-        let mode = mode_of(&mode).map_err(|error| throw(env, error))?;
-        let (nodes, data) = (self.nodes.clone(), data.to_vec());
-        Ok(self.inbox.run(async move { nodes.create(&path, &data, mode).await }, |path| path))
+    pub fn create(&self, path: String, data: &[u8], mode: String, ttl: Option<f64>) -> f64 {
+        let data = data.to_vec();
+        self.0.ask(|nodes| async move { nodes.create(&path, &data, create_mode(&mode, ttl)?).await }, same)
     }
 
     #[napi(catch_unwind)]
     pub fn get(&self, path: String) -> f64 {
-        let nodes = self.nodes.clone();
-        self.inbox.run(async move { nodes.get(&path).await }, |(data, stat)| Content {
-            data: data.into(),
-            stat: stat.into(),
-        })
+        self.0.ask(|nodes| async move { nodes.get(&path).await }, Content::from)
     }
 
     #[napi(catch_unwind)]
     pub fn set(&self, path: String, data: &[u8], version: Option<i32>) -> f64 {
-        let (nodes, data) = (self.nodes.clone(), data.to_vec());
-        self.inbox.run(async move { nodes.set(&path, &data, version).await }, Stat::from)
+        let data = data.to_vec();
+        self.0.ask(|nodes| async move { nodes.set(&path, &data, version).await }, Stat::from)
     }
 
     #[napi(catch_unwind)]
     pub fn delete(&self, path: String, version: Option<i32>) -> f64 {
-        let nodes = self.nodes.clone();
-        self.inbox.run(async move { nodes.delete(&path, version).await }, |()| ())
+        self.0.ask(|nodes| async move { nodes.delete(&path, version).await }, same)
     }
 
     #[napi(catch_unwind)]
     pub fn exists(&self, path: String) -> f64 {
-        let nodes = self.nodes.clone();
-        self.inbox.run(async move { nodes.exists(&path).await }, |stat| stat.map(Stat::from))
+        self.0.ask(|nodes| async move { nodes.exists(&path).await }, |stat| stat.map(Stat::from))
     }
 
     #[napi(catch_unwind)]
     pub fn children(&self, path: String) -> f64 {
-        let nodes = self.nodes.clone();
-        self.inbox.run(async move { nodes.children(&path).await }, |names| names)
+        self.0.ask(|nodes| async move { nodes.children(&path).await }, same)
     }
 
     #[napi(catch_unwind)]
     pub fn ensure(&self, path: String) -> f64 {
-        let nodes = self.nodes.clone();
-        self.inbox.run(async move { nodes.ensure(&path).await }, |()| ())
+        self.0.ask(|nodes| async move { nodes.ensure(&path).await }, same)
     }
 
     #[napi(catch_unwind)]
     pub fn delete_all(&self, path: String) -> f64 {
-        let nodes = self.nodes.clone();
-        self.inbox.run(async move { nodes.delete_all(&path).await }, |()| ())
+        self.0.ask(|nodes| async move { nodes.delete_all(&path).await }, same)
+    }
+
+    /// The feed of the states of one kind.
+    #[napi(catch_unwind)]
+    pub fn watch(&self, env: &Env, path: String, kind: String) -> napi::Result<Feed> {
+        let kind: WatchKind = kind.parse().or_throw(env)?;
+        Ok(Feed::new(self.0.watch(&path, kind).or_throw(env)?, &self.0.inbox, State::from))
     }
 
     #[napi(catch_unwind)]
     pub fn transaction(&self) -> Transaction {
-        Transaction::new(self.nodes.transaction(), self.inbox.clone())
+        Transaction::new(self.0.transaction(), &self.0.inbox)
     }
 }
 
 impl Transaction {
-    pub fn new(transaction: zkrecipes::Transaction, inbox: Inbox) -> Transaction {
-        Transaction { transaction, inbox }
+    pub fn new(transaction: zkrecipes::Transaction, inbox: &Inbox) -> Transaction {
+        Transaction(Remote::new(transaction, inbox))
+    }
+
+    pub fn core(&self) -> &zkrecipes::Transaction {
+        &self.0
     }
 }
 
 #[napi]
 impl Transaction {
     #[napi(catch_unwind)]
-    pub fn create(&self, env: &Env, path: String, data: &[u8], mode: String) -> napi::Result<()> {
-        let added = mode_of(&mode).and_then(|mode| self.transaction.create(&path, data, mode));
-        added.map_err(|error: Error| throw(env, error))
+    pub fn create(
+        &self,
+        env: &Env,
+        path: String,
+        data: &[u8],
+        mode: String,
+        ttl: Option<f64>,
+    ) -> napi::Result<()> {
+        let mode = create_mode(&mode, ttl).or_throw(env)?;
+        self.0.create(&path, data, mode).or_throw(env)
     }
 
     #[napi(catch_unwind)]
     pub fn set(&self, env: &Env, path: String, data: &[u8], version: Option<i32>) -> napi::Result<()> {
-        self.transaction.set(&path, data, version).map_err(|error| throw(env, error))
+        self.0.set(&path, data, version).or_throw(env)
     }
 
     #[napi(catch_unwind)]
     pub fn delete(&self, env: &Env, path: String, version: Option<i32>) -> napi::Result<()> {
-        self.transaction.delete(&path, version).map_err(|error| throw(env, error))
+        self.0.delete(&path, version).or_throw(env)
     }
 
     #[napi(catch_unwind)]
     pub fn check(&self, env: &Env, path: String, version: Option<i32>) -> napi::Result<()> {
-        self.transaction.check(&path, version).map_err(|error| throw(env, error))
+        self.0.check(&path, version).or_throw(env)
     }
 
+    /// The call's value is a list: the path of what was created, the `Stat` of what was set, null for the other parts.
     #[napi(catch_unwind)]
     pub fn commit(&self) -> f64 {
-        let transaction = self.transaction.clone();
-        self.inbox.run(async move { transaction.commit().await }, |()| ())
+        let convert = |parts: Vec<PartResult>| parts.into_iter().map(part).collect::<Vec<_>>();
+        self.0.ask(|transaction| async move { transaction.commit().await }, convert)
+    }
+}
+
+/// What kind of node to create, and how many milliseconds it may stand unused.
+fn create_mode(mode: &str, ttl: Option<f64>) -> zkrecipes::Result<CreateMode> {
+    let mode: CreateMode = mode.parse()?;
+    ttl.map_or(Ok(mode), |ttl| mode.with_ttl(finite("ttl", ttl)?))
+}
+
+fn part(result: PartResult) -> Either3<String, Stat, Null> {
+    match result {
+        PartResult::Created(path) => Either3::A(path),
+        PartResult::Set(stat) => Either3::B(stat.into()),
+        _ => Either3::C(Null),
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use napi::bindgen_prelude::{Buffer, Either};
 use napi_derive::napi;
 use zkrecipes::{
-    AclChoice, AclEntry, Auth, ClientOptions, Error, LockOptions, Result, RetryOptions, SaslOptions,
-    TlsOptions, time,
+    AclChoice, AclEntry, Auth, ClientOptions, Error, LockOptions, Result, SaslOptions, TlsOptions, time,
 };
 
 /// What the core takes for "as long as it likes": the wire carries milliseconds in a signed 32 bit number.
@@ -18,6 +17,7 @@ pub struct ConnectOptions {
     pub connect_timeout: Option<f64>,
     pub identity: Option<String>,
     pub auth: Option<Vec<Credential>>,
+    pub allow_plaintext_auth: Option<bool>,
     pub acl: Option<Either<String, Vec<Grant>>>,
     pub tls: Option<Tls>,
     pub sasl: Option<Sasl>,
@@ -68,72 +68,52 @@ fn span(argument: &str, ms: Option<f64>, forever: Duration, default: Duration) -
 
 impl ConnectOptions {
     pub fn into_core(self) -> Result<ClientOptions> {
-        let defaults = ClientOptions::default();
-        let retry = match self.retry {
-            None => defaults.retry,
-            Some(retry) => RetryOptions {
-                base: span("retry.base", retry.base, Duration::MAX, defaults.retry.base)?,
-                max: span("retry.max", retry.max, LONGEST, defaults.retry.max)?,
-                give_up_after: match retry.give_up_after {
-                    None => None,
-                    Some(ms) => Some(time::from_js_millis("retry.giveUpAfter", ms)?.unwrap_or(LONGEST)),
-                },
-            },
-        };
-        Ok(ClientOptions {
-            session_timeout: span(
-                "session_timeout",
-                self.session_timeout,
-                Duration::MAX,
-                defaults.session_timeout,
-            )?,
-            connect_timeout: span(
-                "connect_timeout",
-                self.connect_timeout,
-                LONGEST,
-                defaults.connect_timeout,
-            )?,
-            identity: self.identity,
-            auth: self
-                .auth
-                .unwrap_or_default()
-                .into_iter()
-                .map(|auth| Auth { scheme: auth.scheme, credential: auth.credential.to_vec() })
-                .collect(),
-            acl: match self.acl {
-                None => AclChoice::Default,
-                Some(Either::A(name)) => match name.as_str() {
-                    "open" => AclChoice::Open,
-                    "creator" => AclChoice::Creator,
-                    other => {
-                        return Err(Error::invalid(
-                            "acl",
-                            format!("{other:?} is not one of open, creator, or a list of entries"),
-                        ));
-                    }
-                },
-                Some(Either::B(list)) => AclChoice::List(
-                    list.into_iter()
-                        .map(|entry| AclEntry {
-                            scheme: entry.scheme,
-                            id: entry.id,
-                            permissions: entry.permissions,
-                        })
-                        .collect(),
-                ),
-            },
-            tls: self.tls.map(|tls| TlsOptions {
-                ca: tls.ca,
-                cert: tls.cert,
-                key: tls.key,
-                verify_hostname: tls.verify_hostname.unwrap_or(true),
-            }),
-            sasl: self.sasl.map(|sasl| SaslOptions { user: sasl.user, password: sasl.password }),
-            naming: self.naming.map_or(Ok(defaults.naming), |naming| naming.parse())?,
-            retry,
-            lease: self.lease.map_or(Ok(defaults.lease), |lease| lease.parse())?,
-            read_only: self.read_only.unwrap_or(defaults.read_only),
-        })
+        let mut options = ClientOptions::default();
+        let (session, connect) = (options.session_timeout, options.connect_timeout);
+        options.session_timeout = span("session_timeout", self.session_timeout, Duration::MAX, session)?;
+        options.connect_timeout = span("connect_timeout", self.connect_timeout, LONGEST, connect)?;
+        options.identity = self.identity;
+        for auth in self.auth.unwrap_or_default() {
+            options.auth.push(Auth::new(auth.scheme, auth.credential.to_vec()));
+        }
+        options.allow_plaintext_auth = self.allow_plaintext_auth.unwrap_or(options.allow_plaintext_auth);
+        options.acl = acl(self.acl)?;
+        options.tls = self.tls.map(|tls| {
+            let mut options = TlsOptions::default();
+            (options.ca, options.cert, options.key) = (tls.ca, tls.cert, tls.key);
+            options.verify_hostname = tls.verify_hostname.unwrap_or(options.verify_hostname);
+            options
+        });
+        options.sasl = self.sasl.map(|sasl| SaslOptions::new(sasl.user, sasl.password));
+        options.naming = self.naming.map_or(Ok(options.naming), |naming| naming.parse())?;
+        if let Some(given) = self.retry {
+            let retry = &mut options.retry;
+            retry.base = span("retry.base", given.base, Duration::MAX, retry.base)?;
+            retry.max = span("retry.max", given.max, LONGEST, retry.max)?;
+            if let Some(ms) = given.give_up_after {
+                retry.give_up_after = Some(time::from_js_millis("retry.giveUpAfter", ms)?.unwrap_or(LONGEST));
+            }
+        }
+        options.lease = self.lease.map_or(Ok(options.lease), |lease| lease.parse())?;
+        options.read_only = self.read_only.unwrap_or(options.read_only);
+        Ok(options)
+    }
+}
+
+fn acl(given: Option<Either<String, Vec<Grant>>>) -> Result<AclChoice> {
+    match given {
+        None => Ok(AclChoice::Default),
+        Some(Either::A(name)) => match name.as_str() {
+            "open" => Ok(AclChoice::Open),
+            "creator" => Ok(AclChoice::Creator),
+            other => Err(Error::invalid(
+                "acl",
+                format!("{other:?} is not one of open, creator, or a list of entries"),
+            )),
+        },
+        Some(Either::B(list)) => Ok(AclChoice::List(
+            list.into_iter().map(|entry| AclEntry::new(entry.scheme, entry.id, entry.permissions)).collect(),
+        )),
     }
 }
 
@@ -145,10 +125,14 @@ pub struct LockSettings {
 
 impl LockSettings {
     pub fn into_core(self) -> LockOptions {
-        let defaults = LockOptions::default();
-        LockOptions {
-            reentrant: self.reentrant.unwrap_or(defaults.reentrant),
-            local_handoff: self.local_handoff.unwrap_or(defaults.local_handoff),
-        }
+        let mut options = LockOptions::default();
+        options.reentrant = self.reentrant.unwrap_or(options.reentrant);
+        options.local_handoff = self.local_handoff.unwrap_or(options.local_handoff);
+        options
     }
+}
+
+/// A time that ends.
+pub fn finite(argument: &str, ms: f64) -> Result<Duration> {
+    time::from_js_millis(argument, ms)?.ok_or_else(|| Error::invalid(argument, "must be finite"))
 }

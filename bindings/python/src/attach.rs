@@ -10,39 +10,64 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyImportError;
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use zkrecipes::drive::PerProcess;
 
-/// The thread that exits, once it does.
-static EXITING: OnceLock<ThreadId> = OnceLock::new();
-static INSIDE: AtomicUsize = AtomicUsize::new(0);
+static ATTACHED: PerProcess<Attached> = PerProcess::new();
+
+#[derive(Default)]
+struct Attached {
+    /// The thread that exits, once it does.
+    exiting: OnceLock<ThreadId>,
+    inside: AtomicUsize,
+}
 
 /// Runs `work` with the GIL on a thread of the library; `None` when the interpreter is on its way out.
 pub fn from_library_thread<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     // Counted before the look at the flag, so that `await_the_others` sees whoever passed it.
-    INSIDE.fetch_add(1, Ordering::SeqCst);
-    let inside = Inside;
-    let done =
-        if EXITING.get().is_some() { None } else { Python::try_attach(|py| parked_if_unwound(|| work(py))) };
+    let attached = ATTACHED.of_this_process();
+    attached.inside.fetch_add(1, Ordering::SeqCst);
+    let inside = Inside(attached);
+    let done = if attached.exiting.get().is_some() {
+        None
+    } else {
+        Python::try_attach(|py| parked_if_unwound(|| work(py)))
+    };
     drop(inside);
     done
 }
 
-struct Inside;
+/// Sessions, threads and classes are the process's: the end of another interpreter would be theirs. Python 3.12 and later
+/// refuse by themselves.
+pub fn refuse_subinterpreters() -> PyResult<()> {
+    // SAFETY: whoever imports is attached.
+    match unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) } {
+        0 => Ok(()),
+        _ => Err(PyImportError::new_err(
+            "module zkrecipes._native does not support loading in subinterpreters",
+        )),
+    }
+}
+
+struct Inside(&'static Attached);
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        self.0.inside.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// From now on only this thread goes on.
 pub fn begin_exit() {
-    let _ = EXITING.set(thread::current().id());
+    let _ = ATTACHED.exiting.set(thread::current().id());
 }
 
 /// For threads that waited without the GIL: if another thread exits the interpreter, this one waits for the end.
 pub fn park_if_exiting() {
-    while EXITING.get().is_some_and(|exiting| *exiting != thread::current().id()) {
+    while ATTACHED.exiting.get().is_some_and(|exiting| *exiting != thread::current().id()) {
         thread::park();
     }
 }
@@ -50,7 +75,7 @@ pub fn park_if_exiting() {
 /// Waits until no thread of the library is inside Python.
 pub fn await_the_others(py: Python<'_>, deadline: Instant) {
     py.detach(|| {
-        while INSIDE.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
+        while ATTACHED.inside.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
     });
@@ -62,6 +87,20 @@ pub fn parked_if_unwound<T>(work: impl FnOnce() -> T) -> T {
     let done = work();
     std::mem::forget(guard);
     done
+}
+
+/// Calls what may run a user's code. Nobody below owns anything of Python's that would be dropped on the way: not even the
+/// arguments.
+pub fn call<'py>(
+    function: &Bound<'py, PyAny>,
+    arguments: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    parked_if_unwound(|| function.call1(arguments))
+}
+
+/// Reports what nobody can be raised to, by whatever the user put there.
+pub fn report(py: Python<'_>, failure: PyErr, about: Option<&Bound<'_, PyAny>>) {
+    parked_if_unwound(|| failure.write_unraisable(py, about));
 }
 
 struct Park;

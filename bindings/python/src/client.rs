@@ -1,6 +1,6 @@
 //! `Client`: one session, and the factories of everything that shares it.
 
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyResourceWarning;
@@ -8,16 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use zkrecipes::{ClientOptions, Error, ErrorKind, State, drive};
 
-use crate::attach::{await_the_others, begin_exit, parked_if_unwound};
-use crate::callback::{Callback, unsubscriber};
+use crate::answer::Answer;
+use crate::attach::{await_the_others, begin_exit, from_library_thread, parked_if_unwound, report};
+use crate::callback::subscribe;
 use crate::errors::{OrRaise, exception, guard};
-use crate::face::{Face, wait};
-use crate::handle::{HandleBase, Recipe};
-use crate::lock::LockBase;
-use crate::multi_lock::MultiLockBase;
-use crate::nodes::NodesBase;
-use crate::read_write_lock::ReadWriteLockBase;
-use crate::semaphore::SemaphoreBase;
+use crate::face::{Answered, Arg, Face, wait};
+use crate::owned::Owned;
+use crate::recipes::ClientBase;
 use crate::{convert, options};
 
 /// The core's client, shared by the Python client and by every handle made from it: as long as one of them lives, so
@@ -27,22 +24,10 @@ pub struct Session {
     hosts: String,
 }
 
-static OPEN: Mutex<Vec<Weak<Session>>> = Mutex::new(Vec::new());
-
-impl Session {
-    fn new(client: zkrecipes::Client, hosts: String) -> Arc<Session> {
-        let session = Arc::new(Session { client, hosts });
-        let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
-        open.retain(|other| other.strong_count() > 0);
-        open.push(Arc::downgrade(&session));
-        session
-    }
-}
-
 impl Drop for Session {
     fn drop(&mut self) {
-        // In a forked child these are only copies of what the parent still uses.
-        if drive::check_process().is_err() || self.client.state() == State::Closed {
+        // In a forked child these are only copies of what the parent still uses, and such a client is closed.
+        if self.client.state() == State::Closed {
             return;
         }
         warn_unless_exiting(&format!(
@@ -53,19 +38,66 @@ impl Drop for Session {
     }
 }
 
-/// Says that something was dropped that should have been let go explicitly.
+/// Where an object comes from: its face, and the session that it keeps open.
+#[derive(Clone)]
+pub struct Origin {
+    pub face: Face,
+    pub session: Arc<Session>,
+}
+
+impl Origin {
+    /// Forked in a child of the process that connected the client: whatever comes from it is the parent's, with its locks.
+    pub fn check(&self) -> Result<(), Error> {
+        drive::check_process(&self.session.client)
+    }
+
+    /// As [`guard`], for what comes from here.
+    pub fn guard<T>(&self, call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.check()?;
+        guard(call)
+    }
+
+    /// As [`Face::run`].
+    pub fn run<T: Answer, F: Future<Output = Result<T, Error>> + Send + 'static>(
+        &self,
+        py: Python<'_>,
+        begin: impl FnOnce() -> F,
+    ) -> Answered {
+        self.check().or_raise(py)?;
+        self.face.run(py, begin)
+    }
+
+    /// As [`Face::run_to`].
+    pub fn run_to<T: Send + 'static, F: Future<Output = Result<T, Error>> + Send + 'static>(
+        &self,
+        py: Python<'_>,
+        begin: impl FnOnce() -> F,
+        convert: impl FnOnce(Python<'_>, T) -> Answered + Send + 'static,
+    ) -> Answered {
+        self.check().or_raise(py)?;
+        self.face.run_to(py, begin, convert)
+    }
+
+    /// As [`Face::run_at_once`].
+    pub fn run_at_once(&self, py: Python<'_>, verb: impl FnOnce() -> Result<(), Error>) -> Answered {
+        self.check().or_raise(py)?;
+        self.face.run_at_once(py, verb)
+    }
+}
+
+/// Says that something was dropped that should have been let go explicitly. On whichever thread: who drops last may be one
+/// of the library's.
 pub fn warn_unless_exiting(message: &str) {
-    Python::try_attach(|py| {
+    from_library_thread(|py| {
         let exiting = py.import("sys").and_then(|sys| sys.call_method0("is_finalizing")?.is_truthy());
         if exiting.unwrap_or(true) {
             return;
         }
         let message = std::ffi::CString::new(message.replace('\0', "")).unwrap_or_default();
-        parked_if_unwound(|| {
-            if let Err(raised) = PyErr::warn(py, &py.get_type::<PyResourceWarning>(), &message, 1) {
-                raised.write_unraisable(py, None);
-            }
-        });
+        let category = py.get_type::<PyResourceWarning>();
+        if let Err(raised) = parked_if_unwound(|| PyErr::warn(py, &category, &message, 1)) {
+            report(py, raised, None);
+        }
     });
 }
 
@@ -74,38 +106,28 @@ pub fn warn_unless_exiting(message: &str) {
 /// each, since an exit must not hang.
 #[pyfunction]
 pub fn at_exit(py: Python<'_>, limit: f64) {
-    if drive::check_process().is_err() {
-        return;
-    }
     begin_exit();
     let limit = Duration::from_secs_f64(limit);
-    let deadline = Instant::now() + limit;
-    let open: Vec<_> = std::mem::take(&mut *OPEN.lock().unwrap_or_else(|e| e.into_inner()));
-    for session in open.iter().filter_map(Weak::upgrade) {
-        let client = session.client.clone();
-        let left = deadline.saturating_duration_since(Instant::now());
-        let _ =
-            py.detach(|| guard(|| drive::wait(async move { client.close(Some(left)).await }, None, None)));
-    }
+    py.detach(|| drive::end_sessions(limit));
     await_the_others(py, Instant::now() + limit);
 }
 
-/// What both clients share.
+/// The session of both clients; what they make is in `recipes`.
 #[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
-pub struct ClientBase {
+pub struct SessionBase {
     face: Face,
     asked: OnceLock<(String, ClientOptions)>,
-    session: OnceLock<Arc<Session>>,
+    session: Owned<OnceLock<Arc<Session>>>,
 }
 
-impl ClientBase {
-    fn new(face: Face) -> ClientBase {
-        ClientBase { face, asked: OnceLock::new(), session: OnceLock::new() }
+impl SessionBase {
+    pub fn new(face: Face) -> SessionBase {
+        SessionBase { face, asked: OnceLock::new(), session: Owned::default() }
     }
 
-    fn prepare(
+    pub fn prepare(
         &self,
-        hosts: Option<&Bound<'_, PyAny>>,
+        hosts: Option<Arg>,
         options: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
     ) -> PyResult<()> {
@@ -118,23 +140,15 @@ impl ClientBase {
         self.asked.set((hosts, options)).map_err(|_| problem())
     }
 
-    fn hand_out_lock(
-        &self,
-        py: Python<'_>,
-        session: &Arc<Session>,
-        lock: zkrecipes::Lock,
-    ) -> PyResult<Py<PyAny>> {
-        let handle = HandleBase::new(self.face, Recipe::Lock(lock.clone()), session.clone());
-        LockBase { lock }.hand_out(py, handle)
-    }
-
-    fn session(&self, py: Python<'_>) -> PyResult<&Arc<Session>> {
+    pub fn origin(&self, py: Python<'_>) -> PyResult<Origin> {
         let problem = "this client is not connected; use it in `async with`, or `await Client.connect(…)`";
-        self.session.get().ok_or_else(|| exception(py, &Error::new(ErrorKind::Closed, problem)))
+        let closed = || exception(py, &Error::new(ErrorKind::Closed, problem));
+        let session = self.session.get().ok_or_else(closed)?.clone();
+        Ok(Origin { face: self.face, session })
     }
 }
 
-fn connect(slf: &Bound<'_, ClientBase>) -> PyResult<Py<PyAny>> {
+fn connect(slf: &Bound<'_, SessionBase>) -> Answered {
     let py = slf.py();
     let base = slf.get();
     let problem = || exception(py, &Error::new(ErrorKind::Invalid, "a client connects once; make another"));
@@ -144,46 +158,31 @@ fn connect(slf: &Bound<'_, ClientBase>) -> PyResult<Py<PyAny>> {
     }
     let shown = if hosts.is_empty() { "ZKRECIPES_HOSTS".to_owned() } else { hosts.clone() };
     let client = slf.clone().unbind();
-    base.face.run(
+    base.face.run_to(
         py,
         || async move { zkrecipes::Client::connect(&hosts, options).await },
         move |py, connected| {
-            let session = Session::new(connected, shown);
-            let _ = client.get().session.set(session);
+            let session = Session { client: connected, hosts: shown };
+            let _ = client.get().session.set(Arc::new(session));
+            py.import("zkrecipes._exit")?.call_method0("watch")?;
             Ok(py.None())
         },
     )
 }
 
 #[pymethods]
-impl ClientBase {
-    #[new]
-    #[pyo3(signature = (*_args, **_options))]
-    fn py_new(_args: &Bound<'_, PyTuple>, _options: Option<&Bound<'_, PyDict>>) -> ClientBase {
-        ClientBase::new(Face::Asyncio)
-    }
-
-    #[pyo3(signature = (hosts=None, **options))]
-    fn __init__(
-        &self,
-        py: Python<'_>,
-        hosts: Option<&Bound<'_, PyAny>>,
-        options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        self.prepare(hosts, options, py)
-    }
-
+impl SessionBase {
     #[pyo3(name = "_connect")]
-    fn py_connect(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+    fn py_connect(slf: &Bound<'_, Self>) -> Answered {
         connect(slf)
     }
 
     /// Ends the session: waiters get Closed, what is held is released, deletions under way are awaited.
     #[pyo3(signature = (timeout=None))]
-    fn close(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+    fn close(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
         let limit = convert::limit("timeout", timeout)?;
         let client = self.session.get().map(|session| session.client.clone());
-        self.face.run_unit(py, || async move {
+        self.face.run(py, || async move {
             match client {
                 Some(client) => client.close(limit).await,
                 None => Ok(()),
@@ -193,8 +192,8 @@ impl ClientBase {
 
     /// connected, suspended, lost or closed.
     #[getter]
-    fn state(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        convert::state(py, self.session.get().map_or(State::Closed, |session| session.client.state()))
+    fn state(&self, py: Python<'_>) -> Answered {
+        self.session.get().map_or(State::Closed, |session| session.client.state()).answer(py)
     }
 
     /// The id of the present session.
@@ -215,114 +214,22 @@ impl ClientBase {
         self.session.get().map_or(0.0, |session| session.client.lease_remaining().as_secs_f64())
     }
 
-    /// Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
-    /// a thread of the library (asyncio: on the loop); what they raise is logged. They must not block.
-    fn on_state<'py>(
-        &self,
-        py: Python<'py>,
-        callback: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, PyCFunction>> {
-        let session = self.session(py)?;
-        let callback = Callback::new(self.face, callback)?;
-        let tell = move |state| callback.call(|py| Ok(vec![convert::state(py, state)?]));
-        unsubscriber(py, guard(|| Ok(session.client.on_state(tell))).or_raise(py)?)
-    }
-
-    /// A mutual exclusion on `path`, first come, first served.
-    ///
-    /// A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With
-    /// `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so many times
-    /// before others get theirs; see `held.passes`.
-    #[pyo3(signature = (path, *, reentrant=None, local_handoff=None, **others), text_signature = "($self, path, *, reentrant=False, local_handoff=0)")]
-    fn lock(
-        &self,
-        py: Python<'_>,
-        path: &Bound<'_, PyAny>,
-        reentrant: Option<&Bound<'_, PyAny>>,
-        local_handoff: Option<&Bound<'_, PyAny>>,
-        others: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Py<PyAny>> {
-        let path = convert::text("path", path)?;
-        let options = options::lock(reentrant, local_handoff, others)?;
-        let session = self.session(py)?;
-        let lock = guard(|| session.client.lock(&path, options)).or_raise(py)?;
-        self.hand_out_lock(py, session, lock)
-    }
-
-    /// Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`.
-    fn read_write_lock(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let path = convert::text("path", path)?;
-        let session = self.session(py)?;
-        let lock = guard(|| session.client.read_write_lock(&path)).or_raise(py)?;
-        let read = self.hand_out_lock(py, session, lock.read().clone())?;
-        let write = self.hand_out_lock(py, session, lock.write().clone())?;
-        ReadWriteLockBase::new(self.face, lock.path(), read, write).hand_out(py)
-    }
-
-    /// Several locks of this client as one: all or none, in the order of their paths.
-    fn multi_lock(&self, py: Python<'_>, locks: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let locks = convert::each("locks", "a list of locks", locks, |lock| {
-            lock.cast::<LockBase>().ok().map(|lock| lock.get().lock.clone())
-        })?;
-        let session = self.session(py)?;
-        let lock = guard(|| session.client.multi_lock(&locks)).or_raise(py)?;
-        let handle = HandleBase::new(self.face, Recipe::MultiLock(lock.clone()), session.clone());
-        MultiLockBase { lock }.hand_out(py, handle)
-    }
-
-    /// At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch.
-    fn semaphore(
-        &self,
-        py: Python<'_>,
-        path: &Bound<'_, PyAny>,
-        permits: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let (path, permits) = (convert::text("path", path)?, convert::permits("permits", permits)?);
-        let session = self.session(py)?;
-        let semaphore = guard(|| session.client.semaphore(&path, permits)).or_raise(py)?;
-        let handle = HandleBase::new(self.face, Recipe::Semaphore(semaphore.clone()), session.clone());
-        SemaphoreBase { semaphore }.hand_out(py, handle)
-    }
-
-    /// Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands.
-    fn check_sequencer(&self, py: Python<'_>, sequencer: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let sequencer = convert::text("sequencer", sequencer)?;
-        let client = self.session(py)?.client.clone();
-        self.face.run(py, || async move { client.check_sequencer(&sequencer).await }, convert::truth)
-    }
-
-    /// Waits until the acquisition that this `held.sequencer` names no longer stands; Timeout after `timeout` seconds.
-    #[pyo3(signature = (sequencer, timeout=None))]
-    fn watch_sequencer(
-        &self,
-        py: Python<'_>,
-        sequencer: &Bound<'_, PyAny>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
-        let sequencer = convert::text("sequencer", sequencer)?;
-        let limit = convert::limit("timeout", timeout)?;
-        let client = self.session(py)?.client.clone();
-        let still_stands =
-            || Error::new(ErrorKind::Timeout, "the time ran out, and the sequencer is still valid");
-        if limit.is_some_and(|limit| limit.is_zero()) {
-            let stands = async move { client.check_sequencer(&sequencer).await };
-            return self
-                .face
-                .run_unit(py, || async move { if stands.await? { Err(still_stands()) } else { Ok(()) } });
-        }
-        self.face.run_within(
-            py,
-            limit,
-            still_stands,
-            || async move { client.watch_sequencer(&sequencer).await },
-        )
-    }
-
-    /// Plain node operations.
+    /// What this client has done and seen since it connected, and how it stands. Asks no server.
     #[getter]
-    fn nodes(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let session = self.session(py)?;
-        NodesBase::new(self.face, session.client.nodes(), session.clone()).hand_out(py)
+    fn metrics(&self, py: Python<'_>) -> Answered {
+        self.origin(py)?.session.client.metrics().answer(py)
+    }
+
+    /// Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
+    /// a thread of the library; what they raise is logged. They must not block. On asyncio they run on the loop, and may be
+    /// coroutine functions, which are run as tasks.
+    fn on_state<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
+        let origin = self.origin(callback.py())?;
+        let session = origin.session.clone();
+        subscribe(&origin, callback, |callback| {
+            let tell = move |state: State| callback.call(|py| Ok(vec![state.answer(py)?]));
+            Ok(session.client.on_state(tell))
+        })
     }
 
     /// The version of the library.
@@ -353,7 +260,7 @@ impl ClientBase {
 /// `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
 /// development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
 ///
-/// Options: session_timeout, connect_timeout, identity, auth, acl, tls, sasl, naming, retry, lease, read_only; they are
+/// Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, acl, tls, sasl, naming, retry, lease, read_only; they are
 /// described in `zkrecipes.ClientOptions`.
 ///
 /// >>> import zkrecipes
@@ -371,17 +278,19 @@ impl Client {
         _args: &Bound<'_, PyTuple>,
         _options: Option<&Bound<'_, PyDict>>,
     ) -> PyClassInitializer<Client> {
-        PyClassInitializer::from(ClientBase::new(Face::Blocking)).add_subclass(Client)
+        PyClassInitializer::from(SessionBase::new(Face::Blocking))
+            .add_subclass(ClientBase)
+            .add_subclass(Client)
     }
 
     #[pyo3(signature = (hosts=None, **options))]
     fn __init__(
         slf: &Bound<'_, Self>,
-        hosts: Option<&Bound<'_, PyAny>>,
+        hosts: Option<Arg>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        slf.as_super().get().prepare(hosts, options, slf.py())?;
-        connect(slf.as_super()).map(drop)
+        slf.as_super().as_super().get().prepare(hosts, options, slf.py())?;
+        connect(slf.as_super().as_super()).map(drop)
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -389,14 +298,9 @@ impl Client {
     }
 
     #[pyo3(signature = (kind, _exception, _traceback, /))]
-    fn __exit__(
-        slf: &Bound<'_, Self>,
-        kind: &Bound<'_, PyAny>,
-        _exception: &Bound<'_, PyAny>,
-        _traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+    fn __exit__(slf: &Bound<'_, Self>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
         let py = slf.py();
-        let Some(session) = slf.as_super().get().session.get() else { return Ok(()) };
+        let Some(session) = slf.as_super().as_super().get().session.get() else { return Ok(()) };
         let client = session.client.clone();
         // After a session timeout the server has forgotten us anyway: waiting longer could confirm nothing more.
         let limit = client.session_timeout();

@@ -1,24 +1,24 @@
-//! Python values to the core's and back: the one place that names the argument at fault.
+//! Python values to the core's: the one place that names the argument at fault. The way back is in `answer`.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyMemoryView, PyString, PyType};
-use zkrecipes::{Contender, CreateMode, Error, Stat, State};
-use zkrecipes_embedded::Outcome;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyMemoryView, PyString};
+use zkrecipes::{CreateMode, Error};
 
+use crate::answer::is_contender;
 use crate::errors::{OrRaise, invalid, invalid_type};
+use crate::face::{Answered, Arg};
 
-fn wrong_type(argument: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
+fn wrong_type(argument: &str, wanted: &str, value: Arg) -> PyErr {
     let got =
         value.get_type().name().map(|name| name.to_string()).unwrap_or_else(|_| "something else".into());
     invalid_type(value.py(), argument, format!("must be {wanted}, not {got}"))
 }
 
-pub fn text(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub fn text(argument: &str, value: Arg) -> PyResult<String> {
     let Ok(string) = value.cast::<PyString>() else {
         return Err(wrong_type(argument, "a str", value));
     };
@@ -28,7 +28,7 @@ pub fn text(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-pub fn flag(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub fn flag(argument: &str, value: Arg) -> PyResult<bool> {
     value
         .cast::<PyBool>()
         .map(|flag| flag.is_true())
@@ -36,7 +36,7 @@ pub fn flag(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// A flag that may be left out.
-pub fn flag_or(argument: &str, value: Option<&Bound<'_, PyAny>>, default: bool) -> PyResult<bool> {
+pub fn flag_or(argument: &str, value: Option<Arg>, default: bool) -> PyResult<bool> {
     value.map_or(Ok(default), |value| flag(argument, value))
 }
 
@@ -55,47 +55,55 @@ fn integer<'py, T: FromPyObjectOwned<'py>>(
     })
 }
 
-pub fn count(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+pub fn count(argument: &str, value: Arg) -> PyResult<u32> {
     integer(argument, "an int from 0 to 4294967295", value)
 }
 
-pub fn session_id(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+pub fn session_id(argument: &str, value: Arg) -> PyResult<u64> {
     integer(argument, "an unsigned 64 bit int", value)
 }
 
-pub fn signed(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<i32> {
+pub fn signed(argument: &str, value: Arg) -> PyResult<i32> {
     integer(argument, "a signed 32 bit int", value)
 }
 
-pub fn port(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u16> {
+/// A number that is counted with. True is an int to Python, but nobody's number.
+pub fn long(argument: &str, value: Arg) -> PyResult<i64> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(argument, "an int", value));
+    }
+    integer(argument, "a signed 64 bit int", value)
+}
+
+pub fn port(argument: &str, value: Arg) -> PyResult<u16> {
     integer(argument, "a port from 0 to 65535", value)
 }
 
-pub fn size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+pub fn size(argument: &str, value: Arg) -> PyResult<usize> {
     integer(argument, "an int that is not negative", value)
 }
 
 /// A number of permits. True is an int to Python, but nobody's number of permits.
-pub fn permits(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+pub fn permits(argument: &str, value: Arg) -> PyResult<usize> {
     if value.is_instance_of::<PyBool>() {
         return Err(wrong_type(argument, "an int", value));
     }
     integer(argument, "an int that is at least 1", value)
 }
 
-pub fn permits_or(argument: &str, value: Option<&Bound<'_, PyAny>>, default: usize) -> PyResult<usize> {
+pub fn permits_or(argument: &str, value: Option<Arg>, default: usize) -> PyResult<usize> {
     value.map_or(Ok(default), |value| permits(argument, value))
 }
 
 /// A node's version to check; `None` (or the wire's −1) is any.
-pub fn version(argument: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i32>> {
+pub fn version(argument: &str, value: Option<Arg>) -> PyResult<Option<i32>> {
     value
         .map(|value| signed(argument, value))
         .transpose()
         .map(|version| version.filter(|&version| version != -1))
 }
 
-fn number(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+fn number(argument: &str, value: Arg) -> PyResult<f64> {
     value.extract::<f64>().map_err(|failure| {
         if failure.is_instance_of::<PyOverflowError>(value.py()) {
             invalid(value.py(), argument, "is too large a number of seconds")
@@ -106,27 +114,23 @@ fn number(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 /// Seconds to wait at most; `None` is for ever.
-pub fn limit(argument: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
+pub fn limit(argument: &str, value: Option<Arg>) -> PyResult<Option<Duration>> {
     seconds(argument, value, false)
 }
 
 /// The same for locks, which take −1 for ever as `threading` does.
-pub fn lock_limit(argument: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
+pub fn lock_limit(argument: &str, value: Option<Arg>) -> PyResult<Option<Duration>> {
     seconds(argument, value, true)
 }
 
-fn seconds(
-    argument: &str,
-    value: Option<&Bound<'_, PyAny>>,
-    minus_one_is_forever: bool,
-) -> PyResult<Option<Duration>> {
+fn seconds(argument: &str, value: Option<Arg>, minus_one_is_forever: bool) -> PyResult<Option<Duration>> {
     let Some(value) = value else { return Ok(None) };
     zkrecipes::time::from_seconds(argument, number(argument, value)?, minus_one_is_forever)
         .or_raise(value.py())
 }
 
 /// A duration that has to end: an option such as `session_timeout`.
-pub fn duration(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+pub fn duration(argument: &str, value: Arg) -> PyResult<Duration> {
     match zkrecipes::time::from_seconds(argument, number(argument, value)?, false) {
         Ok(Some(duration)) => Ok(duration),
         _ => Err(invalid(value.py(), argument, "must be a finite number of seconds, not negative")),
@@ -134,7 +138,7 @@ pub fn duration(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> 
 }
 
 /// Bytes as they are, text as UTF-8.
-pub fn payload(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+pub fn payload(argument: &str, value: Arg) -> PyResult<Vec<u8>> {
     if let Ok(bytes) = value.cast::<PyBytes>() {
         return Ok(bytes.as_bytes().to_vec());
     }
@@ -151,16 +155,53 @@ pub fn payload(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     Err(wrong_type(argument, "bytes or a str", value))
 }
 
+/// Several of them.
+pub fn payloads(argument: &str, value: Arg) -> PyResult<Vec<Vec<u8>>> {
+    let wanted = "an iterable of bytes and str";
+    // Of which each character would be one.
+    if payload(argument, value).is_ok() {
+        return Err(wrong_type(argument, wanted, value));
+    }
+    let items = value.try_iter().map_err(|_| wrong_type(argument, wanted, value))?;
+    items.map(|item| payload(argument, &item?)).collect()
+}
+
+/// Several names.
+pub fn texts(argument: &str, value: Arg) -> PyResult<Vec<String>> {
+    let wanted = "an iterable of str";
+    // Of which each character would be one.
+    if payload(argument, value).is_ok() {
+        return Err(wrong_type(argument, wanted, value));
+    }
+    let items = value.try_iter().map_err(|_| wrong_type(argument, wanted, value))?;
+    items.map(|item| text(argument, &item?)).collect()
+}
+
+/// The same for `data` that may be left out.
+pub fn payload_or_empty(data: Option<Arg>) -> PyResult<Vec<u8>> {
+    data.map_or(Ok(Vec::new()), |data| payload("data", data))
+}
+
 /// One of a few words: `"curator"`, `"ephemeral"`, …
-pub fn word<T: FromStr<Err = Error>>(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
+pub fn word<T: FromStr<Err = Error>>(argument: &str, value: Arg) -> PyResult<T> {
     text(argument, value)?.parse().or_raise(value.py())
 }
 
-pub fn create_mode(value: Option<&Bound<'_, PyAny>>) -> PyResult<CreateMode> {
-    value.map_or(Ok(CreateMode::Persistent), |value| word("mode", value))
+/// The same, which may be left out.
+pub fn word_or<T: FromStr<Err = Error> + Default>(argument: &str, value: Option<Arg>) -> PyResult<T> {
+    value.map_or_else(|| Ok(T::default()), |value| word(argument, value))
 }
 
-pub fn callback(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+/// What kind of node to create, and how long it may stand unused.
+pub fn create_mode(mode: Option<Arg>, ttl: Option<Arg>) -> PyResult<CreateMode> {
+    let mode = mode.map_or(Ok(CreateMode::Persistent), |mode| word("mode", mode))?;
+    match ttl {
+        None => Ok(mode),
+        Some(value) => mode.with_ttl(duration("ttl", value)?).or_raise(value.py()),
+    }
+}
+
+pub fn callback(argument: &str, value: Arg) -> Answered {
     if value.is_callable() {
         Ok(value.clone().unbind())
     } else {
@@ -172,7 +213,7 @@ pub fn callback(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>
 pub fn each<T>(
     argument: &str,
     wanted: &str,
-    value: &Bound<'_, PyAny>,
+    value: Arg,
     item: impl Fn(&Bound<'_, PyAny>) -> Option<T>,
 ) -> PyResult<Vec<T>> {
     let items = value.try_iter().map_err(|_| wrong_type(argument, wanted, value))?;
@@ -184,84 +225,13 @@ pub fn each<T>(
         .collect()
 }
 
-// The small value types live in zkrecipes/_values.py, where they can be NamedTuples and a str-enum.
-fn value_type<'py>(
-    py: Python<'py>,
-    cell: &'static PyOnceLock<Py<PyType>>,
-    name: &str,
-) -> PyResult<&'py Bound<'py, PyType>> {
-    cell.import(py, "zkrecipes._values", name)
-}
-
-pub fn state(py: Python<'_>, state: State) -> PyResult<Py<PyAny>> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    Ok(value_type(py, &TYPE, "State")?.call1((state.name(),))?.unbind())
-}
-
-pub fn stat(py: Python<'_>, stat: &Stat) -> PyResult<Py<PyAny>> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let fields = (
-        stat.czxid,
-        stat.mzxid,
-        stat.ctime,
-        stat.mtime,
-        stat.version,
-        stat.cversion,
-        stat.aversion,
-        stat.ephemeral_owner,
-        stat.data_length,
-        stat.num_children,
-        stat.pzxid,
-    );
-    Ok(value_type(py, &TYPE, "Stat")?.call1(fields)?.unbind())
-}
-
-fn contender(py: Python<'_>, one: Contender) -> PyResult<Py<PyAny>> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let fields = (one.node, one.identity, one.kind, one.session_id, one.since, one.holds);
-    Ok(value_type(py, &TYPE, "Contender")?.call1(fields)?.unbind())
-}
-
-pub fn contenders(py: Python<'_>, all: Vec<Contender>) -> PyResult<Py<PyAny>> {
-    let all = all.into_iter().map(|one| contender(py, one)).collect::<PyResult<Vec<_>>>()?;
-    Ok(all.into_pyobject(py)?.unbind())
-}
-
 /// A contender's node: its name, or the contender as it was listed.
-pub fn contender_node(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    if value.is_instance(value_type(value.py(), &TYPE, "Contender")?)? {
+pub fn contender_node(argument: &str, value: Arg) -> PyResult<String> {
+    if is_contender(value)? {
         return text(argument, &value.getattr("node")?);
     }
     if value.is_instance_of::<PyString>() {
         return text(argument, value);
     }
     Err(wrong_type(argument, "a Contender or the name of its node", value))
-}
-
-pub fn truth(py: Python<'_>, truth: bool) -> PyResult<Py<PyAny>> {
-    Ok(truth.into_pyobject(py)?.to_owned().into_any().unbind())
-}
-
-pub fn log_entry(py: Python<'_>, entry: &zkrecipes_embedded::LogEntry) -> PyResult<Py<PyAny>> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let outcome = match entry.outcome {
-        Outcome::Answered => "answered",
-        Outcome::Unanswered => "unanswered",
-        Outcome::Lost => "lost",
-    };
-    let fields = (
-        entry.connection,
-        entry.session_id,
-        entry.xid,
-        entry.op,
-        &entry.path,
-        &entry.parts,
-        entry.zxid,
-        entry.error,
-        entry.bytes_in,
-        entry.bytes_out,
-        outcome,
-    );
-    Ok(value_type(py, &TYPE, "LogEntry")?.call1(fields)?.unbind())
 }

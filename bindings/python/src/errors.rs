@@ -7,7 +7,7 @@ use pyo3::exceptions as builtin;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use zkrecipes::{Error, ErrorKind, drive};
+use zkrecipes::{Error, ErrorKind};
 
 struct Classes {
     base: Py<PyType>,
@@ -54,11 +54,12 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         py,
         "Error",
         &[&py.get_type::<builtin::PyException>()],
-        "What every error of zkrecipes derives from: `code`, `retryable`, and the `path` concerned or None.",
+        "What every error of zkrecipes derives from: `code`, `retryable`, the `path` concerned or None, and of a `put_many` how many it `put`.",
         &[
             ("code", text("ERROR")?),
             ("retryable", false.into_pyobject(py)?.to_owned().into_any()),
             ("path", none()),
+            ("put", none()),
         ],
     )?;
     module.add("Error", &base)?;
@@ -100,6 +101,9 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
         if let Some(path) = error.path() {
             exception.setattr("path", path)?;
         }
+        if let Some(put) = error.put() {
+            exception.setattr("put", put)?;
+        }
         if let Some(reason) = error.reason() {
             exception.setattr("reason", reason.name())?;
         }
@@ -137,14 +141,9 @@ impl<T> OrRaise<T> for Result<T, Error> {
     }
 }
 
-/// Calls into the core: not in a forked child, and a panic, which is a bug of ours, arrives as InternalError.
+/// Calls into the core. A panic, which is a bug of ours, arrives as InternalError: as PyO3's PanicException it would pass
+/// every `except Exception`.
 pub fn guard<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    drive::check_process()?;
-    catch_panic(call)
-}
-
-/// Turns a panic into an error: as PyO3's PanicException it would pass every `except Exception`.
-pub fn catch_panic<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().map(String::as_str);
         let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -3,17 +3,21 @@
 
 use std::any::Any;
 use std::future::Future;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
+use pyo3::PyClass;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use zkrecipes::drive::{self, CancelToken, Tick};
-use zkrecipes::{Error, Result};
+use pyo3::types::PyTuple;
+use zkrecipes::Result;
+use zkrecipes::drive::{self, CancelToken, PerProcess, Tick};
 
-use crate::attach::{from_library_thread, park_if_exiting, parked_if_unwound};
+use crate::answer::Answer;
+use crate::attach::{call, from_library_thread, park_if_exiting, parked_if_unwound, report};
 use crate::errors::{OrRaise, exception, guard};
+use crate::owned::Owned;
 
 /// How often a wait on the main thread looks for Ctrl-C.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
@@ -25,14 +29,23 @@ pub enum Face {
 }
 
 impl Face {
-    /// Begins the verb with `begin`, drives it, and converts its result. A result that nobody receives (a signal, a
+    /// Begins the verb with `begin`, drives it, and answers its result. A result that nobody receives (a signal, a
     /// cancelled task, a closed loop) is dropped: what was granted is released, what was connected is closed.
-    pub fn run<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+    pub fn run<T: Answer, F: Future<Output = Result<T>> + Send + 'static>(
         self,
         py: Python<'_>,
         begin: impl FnOnce() -> F,
-        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
-    ) -> PyResult<Py<PyAny>> {
+    ) -> Answered {
+        self.run_to(py, begin, |py, value| value.answer(py))
+    }
+
+    /// The same for a result that `convert` makes an object of the face.
+    pub fn run_to<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+        self,
+        py: Python<'_>,
+        begin: impl FnOnce() -> F,
+        convert: impl FnOnce(Python<'_>, T) -> Answered + Send + 'static,
+    ) -> Answered {
         match self {
             Face::Blocking => {
                 let value = wait(py, begin)?;
@@ -45,37 +58,11 @@ impl Face {
         }
     }
 
-    /// The same for a verb that returns nothing.
-    pub fn run_unit<F: Future<Output = Result<()>> + Send + 'static>(
-        self,
-        py: Python<'_>,
-        begin: impl FnOnce() -> F,
-    ) -> PyResult<Py<PyAny>> {
-        self.run(py, begin, |py, ()| Ok(py.None()))
-    }
-
-    /// The same for a verb that has no limit of its own; what is beyond `limit` is `late`. On asyncio the limit is the
-    /// loop's business.
-    pub fn run_within<F: Future<Output = Result<()>> + Send + 'static>(
-        self,
-        py: Python<'_>,
-        limit: Option<Duration>,
-        late: impl FnOnce() -> Error,
-        begin: impl FnOnce() -> F,
-    ) -> PyResult<Py<PyAny>> {
-        match (self, limit) {
-            (Face::Blocking, Some(limit)) => {
-                wait_within(py, Some((limit, &late())), begin).map(|()| py.None())
-            }
-            _ => self.run_unit(py, begin),
-        }
-    }
-
     /// The same for a verb that need not wait, which a callback may use too.
-    pub fn run_at_once(self, py: Python<'_>, verb: impl FnOnce() -> Result<()>) -> PyResult<Py<PyAny>> {
+    pub fn run_at_once(self, py: Python<'_>, verb: impl FnOnce() -> Result<()>) -> Answered {
         match self {
             Face::Blocking => guard(verb).or_raise(py).map(|()| py.None()),
-            Face::Asyncio => self.run_unit(py, || std::future::ready(verb())),
+            Face::Asyncio => self.run(py, || std::future::ready(verb())),
         }
     }
 }
@@ -85,42 +72,25 @@ pub fn wait<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
     py: Python<'_>,
     begin: impl FnOnce() -> F,
 ) -> PyResult<T> {
-    wait_within(py, None, begin)
-}
-
-/// The same for at most a while, and the error that says it is over.
-fn wait_within<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
-    py: Python<'_>,
-    limit: Option<(Duration, &Error)>,
-    begin: impl FnOnce() -> F,
-) -> PyResult<T> {
     // Before it begins: a verb that may not wait here must not have done anything.
     drive::check_may_wait().or_raise(py)?;
     let future = guard(|| Ok(begin())).or_raise(py)?;
     let mut interrupted = None;
     let heeds_signals = on_main_thread(py)?;
-    let mut is_late = false;
-    let every = limit.map_or(SIGNALS_EVERY, |(limit, _)| limit.min(SIGNALS_EVERY));
-    let deadline = limit.and_then(|(limit, _)| Instant::now().checked_add(limit));
     let result = py.detach(|| {
         let mut hook = || {
-            if heeds_signals && let Some(Err(raised)) = Python::try_attach(|py| py.check_signals()) {
+            if let Some(Err(raised)) = Python::try_attach(|py| py.check_signals()) {
                 interrupted = Some(raised);
             }
-            is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            interrupted.is_none() && !is_late
+            interrupted.is_none()
         };
-        let ticking = heeds_signals || deadline.is_some();
-        let tick = ticking.then_some(Tick { every, hook: &mut hook });
+        let tick = heeds_signals.then_some(Tick { every: SIGNALS_EVERY, hook: &mut hook });
         let result = guard(|| drive::wait(future, None, tick));
         park_if_exiting();
         result
     });
     if let Some(raised) = interrupted {
         return Err(raised);
-    }
-    if let (true, Err(_), Some((_, late))) = (is_late, &result, limit) {
-        return Err(exception(py, late));
     }
     let value = result.or_raise(py)?;
     // A Ctrl-C that arrived last must not find the result already handed over and nobody holding it.
@@ -130,38 +100,44 @@ fn wait_within<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static
 
 /// Signal handlers run on the main thread only; other threads need not wake up for them.
 fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
-    static MAIN: PyOnceLock<u64> = PyOnceLock::new();
+    // In a forked child it is the thread that forked.
+    static MAIN: PerProcess<OnceLock<u64>> = PerProcess::new();
     static GET_IDENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let main = MAIN.get_or_try_init(py, || {
-        py.import("threading")?.call_method0("main_thread")?.getattr("ident")?.extract::<u64>()
-    })?;
+    let main = match MAIN.get() {
+        Some(main) => *main,
+        None => {
+            let main =
+                py.import("threading")?.call_method0("main_thread")?.getattr("ident")?.extract::<u64>()?;
+            *MAIN.get_or_init(|| main)
+        }
+    };
     let this = GET_IDENT.import(py, "_thread", "get_ident")?.call0()?.extract::<u64>()?;
-    Ok(this == *main)
+    Ok(this == main)
 }
 
-type Converted = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+type Converted = Box<dyn FnOnce(Python<'_>) -> Answered + Send>;
 type Begin = Box<dyn FnOnce(Py<PyAny>) -> Result<()> + Send>;
 
 /// A verb of an asyncio object, ready to begin.
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Call {
-    begin: Mutex<Option<Begin>>,
-    cancel: CancelToken,
+    begin: Owned<Mutex<Option<Begin>>>,
+    cancel: Owned<CancelToken>,
 }
 
 impl Call {
     fn new<T: Send + 'static>(
         future: impl Future<Output = Result<T>> + Send + 'static,
-        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+        convert: impl FnOnce(Python<'_>, T) -> Answered + Send + 'static,
     ) -> Call {
         let cancel = CancelToken::new();
         let token = cancel.clone();
         let begin: Begin = Box::new(move |deliver| {
-            drive::start(future, &token, move |result| {
-                hand_over(&deliver, Outcome::new(result, convert));
+            drive::start_in_order(future, &token, move |result| {
+                hand_over(&deliver, || Outcome::new(result, convert));
             })
         });
-        Call { begin: Mutex::new(Some(begin)), cancel }
+        Call { begin: Mutex::new(Some(begin)).into(), cancel: cancel.into() }
     }
 }
 
@@ -180,31 +156,34 @@ impl Call {
     }
 }
 
-fn hand_over(deliver: &Py<PyAny>, outcome: Outcome) {
+/// `outcome` is made inside Python, as whatever it owns may only be dropped there.
+fn hand_over(deliver: &Py<PyAny>, outcome: impl FnOnce() -> Outcome) {
     from_library_thread(|py| {
-        let delivered = Py::new(py, outcome).and_then(|outcome| deliver.call1(py, (outcome,)));
+        let arguments = Py::new(py, outcome()).and_then(|outcome| PyTuple::new(py, [outcome]));
+        let delivered = arguments.and_then(|arguments| call(deliver.bind(py), &arguments).map(drop));
         match delivered {
-            Ok(_) => {}
+            Ok(()) => {}
             // The loop has closed: the outcome is dropped here.
             Err(closed) if closed.is_instance_of::<PyRuntimeError>(py) => {}
-            Err(failure) => failure.write_unraisable(py, None),
+            Err(failure) => report(py, failure, None),
         }
     });
 }
 
 /// What came of a `Call`.
 #[pyclass(frozen, module = "zkrecipes._native")]
-pub struct Outcome(Mutex<Option<Converted>>);
+pub struct Outcome(Owned<Mutex<Option<Converted>>>);
 
 impl Outcome {
     fn new<T: Send + 'static>(
         result: Result<T>,
-        convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+        convert: impl FnOnce(Python<'_>, T) -> Answered + Send + 'static,
     ) -> Outcome {
-        Outcome(Mutex::new(Some(Box::new(move |py| match result {
+        let only: Converted = Box::new(move |py| match result {
             Ok(value) => convert(py, value),
             Err(error) => Err(exception(py, &error)),
-        }))))
+        });
+        Outcome(Mutex::new(Some(only)).into())
     }
 
     fn only(&self) -> Option<Converted> {
@@ -215,7 +194,7 @@ impl Outcome {
 #[pymethods]
 impl Outcome {
     /// The result, or its exception raised.
-    fn take(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    fn take(&self, py: Python<'_>) -> Answered {
         let convert = self.only().ok_or_else(|| PyRuntimeError::new_err("an outcome is taken once"))?;
         convert(py)
     }
@@ -226,38 +205,87 @@ impl Outcome {
     }
 }
 
-/// Carries a Rust value into the constructor of a Python subclass.
+type Made = Box<dyn Any>;
+type Make = Box<dyn FnOnce() -> Made + Send>;
+
+/// An argument, as it comes.
+pub type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// What a verb answers: the value, or on asyncio a `Call`.
+pub type Answered = PyResult<Py<PyAny>>;
+
+/// What the constructor of a native class returns.
+pub type Fresh<B> = PyResult<PyClassInitializer<B>>;
+
+/// Carries what a native class is made of into the constructor of its Python subclass.
 #[pyclass(frozen, module = "zkrecipes._native")]
-pub struct Seed(Mutex<Option<Box<dyn Any + Send>>>);
+pub struct Seed(Owned<Mutex<Option<Make>>>);
 
 impl Seed {
-    pub fn take<T: 'static>(&self) -> PyResult<T> {
-        let value = self.0.lock().unwrap_or_else(|e| e.into_inner()).take();
-        let value = value.and_then(|value| value.downcast::<T>().ok());
-        value.map(|value| *value).ok_or_else(|| PyTypeError::new_err("made by a client, not by hand"))
+    pub fn take<B: PyClass>(&self) -> Fresh<B> {
+        let make = self.0.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let made = make.and_then(|make| make().downcast().ok());
+        made.map(|made| *made).ok_or_else(|| PyTypeError::new_err("made by a client, not by hand"))
     }
 }
 
 /// An instance of the class of this name in `zkrecipes.aio`.
-pub fn asyncio_object(py: Python<'_>, class: &str, value: impl Any + Send) -> PyResult<Py<PyAny>> {
-    let seed = Seed(Mutex::new(Some(Box::new(value))));
+pub fn asyncio_object<B: PyClass>(
+    py: Python<'_>,
+    class: &str,
+    make: impl FnOnce() -> PyClassInitializer<B> + Send + 'static,
+) -> Answered {
+    let make: Make = Box::new(|| Box::new(make()));
+    let seed = Seed(Mutex::new(Some(make)).into());
     Ok(py.import("zkrecipes.aio")?.getattr(class)?.call1((seed,))?.unbind())
 }
 
-/// The two public classes of one base: a native subclass for the blocking face, a Python one for asyncio.
+/// The two public classes of one base: a native subclass for the blocking face, a Python one of the same name for asyncio.
+/// `make` says what the base, and those that it extends, are made of.
 macro_rules! two_faces {
-    ($base:ident, $blocking:ident, $name:literal) => {
+    ($base:ident, $public:ident) => {
         impl $base {
-            pub fn hand_out(self, py: pyo3::Python<'_>) -> pyo3::PyResult<pyo3::Py<pyo3::PyAny>> {
-                match self.face {
+            pub fn hand_out(
+                py: pyo3::Python<'_>,
+                face: $crate::face::Face,
+                make: impl FnOnce() -> pyo3::PyClassInitializer<$base> + Send + 'static,
+            ) -> pyo3::PyResult<pyo3::Py<pyo3::PyAny>> {
+                match face {
                     $crate::face::Face::Blocking => {
-                        let both = pyo3::PyClassInitializer::from(self).add_subclass($blocking::new());
-                        Ok(pyo3::Py::new(py, both)?.into_any())
+                        Ok(pyo3::Py::new(py, make().add_subclass($public))?.into_any())
                     }
-                    $crate::face::Face::Asyncio => $crate::face::asyncio_object(py, $name, self),
+                    $crate::face::Face::Asyncio => {
+                        $crate::face::asyncio_object(py, stringify!($public), make)
+                    }
                 }
             }
         }
     };
 }
 pub(crate) use two_faces;
+
+/// The base of a recipe that is nothing but its verbs, and its two public classes.
+macro_rules! recipe {
+    ($base:ident of $core:ty, $public:ident) => {
+        #[doc = concat!("What `", stringify!($public), "` is on both faces.")]
+        #[pyo3::pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+        pub struct $base {
+            origin: $crate::owned::Owned<$crate::client::Origin>,
+            core: $crate::owned::Owned<$core>,
+        }
+
+        impl $base {
+            pub fn of(
+                py: pyo3::Python<'_>,
+                origin: &$crate::client::Origin,
+                core: $core,
+            ) -> pyo3::PyResult<pyo3::Py<pyo3::PyAny>> {
+                let (face, origin) = (origin.face, origin.clone());
+                $base::hand_out(py, face, || $base { origin: origin.into(), core: core.into() }.into())
+            }
+        }
+
+        $crate::face::two_faces!($base, $public);
+    };
+}
+pub(crate) use recipe;

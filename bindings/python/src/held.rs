@@ -1,37 +1,61 @@
 //! `Held`: one acquisition.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyCFunction;
-use zkrecipes::Error;
+use zkrecipes::{Result, drive};
 
-use crate::callback::{Callback, unsubscriber};
-use crate::convert::flag_or;
-use crate::errors::{OrRaise, exception, guard, is_ours};
-use crate::face::{Face, Seed, two_faces, wait};
-use crate::handle::Handle;
-use crate::nodes::TransactionBase;
+use crate::client::Origin;
+use crate::convert::payload;
+use crate::errors::is_ours;
+use crate::face::{Answered, Arg, Fresh, Seed, two_faces, wait};
+use crate::handle::Kept;
+use crate::holding::{Holder, HoldingBase};
+use crate::owned::Owned;
 
-/// What both faces of an acquisition share.
-#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+/// What both faces of an acquisition have besides.
+#[pyclass(frozen, subclass, weakref, extends = HoldingBase, module = "zkrecipes._native")]
 pub struct HeldBase {
-    face: Face,
-    held: Arc<zkrecipes::Held>,
-    handle: Arc<Handle>,
+    pub held: Owned<zkrecipes::Held>,
 }
 
 impl HeldBase {
-    pub fn new(face: Face, held: Arc<zkrecipes::Held>, handle: Arc<Handle>) -> HeldBase {
-        HeldBase { face, held, handle }
+    /// Of what a handle acquired.
+    pub fn of(py: Python<'_>, held: zkrecipes::Held, kept: Arc<Kept>) -> Answered {
+        HeldBase::hand_out(py, kept.origin.face, || HeldBase::made(held, kept))
+    }
+
+    pub fn made(held: zkrecipes::Held, kept: Arc<Kept>) -> PyClassInitializer<HeldBase> {
+        HeldBase::kept_by(held, kept.origin.clone(), kept)
+    }
+
+    /// With what it keeps alive.
+    pub fn kept_by(
+        held: zkrecipes::Held,
+        origin: Origin,
+        keeper: Arc<dyn Any + Send + Sync>,
+    ) -> PyClassInitializer<HeldBase> {
+        PyClassInitializer::from(HoldingBase::new(origin, Holder::Held(held.clone(), keeper)))
+            .add_subclass(HeldBase { held: held.into() })
     }
 }
 
-two_faces!(HeldBase, Held, "Held");
+two_faces!(HeldBase, Held);
 
 /// Leaves the scope of an acquisition. An error of the scope's body is never masked by one of ours.
-pub fn leave(py: Python<'_>, held: Arc<zkrecipes::Held>, body_failed: bool) -> PyResult<()> {
-    wait(py, || held.leave(body_failed)).or_else(|raised| {
+pub fn leave(py: Python<'_>, held: zkrecipes::Held, body_failed: bool) -> PyResult<()> {
+    left(py, &held, body_failed, || held.leave(body_failed))
+}
+
+/// The same, `leaving` in a way of its own.
+pub fn left<F: Future<Output = Result<()>> + Send + 'static>(
+    py: Python<'_>,
+    held: &zkrecipes::Held,
+    body_failed: bool,
+    leaving: impl FnOnce() -> F,
+) -> PyResult<()> {
+    wait(py, leaving).or_else(|raised| {
         // Interrupted, or not allowed to wait on this thread: it is let go all the same, unless it is gone already.
         let _ = held.release_in_background();
         if body_failed && is_ours(py, &raised) { Ok(()) } else { Err(raised) }
@@ -41,61 +65,21 @@ pub fn leave(py: Python<'_>, held: Arc<zkrecipes::Held>, body_failed: bool) -> P
 #[pymethods]
 impl HeldBase {
     #[new]
-    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<HeldBase> {
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<HeldBase> {
         seed.get().take()
     }
 
-    /// Lets go, and waits until the server has confirmed it; a second time is NotHeld. With `wait=False` it returns at once,
-    /// and confirms in the background; callbacks may do that too.
-    #[pyo3(signature = (wait=None), text_signature = "($self, wait=True)")]
-    fn release(&self, py: Python<'_>, wait: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        if flag_or("wait", wait, true)? {
-            self.face.run_unit(py, || self.held.release())
-        } else {
-            self.face.run_at_once(py, || self.held.release_in_background())
-        }
-    }
-
     #[pyo3(name = "_leave")]
-    fn py_leave(&self, py: Python<'_>, body_failed: bool) -> PyResult<Py<PyAny>> {
-        self.face.run_unit(py, || self.held.leave(body_failed))
+    fn py_leave(slf: &Bound<'_, Self>, body_failed: bool) -> Answered {
+        slf.as_super().get().origin.run(slf.py(), || slf.get().held.leave(body_failed))
     }
 
-    /// Asks the server: returns, or raises NotHeld, or ConnectionLost when it cannot be known.
-    fn verify(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let held = self.held.clone();
-        self.face.run_unit(py, || async move { held.verify().await })
-    }
-
-    /// Node writes that the server applies only while this acquisition stands, in one transaction.
-    fn guarded(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let transaction = guard(|| Ok(self.held.guarded())).or_raise(py)?;
-        TransactionBase::new(self.face, transaction, self.handle.session.clone()).hand_out(py)
-    }
-
-    /// Calls `callback(error)` once if this is lost, at once if it is lost already, never for an own release; returns a
-    /// function that unsubscribes. A callback that refers to this acquisition keeps it alive until it is released.
-    fn on_lost<'py>(
-        &self,
-        py: Python<'py>,
-        callback: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, PyCFunction>> {
-        let callback = Callback::new(self.face, callback)?;
-        let tell =
-            move |error: Error| callback.call(|py| Ok(vec![exception(py, &error).into_value(py).into_any()]));
-        unsubscriber(py, guard(|| Ok(self.held.on_lost(tell))).or_raise(py)?)
-    }
-
-    /// Calls `callback()` once when somebody asks for this (`lock.revoke()`), at once if that has happened: finish, then
-    /// release. Returns a function that unsubscribes.
-    fn on_revoke<'py>(
-        &self,
-        py: Python<'py>,
-        callback: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, PyCFunction>> {
-        let callback = Callback::new(self.face, callback)?;
-        let tell = move || callback.call(|_| Ok(Vec::new()));
-        unsubscriber(py, guard(|| Ok(self.held.on_revoke(tell))).or_raise(py)?)
+    /// Of a leadership.
+    #[pyo3(name = "_acknowledge")]
+    pub fn acknowledge(slf: &Bound<'_, Self>, data: Arg) -> Answered {
+        let (data, leadership) = (payload("data", data)?, drive::leadership(slf.get().held.clone()));
+        let origin = &slf.as_super().get().origin;
+        origin.run(slf.py(), || async move { leadership.acknowledge(&data).await })
     }
 
     /// The path of the lock.
@@ -108,18 +92,6 @@ impl HeldBase {
     #[getter]
     fn node(&self) -> &str {
         self.held.node()
-    }
-
-    /// Whether this is certainly held, by the clock and without I/O.
-    #[getter]
-    fn is_held(&self) -> bool {
-        self.held.is_held()
-    }
-
-    /// The number that rises with every acquisition of the path; for resources that refuse lower ones.
-    #[getter]
-    fn fencing_token(&self) -> u64 {
-        self.held.fencing_token()
     }
 
     /// The tokens of all that is held together, in the order of their paths: several for a multi-lock.
@@ -168,14 +140,8 @@ impl HeldBase {
 /// ...     print(held.fencing_token > first)
 /// True
 /// >>> client.close()
-#[pyclass(frozen, weakref, extends = HeldBase, module = "zkrecipes")]
+#[pyclass(frozen, subclass, weakref, extends = HeldBase, module = "zkrecipes")]
 pub struct Held;
-
-impl Held {
-    fn new() -> Held {
-        Held
-    }
-}
 
 #[pymethods]
 impl Held {
@@ -183,12 +149,7 @@ impl Held {
         slf
     }
 
-    fn __exit__(
-        slf: &Bound<'_, Self>,
-        kind: &Bound<'_, PyAny>,
-        _exception: &Bound<'_, PyAny>,
-        _traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+    fn __exit__(slf: &Bound<'_, Self>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
         leave(slf.py(), slf.as_super().get().held.clone(), !kind.is_none())
     }
 }

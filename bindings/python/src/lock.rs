@@ -2,28 +2,22 @@
 
 use pyo3::prelude::*;
 
-use crate::face::Seed;
-use crate::handle::{HandleBase, Hold, context_manager, handle_faces};
+use crate::face::{Answered, Arg, Fresh, Seed};
+use crate::handle::{Hold, context_manager, handle_recipe};
 
-/// What both locks have besides.
-#[pyclass(frozen, subclass, extends = HandleBase, module = "zkrecipes._native")]
-pub struct LockBase {
-    pub lock: zkrecipes::Lock,
-}
-
-handle_faces!(LockBase, Lock, "Lock");
+handle_recipe!(LockBase of zkrecipes::Lock, Lock);
 
 #[pymethods]
 impl LockBase {
     #[new]
-    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<PyClassInitializer<LockBase>> {
-        LockBase::grown(seed)
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<LockBase> {
+        seed.get().take()
     }
 
     /// Where the lock is.
     #[getter]
     fn path(&self) -> &str {
-        self.lock.path()
+        self.core.path()
     }
 }
 
@@ -61,7 +55,7 @@ context_manager! { Lock,
     /// zkrecipes.Timeout: ...
     /// >>> client.close()
     #[pyo3(signature = (timeout=None))]
-    fn hold(slf: &Bound<'_, Self>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Hold> {
+    fn hold(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> PyResult<Hold> {
         slf.as_super().as_super().get().hold(1, timeout)
     }
 }

@@ -1,111 +1,81 @@
-//! The library's log lines as records of `logging.getLogger("zkrecipes")`, written by a thread of their own: the threads
-//! that do I/O must never wait for the GIL.
+//! What the library says of itself, as records of `logging.getLogger("zkrecipes")`. The core's thread for it writes them: those
+//! that do I/O must never wait for the GIL. How much the logger wants to hear is known here before anything is formatted:
+//! zkrecipes/_log.py tells whenever that changes.
 
-use std::fmt::{Debug, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use pyo3::prelude::*;
-use tracing::field::{Field, Visit};
-use tracing::level_filters::LevelFilter;
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use pyo3::types::PyDict;
+use zkrecipes::drive::log::{self, Level, Listener, Record, Value};
 
-use crate::attach::from_library_thread;
+use crate::attach::{from_library_thread, parked_if_unwound, report};
 
-type Line = (Level, String);
-
-struct ToLogging;
-
-static MUTE: AtomicBool = AtomicBool::new(false);
+static LISTENER: OnceLock<Listener> = OnceLock::new();
 
 /// From now on nothing is logged.
 pub fn mute() {
-    MUTE.store(true, Ordering::Relaxed);
+    if let Some(listener) = LISTENER.get() {
+        listener.set_level(Level::Off);
+    }
 }
 
 /// Called once, when the module is imported.
-pub fn install() {
-    // A second interpreter in this process finds it installed already.
-    let _ = tracing::subscriber::set_global_default(ToLogging);
+pub fn install(py: Python<'_>) -> PyResult<()> {
+    // The thread that writes finds it there. It must import nothing: see `Callback`.
+    py.import("logging")?;
+    LISTENER.get_or_init(|| {
+        log::listen(Level::Off, |record| {
+            from_library_thread(|py| {
+                if let Err(failure) = write(py, record) {
+                    report(py, failure, None);
+                }
+            });
+        })
+    });
+    Ok(())
 }
 
-impl Subscriber for ToLogging {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target().starts_with("zkrecipes")
-    }
-
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::DEBUG)
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        if MUTE.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut text = Text::default();
-        event.record(&mut text);
-        let line = (*event.metadata().level(), text.message + &text.fields);
-        // The receiver lives as long as the process, so a send cannot fail.
-        let _ = lines().lock().unwrap_or_else(|e| e.into_inner()).send(line);
-    }
-
-    fn new_span(&self, _span: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-    fn record(&self, _span: &Id, _values: &Record<'_>) {}
-    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
-    fn enter(&self, _span: &Id) {}
-    fn exit(&self, _span: &Id) {}
-}
-
-fn lines() -> &'static Mutex<Sender<Line>> {
-    static LINES: OnceLock<Mutex<Sender<Line>>> = OnceLock::new();
-    LINES.get_or_init(|| {
-        let (sender, receiver) = channel::<Line>();
-        let writer = move || {
-            for (level, text) in receiver {
-                from_library_thread(|py| {
-                    if let Err(failure) = write(py, level, &text) {
-                        failure.write_unraisable(py, None);
-                    }
-                });
-            }
-        };
-        // Without a thread there is no log, and everything else still works.
-        let _ = std::thread::Builder::new().name("zkrecipes-log".into()).spawn(writer);
-        Mutex::new(sender)
-    })
-}
-
-fn write(py: Python<'_>, level: Level, text: &str) -> PyResult<()> {
-    let level = match level {
-        Level::ERROR => 40,
-        Level::WARN => 30,
-        Level::INFO => 20,
-        _ => 10,
+/// From this level of `logging` on, somebody listens.
+#[pyfunction]
+pub fn set_log_level(least: i64) {
+    let level = match least {
+        ..=5 => Level::Trace,
+        6..=10 => Level::Debug,
+        11..=20 => Level::Info,
+        21..=30 => Level::Warn,
+        31..=40 => Level::Error,
+        _ => Level::Off,
     };
+    if let Some(listener) = LISTENER.get() {
+        listener.set_level(level);
+    }
+}
+
+fn write(py: Python<'_>, record: &Record) -> PyResult<()> {
+    let level = match record.level {
+        Level::Off => return Ok(()),
+        Level::Error => 40,
+        Level::Warn => 30,
+        Level::Info => 20,
+        Level::Debug => 10,
+        Level::Trace => 5,
+    };
+    let fields = PyDict::new(py);
+    for (name, value) in &record.fields {
+        match value {
+            Value::Number(number) => fields.set_item(name, number)?,
+            Value::Flag(flag) => fields.set_item(name, flag)?,
+            Value::Text(text) => fields.set_item(name, text)?,
+        }
+    }
+    let extra = PyDict::new(py);
+    extra.set_item("event", &record.event)?;
+    extra.set_item("fields", fields)?;
+    let more = PyDict::new(py);
+    more.set_item("extra", extra)?;
     let logger = py.import("logging")?.call_method1("getLogger", ("zkrecipes",))?;
-    logger.call_method1("log", (level, "%s", text)).map(drop)
-}
-
-#[derive(Default)]
-struct Text {
-    message: String,
-    fields: String,
-}
-
-impl Visit for Text {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // Writing to a String cannot fail.
-        let _ = match field.name() {
-            "message" => write!(self.message, "{value:?}"),
-            name => write!(self.fields, " {name}={value:?}"),
-        };
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.record_debug(field, &format_args!("{value}"));
-    }
+    let log = logger.getattr("log")?;
+    let arguments = (level, "%s", record.to_string()).into_pyobject(py)?;
+    // Handlers are a user's code; see `attach::call`.
+    parked_if_unwound(|| log.call(&arguments, Some(&more))).map(drop)
 }

@@ -3,35 +3,29 @@
 use pyo3::prelude::*;
 
 use crate::errors::{OrRaise, guard};
-use crate::face::Seed;
-use crate::handle::{HandleBase, Hold, context_manager, handle_faces};
+use crate::face::{Answered, Arg, Fresh, Seed};
+use crate::handle::{Hold, context_manager, handle_recipe};
 
-/// What both multi-locks have besides.
-#[pyclass(frozen, subclass, extends = HandleBase, module = "zkrecipes._native")]
-pub struct MultiLockBase {
-    pub lock: zkrecipes::MultiLock,
-}
-
-handle_faces!(MultiLockBase, MultiLock, "MultiLock");
+handle_recipe!(MultiLockBase of zkrecipes::MultiLock, MultiLock);
 
 #[pymethods]
 impl MultiLockBase {
     #[new]
-    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<PyClassInitializer<MultiLockBase>> {
-        MultiLockBase::grown(seed)
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<MultiLockBase> {
+        seed.get().take()
     }
 
     /// The paths that are locked, in the order in which they are acquired and in which the tokens come.
     #[getter]
     fn paths(&self) -> Vec<String> {
-        self.lock.paths().to_vec()
+        self.core.paths().to_vec()
     }
 
     /// The fencing tokens of what is held, in the order of `paths`.
     #[getter]
     fn fencing_tokens(slf: &Bound<'_, Self>) -> PyResult<Vec<u64>> {
-        let handle = slf.as_super().get();
-        guard(|| Ok(handle.current()?.fencing_tokens())).or_raise(slf.py())
+        let holding = slf.as_super().as_super().get();
+        guard(|| Ok(holding.held()?.fencing_tokens())).or_raise(slf.py())
     }
 }
 
@@ -54,7 +48,7 @@ pub struct MultiLock;
 context_manager! { MultiLock,
     /// A context manager that acquires all within `timeout` seconds or raises Timeout.
     #[pyo3(signature = (timeout=None))]
-    fn hold(slf: &Bound<'_, Self>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Hold> {
+    fn hold(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> PyResult<Hold> {
         slf.as_super().as_super().get().hold(1, timeout)
     }
 }

@@ -1,12 +1,14 @@
 //! Keyword options to the core's option structs. An option that does not exist is named, with those that do.
 
+use crate::face::Arg;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use zkrecipes::{
-    AclChoice, AclEntry, Auth, ClientOptions, LockOptions, RetryOptions, SaslOptions, TlsOptions,
+    AclChoice, AclEntry, Auth, ClientOptions, LockOptions, QueueOptions, RetryOptions, SaslOptions,
+    TlsOptions,
 };
 
-use crate::convert::{count, duration, flag, flag_or, payload, text, word};
+use crate::convert::{count, duration, flag, flag_or, payload, permits, permits_or, text, word, word_or};
 use crate::errors::{invalid, invalid_type};
 
 const CLIENT: &[&str] = &[
@@ -14,6 +16,7 @@ const CLIENT: &[&str] = &[
     "connect_timeout",
     "identity",
     "auth",
+    "allow_plaintext_auth",
     "acl",
     "tls",
     "sasl",
@@ -54,6 +57,7 @@ pub fn client(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOptions> {
             "connect_timeout" => made.connect_timeout = duration(name, value)?,
             "identity" => made.identity = Some(text(name, value)?),
             "auth" => made.auth = auth(value)?,
+            "allow_plaintext_auth" => made.allow_plaintext_auth = flag(name, value)?,
             "acl" => made.acl = acl(value)?,
             "tls" => made.tls = Some(tls(value)?),
             "sasl" => made.sasl = Some(sasl(value)?),
@@ -69,17 +73,16 @@ pub fn client(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOptions> {
 }
 
 pub fn lock(
-    reentrant: Option<&Bound<'_, PyAny>>,
-    local_handoff: Option<&Bound<'_, PyAny>>,
+    reentrant: Option<Arg>,
+    local_handoff: Option<Arg>,
     others: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<LockOptions> {
     if let Some(others) = others {
         each(others, |name, value| Err(unknown(value.py(), name, &["reentrant", "local_handoff"])))?;
     }
-    Ok(LockOptions {
-        reentrant: flag_or("reentrant", reentrant, false)?,
-        local_handoff: local_handoff.map_or(Ok(0), |value| count("local_handoff", value))?,
-    })
+    let reentrant = flag_or("reentrant", reentrant, false)?;
+    let local_handoff = local_handoff.map_or(Ok(0), |value| count("local_handoff", value))?;
+    Ok(LockOptions::default().reentrant(reentrant).local_handoff(local_handoff))
 }
 
 fn items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
@@ -89,13 +92,11 @@ fn items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
     value.cast::<PyList>().ok().map(|list| list.iter().collect())
 }
 
-fn auth(value: &Bound<'_, PyAny>) -> PyResult<Vec<Auth>> {
+fn auth(value: Arg) -> PyResult<Vec<Auth>> {
     let problem =
         || invalid_type(value.py(), "auth", "must be a pair (scheme, credential) or a list of such pairs");
     let one = |pair: &[Bound<'_, PyAny>]| match pair {
-        [scheme, credential] => {
-            Ok(Auth { scheme: text("auth", scheme)?, credential: payload("auth", credential)? })
-        }
+        [scheme, credential] => Ok(Auth::new(text("auth", scheme)?, payload("auth", credential)?)),
         _ => Err(problem()),
     };
     let given = items(value).ok_or_else(problem)?;
@@ -105,7 +106,7 @@ fn auth(value: &Bound<'_, PyAny>) -> PyResult<Vec<Auth>> {
     given.iter().map(|pair| one(&items(pair).ok_or_else(problem)?)).collect()
 }
 
-fn acl(value: &Bound<'_, PyAny>) -> PyResult<AclChoice> {
+fn acl(value: Arg) -> PyResult<AclChoice> {
     if value.is_instance_of::<PyString>() {
         return match text("acl", value)?.as_str() {
             "open" => Ok(AclChoice::Open),
@@ -120,12 +121,10 @@ fn acl(value: &Bound<'_, PyAny>) -> PyResult<AclChoice> {
             "must be \"open\", \"creator\" or a list of (scheme, id, permissions)",
         )
     };
-    let entry = |entry: &Bound<'_, PyAny>| match items(entry).ok_or_else(problem)?.as_slice() {
-        [scheme, id, permissions] => Ok(AclEntry {
-            scheme: text("acl", scheme)?,
-            id: text("acl", id)?,
-            permissions: text("acl", permissions)?,
-        }),
+    let entry = |entry: Arg| match items(entry).ok_or_else(problem)?.as_slice() {
+        [scheme, id, permissions] => {
+            Ok(AclEntry::new(text("acl", scheme)?, text("acl", id)?, text("acl", permissions)?))
+        }
         _ => Err(problem()),
     };
     Ok(AclChoice::List(items(value).ok_or_else(problem)?.iter().map(entry).collect::<PyResult<_>>()?))
@@ -146,8 +145,8 @@ fn table<'a, 'py>(
     Ok(table)
 }
 
-fn tls(value: &Bound<'_, PyAny>) -> PyResult<TlsOptions> {
-    let mut made = TlsOptions { ca: None, cert: None, key: None, verify_hostname: true };
+fn tls(value: Arg) -> PyResult<TlsOptions> {
+    let mut made = TlsOptions::default();
     each(table("tls", value, &["ca", "cert", "key", "verify_hostname"])?, |name, value| {
         if value.is_none() {
             return Ok(());
@@ -163,16 +162,16 @@ fn tls(value: &Bound<'_, PyAny>) -> PyResult<TlsOptions> {
     Ok(made)
 }
 
-fn sasl(value: &Bound<'_, PyAny>) -> PyResult<SaslOptions> {
+fn sasl(value: Arg) -> PyResult<SaslOptions> {
     let table = table("sasl", value, &["user", "password"])?;
     let field = |name: &str| match table.get_item(name)? {
         Some(value) => text(&format!("sasl.{name}"), &value),
         None => Err(invalid(value.py(), &format!("sasl.{name}"), "is missing")),
     };
-    Ok(SaslOptions { user: field("user")?, password: field("password")? })
+    Ok(SaslOptions::new(field("user")?, field("password")?))
 }
 
-fn retry(value: &Bound<'_, PyAny>) -> PyResult<RetryOptions> {
+fn retry(value: Arg) -> PyResult<RetryOptions> {
     let mut made = RetryOptions::default();
     each(table("retry", value, &["base", "max", "give_up_after"])?, |name, value| {
         if value.is_none() {
@@ -185,5 +184,24 @@ fn retry(value: &Bound<'_, PyAny>) -> PyResult<RetryOptions> {
         }
         Ok(())
     })?;
+    Ok(made)
+}
+
+/// Of any queue.
+pub fn queue(
+    max_items: Option<Arg>,
+    ephemeral: Option<Arg>,
+    shards: Option<Arg>,
+    max_attempts: Option<Arg>,
+    layout: Option<Arg>,
+) -> PyResult<QueueOptions> {
+    let mut made = QueueOptions::default();
+    made.max_items = max_items.map(|many| permits("max_items", many)).transpose()?;
+    made.ephemeral = flag_or("ephemeral", ephemeral, made.ephemeral)?;
+    made.shards = permits_or("shards", shards, made.shards)?;
+    let max_attempts = max_attempts.map(|many| permits("max_attempts", many)).transpose()?;
+    // So many are as good as for ever.
+    made.max_attempts = max_attempts.map(|many| u32::try_from(many).unwrap_or(u32::MAX));
+    made.layout = word_or("layout", layout)?;
     Ok(made)
 }

@@ -2,31 +2,37 @@
 
 use pyo3::prelude::*;
 
-use crate::face::Face;
-use crate::face::{Seed, two_faces};
+use crate::client::Origin;
+use crate::face::{Answered, Fresh, Seed, two_faces};
+use crate::lock::LockBase;
+use crate::owned::Owned;
 
 /// What both read/write locks share.
 #[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
 pub struct ReadWriteLockBase {
-    face: Face,
     path: String,
     // Objects rather than the core's locks, so that a side is the same one each time it is asked for.
-    read: Py<PyAny>,
-    write: Py<PyAny>,
+    read: Owned<Py<PyAny>>,
+    write: Owned<Py<PyAny>>,
 }
 
 impl ReadWriteLockBase {
-    pub fn new(face: Face, path: &str, read: Py<PyAny>, write: Py<PyAny>) -> ReadWriteLockBase {
-        ReadWriteLockBase { face, path: path.to_owned(), read, write }
+    pub fn of(py: Python<'_>, origin: &Origin, lock: zkrecipes::ReadWriteLock) -> Answered {
+        let path = lock.path().to_owned();
+        let read = LockBase::of(py, origin, lock.read().clone())?;
+        let write = LockBase::of(py, origin, lock.write().clone())?;
+        ReadWriteLockBase::hand_out(py, origin.face, || {
+            ReadWriteLockBase { path, read: read.into(), write: write.into() }.into()
+        })
     }
 }
 
-two_faces!(ReadWriteLockBase, ReadWriteLock, "ReadWriteLock");
+two_faces!(ReadWriteLockBase, ReadWriteLock);
 
 #[pymethods]
 impl ReadWriteLockBase {
     #[new]
-    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<ReadWriteLockBase> {
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<ReadWriteLockBase> {
         seed.get().take()
     }
 
@@ -72,9 +78,3 @@ impl ReadWriteLockBase {
 /// >>> client.close()
 #[pyclass(frozen, weakref, extends = ReadWriteLockBase, module = "zkrecipes")]
 pub struct ReadWriteLock;
-
-impl ReadWriteLock {
-    fn new() -> ReadWriteLock {
-        ReadWriteLock
-    }
-}

@@ -3,22 +3,16 @@
 use pyo3::prelude::*;
 
 use crate::convert;
-use crate::face::Seed;
-use crate::handle::{HandleBase, Hold, context_manager, handle_faces};
+use crate::face::{Answered, Arg, Fresh, Seed};
+use crate::handle::{Hold, context_manager, handle_recipe};
 
-/// What both semaphores have besides.
-#[pyclass(frozen, subclass, extends = HandleBase, module = "zkrecipes._native")]
-pub struct SemaphoreBase {
-    pub semaphore: zkrecipes::Semaphore,
-}
-
-handle_faces!(SemaphoreBase, Semaphore, "Semaphore");
+handle_recipe!(SemaphoreBase of zkrecipes::Semaphore, Semaphore);
 
 #[pymethods]
 impl SemaphoreBase {
     #[new]
-    fn py_new(seed: &Bound<'_, Seed>) -> PyResult<PyClassInitializer<SemaphoreBase>> {
-        SemaphoreBase::grown(seed)
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<SemaphoreBase> {
+        seed.get().take()
     }
 
     /// Waits for `n` permits at once and returns what was acquired, or None when the time ran out.
@@ -28,42 +22,42 @@ impl SemaphoreBase {
     #[pyo3(signature = (n=None, blocking=None, *, timeout=None), text_signature = "($self, n=1, blocking=True, *, timeout=None)")]
     fn acquire(
         slf: &Bound<'_, Self>,
-        n: Option<&Bound<'_, PyAny>>,
-        blocking: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
+        n: Option<Arg>,
+        blocking: Option<Arg>,
+        timeout: Option<Arg>,
+    ) -> Answered {
         let n = convert::permits_or("n", n, 1)?;
         slf.as_super().get().acquire_some(slf.py(), n, blocking, timeout)
     }
 
     /// Who holds permits, one entry for each permit; `contenders()` lists those who wait too.
-    fn holders(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        let semaphore = slf.get().semaphore.clone();
-        slf.as_super().get().face.run(
-            slf.py(),
-            || async move { semaphore.holders().await },
-            convert::contenders,
-        )
+    fn holders(slf: &Bound<'_, Self>) -> Answered {
+        let semaphore = slf.get().core.clone();
+        slf.as_super().as_super().get().origin.run(slf.py(), || async move { semaphore.holders().await })
     }
 
     /// Changes how many permits there are, for everybody. Handles that still say the old number get Mismatch, and fewer
     /// than are held now takes effect as they are released.
-    fn resize(slf: &Bound<'_, Self>, permits: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    fn resize(slf: &Bound<'_, Self>, permits: Arg) -> Answered {
         let permits = convert::permits("permits", permits)?;
-        let semaphore = slf.get().semaphore.clone();
-        slf.as_super().get().face.run_unit(slf.py(), || async move { semaphore.resize(permits).await })
+        let semaphore = slf.get().core.clone();
+        slf.as_super()
+            .as_super()
+            .get()
+            .origin
+            .run(slf.py(), || async move { semaphore.resize(permits).await })
     }
 
     /// Where the semaphore is.
     #[getter]
     fn path(&self) -> &str {
-        self.semaphore.path()
+        self.core.path()
     }
 
     /// How many permits there are, as far as this handle knows.
     #[getter]
     fn permits(&self) -> usize {
-        self.semaphore.permits()
+        self.core.permits()
     }
 }
 
@@ -87,8 +81,8 @@ context_manager! { Semaphore,
     #[pyo3(signature = (n=None, timeout=None), text_signature = "($self, n=1, timeout=None)")]
     fn hold(
         slf: &Bound<'_, Self>,
-        n: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        n: Option<Arg>,
+        timeout: Option<Arg>,
     ) -> PyResult<Hold> {
         let n = convert::permits_or("n", n, 1)?;
         slf.as_super().as_super().get().hold(n, timeout)

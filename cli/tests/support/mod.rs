@@ -35,7 +35,10 @@ pub fn program() -> OsString {
 /// The command, which knows no server.
 pub fn bare() -> Command {
     let mut command = Command::new(program());
-    command.env_remove("ZKRECIPES_HOSTS").env_remove("ZKRECIPES_AUTH").stdin(Stdio::null());
+    for variable in ["HOSTS", "AUTH", "SASL", "TLS_CA", "TLS_CERT", "TLS_KEY"] {
+        command.env_remove(format!("ZKRECIPES_{variable}"));
+    }
+    command.stdin(Stdio::null());
     command
 }
 

@@ -1,7 +1,10 @@
 //! Plain operations on nodes, blocking.
 
+use super::Feed;
 use crate::drive::wait;
 use crate::error::Result;
+use crate::nodes::PartResult;
+use crate::nodes::watch::{NodeState, WatchKind};
 use crate::session::wire::{CreateMode, Stat};
 
 /// [`crate::Nodes`], blocking.
@@ -57,6 +60,11 @@ impl Nodes {
         wait(async move { nodes.delete_all(&path).await }, None, None)
     }
 
+    /// See [`crate::Nodes::watch`].
+    pub fn watch(&self, path: &str, kind: WatchKind) -> Result<Feed<NodeState>> {
+        self.0.watch(path, kind).map(Feed::from)
+    }
+
     /// See [`crate::Nodes::transaction`].
     pub fn transaction(&self) -> Transaction {
         Transaction(self.0.transaction())
@@ -89,7 +97,7 @@ impl Transaction {
     }
 
     /// See [`crate::Transaction::commit`].
-    pub fn commit(&self) -> Result<()> {
+    pub fn commit(&self) -> Result<Vec<PartResult>> {
         let transaction = self.0.clone();
         wait(async move { transaction.commit().await }, None, None)
     }

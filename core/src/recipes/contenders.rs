@@ -3,20 +3,23 @@
 use std::cmp::Ordering;
 use std::time::{Duration, SystemTime};
 
-use super::handle::Handle;
+use super::gone::{Meant, until_gone};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log;
 use crate::path;
-use crate::session::call::{Call, Failure, refusal};
-use crate::session::wire::{Event, Stat, WireError};
+use crate::session::call::{Call, Failure};
+use crate::session::wire::{Stat, WireError};
 use crate::turn::REVOKE;
 use crate::turn::name::{Entry, Kind};
 
 /// Somebody who holds a path or waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Contender {
     /// The node: its path below the recipe's, or the whole path where the recipe has several or keeps it elsewhere.
     pub node: String,
-    /// What the contender says of itself, `host:pid` by default.
+    /// What the contender says of itself, `host:pid` by default. Empty if its access list does not let us read it; its
+    /// session is 0 then, and `since` the beginning of 1970.
     pub identity: String,
     /// `lock`, `read`, `write`, or `lease` for the permit of a semaphore.
     pub kind: String,
@@ -40,7 +43,7 @@ const READS_IN_FLIGHT: usize = 256;
 
 /// The contenders of the lock at `path`, in order.
 pub(crate) async fn of_lock(call: &mut Call, path: &str) -> Result<Vec<Contender>> {
-    let queue = queue(call, path).await?;
+    let queue = queue(call, path, Kind::Lock).await?;
     let first = queue.first().map(|seen| (seen.entry.sequence, seen.stat.ephemeral_owner));
     // Readers share: they hold as long as nobody ahead of them keeps them out. A writer's own reader has its number.
     let mut only_readers = true;
@@ -54,9 +57,9 @@ pub(crate) async fn of_lock(call: &mut Call, path: &str) -> Result<Vec<Contender
     Ok(contenders.collect())
 }
 
-/// Everybody who queues under `path`, in order.
-pub(crate) async fn queue(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
-    let mut queue = read(call, path, Entry::recognise).await?;
+/// Everybody who queues under `path` in the line of `kind`, in order.
+pub(crate) async fn queue(call: &mut Call, path: &str, kind: Kind) -> Result<Vec<Seen>> {
+    let mut queue = read(call, path, |name| in_line(name, kind)).await?;
     queue.sort_by(|a, b| match a.entry.precedes(&b.entry) {
         // Of a writer and its own reader the writer came first.
         _ if a.entry.sequence == b.entry.sequence => a.stat.czxid.cmp(&b.stat.czxid),
@@ -65,6 +68,24 @@ pub(crate) async fn queue(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
         None => a.stat.czxid.cmp(&b.stat.czxid),
     });
     Ok(queue)
+}
+
+/// Who is first under `path` in the line of `kind`, for two requests, however many there are.
+pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Option<Contender>> {
+    let names = match call.ask(VERB, |epoch| epoch.children(path)).await {
+        Ok(names) => names,
+        Err(failure) => return Err(failure.about(VERB, path)),
+    };
+    let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(|a, b| match a.precedes(b) {
+        Some(true) => Ordering::Less,
+        Some(false) => Ordering::Greater,
+        None => Ordering::Equal,
+    });
+    let Some(entry) = first else { return Ok(None) };
+    let node = path::join(path, &entry.name);
+    let (data, stat) =
+        call.ask(VERB, |epoch| epoch.get_data(&node)).await.map_err(|failure| failure.about(VERB, &node))?;
+    Ok(Some(Seen { entry, data, stat }.contender(true)))
 }
 
 /// Every permit under `path`, the oldest first.
@@ -99,6 +120,8 @@ async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<En
                 Ok((data, stat)) => seen.push(Seen { entry: entry.clone(), data, stat }),
                 // Gone meanwhile.
                 Err(Failure::Refused(WireError::NoNode)) => {}
+                // Not ours to read; that it is there, and in which place, is known all the same.
+                Err(Failure::Refused(WireError::NoAuth)) => seen.push(Seen::unreadable(entry.clone())),
                 Err(failure) => return Err(failure.about(VERB, path)),
             }
         }
@@ -107,6 +130,11 @@ async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<En
 }
 
 impl Seen {
+    /// A contender whose node we may not read. What only its czxid could tell is unknown: it counts as the last.
+    fn unreadable(entry: Entry) -> Seen {
+        Seen { entry, data: Vec::new(), stat: Stat { czxid: i64::MAX, ..Stat::default() } }
+    }
+
     pub(crate) fn contender(self, holds: bool) -> Contender {
         let Seen { entry, data, stat } = self;
         Contender {
@@ -129,34 +157,41 @@ pub(crate) fn holding(contenders: Vec<Contender>) -> impl Iterator<Item = String
 }
 
 /// The path of the node that a contender of the recipe at `path` was said to have.
-pub(crate) fn locate(path: &str, node: &str) -> String {
+pub(crate) fn whole(path: &str, node: &str) -> String {
     if node.starts_with('/') { node.to_owned() } else { path::join(path, node) }
 }
 
-/// Whether `node` is the path of somebody who queues under `parent`.
-pub(crate) fn queues_under(parent: &str, node: &str) -> bool {
-    path::validate(node).is_ok()
-        && path::parent(node) == parent
-        && Entry::recognise(path::name(node)).is_some()
+/// The same for the lock at `path`, unless no contender of it is called so.
+pub(crate) fn of_lock_at(path: &str, node: &str) -> Option<String> {
+    Some(whole(path, node)).filter(|node| queues_under(path, node, Kind::Lock))
 }
 
-/// The error for asking somebody who is none of the recipe's contenders.
+/// Whether `node` is the path of somebody who queues under `parent` in the line of `kind`.
+pub(crate) fn queues_under(parent: &str, node: &str, kind: Kind) -> bool {
+    let is_child = path::validate(node).is_ok() && path::parent(node) == parent;
+    is_child && in_line(path::name(node), kind).is_some()
+}
+
+pub(crate) fn in_line(name: &str, kind: Kind) -> Option<Entry> {
+    Entry::recognise(name).filter(|entry| entry.kind.lines_up_with(kind))
+}
+
+/// The error for a request to a node that is not one of the recipe's contenders.
 pub(crate) fn unknown(node: &str) -> Error {
     Error::invalid("contender", format!("{node:?} is not the node of a contender; take it from contenders()"))
 }
 
-/// Asks the owners of `nodes` to let go. With `force_after`, deletes exactly the nodes that were asked when they have not
-/// gone by then. Answers whether there was anybody to ask. Who cancels meanwhile has asked, and deletes nothing.
+/// Asks the owners of `nodes` to let go. With `force_after`, deletes exactly the nodes that were asked when they have
+/// not gone by then: the time counts from when all were asked, and nothing but its end deletes. Answers whether there
+/// was anybody to ask. A caller that cancels meanwhile has asked, and deletes nothing.
 pub(crate) async fn revoke(
-    handle: &Handle,
+    mut call: Call,
     nodes: Vec<String>,
     force_after: Option<Duration>,
 ) -> Result<bool> {
     let verb = "revoke";
     let mut asked = Vec::new();
-    let mut patient = handle.call(force_after)?;
     for node in nodes {
-        let mut call = handle.call(None)?;
         // Writing the same word twice asks once.
         match call.ask(verb, |epoch| epoch.set_data(&node, REVOKE, None)).await {
             Ok(_) => asked.push(node),
@@ -165,43 +200,33 @@ pub(crate) async fn revoke(
         }
     }
     let any = !asked.is_empty();
-    if force_after.is_none() {
-        return Ok(any);
-    }
+    let Some(force_after) = force_after else { return Ok(any) };
+    let mut patient = call.within(force_after);
     for node in asked {
-        match until_gone(&mut patient, &node).await {
-            Ok(()) => continue,
-            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Closed) => {
-                return Err(error);
-            }
-            Err(_) => {}
+        if is_gone_in_time(&mut patient, &node).await? {
+            continue;
         }
-        let mut call = handle.call(None)?;
         match call.ask(verb, |epoch| epoch.delete(&node, None)).await {
-            Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
+            Ok(()) => {
+                call.session().counters.forced.one();
+                log::forced(&node, force_after);
+            }
+            Err(Failure::Refused(WireError::NoNode)) => {}
             Err(failure) => return Err(failure.about(verb, &node)),
         }
     }
     Ok(any)
 }
 
-/// Resolves when the node is gone.
-pub(crate) async fn until_gone(call: &mut Call, node: &str) -> Result<()> {
-    let verb = "waiting for a node to go";
-    if call.is_single_attempt() {
-        return Err(Error::timeout("its release"));
+/// False when the time has run out; every other end of the wait is an error.
+async fn is_gone_in_time(patient: &mut Call, node: &str) -> Result<bool> {
+    if patient.is_single_attempt() {
+        return Ok(false);
     }
-    loop {
-        let epoch = call.epoch(verb).await?;
-        match call.patiently(epoch.watch_data(node)).await? {
-            Ok((_, _, watch)) => {
-                if call.patiently(watch).await? == Event::Deleted {
-                    return Ok(());
-                }
-            }
-            Err(WireError::NoNode) => return Ok(()),
-            Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
-            Err(error) => return Err(refusal(error, verb, node)),
-        }
+    let verb = "waiting for a node to go";
+    match until_gone(patient, verb, node, Meant::Named).await {
+        Ok(()) => Ok(true),
+        Err(Failure::Ended(error)) if error.kind() == ErrorKind::Timeout => Ok(false),
+        Err(failure) => Err(failure.about(verb, node)),
     }
 }

@@ -1,287 +1,358 @@
-//! A handle and what its owner has acquired through it: shared by every recipe that is acquired and released.
+//! What everything has in common that can be acquired: the handle, with the verbs of all recipes.
 
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use tokio::sync::{OwnedMutexGuard, watch};
+use tokio::sync::watch;
+use tracing::Instrument;
 
-use super::held::{Grip, Held};
+use super::contenders::{self, Contender};
+use super::gate::Gate;
+use super::held::{Acquired, Held};
+use super::waiting::Waiting;
 use crate::client::Client;
-use crate::drive;
-use crate::error::{Error, LostReason, Result};
+use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::nodes::Transaction;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::Later;
+use crate::session::delivery::Subscription;
 use crate::session::epoch::Tenant;
 use crate::turn::grant::Grant;
-use crate::turn::hold::{Hold, Tenure};
+use crate::turn::hold::Hold;
 
-/// What the owners of a recipe share: the gate they pass one after the other, and what they hold.
-pub(crate) struct Handle {
-    pub(crate) client: Client,
-    pub(crate) path: String,
-    /// Whether who holds keeps the gate, so that the next acquisition waits for the release. Otherwise it is kept only
-    /// while acquiring.
-    is_exclusive: bool,
-    /// Whether an acquisition while something is held is one more of the same.
-    is_reentrant: bool,
-    gate: Arc<tokio::sync::Mutex<()>>,
+/// What is particular about a recipe that is acquired through a [`Handle`].
+pub(crate) trait Recipe: Send + Sync + 'static {
+    /// What it is, for people.
+    fn word(&self) -> &'static str;
+
+    /// Waits for the turn, or for `n` permits where there are several.
+    fn take(self: Arc<Self>, session: Arc<Session>, call: Call, n: usize) -> Later<Result<Grant>>;
+
+    /// Everybody who holds or waits, in order.
+    fn contenders(self: Arc<Self>, call: Call) -> Later<Result<Vec<Contender>>>;
+
+    /// Who holds, or one of them.
+    fn holder(self: Arc<Self>, call: Call) -> Later<Result<Option<Contender>>> {
+        Box::pin(async move { Ok(self.contenders(call).await?.into_iter().find(|one| one.holds)) })
+    }
+
+    /// The path of the contender's node that is called so, unless no contender of this recipe is.
+    fn locate(&self, node: &str) -> Option<String>;
+}
+
+/// What an acquire does while its handle holds already.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Meanwhile {
+    /// It waits for the release.
+    Waits,
+    /// It is one more of the same.
+    Nests,
+    /// It acquires more.
+    Adds,
+}
+
+/// Something that can be acquired: a [`Lock`](crate::Lock), a [`MultiLock`](crate::MultiLock) and a
+/// [`Semaphore`](crate::Semaphore) are each a handle, and have these verbs.
+///
+/// Clones are the same handle.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use zkrecipes::{Client, Handle, Result};
+///
+/// /// Does not care what guards the work.
+/// async fn with(guard: &Handle) -> Result<()> {
+///     let held = guard.acquire().await?;
+///     assert!(guard.is_held());
+///     held.release().await
+/// }
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// let (lock, semaphore) = (client.lock("/locks/report", Default::default())?, client.semaphore("/limits/exports", 3)?);
+/// with(&lock).await?;
+/// with(&semaphore).await?;
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Handle {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    path: String,
+    recipe: Arc<dyn Recipe>,
+    meanwhile: Meanwhile,
+    gate: Gate,
     /// Changes when the waits in progress are to end.
     cancels: watch::Sender<u64>,
-    grips: Mutex<Vec<Kept>>,
-}
-
-/// One entry per acquisition through a handle, the innermost last.
-struct Kept {
-    grip: Arc<Grip>,
-    /// For the languages whose handle keeps the acquisition alive.
-    held: Option<Arc<Held>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// The steps of one acquisition: what a recipe does once it has passed the gate.
-pub(crate) type Steps = Box<dyn FnOnce(Arc<Session>, Call) -> Later<Result<Grant>> + Send>;
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        if drive::check_process().is_err() {
-            // As for a Held: nothing below may be dropped in a forked child.
-            let grips = std::mem::take(self.grips.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()));
-            std::mem::forget(grips);
-        }
-    }
+    acquired: Arc<Acquired>,
+    /// What is kept alive for the languages whose handle keeps it.
+    kept: Mutex<Vec<Held>>,
 }
 
 impl Handle {
-    pub(crate) fn new(client: Client, path: &str, is_exclusive: bool, is_reentrant: bool) -> Arc<Handle> {
-        Arc::new(Handle {
-            client,
-            path: path.to_owned(),
-            is_exclusive,
-            is_reentrant,
-            gate: Arc::default(),
-            cancels: watch::Sender::new(0),
-            grips: Mutex::default(),
-        })
+    pub(crate) fn new(client: &Client, path: &str, meanwhile: Meanwhile, recipe: Arc<dyn Recipe>) -> Handle {
+        Handle::sharing(client, path, meanwhile, recipe, Arc::default())
     }
 
-    /// Passes the gate, takes the steps, holds. The wait begins, and takes its place in the order of this handle's waits,
-    /// when this is called; the requests leave when the future is first polled.
-    pub(crate) fn acquire(
-        self: &Arc<Self>,
+    /// A handle of whose acquisitions others know, too.
+    pub(super) fn sharing(
+        client: &Client,
+        path: &str,
+        meanwhile: Meanwhile,
+        recipe: Arc<dyn Recipe>,
+        acquired: Arc<Acquired>,
+    ) -> Handle {
+        let inner = Inner {
+            client: client.clone(),
+            path: path.to_owned(),
+            recipe,
+            meanwhile,
+            gate: Gate::default(),
+            cancels: watch::Sender::new(0),
+            acquired,
+            kept: Mutex::default(),
+        };
+        Handle { inner: Arc::new(inner) }
+    }
+
+    /// The path that is acquired; the paths of a multi-lock with spaces between them.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.inner.client
+    }
+
+    // ---- acquiring
+
+    /// Waits until it is ours. A wait begins, and takes its place in the order of this handle's waits, when this is
+    /// called, and others wait behind it even if nobody polls it; the requests leave when the future is first polled.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind: our node is deleted in the background.
+    pub fn acquire(&self) -> impl Future<Output = Result<Held>> + Send + use<> {
+        self.take(1, None)
+    }
+
+    /// Waits for as long as `limit`, then Timeout. Zero is one attempt without waiting.
+    ///
+    /// # Cancel safety
+    /// As for [`Handle::acquire`].
+    pub fn acquire_timeout(&self, limit: Duration) -> impl Future<Output = Result<Held>> + Send + use<> {
+        self.take(1, Some(limit))
+    }
+
+    /// Takes it if it is free, or answers `None`.
+    ///
+    /// # Cancel safety
+    /// As for [`Handle::acquire`].
+    pub fn try_acquire(&self) -> impl Future<Output = Result<Option<Held>>> + Send + use<> {
+        self.attempt(1)
+    }
+
+    pub(super) fn attempt(&self, n: usize) -> impl Future<Output = Result<Option<Held>>> + Send + use<> {
+        let attempt = self.take(n, Some(Duration::ZERO));
+        async move {
+            match attempt.await {
+                Ok(held) => Ok(Some(held)),
+                Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+                Err(error) => Err(error),
+            }
+        }
+    }
+
+    /// Passes the gate, takes the turn, holds. `n` is for permits, and 1 for everything else.
+    pub(crate) fn take(
+        &self,
+        n: usize,
         limit: Option<Duration>,
-        steps: Steps,
     ) -> impl Future<Output = Result<Held>> + Send + use<> {
         let handle = self.clone();
         // Now, not at the first poll: a cancel that comes right after this call means this call.
-        let call = handle.client.session().and_then(|session| Ok((session, handle.call(limit)?)));
-        let gate = queue_at(&handle.gate, limit);
-        async move {
+        let call = self.inner.client.session().and_then(|session| Ok((session, self.call(limit)?)));
+        let place = self.inner.gate.queue(limit);
+        let span = tracing::info_span!(
+            "acquisition",
+            recipe = self.inner.recipe.word(),
+            path = self.inner.path,
+            token = tracing::field::Empty
+        );
+        let taking = async move {
+            let about = |error: Error| error.with_path(handle.path());
             let (session, mut call) = call?;
-            let gate = call.patiently(gate).await.and_then(|passed| passed);
-            let gate = gate.map_err(|error| error.with_path(&handle.path))?;
-            call.renew_budget();
-            let nested = match handle.is_reentrant {
-                true => handle.innermost().and_then(|grip| grip.nest(&handle)),
-                false => None,
-            };
-            let grip = match nested {
-                Some(grip) => grip,
-                None => {
-                    let grant =
-                        steps(session.clone(), call).await.map_err(|error| error.with_path(&handle.path))?;
-                    let keeps = handle.is_exclusive.then(|| Box::new(gate) as Box<dyn Send>);
-                    let hold = Hold::begin(session.clone(), &handle.path, grant, keeps);
-                    if session.is_closing() {
-                        // Whoever closed has told the losses already.
-                        hold.lose(LostReason::Closed);
-                        return Err(Error::closed("client").with_path(&handle.path));
-                    }
-                    Grip::first(hold, &handle)
+            let inner = &handle.inner;
+            let mut waiting = Waiting::begin(&session);
+            let kept = || inner.kept().iter().rfind(|held| held.stands()).cloned();
+            let passing = inner.gate.pass(&session, place, kept);
+            let pass = match call.patiently(passing).await.and_then(|passed| passed) {
+                Ok(pass) => pass,
+                Err(error) => {
+                    waiting.fails(&error);
+                    return Err(about(error));
                 }
             };
-            handle.push(Kept { grip: grip.clone(), held: None });
-            Ok(Held { grip })
-        }
+            let nested = match inner.meanwhile {
+                Meanwhile::Nests => inner.acquired.innermost().and_then(|held| held.nest()),
+                Meanwhile::Waits | Meanwhile::Adds => None,
+            };
+            let held = match nested {
+                Some(held) => {
+                    waiting.nests();
+                    held
+                }
+                None => {
+                    let taking = inner.recipe.clone().take(session.clone(), call, n);
+                    let grant = match waiting.through(&inner.path, &inner.recipe, taking).await {
+                        Ok(grant) => grant,
+                        Err(error) => {
+                            waiting.fails(&error);
+                            return Err(about(error));
+                        }
+                    };
+                    let keeps =
+                        (inner.meanwhile == Meanwhile::Waits).then(|| Box::new(pass) as Box<dyn Send>);
+                    let hold = Hold::begin(session.clone(), &inner.path, grant, keeps);
+                    tracing::Span::current().record("token", hold.node().token());
+                    waiting.succeeds(&hold);
+                    if session.is_closing() {
+                        // Closing told the losses of all that was held; this one came too late for that.
+                        hold.lose(LostReason::Closed);
+                        return Err(about(Error::closed("client")));
+                    }
+                    Held::of(&inner.client, hold)
+                }
+            };
+            inner.acquired.push(&held);
+            Ok(held)
+        };
+        taking.instrument(span)
     }
 
-    /// The same for a language in which the handle keeps the acquisition; see [`Granted`].
-    pub(crate) fn acquire_kept(
-        self: &Arc<Self>,
-        limit: Option<Duration>,
-        steps: Steps,
-    ) -> impl Future<Output = Result<Granted>> + Send + use<> {
-        let handle = Arc::downgrade(self);
-        let acquiring = self.acquire(limit, steps);
-        async move { Ok(Granted { handle, held: acquiring.await? }) }
-    }
-
-    /// A call that ends when the waits in progress on this handle are to end.
-    pub(crate) fn call(&self, limit: Option<Duration>) -> Result<Call> {
-        Ok(self.client.session()?.call(limit).withdrawable(self.cancels.subscribe()))
-    }
-
-    pub(crate) fn cancel(&self) {
-        if drive::check_process().is_ok() {
-            self.cancels.send_modify(|count| *count += 1);
-        }
-    }
-
-    /// The innermost acquisition that the handle keeps.
-    pub(crate) fn current(&self) -> Option<Arc<Held>> {
-        drive::check_process().ok()?;
-        lock(&self.grips).last().and_then(|kept| kept.held.clone())
-    }
-
-    pub(crate) fn is_held(&self) -> bool {
-        drive::check_process().is_ok() && self.innermost().is_some_and(|grip| grip.is_held())
-    }
-
-    /// The innermost acquisition, to use it.
-    pub(crate) fn held(&self) -> Result<Arc<Grip>> {
-        // A forked child has no business with what its parent holds.
-        self.client.session()?;
-        self.innermost().ok_or_else(|| Error::not_held("nothing was acquired").with_path(&self.path))
-    }
-
-    /// What is certainly held through this handle, if anything is.
-    pub(crate) fn hold(&self) -> Option<Arc<Hold>> {
-        let grip = self.innermost().filter(|grip| grip.is_held())?;
-        Some(grip.shared.hold.clone())
-    }
-
-    fn innermost(&self) -> Option<Arc<Grip>> {
-        lock(&self.grips).last().map(|kept| kept.grip.clone())
-    }
-
-    fn push(&self, kept: Kept) {
-        let mut grips = lock(&self.grips);
-        // What was lost and never released makes room for what is held now.
-        let (ended, standing): (Vec<_>, Vec<_>) =
-            grips.drain(..).partition(|kept| kept.grip.shared.hold.tenure() != Tenure::Held);
-        *grips = standing;
-        grips.push(kept);
-        drop(grips);
-        // A Held may be dropped here, which takes the same lock.
+    /// Keeps an acquisition alive until it is released, or until the handle and everybody else who has it are gone.
+    pub(crate) fn keep(&self, held: &Held) {
+        let mut kept = self.inner.kept();
+        let (standing, ended): (Vec<_>, Vec<_>) = kept.drain(..).partition(Held::stands);
+        *kept = standing;
+        kept.push(held.clone());
+        drop(kept);
+        // One of them may be the last to go, and nothing is dropped under the lock.
         drop(ended);
     }
 
-    fn keep(&self, held: &Arc<Held>) {
-        let mut grips = lock(&self.grips);
-        if let Some(kept) = grips.iter_mut().find(|kept| Arc::ptr_eq(&kept.grip, &held.grip)) {
-            kept.held = Some(held.clone());
+    /// A call that ends when the waits in progress on this handle are to end.
+    fn call(&self, limit: Option<Duration>) -> Result<Call> {
+        Ok(self.inner.client.session()?.call(limit).withdrawable(self.inner.cancels.subscribe()))
+    }
+
+    /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
+    pub fn cancel(&self) {
+        if self.inner.client.process().is_present() {
+            self.inner.cancels.send_modify(|count| *count += 1);
         }
     }
 
-    pub(super) fn forget(&self, grip: &Arc<Grip>) {
-        let mut grips = lock(&self.grips);
-        let at = grips.iter().position(|kept| Arc::ptr_eq(&kept.grip, grip));
-        let kept = at.map(|at| grips.remove(at));
-        drop(grips);
-        drop(kept);
+    // ---- what is held through it
+
+    /// The acquisition made last through this handle that was not released.
+    pub fn current(&self) -> Option<Held> {
+        self.inner.client.process().check().ok()?;
+        self.inner.acquired.innermost()
+    }
+
+    /// The same, to use it.
+    pub(crate) fn held(&self) -> Result<Held> {
+        // A forked child has no business with what its parent holds.
+        self.inner.client.session()?;
+        let nothing = || Error::not_held("nothing was acquired").with_path(self.path());
+        self.inner.acquired.innermost().ok_or_else(nothing)
+    }
+
+    /// Releases the acquisition made last: at once, and the future confirms it. See [`Held::release`].
+    pub fn release(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let releasing = self.held().map(|held| held.release());
+        async move { releasing?.await }
+    }
+
+    /// Releases the acquisition made last; the deletion is confirmed in the background.
+    pub fn release_in_background(&self) -> Result<()> {
+        self.held()?.release_in_background()
+    }
+
+    /// Whether something is certainly held through this handle.
+    pub fn is_held(&self) -> bool {
+        self.current().is_some_and(|held| held.is_held())
+    }
+
+    /// The fencing token of what this handle holds.
+    pub fn fencing_token(&self) -> Result<u64> {
+        Ok(self.held()?.current_tokens()?[0])
+    }
+
+    /// Asks the server whether what was acquired through this handle is still held.
+    pub async fn verify(&self) -> Result<()> {
+        self.held()?.verify().await
+    }
+
+    /// Writes that the server applies only while what this handle holds stands.
+    pub fn guarded(&self) -> Result<Transaction> {
+        Ok(self.held()?.guarded())
+    }
+
+    /// Calls back once when what this handle holds is lost.
+    pub fn on_lost(&self, callback: impl FnOnce(Error) + Send + 'static) -> Result<Subscription> {
+        Ok(self.held()?.on_lost(callback))
+    }
+
+    /// Calls back once when somebody asks for what this handle holds: finish, then release.
+    pub fn on_revoke(&self, callback: impl FnOnce() + Send + 'static) -> Result<Subscription> {
+        Ok(self.held()?.on_revoke(callback))
+    }
+
+    // ---- the others
+
+    /// Who holds and who waits, in order. A semaphore has one entry for each permit that is held, then those who wait; a
+    /// multi-lock has the contenders of each of its locks, whose nodes are whole paths.
+    pub async fn contenders(&self) -> Result<Vec<Contender>> {
+        let call = self.inner.client.session()?.call(None);
+        self.inner.recipe.clone().contenders(call).await
+    }
+
+    /// Asks for it: the contender whose node is named, or every holder, is told (`on_revoke`) and lets go when it can.
+    /// With `force_after`, exactly the nodes that were asked are deleted when they have not gone by then; a holder that
+    /// cannot be reached does not know that it lost until its lease runs out, and only fencing and guarded writes
+    /// protect from it. Answers whether there was anybody to ask.
+    pub async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
+        let locate = |node: &str| self.inner.recipe.locate(node).ok_or_else(|| contenders::unknown(node));
+        let asked = match contender {
+            Some(node) => vec![locate(node)?],
+            None => {
+                let holding = contenders::holding(self.contenders().await?);
+                holding.map(|node| locate(&node)).collect::<Result<_>>()?
+            }
+        };
+        let asking = contenders::revoke(self.call(None)?, asked, force_after);
+        asking.await.map_err(|error| error.with_path(self.path()))
     }
 }
 
-/// Acquisitions of one handle come one after the other, in the order of their calls. Without time to wait, a gate that is
-/// not open is a timeout.
-fn queue_at(
-    gate: &Arc<tokio::sync::Mutex<()>>,
-    limit: Option<Duration>,
-) -> impl Future<Output = Result<OwnedMutexGuard<()>>> + Send + use<> {
-    let may_wait = limit != Some(Duration::ZERO);
-    let mut turn = Box::pin(gate.clone().lock_owned());
-    // The first poll takes the place in the queue, or the turn itself; tokio must not answer "later" to spread the load.
-    let now = match may_wait {
-        true => tokio::task::unconstrained(&mut turn).now_or_never(),
-        false => gate.clone().try_lock_owned().ok(),
-    };
-    async move {
-        match now {
-            Some(guard) => Ok(guard),
-            None if may_wait => Ok(turn.await),
-            None => Err(Error::timeout("the turn")),
-        }
+impl Inner {
+    fn kept(&self) -> MutexGuard<'_, Vec<Held>> {
+        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-/// What the handle of every recipe forwards to what was acquired through it last.
-macro_rules! forwards_to_held {
-    ($recipe:ty) => {
-        impl $recipe {
-            /// The acquisition made last that this handle keeps.
-            pub fn current(&self) -> Option<std::sync::Arc<$crate::Held>> {
-                self.handle.current()
-            }
-
-            /// Releases the acquisition made last: at once, and the future confirms it. See [`Held::release`](crate::Held::release).
-            pub fn release(&self) -> impl Future<Output = $crate::Result<()>> + Send + use<> {
-                let releasing = self.handle.held().map(|grip| grip.release());
-                async move { releasing?.await }
-            }
-
-            /// Releases the acquisition made last; the deletion is confirmed in the background.
-            pub fn release_in_background(&self) -> $crate::Result<()> {
-                self.handle.held()?.release_in_background()
-            }
-
-            /// Whether something is certainly held through this handle.
-            pub fn is_held(&self) -> bool {
-                self.handle.is_held()
-            }
-
-            /// The fencing token of what this handle holds.
-            pub fn fencing_token(&self) -> $crate::Result<u64> {
-                self.handle.held()?.current_token()
-            }
-
-            /// Asks the server whether what was acquired through this handle is still held.
-            pub async fn verify(&self) -> $crate::Result<()> {
-                self.handle.held()?.verify().await
-            }
-
-            /// Writes that the server applies only while what this handle holds stands.
-            pub fn guarded(&self) -> $crate::Result<$crate::Transaction> {
-                Ok(self.handle.held()?.guarded())
-            }
-
-            /// Calls back once when what this handle holds is lost.
-            pub fn on_lost(
-                &self,
-                callback: impl FnOnce($crate::Error) + Send + 'static,
-            ) -> $crate::Result<$crate::Subscription> {
-                Ok(self.handle.held()?.on_lost(callback))
-            }
-
-            /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
-            pub fn cancel(&self) {
-                self.handle.cancel();
-            }
-        }
-    };
-}
-pub(crate) use forwards_to_held;
-
-/// An acquisition on its way to its owner. Dropped before it gets there, because the owner withdrew meanwhile, it is
-/// released; with [`Granted::keep`] the lock handle keeps it until it is released, or until the handle and every `Arc`
-/// are gone.
-#[must_use = "dropping it releases the lock"]
-#[derive(Debug)]
-pub struct Granted {
-    handle: Weak<Handle>,
-    held: Held,
+impl std::fmt::Display for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.inner.recipe.word(), self.inner.path)
+    }
 }
 
-impl Granted {
-    /// The owner has it.
-    pub fn keep(self) -> Arc<Held> {
-        let held = Arc::new(self.held);
-        if let Some(handle) = self.handle.upgrade() {
-            handle.keep(&held);
-        }
-        held
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Handle({self})")
     }
 }

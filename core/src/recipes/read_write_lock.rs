@@ -6,18 +6,21 @@
 //!    so that everybody further back stays behind it. Releasing write then leaves a reader with the writer's token.
 //! 4. A holding reader may not take write: two who try would wait for each other.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use super::handle::{Handle, Steps};
+use super::contenders::{self, Contender};
+use super::handle::{Handle, Meanwhile, Recipe};
+use super::held::Acquired;
 use super::lock::Lock;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::wire::{CreateMode, WireError, Write};
+use crate::session::clock::Later;
+use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn;
-use crate::turn::grant::{Grant, Won};
+use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 use crate::turn::name::{self, Kind};
 use crate::turn::place::{Place, Queue};
@@ -44,23 +47,24 @@ pub struct ReadWriteLock {
     write: Lock,
 }
 
-/// Which side a lock is, and where its other side is.
-#[derive(Clone)]
-pub(crate) enum Side {
-    Read { writer: Weak<Handle> },
-    Write { reader: Weak<Handle> },
+impl Client {
+    /// A handle on the read/write lock at `path`. Does no I/O.
+    pub fn read_write_lock(&self, path: &str) -> Result<ReadWriteLock> {
+        self.session()?;
+        path::recipe(path)?;
+        let (reading, writing) = (Arc::<Acquired>::default(), Arc::<Acquired>::default());
+        let side = |kind, own: &Arc<Acquired>, other: &Arc<Acquired>| {
+            let side = Arc::new(Side { path: path.to_owned(), kind, other: other.clone() });
+            Lock::side(Handle::sharing(self, path, Meanwhile::Waits, side, own.clone()))
+        };
+        Ok(ReadWriteLock {
+            read: side(Kind::Read, &reading, &writing),
+            write: side(Kind::Write, &writing, &reading),
+        })
+    }
 }
 
 impl ReadWriteLock {
-    pub(crate) fn new(client: &Client, path: &str) -> Result<ReadWriteLock> {
-        path::recipe(path)?;
-        let reader = Handle::new(client.clone(), path, true, false);
-        let writer = Handle::new(client.clone(), path, true, false);
-        let read = Side::Read { writer: Arc::downgrade(&writer) };
-        let write = Side::Write { reader: Arc::downgrade(&reader) };
-        Ok(ReadWriteLock { read: Lock::with_side(reader, read), write: Lock::with_side(writer, write) })
-    }
-
     /// The shared side.
     pub fn read(&self) -> &Lock {
         &self.read
@@ -77,30 +81,38 @@ impl ReadWriteLock {
     }
 }
 
-impl Side {
-    pub(crate) fn steps(&self, path: &str) -> Steps {
-        let (side, path) = (self.clone(), path.to_owned());
-        Box::new(move |session, mut call| {
-            Box::pin(async move {
-                let kind = match &side {
-                    Side::Write { reader } => {
-                        if reader.upgrade().is_some_and(|reader| reader.is_held()) {
-                            return Err(upgrade());
-                        }
-                        Kind::Write
-                    }
-                    Side::Read { writer } => {
-                        if let Some(writing) = writer.upgrade().and_then(|writer| writer.hold()) {
-                            return downgrade(&session, &mut call, &path, &writing).await;
-                        }
-                        Kind::Read
-                    }
-                };
-                let naming = session.options().naming;
-                let queue = Queue { session: &session, path: &path, kind, naming, verb: "acquire" };
-                turn::take(&queue, &mut call).await
-            })
+/// One side, which knows what the other one holds.
+struct Side {
+    path: String,
+    kind: Kind,
+    other: Arc<Acquired>,
+}
+
+impl Recipe for Side {
+    fn word(&self) -> &'static str {
+        if self.kind == Kind::Read { "read lock" } else { "write lock" }
+    }
+
+    fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
+        Box::pin(async move {
+            match self.other.hold() {
+                Some(_) if self.kind == Kind::Write => Err(upgrade()),
+                Some(writing) => downgrade(&session, &mut call, &self.path, &writing).await,
+                None => turn::take(&Queue::of(&session, &self.path, self.kind), &mut call).await,
+            }
         })
+    }
+
+    fn contenders(self: Arc<Self>, mut call: Call) -> Later<Result<Vec<Contender>>> {
+        Box::pin(async move { contenders::of_lock(&mut call, &self.path).await })
+    }
+
+    fn holder(self: Arc<Self>, mut call: Call) -> Later<Result<Option<Contender>>> {
+        Box::pin(async move { contenders::first(&mut call, &self.path, Kind::Lock).await })
+    }
+
+    fn locate(&self, node: &str) -> Option<String> {
+        contenders::of_lock_at(&self.path, node)
     }
 }
 
@@ -137,13 +149,14 @@ async fn downgrade(
             path: node.path.clone(),
             data: session.identity().as_bytes().to_vec(),
             mode: CreateMode::Ephemeral,
+            acl: None,
         },
     ];
     loop {
         let interest = epoch.interest(&node.path);
         let answer = call.briefly(verb, epoch.multi(&parts)).await?;
         let czxid = match answer {
-            Ok(created) => created.first().map_or(-1, |created| created.czxid),
+            Ok(applied) => applied.into_iter().find_map(Applied::created).map_or(-1, |created| created.czxid),
             // Our own, of an attempt whose answer was lost: nobody else makes this name.
             Err(WireError::Part { index: 1, error }) if *error == WireError::NodeExists => -1,
             // Dropped, the place deletes what an attempt whose answer was lost may have created.
@@ -165,9 +178,8 @@ async fn downgrade(
         };
         let Some(mut node) = place.forget() else { return Err(upgrade()) };
         node.czxid = czxid;
-        let token = writing.tokens()[0];
-        let won = Won { node, token, interest, own: None, is_revoked: false };
-        let mut grant = Grant::of(epoch.clone(), vec![won]);
+        node.inherited = Some(writing.node().token());
+        let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
         let stands = grant.learn_czxids(call, verb).await?;
         call.until(verb, epoch.until_firm()).await?;
         return match stands {

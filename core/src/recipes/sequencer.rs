@@ -3,11 +3,12 @@
 //! `1:<czxid>:<path of the node>`. It is valid as long as that node, created by that transaction, stands; what happens to
 //! the node's data does not matter.
 
+use super::gone::{Meant, until_gone};
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::path;
-use crate::session::call::{Call, Failure, refusal};
-use crate::session::wire::{Event, WireError};
+use crate::session::call::{Call, Failure};
+use crate::session::wire::{WireError, Write};
 use crate::turn::place::Node;
 
 /// The sequencer of the acquisition that `node` stands for.
@@ -32,61 +33,41 @@ fn parse(sequencer: &str) -> Result<(i64, &str)> {
     }
 }
 
-/// Whether the acquisition still stands, as the quorum sees it now.
-pub(crate) async fn check(client: &Client, sequencer: &str) -> Result<bool> {
-    let (czxid, node) = parse(sequencer)?;
-    let mut call = client.session()?.call(None);
-    let verb = "check_sequencer";
-    // The sync makes a server that lags catch up; both leave in one flight.
-    let answer = call
-        .ask(verb, |epoch| {
-            let (caught_up, stat) = (epoch.sync(node), epoch.exists(node));
-            async move { caught_up.await.and(stat.await) }
-        })
-        .await;
-    match answer {
-        Ok(stat) => Ok(stat.is_some_and(|stat| stat.czxid == czxid)),
-        Err(failure) => Err(failure.about(verb, node)),
+impl Client {
+    /// Whether the acquisition that a sequencer stands for still stands, as the quorum sees it now.
+    pub async fn check_sequencer(&self, sequencer: &str) -> Result<bool> {
+        let (czxid, node) = parse(sequencer)?;
+        let mut call = self.session()?.call(None);
+        let verb = "check_sequencer";
+        stands(&mut call, verb, czxid, node).await.map_err(|failure| failure.about(verb, node))
+    }
+
+    /// Resolves when the acquisition that a sequencer stands for no longer stands. Waits through an outage of any length.
+    pub async fn watch_sequencer(&self, sequencer: &str) -> Result<()> {
+        let (czxid, node) = parse(sequencer)?;
+        let mut call = self.session()?.call(None);
+        let verb = "watch_sequencer";
+        let gone = until_gone(&mut call, verb, node, Meant::Created(czxid)).await;
+        gone.map_err(|failure| failure.about(verb, node))
     }
 }
 
-/// Resolves when the acquisition no longer stands.
-pub(crate) async fn watch(client: &Client, sequencer: &str) -> Result<()> {
-    let (czxid, node) = parse(sequencer)?;
-    let mut call = client.session()?.call(None);
-    loop {
-        match next(&mut call, czxid, node).await {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            Err(Failure::Refused(error)) => return Err(refusal(error, "watch_sequencer", node)),
-            Err(Failure::Ended(error)) => return Err(error.with_path(node)),
+/// Whether that node, made by that transaction, is there: decided by the quorum, which a `sync` is not. A leader that was
+/// deposed and does not know it yet answers `sync` and reads, but commits no transaction. The read behind the transaction
+/// sees at least its state; both leave in one flight.
+async fn stands(call: &mut Call, verb: &'static str, czxid: i64, node: &str) -> Result<bool, Failure> {
+    let answer = call.ask(verb, |epoch| {
+        let there = epoch.multi(&[Write::Check { path: node.to_owned(), version: None }]);
+        let stat = epoch.exists(node);
+        async move {
+            match there.await {
+                Ok(_) => stat.await,
+                Err(WireError::Part { error, .. }) if *error == WireError::NoNode => Ok(None),
+                Err(error) => Err(error),
+            }
         }
-    }
-}
-
-/// Waits for one piece of news; whether the acquisition may still stand after it.
-async fn next(call: &mut Call, czxid: i64, node: &str) -> Result<bool, Failure> {
-    let verb = "watch_sequencer";
-    let epoch = call.epoch(verb).await?;
-    match call.patiently(epoch.watch_data(node)).await? {
-        Ok((_, stat, _)) if stat.czxid != czxid => Ok(false),
-        Ok((_, _, watch)) => Ok(call.patiently(watch).await? != Event::Deleted),
-        Err(WireError::NoNode) => {
-            // A server that lags may not have it yet.
-            let missing = call.ask(verb, |epoch| {
-                let (caught_up, stat) = (epoch.sync(node), epoch.exists(node));
-                async move { caught_up.await.and(stat.await) }
-            });
-            Ok(missing.await?.is_some_and(|stat| stat.czxid == czxid))
-        }
-        Err(error) if error.is_unanswered() => {
-            // The watcher has no deadline of its own: it waits through an outage.
-            call.insist();
-            call.retry_after_loss(verb).await?;
-            Ok(true)
-        }
-        Err(error) => Err(Failure::Refused(error)),
-    }
+    });
+    Ok(answer.await?.is_some_and(|stat| stat.czxid == czxid))
 }
 
 #[cfg(test)]

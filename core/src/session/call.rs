@@ -1,48 +1,77 @@
 //! One call of one verb: its deadline, its retry budget, and the ways in which it may end early.
+//!
+//! The caller's deadline, a cancel and the closing of the client end every wait. The budget, `retry.give_up_after`, ends
+//! only waits for a server, with ConnectionLost: when this call has heard nothing from any for so long.
+//!
+//! | word | waits for | and its budget counts from |
+//! |---|---|---|
+//! | `briefly` | the answer to a request | the last answer to this call, or when it began to ask |
+//! | `ask` | the same; asks again when the answer got lost | the same |
+//! | `epoch` | a session that has not ended | the same |
+//! | `until` | what the session's own requests bring about | a single attempt's: the last answer to any of them; else it has none |
+//! | `patiently` | what others do | it has none, and others' time is no silence: the budget begins anew |
+//!
+//! A caller that has queued, or only watches, waits through an outage: after `insist` there is no budget any more.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::watch;
 
-use super::clock::Moment;
+use super::clock::{Deadline, Moment};
 use super::epoch::Epoch;
 use super::wire::WireError;
 use super::{Session, State};
 use crate::error::{Error, ErrorKind, Result};
-use crate::time::Deadline;
+use crate::log;
+use crate::path::PACKET_LIMIT;
 
 /// One deadline for the whole call, however many requests and wake-ups it takes. Requests are also limited by the
 /// retry budget; waiting for others is not.
 pub(crate) struct Call {
     session: Arc<Session>,
     deadline: Deadline,
-    give_up: Moment,
+    /// When a server last answered this call, or when there last was nothing to be heard.
+    heard: Moment,
+    insists: bool,
+    /// Whether only the end of the client ends it, and not that it begins to close.
+    outlasts: bool,
     pause: Duration,
     /// When the last pause was over.
     resumed: Moment,
     withdrawn: Option<watch::Receiver<u64>>,
     single_attempt: bool,
+    /// What did not happen when the time is over.
+    subject: &'static str,
 }
 
 impl Call {
     pub(crate) fn new(session: Arc<Session>, limit: Option<Duration>) -> Call {
         let now = session.now();
-        let give_up = now + session.options().give_up_after();
         let pause = session.options().retry.base;
-        // No time at all means: ask once, and do not wait for others. Asking is still limited by the budget.
+        // A limit of zero means: ask once, and do not wait for others. Asking is still limited by the budget.
         let single_attempt = limit == Some(Duration::ZERO);
         let limit = limit.filter(|_| !single_attempt);
         Call {
             deadline: Deadline::after(now, limit),
-            give_up,
+            heard: now,
+            insists: false,
+            outlasts: false,
             pause,
             resumed: now,
             withdrawn: None,
             single_attempt,
+            subject: "the turn",
             session,
         }
+    }
+
+    /// What the call waits for, for the error when its time is over.
+    pub(crate) fn for_the(mut self, subject: &'static str) -> Call {
+        self.subject = subject;
+        self
     }
 
     /// Ends with Cancelled when `signal` changes after this.
@@ -51,10 +80,37 @@ impl Call {
         self
     }
 
+    /// For what has to be settled, however long that takes and even while the client closes, which has to wait for it.
+    pub(crate) fn outlasting(mut self) -> Call {
+        self.outlasts = true;
+        self.insist();
+        self
+    }
+
     /// The same call, for a part of it that has a limit of its own.
     pub(crate) fn within(&self, limit: Duration) -> Call {
         let part = Call::new(self.session.clone(), Some(limit));
-        Call { withdrawn: self.withdrawn.clone(), ..part }
+        Call { withdrawn: self.withdrawn.clone(), subject: self.subject, ..part }
+    }
+
+    /// The same call, for a part of it that does not wait for others.
+    pub(crate) fn attempt(&self) -> Call {
+        Call { single_attempt: true, ..self.beside() }
+    }
+
+    /// The same call, for a part of it that goes on beside others.
+    pub(crate) fn beside(&self) -> Call {
+        let part = Call::new(self.session.clone(), None);
+        let (deadline, withdrawn) = (self.deadline, self.withdrawn.clone());
+        Call { deadline, withdrawn, insists: self.insists, single_attempt: self.single_attempt, ..part }
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.session.now()
     }
 
     /// Whether the caller gave no time to wait for others.
@@ -62,69 +118,85 @@ impl Call {
         self.single_attempt
     }
 
-    /// Asking starts only now: what was waited for before does not count against the retry budget.
-    pub(crate) fn renew_budget(&mut self) {
-        self.give_up = self.session.now() + self.session.options().give_up_after();
-    }
-
-    /// From here on only the caller's own deadline ends the call: who has queued waits through an outage. A single
-    /// attempt has no deadline of its own and keeps its budget.
+    /// From here on there is no budget: a caller that has queued waits through an outage. A single attempt keeps its
+    /// budget, for it has no deadline of its own; one that is a part of a call has that of the call.
     pub(crate) fn insist(&mut self) {
-        if self.single_attempt {
-            return;
-        }
-        self.give_up = Moment(u64::MAX);
-        self.pause = self.session.options().retry.base;
+        self.insists |= !self.single_attempt;
     }
 
-    /// Waits for something that others do, within the deadline.
+    /// Why it has to end now, if it has to.
+    pub(crate) fn over(&mut self) -> Option<Error> {
+        self.unless_over(std::future::pending::<()>()).now_or_never().and_then(Result::err)
+    }
+
+    /// Waits for what others do. The server is not silent in that time, so the budget begins again afterwards.
     pub(crate) async fn patiently<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
-        let session = self.session.clone();
-        let deadline = self.deadline;
-        let withdrawn = self.withdrawn.as_mut();
-        let cancelled = async {
-            if let Some(signal) = withdrawn
-                && signal.changed().await.is_ok()
-            {
-                return;
-            }
-            std::future::pending().await
-        };
-        tokio::select! {
-            biased;
-            value = event => Ok(value),
-            () = session.until_closing() => Err(Error::closed("client")),
-            () = cancelled => Err(Error::cancelled()),
-            () = session.until_over(deadline) => Err(Error::timeout("the turn")),
-        }
+        let outcome = self.unless_over(event).await;
+        self.heard = self.session.now();
+        outcome
     }
 
-    /// Waits for a server's answer, within the deadline and the retry budget.
-    pub(crate) async fn briefly<T>(&mut self, what: &str, answer: impl Future<Output = T>) -> Result<T> {
+    /// The same, and `None` after so long.
+    pub(crate) async fn for_a<T>(
+        &mut self,
+        moment: Duration,
+        event: impl Future<Output = T>,
+    ) -> Result<Option<T>> {
         let session = self.session.clone();
-        let give_up = self.give_up;
-        let limited = async {
+        let until = self.now() + moment;
+        let sooner = async {
             tokio::select! {
                 biased;
-                value = answer => Ok(value),
-                () = session.clock().sleep_until(give_up) => Err(Error::connection_lost(what)),
+                value = event => Some(value),
+                () = session.clock().sleep_until(until) => None,
             }
         };
-        self.patiently(limited).await?
+        self.patiently(sooner).await
     }
 
-    /// Waits for something that others do; a single attempt waits for it no longer than its budget.
+    /// Waits for the answer to a request.
+    pub(crate) async fn briefly<T>(
+        &mut self,
+        what: &str,
+        answer: impl Future<Output = Result<T, WireError>>,
+    ) -> Result<Result<T, WireError>> {
+        let answer = self.in_budget(what, answer).await?;
+        if !answer.as_ref().is_err_and(WireError::is_unanswered) {
+            self.heard = self.session.now();
+        }
+        Ok(answer)
+    }
+
+    /// Waits for what the session's own requests bring about, such as certainty: a single attempt as long as any of them
+    /// is answered within the budget, everybody else patiently.
     pub(crate) async fn until(&mut self, what: &str, event: impl Future<Output = ()>) -> Result<()> {
-        if self.single_attempt { self.briefly(what, event).await } else { self.patiently(event).await }
+        if !self.single_attempt {
+            return self.patiently(event).await;
+        }
+        let mut event = std::pin::pin!(event);
+        loop {
+            self.heard = self.heard.max(self.session.epoch().heard());
+            let heard = self.heard;
+            match self.in_budget(what, &mut event).await {
+                Err(_) if self.session.epoch().heard() > heard => {}
+                outcome => return outcome,
+            }
+        }
     }
 
     /// An epoch that has not ended, within the budget.
     pub(crate) async fn epoch(&mut self, what: &str) -> Result<Arc<Epoch>> {
-        if self.session.state() == State::Closed || self.session.is_closing() {
+        if self.session.state() == State::Closed || (self.session.is_closing() && !self.outlasts) {
             return Err(Error::closed("client"));
         }
         let session = self.session.clone();
-        self.briefly(what, session.ready()).await?
+        let is_new = session.epoch().has_ended();
+        let epoch = self.in_budget(what, session.ready()).await??;
+        if is_new {
+            // Opening a session is an answer, too.
+            self.heard = self.session.now();
+        }
+        Ok(epoch)
     }
 
     /// After a broken connection: a pause, then the caller tries again. It doubles as long as one loss follows another.
@@ -134,10 +206,57 @@ impl Call {
             self.pause = retry.base;
         }
         let until = now + self.pause;
+        self.session.counters.retries.one();
+        log::retry(what, self.pause);
         self.resumed = until;
         self.pause = (self.pause * 2).min(retry.max);
-        let nap = self.session.clock().sleep_until(until);
-        self.briefly(what, nap).await
+        let session = self.session.clone();
+        self.in_budget(what, session.clock().sleep_until(until)).await
+    }
+
+    /// Ends early when the server has been silent for as long as the budget says.
+    async fn in_budget<T>(&mut self, what: &str, event: impl Future<Output = T>) -> Result<T> {
+        if self.insists {
+            return self.unless_over(event).await;
+        }
+        let session = self.session.clone();
+        let give_up = self.heard + session.options().give_up_after();
+        let limited = async {
+            tokio::select! {
+                biased;
+                value = event => Ok(value),
+                () = session.clock().sleep_until(give_up) => Err(Error::connection_lost(what)),
+            }
+        };
+        self.unless_over(limited).await?
+    }
+
+    /// Ends early with the call: withdrawn, out of time, or closed.
+    async fn unless_over<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
+        let session = self.session.clone();
+        let (deadline, subject, outlasts) = (self.deadline, self.subject, self.outlasts);
+        let withdrawn = self.withdrawn.as_mut();
+        let cancelled = async {
+            if let Some(signal) = withdrawn
+                && signal.changed().await.is_ok()
+            {
+                return;
+            }
+            std::future::pending().await
+        };
+        let closing = async {
+            match outlasts {
+                true => session.until_closed().await,
+                false => session.until_closing().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            value = event => Ok(value),
+            () = closing => Err(Error::closed("client")),
+            () = cancelled => Err(Error::cancelled()),
+            () = session.until_over(deadline) => Err(Error::timeout(subject)),
+        }
     }
 
     /// Repeats a request that changes nothing, or nothing more the second time, until it is answered.
@@ -173,6 +292,11 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// Whether the server said just this.
+    pub(crate) fn is(&self, refusal: &WireError) -> bool {
+        matches!(self, Failure::Refused(error) if error == refusal)
+    }
+
     /// The user's error.
     pub(crate) fn about(self, what: &str, path: &str) -> Error {
         match self {
@@ -206,17 +330,25 @@ pub(crate) fn refusal(error: WireError, what: &str, path: &str) -> Error {
         WireError::NoAuth => (
             ErrorKind::Denied,
             format!(
-                "the access list of the node does not allow {what}; connect with credentials (auth) that it names"
+                "the access list of the node or of its parent does not allow {what}; connect with credentials (auth) that it \
+                 names, or have the right granted"
             ),
         ),
         WireError::AuthFailed => (
             ErrorKind::Denied,
-            "the server refused our credentials; check auth (scheme and credential)".to_owned(),
+            "the server refused our credentials; check auth (scheme and credential) and sasl".to_owned(),
         ),
         WireError::InvalidAcl => (
             ErrorKind::Invalid,
             format!(
-                "invalid acl: the server refused it for {what}; check schemes and ids, and give auth for creator"
+                "invalid acl: the server refused it for {what}; check schemes and ids. For creator it must know who we are: give \
+                 auth, sasl or tls.cert, and see that the server has what that takes"
+            ),
+        ),
+        WireError::QuotaExceeded => (
+            ErrorKind::Denied,
+            format!(
+                "a quota set on this path or above it is used up, so {what} was refused; delete nodes, or have the quota raised"
             ),
         ),
         WireError::ReadOnly => (
@@ -227,9 +359,17 @@ pub(crate) fn refusal(error: WireError, what: &str, path: &str) -> Error {
             ErrorKind::Invalid,
             format!("invalid request: this ZooKeeper is too old for {what}; use 3.5 or later"),
         ),
+        WireError::TooLarge(bytes) => (
+            ErrorKind::TooLarge,
+            format!(
+                "too large: {what} would be a packet of {bytes} bytes, and a server takes at most {PACKET_LIMIT}; store \
+                 large values elsewhere and keep a reference here, or do less in one request"
+            ),
+        ),
         WireError::ConnectionLoss | WireError::SessionEnded => {
             return Error::connection_lost(what).with_path(path);
         }
+        WireError::Refused(error) => return error.with_path(path),
         WireError::Part { error, .. } => return refusal(*error, what, path),
         WireError::Other(problem) => {
             (ErrorKind::Internal, format!("unexpected answer to {what}: {problem}; please report this"))

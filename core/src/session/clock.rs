@@ -1,9 +1,10 @@
 //! Time as the session sees it, behind a trait so that recipes also run under virtual time.
 
-use std::future::Future;
 use std::ops::{Add, Sub};
-use std::pin::Pin;
 use std::time::Duration;
+
+pub use crate::runtime::Later;
+use crate::time::A_CENTURY;
 
 /// A point on a clock that also runs while the machine is suspended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,8 +36,19 @@ impl Sub<Duration> for Moment {
     }
 }
 
-/// A future on the heap that may move between threads.
-pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// One deadline for a whole call, however many requests and wake-ups it takes.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Deadline(Option<Moment>);
+
+impl Deadline {
+    pub(crate) fn after(now: Moment, limit: Option<Duration>) -> Deadline {
+        Deadline(limit.filter(|limit| *limit < A_CENTURY).map(|limit| now + limit))
+    }
+
+    pub(crate) fn at(self) -> Option<Moment> {
+        self.0
+    }
+}
 
 /// Where time comes from and where background work runs.
 pub trait Clock: Send + Sync {

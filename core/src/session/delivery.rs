@@ -2,40 +2,92 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
-use crate::runtime::{self, Job, Lane};
+use crate::log;
+use crate::metrics::Counters;
+use crate::pool::{self, Job, Line};
+use crate::process::Process;
+use crate::runtime;
+use crate::session::owed::{Owed, Ticket};
 
-type Sink = Box<dyn Fn(Job) + Send + Sync>;
+/// When a callback's turn is among those of its client.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// After all that came before it.
+    InOrder,
+    /// A loss: it waits for no other callback, so it goes ahead of all that are not losses.
+    Ahead,
+}
+
+type Sink = Box<dyn Fn(Turn, Job) + Send + Sync>;
 
 /// Carries callbacks to the thread that runs them; never the one that noticed the reason for them.
 #[derive(Default)]
 pub(crate) struct Delivery {
     sink: OnceLock<Sink>,
+    /// All but the losses, one after the other.
+    notices: Line,
+    is_silent: Arc<AtomicBool>,
+    counters: Arc<Counters>,
+    pub(crate) owed: Arc<Owed>,
 }
 
+/// A callback that takes longer is told of.
+const SLOW: Duration = Duration::from_secs(1);
+
 impl Delivery {
+    pub(crate) fn counted(counters: &Arc<Counters>) -> Delivery {
+        Delivery { counters: counters.clone(), ..Delivery::default() }
+    }
+
     /// From now on everything goes to `sink`. The first call decides.
-    pub(crate) fn divert(&self, sink: impl Fn(Job) + Send + Sync + 'static) {
+    pub(crate) fn divert(&self, sink: impl Fn(Turn, Job) + Send + Sync + 'static) {
         let _ = self.sink.set(Box::new(sink));
     }
 
+    /// After the other notices of this client.
     pub(crate) fn notice(&self, job: Job) {
-        self.run(&runtime::NOTICES, job);
+        self.completion(self.owed.ticket(), job);
     }
 
-    pub(crate) fn loss(&self, job: Job) {
-        self.run(&runtime::LOSSES, job);
-    }
-
-    pub(crate) fn completion(&self, job: Job) {
-        self.run(&runtime::NOTICES, job);
-    }
-
-    fn run(&self, lane: &Lane, job: Job) {
+    /// The same for the end of a call, which has been owed since the call began.
+    pub(crate) fn completion(&self, ticket: Ticket, job: Job) {
+        let job = self.audible(Box::new(move || ticket.redeem_in_turn(job)));
         match self.sink.get() {
-            Some(sink) => sink(Box::new(move || runtime::run_callback(job))),
-            None => lane.run(job),
+            Some(sink) => sink(Turn::InOrder, Box::new(|| runtime::run_callback(job))),
+            None => self.notices.run(job),
         }
+    }
+
+    /// Now.
+    pub(crate) fn loss(&self, job: Job) {
+        let ticket = self.owed.ticket();
+        let job = self.audible(Box::new(move || ticket.redeem(job)));
+        match self.sink.get() {
+            Some(sink) => sink(Turn::Ahead, Box::new(|| runtime::run_callback(job))),
+            None => pool::run(job),
+        }
+    }
+
+    /// From now on no callback is begun.
+    pub(crate) fn silence(&self) {
+        self.is_silent.store(true, Ordering::Release);
+    }
+
+    fn audible(&self, job: Job) -> Job {
+        let (is_silent, counters) = (self.is_silent.clone(), self.counters.clone());
+        Box::new(move || {
+            if !is_silent.load(Ordering::Acquire) {
+                let begun = Instant::now();
+                job();
+                let took = begun.elapsed();
+                if took >= SLOW {
+                    counters.slow_callbacks.one();
+                    log::slow_callback(took);
+                }
+            }
+        })
     }
 }
 
@@ -73,11 +125,17 @@ impl Live {
 pub struct Subscription {
     live: Live,
     unsubscribe: Arc<Mutex<Option<Job>>>,
+    process: Process,
 }
 
 impl Subscription {
     pub(crate) fn new(live: Live, unsubscribe: impl FnOnce() + Send + 'static) -> Subscription {
-        Subscription { live, unsubscribe: Arc::new(Mutex::new(Some(Box::new(unsubscribe)))) }
+        let unsubscribe: Job = Box::new(unsubscribe);
+        Subscription {
+            live,
+            unsubscribe: Arc::new(Mutex::new(Some(unsubscribe))),
+            process: Process::present(),
+        }
     }
 
     /// Stands for a callback that will never be called.
@@ -88,7 +146,7 @@ impl Subscription {
     /// The callback will not be called any more, unless it is running already. Doing it twice does nothing.
     pub fn unsubscribe(&self) {
         self.live.0.store(false, Ordering::Release);
-        if runtime::check_process().is_err() {
+        if !self.process.is_present() {
             // The locks behind it stayed with the parent's threads.
             return;
         }

@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::clock::{Clock, Later, Moment};
+use crate::process::PerProcess;
 use crate::runtime;
 
 /// The clock of this machine.
@@ -53,9 +54,11 @@ fn now() -> Moment {
 type Alarm = Box<dyn FnOnce() + Send>;
 
 /// Alarms due, in order, and the one thread that rings them.
+#[derive(Default)]
 struct Alarms {
     due: Mutex<Schedule>,
     sooner: Condvar,
+    thread: OnceLock<()>,
 }
 
 #[derive(Default)]
@@ -70,12 +73,11 @@ const LONGEST_NAP: Duration = Duration::from_millis(250);
 
 impl Alarms {
     fn get() -> &'static Alarms {
-        static ALARMS: OnceLock<Alarms> = OnceLock::new();
-        static THREAD: OnceLock<()> = OnceLock::new();
-        let alarms =
-            ALARMS.get_or_init(|| Alarms { due: Mutex::new(Schedule::default()), sooner: Condvar::new() });
-        THREAD.get_or_init(|| {
-            runtime::thread("zkrecipes-lease", move || alarms.ring());
+        static ALARMS: PerProcess<Alarms> = PerProcess::new();
+        let alarms = ALARMS.of_this_process();
+        alarms.thread.get_or_init(|| {
+            runtime::thread("zkrecipes-lease", move || alarms.ring())
+                .expect("the operating system has no thread left for the library");
         });
         alarms
     }

@@ -1,7 +1,8 @@
-//! What a recipe has won and nobody owns yet. Dropped, it is given back.
+//! What a recipe has won before it has an owner. It is given back when it is dropped.
 
 use std::sync::Arc;
 
+use super::hold::own_nodes::Follower;
 use super::place::Node;
 use super::relay::Baton;
 use crate::error::Result;
@@ -9,37 +10,35 @@ use crate::session::call::{Call, refusal};
 use crate::session::epoch::{Epoch, Interest};
 use crate::session::wire::Watch;
 
-/// One node of ours that has what it queued for.
-pub(crate) struct Won {
-    pub(crate) node: Node,
-    /// The fencing token: the node's czxid, or the one that it took over.
-    pub(crate) token: i64,
-    pub(crate) interest: Interest,
-    /// The watch on the node, if waiting armed it.
-    pub(crate) own: Option<Watch>,
-    /// Whether somebody has asked for it back already.
-    pub(crate) is_revoked: bool,
+/// What tells of a node of ours.
+pub(crate) enum Own {
+    /// The watch that waiting armed.
+    Armed(Watch),
+    /// The one that told the holder before.
+    Followed(Arc<Follower>),
 }
 
 /// Nodes that were won in one session and will be held together.
 pub(crate) struct Grant {
     pub(crate) epoch: Arc<Epoch>,
-    won: Vec<Won>,
+    /// Until a hold takes them over. Those that are left when this is dropped are deleted.
+    pub(crate) nodes: Vec<Node>,
+    /// One for each node: the heartbeat asks for them.
+    pub(crate) interests: Vec<Interest>,
+    /// What watches the nodes: one for each, or it counts for nothing.
+    pub(crate) own: Vec<Own>,
+    /// Whether somebody has asked for it back already.
+    pub(crate) is_revoked: bool,
     /// The baton, if the turn may be passed on in memory.
     pub(crate) baton: Option<Baton>,
-    /// Whether to watch the nodes from the start: they were watched before they were passed on, and what that watch has
-    /// told by now nobody has heard.
+    /// Whether to watch the nodes from the start, because the holder before us did.
     pub(crate) is_watched: bool,
 }
 
 impl Grant {
-    pub(crate) fn of(epoch: Arc<Epoch>, won: Vec<Won>) -> Grant {
-        Grant { epoch, won, baton: None, is_watched: false }
-    }
-
-    /// The nodes; from here on their deletion is the caller's business.
-    pub(crate) fn take(mut self) -> (Arc<Epoch>, Vec<Won>, Option<Baton>) {
-        (self.epoch.clone(), std::mem::take(&mut self.won), self.baton.take())
+    pub(crate) fn of(epoch: Arc<Epoch>, nodes: Vec<Node>, interests: Vec<Interest>) -> Grant {
+        let (own, baton) = (Vec::new(), None);
+        Grant { epoch, nodes, interests, own, is_revoked: false, baton, is_watched: false }
     }
 
     /// Both together; `None`, and neither, if they were won in different sessions.
@@ -47,60 +46,87 @@ impl Grant {
         if !Arc::ptr_eq(&self.epoch, &other.epoch) || self.epoch.has_ended() {
             return None;
         }
-        self.won.append(&mut other.won);
+        self.nodes.append(&mut other.nodes);
+        self.interests.append(&mut other.interests);
+        self.own.append(&mut other.own);
+        self.is_revoked |= other.is_revoked;
         Some(self)
     }
 
     /// Asks for the czxids that the server did not tell when it created the nodes: before 3.8.2 a transaction does not.
     /// False if a node is gone already.
     pub(crate) async fn learn_czxids(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
-        let unknown: Vec<_> = self.won.iter_mut().filter(|won| won.node.czxid <= 0).collect();
-        let flights: Vec<_> = unknown.iter().map(|won| self.epoch.exists(&won.node.path)).collect();
-        for (won, mut flight) in unknown.into_iter().zip(flights) {
+        let unknown: Vec<_> = self.nodes.iter_mut().filter(|node| node.czxid <= 0).collect();
+        let flights: Vec<_> = unknown.iter().map(|node| self.epoch.exists(&node.path)).collect();
+        for (node, mut flight) in unknown.into_iter().zip(flights) {
             let mut is_caught_up = false;
-            won.node.czxid = loop {
+            node.czxid = loop {
                 match call.briefly(verb, flight).await? {
                     Ok(Some(stat)) => break stat.czxid,
                     Ok(None) if is_caught_up => return Ok(false),
                     // After a reconnection the server may lag.
                     Ok(None) => {
-                        let synced = self.epoch.sync(&won.node.path);
-                        flight = self.epoch.exists(&won.node.path);
+                        let synced = self.epoch.sync(&node.path);
+                        flight = self.epoch.exists(&node.path);
                         is_caught_up = call.briefly(verb, synced).await?.is_ok();
+                        if !is_caught_up {
+                            call.retry_after_loss(verb).await?;
+                        }
                     }
                     Err(_) if self.epoch.has_ended() => return Ok(false),
                     Err(error) if error.is_unanswered() => {
                         is_caught_up = false;
                         call.retry_after_loss(verb).await?;
-                        flight = self.epoch.exists(&won.node.path);
+                        flight = self.epoch.exists(&node.path);
                     }
-                    Err(error) => return Err(refusal(error, verb, &won.node.path)),
+                    Err(error) => return Err(refusal(error, verb, &node.path)),
                 }
             };
-            if won.token <= 0 {
-                won.token = won.node.czxid;
-            }
         }
         Ok(true)
     }
 
-    /// Somebody has asked for it already.
-    pub(crate) fn revoke(&mut self) {
-        self.won.iter_mut().for_each(|won| won.is_revoked = true);
-    }
-
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
-        self.won.iter().map(|won| &won.node)
+    /// As far as has been heard.
+    pub(crate) fn stands(&self) -> bool {
+        !self.own.iter().any(|own| matches!(own, Own::Followed(follower) if follower.has_ended()))
     }
 }
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        if self.won.is_empty() || crate::runtime::check_process().is_err() {
+        if !self.epoch.process().is_present() {
+            // A forked child: the locks below may be held by threads that stayed with the parent. Touch nothing.
+            let (interests, own) = (std::mem::take(&mut self.interests), std::mem::take(&mut self.own));
+            std::mem::forget((interests, own, self.baton.take()));
             return;
         }
-        for won in self.won.drain(..) {
-            drop(self.epoch.delete_in_background(won.node.path));
+        for node in self.nodes.drain(..) {
+            drop(self.epoch.delete_in_background(node.path, node.czxid));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Client;
+    use crate::runtime::tests::dropped_in_a_child;
+    use crate::turn::name::Entry;
+
+    /// The worst moment for a fork: another thread has the locks, and in the child they are never unlocked.
+    #[test]
+    fn what_a_forked_child_drops_takes_no_lock() {
+        let client = Client::connect("embedded:", Default::default());
+        let client = crate::drive::wait(client, None, None).expect("a server in this process");
+        let epoch = client.session().expect("open").epoch();
+        let entry = Entry::recognise("x-lock-0000000001").expect("a contender");
+        let node = Node::of("/locks/none/x-lock-0000000001".to_owned(), entry, 1);
+        let interest = |node: &str| epoch.interest(&format!("/locks/none/{node}"));
+        let grant = Grant::of(epoch.clone(), vec![node], vec![interest("one")]);
+        let interest = interest("another");
+        let locked = epoch.lock_interests();
+        let dropped = dropped_in_a_child("a grant", (interest, grant));
+        drop(locked);
+        drop(dropped);
     }
 }

@@ -12,15 +12,18 @@ use crate::error::{Error, Result};
 use crate::path;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::Interest;
-use crate::session::wire::{Event, Watch, WireError};
+use crate::session::epoch::looks::Names;
+use crate::session::wire::{Event, Link, Watch, WireError};
 
 pub(crate) mod grant;
 pub(crate) mod hold;
+pub(crate) mod leaving;
 pub(crate) mod name;
 pub(crate) mod place;
 pub(crate) mod relay;
+mod strangers;
 
-use grant::{Grant, Won};
+use grant::{Grant, Own};
 use name::{Entry, Kind};
 use place::{Listing, Node, Place, Queue};
 
@@ -31,34 +34,34 @@ pub(crate) const REVOKE: &[u8] = b"__REVOKE__";
 pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
     loop {
         let (place, names) = Place::enter(queue, call).await?;
+        strangers::tell(queue, &place, &names);
         // From here on a broken connection delays us, and only our own deadline ends the wait.
         call.insist();
         let mut wait = Wait::new(&place, queue.kind);
         match wait.run(queue, call, names).await {
             Ok(Outcome::Ours { interest }) => {
-                let (own, is_revoked) = (wait.own.take().map(|armed| armed.watch), wait.is_revoked);
+                if wait.has_waited {
+                    queue.session.counters.hand_offs.one();
+                }
+                let (own, is_revoked) = (wait.own.take(), wait.is_revoked);
                 let epoch = place.epoch.clone();
                 if let Some(node) = place.forget() {
-                    let token = node.czxid;
-                    return Ok(Grant::of(epoch, vec![Won { node, token, interest, own, is_revoked }]));
+                    let mut grant = Grant::of(epoch, vec![node], vec![interest]);
+                    grant.own.extend(own.map(|armed| Own::Armed(armed.watch)));
+                    grant.is_revoked = is_revoked;
+                    return Ok(grant);
                 }
             }
             // The session ended, or somebody deleted our node: to the end of the queue.
             Ok(Outcome::Gone) => drop(place.forget()),
             Err(error) => {
                 drop(wait);
-                let deleted = place.withdraw();
-                // A server that answers at all answers in this time; if not, the deletion goes on by itself.
-                let grace = queue.session.clock().sleep_until(queue.session.now() + GRACE);
-                crate::session::unless(deleted, grace).await;
+                queue.session.within_grace(place.withdraw()).await;
                 return Err(error.with_path(queue.path));
             }
         }
     }
 }
-
-/// How long a failed call waits for its node to be gone before it returns.
-const GRACE: std::time::Duration = std::time::Duration::from_millis(250);
 
 enum Outcome {
     Ours { interest: Interest },
@@ -72,11 +75,24 @@ struct Armed {
     generation: u64,
 }
 
+impl Armed {
+    /// What is not really watched is armed on no connection: its silence proves nothing.
+    fn on(generation: u64, name: &str, watch: Watch) -> Armed {
+        let generation = if watch.is_armed() { generation } else { NO_CONNECTION };
+        Armed { name: name.to_owned(), watch, generation }
+    }
+}
+
+/// Connections are counted from one.
+const NO_CONNECTION: u64 = 0;
+
 struct Wait<'a> {
     place: &'a Place,
     kind: Kind,
     /// Whether somebody has asked us to let go, before we even hold.
     is_revoked: bool,
+    /// Whether somebody was ahead of us.
+    has_waited: bool,
     own: Option<Armed>,
     closest: Option<Armed>,
     second: Option<Armed>,
@@ -84,21 +100,39 @@ struct Wait<'a> {
     siblings: Option<Watch>,
 }
 
+/// What became of setting watches.
+enum Arming {
+    Armed,
+    /// The list is out of date.
+    Stale,
+    /// Some got no answer.
+    Unanswered,
+}
+
 /// Why a waiter woke.
 enum Wake {
     Own(Event),
     Closest(Event),
-    Second,
+    Second(Event),
     Siblings,
     Connection,
 }
 
 impl<'a> Wait<'a> {
     fn new(place: &'a Place, kind: Kind) -> Wait<'a> {
-        Wait { place, kind, is_revoked: false, own: None, closest: None, second: None, siblings: None }
+        Wait {
+            place,
+            kind,
+            is_revoked: false,
+            has_waited: false,
+            own: None,
+            closest: None,
+            second: None,
+            siblings: None,
+        }
     }
 
-    async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, mut names: Vec<String>) -> Result<Outcome> {
+    async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, mut names: Names) -> Result<Outcome> {
         let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
         let epoch = &self.place.epoch;
         'look: loop {
@@ -110,6 +144,7 @@ impl<'a> Wait<'a> {
                 continue;
             };
             let mut interest = None;
+            queue.session.counters.queue(ahead.len());
             if ahead.len() <= 1 {
                 interest = Some(epoch.interest(&node.path));
             }
@@ -130,18 +165,22 @@ impl<'a> Wait<'a> {
                 return Err(Error::timeout("the turn"));
             }
             let link = epoch.link();
-            if !self.arm(call, queue.verb, node, &ahead).await? {
-                match self.place.list(call, queue.verb).await? {
-                    Listing::Names(listed) => names = listed,
-                    Listing::Gone => return Ok(Outcome::Gone),
+            let is_armed = loop {
+                match self.arm(call, queue.verb, node, &ahead).await? {
+                    Arming::Armed => break true,
+                    Arming::Stale => break false,
+                    _ if epoch.has_ended() => return Ok(Outcome::Gone),
+                    // What was armed stays armed over a reconnection; only what got no answer is asked for again.
+                    Arming::Unanswered => call.retry_after_loss(queue.verb).await?,
                 }
-                continue;
-            }
-            {
-                match call.patiently(self.wake(link)).await? {
+            };
+            if is_armed {
+                self.has_waited = true;
+                match self.news(call, link).await? {
                     Wake::Own(Event::Deleted | Event::SessionEnded) => return Ok(Outcome::Gone),
                     Wake::Own(_) => continue 'look,
-                    Wake::Closest(Event::DataChanged) => continue 'look,
+                    Wake::Closest(Event::DataChanged | Event::Unwatched) => continue 'look,
+                    Wake::Second(Event::Unwatched) => continue 'look,
                     Wake::Closest(Event::Deleted) if ahead.len() == 1 && self.is_ours_without_a_read() => {
                         if let Some(interest) = interest.take() {
                             return Ok(Outcome::Ours { interest });
@@ -149,7 +188,7 @@ impl<'a> Wait<'a> {
                     }
                     Wake::Closest(_) => self.closest = None,
                     Wake::Connection if epoch.has_ended() => return Ok(Outcome::Gone),
-                    Wake::Second | Wake::Siblings | Wake::Connection => {}
+                    Wake::Second(_) | Wake::Siblings | Wake::Connection => {}
                 }
             }
             match self.place.list(call, queue.verb).await? {
@@ -165,7 +204,7 @@ impl<'a> Wait<'a> {
     /// deleted our node and a later contender may own; Curator's downgrade may have slipped a reader in below the
     /// writer it then deletes; or we may be reading a buffered event after our session expired.
     fn is_ours_without_a_read(&mut self) -> bool {
-        if self.kind != Kind::Lock {
+        if !self.kind.is_plain() {
             // A reader's last writer ahead may go while an earlier one holds, and a writer may leave a reader behind.
             return false;
         }
@@ -185,9 +224,8 @@ impl<'a> Wait<'a> {
         !heard
     }
 
-    /// Watches the closest, the second closest and our own node, in one flight, as far as that is not done yet. False
-    /// when the list is out of date.
-    async fn arm(&mut self, call: &mut Call, verb: &str, node: &Node, ahead: &[Entry]) -> Result<bool> {
+    /// Watches the closest, the second closest and our own node, in one flight, as far as that is not done yet.
+    async fn arm(&mut self, call: &mut Call, verb: &str, node: &Node, ahead: &[Entry]) -> Result<Arming> {
         let epoch = self.place.epoch.clone();
         let closest = &ahead[ahead.len() - 1].name;
         let second = ahead.len().checked_sub(2).map(|at| &ahead[at].name);
@@ -204,63 +242,71 @@ impl<'a> Wait<'a> {
         let own_flight = self.own.is_none().then(|| epoch.watch_data(&node.path));
         let second_flight = second.filter(|_| self.second.is_none()).map(|name| (name, watch(name)));
 
+        let mut arming = Arming::Armed;
         if let Some(flight) = own_flight {
             match call.briefly(verb, flight).await? {
                 Ok((data, _, watch)) => {
                     self.is_revoked |= data == REVOKE;
-                    self.own = Some(Armed { name: node.entry.name.clone(), watch, generation });
+                    self.own = Some(Armed::on(generation, &node.entry.name, watch));
                 }
-                Err(error) if error.is_unanswered() => {
-                    call.retry_after_loss(verb).await?;
-                    return Ok(false);
-                }
+                Err(error) if error.is_unanswered() => arming = Arming::Unanswered,
                 // Gone: the list will tell. Not readable even for us: the parent's children tell enough.
-                Err(WireError::NoNode) => return Ok(false),
+                Err(WireError::NoNode) => return Ok(Arming::Stale),
                 Err(WireError::NoAuth) => {}
                 Err(error) => return Err(refusal(error, verb, &node.path)),
             }
         }
         if let Some(flight) = closest_flight {
             match call.briefly(verb, flight).await? {
-                Ok((_, _, watch)) => self.closest = Some(Armed { name: closest.clone(), watch, generation }),
-                Err(WireError::NoNode) => return Ok(false),
-                Err(WireError::NoAuth) => return self.watch_siblings(call, verb, closest).await,
-                Err(error) if error.is_unanswered() => {
-                    call.retry_after_loss(verb).await?;
-                    return Ok(false);
-                }
+                Ok((_, _, watch)) => self.closest = Some(Armed::on(generation, closest, watch)),
+                Err(WireError::NoNode) => return Ok(Arming::Stale),
+                Err(WireError::NoAuth) => match self.watch_siblings(call, verb, closest).await? {
+                    Arming::Armed => {}
+                    other => return Ok(other),
+                },
+                Err(error) if error.is_unanswered() => arming = Arming::Unanswered,
                 Err(error) => return Err(refusal(error, verb, &self.place.parent)),
             }
         }
         if let Some((name, flight)) = second_flight {
             match call.briefly(verb, flight).await? {
-                Ok((_, _, watch)) => self.second = Some(Armed { name: name.clone(), watch, generation }),
+                Ok((_, _, watch)) => self.second = Some(Armed::on(generation, name, watch)),
                 // Gone: we may be next in line already.
-                Err(WireError::NoNode) => return Ok(false),
+                Err(WireError::NoNode) => return Ok(Arming::Stale),
+                Err(error) if error.is_unanswered() => arming = Arming::Unanswered,
                 // Without this watch the hand-off costs a list more.
                 Err(_) => {}
             }
         }
-        Ok(true)
+        Ok(arming)
     }
 
     /// A contender of another identity whose node we may not read: its coming and going shows among the children.
-    async fn watch_siblings(&mut self, call: &mut Call, verb: &str, closest: &str) -> Result<bool> {
+    async fn watch_siblings(&mut self, call: &mut Call, verb: &str, closest: &str) -> Result<Arming> {
         match call.briefly(verb, self.place.epoch.watch_children(&self.place.parent)).await? {
-            Ok((names, watch)) => {
+            Ok((names, _, watch)) => {
                 self.siblings = Some(watch);
-                Ok(names.iter().any(|name| name == closest))
+                let stands = names.iter().any(|name| name == closest);
+                Ok(if stands { Arming::Armed } else { Arming::Stale })
             }
-            Err(error) if error.is_unanswered() => {
-                call.retry_after_loss(verb).await?;
-                Ok(false)
-            }
-            Err(WireError::NoNode) => Ok(false),
+            Err(error) if error.is_unanswered() => Ok(Arming::Unanswered),
+            Err(WireError::NoNode) => Ok(Arming::Stale),
             Err(error) => Err(refusal(error, verb, &self.place.parent)),
         }
     }
 
-    async fn wake(&mut self, link: crate::session::wire::Link) -> Wake {
+    /// What there is to act on. A reconnection is not: the transport sets the watches again on the next connection, and the
+    /// server then tells what happened to the nodes meanwhile. A thousand waiters must not ask for what they are told.
+    async fn news(&mut self, call: &mut Call, mut link: Link) -> Result<Wake> {
+        loop {
+            match call.patiently(self.wake(link)).await? {
+                Wake::Connection if !self.place.epoch.has_ended() => link = self.place.epoch.link(),
+                wake => return Ok(wake),
+            }
+        }
+    }
+
+    async fn wake(&mut self, link: Link) -> Wake {
         let wake = {
             let own = next(self.own.as_mut().map(|armed| &mut armed.watch));
             let closest = next(self.closest.as_mut().map(|armed| &mut armed.watch));
@@ -270,7 +316,7 @@ impl<'a> Wait<'a> {
                 biased;
                 event = own => Wake::Own(event),
                 event = closest => Wake::Closest(event),
-                _ = second => Wake::Second,
+                event = second => Wake::Second(event),
                 _ = siblings => Wake::Siblings,
                 () = self.place.epoch.link_changed(link) => Wake::Connection,
             }
@@ -280,7 +326,7 @@ impl<'a> Wait<'a> {
             Wake::Own(_) => self.own = None,
             Wake::Closest(Event::Deleted) => {}
             Wake::Closest(_) => self.closest = None,
-            Wake::Second => self.second = None,
+            Wake::Second(_) => self.second = None,
             Wake::Siblings => self.siblings = None,
             Wake::Connection => {}
         }
@@ -306,7 +352,9 @@ async fn ahead_of(
             _ => {}
         }
     }
-    ahead.sort_by(|a, b| (a.sequence, &a.name).cmp(&(b.sequence, &b.name)));
+    // A writer and its own reader have one number, and the writer goes first.
+    let place_of = |entry: &Entry| (entry.sequence, entry.kind == Kind::Read);
+    ahead.sort_by(|a, b| (place_of(a), &a.name).cmp(&(place_of(b), &b.name)));
     if late.is_empty() {
         return Ok(Some(ahead));
     }

@@ -4,6 +4,7 @@
 //! every contender we recognise, also for those that ignore us.
 
 use crate::options::Naming;
+use crate::session::chance;
 
 /// What a contender wants, as its name tells.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -14,14 +15,30 @@ pub(crate) enum Kind {
     Read,
     /// A writer of a read/write lock.
     Write,
+    /// A candidate of an election.
+    Latch,
     /// A permit of a semaphore, which waits for nobody.
     Lease,
 }
 
 impl Kind {
+    /// Whether one of this kind and one of `other` stand in one line: candidates and locks of one path have a line each.
+    pub(crate) fn lines_up_with(self, other: Kind) -> bool {
+        let line = |kind| match kind {
+            Kind::Lock | Kind::Read | Kind::Write => Kind::Lock,
+            Kind::Latch | Kind::Lease => kind,
+        };
+        line(self) == line(other)
+    }
+
     /// Whether a contender of this kind, further ahead, keeps one of `other` waiting.
     pub(crate) fn excludes(self, other: Kind) -> bool {
-        !(self == Kind::Read && other == Kind::Read)
+        self.lines_up_with(other) && !(self == Kind::Read && other == Kind::Read)
+    }
+
+    /// Whether everybody waits for everybody ahead.
+    pub(crate) fn is_plain(self) -> bool {
+        matches!(self, Kind::Lock | Kind::Latch)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -29,31 +46,34 @@ impl Kind {
             Kind::Lock => "lock",
             Kind::Read => "read",
             Kind::Write => "write",
+            Kind::Latch => "latch",
             Kind::Lease => "lease",
         }
     }
 }
 
-/// The marks that stand before the sequence number.
-const MARKS: &[(&str, Kind)] = &[
-    ("-lock-", Kind::Lock),
-    ("__lock__", Kind::Lock),
-    ("__rlock__", Kind::Read),
-    ("__READ__", Kind::Read),
-    ("__WRIT__", Kind::Write),
+/// The marks that stand before the sequence number, and whose they are.
+const MARKS: &[(&str, Kind, Naming)] = &[
+    ("-lock-", Kind::Lock, Naming::Curator),
+    ("-latch-", Kind::Latch, Naming::Curator),
+    ("__lock__", Kind::Lock, Naming::Kazoo),
+    ("__rlock__", Kind::Read, Naming::Kazoo),
+    ("__READ__", Kind::Read, Naming::Curator),
+    ("__WRIT__", Kind::Write, Naming::Curator),
 ];
 
 /// The name of a new contender, without the sequence number, and the part of it that is like no other.
 pub(crate) fn fresh(naming: Naming, kind: Kind) -> (String, String) {
-    let id = uuid::Uuid::new_v4();
+    let id = chance::guid();
     let (hyphenated, simple) = (id.hyphenated().to_string(), id.simple().to_string());
     match (naming, kind) {
         (_, Kind::Lease) => (format!("_c_{hyphenated}-lease-"), hyphenated),
         (Naming::Curator, Kind::Lock) => (format!("_c_{hyphenated}-lock-"), hyphenated),
+        (Naming::Curator | Naming::Zookeeper, Kind::Latch) => (format!("_c_{hyphenated}-latch-"), hyphenated),
         (Naming::Curator, Kind::Read) => (format!("_c_{hyphenated}-__READ__"), hyphenated),
         (Naming::Curator, Kind::Write) => (format!("_c_{hyphenated}-__WRIT__"), hyphenated),
-        // kazoo's writers are its locks.
-        (Naming::Kazoo, Kind::Lock | Kind::Write) => (format!("{simple}__lock__"), simple),
+        // kazoo's writers and candidates are its locks.
+        (Naming::Kazoo, Kind::Lock | Kind::Write | Kind::Latch) => (format!("{simple}__lock__"), simple),
         (Naming::Kazoo, Kind::Read) => (format!("{simple}__rlock__"), simple),
         // The recipes that ship with ZooKeeper have no read/write lock; these names are ours alone there.
         (Naming::Zookeeper, Kind::Lock) => (format!("x-{simple}-"), simple),
@@ -68,30 +88,20 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) sequence: i32,
+    /// Whose names it goes by.
+    pub(crate) naming: Naming,
 }
 
 impl Entry {
     /// `None` for a node that is no contender of any recipe we know.
     pub(crate) fn recognise(name: &str) -> Option<Entry> {
-        let marked = MARKS.iter().find_map(|(mark, kind)| Some((name.rsplit_once(mark)?.1, *kind)));
-        let (suffix, kind) = match marked {
-            Some(found) => found,
-            // The recipes that ship with ZooKeeper: x-<session>-N, where N may be negative.
-            None => {
-                let rest = name.strip_prefix("x-")?;
-                let dash = rest.rfind('-')?;
-                // The session may be negative too, so look from the end; a second dash is the number's sign.
-                let sign = usize::from(rest[..dash].ends_with('-'));
-                (&rest[dash + 1 - sign..], Kind::Lock)
-            }
-        };
-        let sequence = sequence(suffix)?;
-        Some(Entry { name: name.to_owned(), kind, sequence })
+        let (kind, sequence, naming) = parse(name)?;
+        Some(Entry { name: name.to_owned(), kind, sequence, naming })
     }
 
-    /// A permit of ours. Leases have no order, so the number does not matter.
+    /// A permit of ours. Leases have no order, so the number does not matter, nor whose name it is.
     pub(crate) fn lease(name: &str) -> Entry {
-        Entry { name: name.to_owned(), kind: Kind::Lease, sequence: 0 }
+        Entry { name: name.to_owned(), kind: Kind::Lease, sequence: 0, naming: Naming::Curator }
     }
 
     /// At the end of the range the server's counter stops, and pipelined creates may pass it into the negatives: those
@@ -109,6 +119,23 @@ impl Entry {
             _ => Some((self.sequence, &self.name) < (other.sequence, &other.name)),
         }
     }
+}
+
+fn parse(name: &str) -> Option<(Kind, i32, Naming)> {
+    let marked =
+        MARKS.iter().find_map(|(mark, kind, naming)| Some((name.rsplit_once(mark)?.1, *kind, *naming)));
+    let (suffix, kind, naming) = match marked {
+        Some(found) => found,
+        // The recipes that ship with ZooKeeper: x-<session>-N, where N may be negative.
+        None => {
+            let rest = name.strip_prefix("x-")?;
+            let dash = rest.rfind('-')?;
+            // The session may be negative too, so look from the end; a second dash is the number's sign.
+            let sign = usize::from(rest[..dash].ends_with('-'));
+            (&rest[dash + 1 - sign..], Kind::Lock, Naming::Zookeeper)
+        }
+    };
+    Some((kind, sequence(suffix)?, naming))
 }
 
 /// Exactly what `%010d` prints for a 32 bit number.
@@ -139,6 +166,7 @@ mod tests {
             ("lock-0000000001".replace("lock-", "x-lock-"), Kind::Lock, 1),
             ("7f1b2c3d4e5f60718293a4b5c6d7e8f9__lock__0000000012".into(), Kind::Lock, 12),
             ("7f1b2c3d4e5f60718293a4b5c6d7e8f9__rlock__0000000013".into(), Kind::Read, 13),
+            (format!("_c_{guid}-latch-0000000005"), Kind::Latch, 5),
             (format!("_c_{guid}-__READ__0000000003"), Kind::Read, 3),
             (format!("_c_{guid}-__WRIT__0000000004"), Kind::Write, 4),
             ("x-72057594037927936-0000000009".into(), Kind::Lock, 9),
@@ -148,6 +176,20 @@ mod tests {
             (format!("_c_{guid}-lock--2147483648"), Kind::Lock, i32::MIN),
         ] {
             assert_eq!((entry(&name).kind, entry(&name).sequence), (kind, sequence), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_lock_and_a_candidate_do_not_wait_for_each_other() {
+        for (ahead, behind, waits) in [
+            (Kind::Lock, Kind::Latch, false),
+            (Kind::Latch, Kind::Lock, false),
+            (Kind::Latch, Kind::Read, false),
+            (Kind::Latch, Kind::Latch, true),
+            (Kind::Lock, Kind::Read, true),
+            (Kind::Read, Kind::Read, false),
+        ] {
+            assert_eq!(ahead.excludes(behind), waits, "{ahead:?} before {behind:?}");
         }
     }
 

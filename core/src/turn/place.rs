@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::leaving;
 use super::name::{self, Entry, Kind};
 use crate::error::Result;
 use crate::options::Naming;
@@ -14,6 +15,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
 use crate::session::epoch::Epoch;
+use crate::session::epoch::looks::Names;
 use crate::session::wire::{CreateMode, WireError};
 
 /// Where and as whom to queue.
@@ -23,17 +25,33 @@ pub(crate) struct Queue<'a> {
     pub(crate) kind: Kind,
     /// Whose names to queue under.
     pub(crate) naming: Naming,
+    /// What our node says: who we are, unless there is more to say.
+    pub(crate) data: &'a [u8],
+    /// What the path is made as, if it is missing.
+    pub(crate) mode: CreateMode,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
+}
+
+impl<'a> Queue<'a> {
+    /// As the client goes by name, and saying who it is.
+    pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> Queue<'a> {
+        let (naming, data) = (session.options().naming, session.identity().as_bytes());
+        Queue { session, path, kind, naming, data, mode: session.parents(), verb: "acquire" }
+    }
 }
 
 /// A node of ours among the contenders of one path.
 pub(crate) struct Place {
     pub(crate) epoch: Arc<Epoch>,
     pub(crate) parent: String,
+    /// The path that is asked for, to which the server appends the number.
+    asked: String,
     guid: String,
     /// `None` as long as only the server knows whether there is a node.
     node: Option<Node>,
+    /// Whether an attempt was made of which nobody knows what became.
+    is_in_doubt: bool,
 }
 
 /// A node that certainly was created.
@@ -42,52 +60,70 @@ pub(crate) struct Node {
     pub(crate) path: String,
     pub(crate) entry: Entry,
     pub(crate) czxid: i64,
+    /// The fencing token that it goes on with, for a node that took another's place.
+    pub(crate) inherited: Option<i64>,
+}
+
+impl Node {
+    pub(crate) fn of(path: String, entry: Entry, czxid: i64) -> Node {
+        Node { path, entry, czxid, inherited: None }
+    }
+
+    pub(crate) fn token(&self) -> i64 {
+        self.inherited.unwrap_or(self.czxid)
+    }
 }
 
 /// The names under the path, or the news that our node is not among them any more.
 pub(crate) enum Listing {
-    Names(Vec<String>),
+    Names(Names),
     Gone,
 }
 
 impl Place {
     /// Creates our node, within the retry budget, and lists its siblings.
-    pub(crate) async fn enter(queue: &Queue<'_>, call: &mut Call) -> Result<(Place, Vec<String>)> {
-        let Queue { session, path, kind, naming, verb } = *queue;
+    pub(crate) async fn enter(queue: &Queue<'_>, call: &mut Call) -> Result<(Place, Names)> {
+        let Queue { session, path, kind, naming, data, verb, .. } = *queue;
+        let mut tried: Option<Place> = None;
         loop {
             let epoch = call.epoch(verb).await.map_err(|error| error.with_path(path))?;
-            let (prefix, guid) = name::fresh(naming, kind);
-            let create = epoch.create(
-                &path::join(path, &prefix),
-                session.identity().as_bytes(),
-                CreateMode::EphemeralSequential,
-            );
-            let list = epoch.children(path);
-            let mut place = Place { epoch: epoch.clone(), parent: path.to_owned(), guid, node: None };
+            if !leaving::check(session, &epoch, call, verb, path).await? {
+                make_path(queue, &epoch, call).await?;
+                continue;
+            }
+            // In the same session it keeps its name, so that a node of an attempt that was given up is known when it shows.
+            let mut place = match tried.take() {
+                Some(place) if Arc::ptr_eq(&place.epoch, &epoch) => place,
+                earlier => {
+                    drop(earlier.map(Place::forget));
+                    Place::new(&epoch, path, naming, kind)
+                }
+            };
+            let create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
+            let list = epoch.look(path, false);
+            let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
             match call.briefly(verb, create).await? {
-                Ok(created) => place.found(created.path, created.czxid),
+                Ok(created) => {
+                    place.found(created.path, created.czxid);
+                    place.is_in_doubt = was_in_doubt;
+                    leaving::settle(&epoch, path);
+                }
                 Err(WireError::ConnectionLoss) if place.recover(call, verb).await? => {}
+                Err(error) if error.is_unanswered() => {
+                    call.retry_after_loss(verb).await?;
+                    tried = Some(place);
+                    continue;
+                }
                 Err(error) => {
-                    // The server has decided, or the session is gone with all its nodes: there is nothing to delete.
-                    let unanswered = error.is_unanswered();
-                    place.forget();
-                    match error {
-                        WireError::NoNode => {
-                            let ensured =
-                                call.briefly(verb, session.ensure(&epoch, path, session.parents())).await?;
-                            match ensured {
-                                Err(error) if !error.is_unanswered() => {
-                                    return Err(refusal(error, verb, path));
-                                }
-                                _ => continue,
-                            }
-                        }
-                        _ if unanswered => {
-                            call.retry_after_loss(verb).await?;
-                            continue;
-                        }
-                        error => return Err(refusal(error, verb, path)),
+                    // The server has decided: of this attempt there is nothing to delete.
+                    place.is_in_doubt = was_in_doubt;
+                    if error != WireError::NoNode {
+                        return Err(refusal(error, verb, path));
                     }
+                    tried = Some(place);
+                    epoch.forget_deletions_below(path);
+                    make_path(queue, &epoch, call).await?;
+                    continue;
                 }
             }
             let names = match call.briefly(verb, list).await? {
@@ -100,14 +136,36 @@ impl Place {
                     Listing::Gone => continue,
                 },
             };
+            // With the answer to this create, those before it have been decided, and a list behind it shows their nodes.
+            if was_in_doubt && !place.adopt(&names, call, verb).await? {
+                continue;
+            }
             return Ok((place, names));
+        }
+    }
+
+    fn new(epoch: &Arc<Epoch>, parent: &str, naming: Naming, kind: Kind) -> Place {
+        let (prefix, guid) = name::fresh(naming, kind);
+        Place {
+            epoch: epoch.clone(),
+            parent: parent.to_owned(),
+            asked: path::join(parent, &prefix),
+            guid,
+            node: None,
+            is_in_doubt: false,
         }
     }
 
     /// A place whose node has a name of its own, which is about to be created.
     pub(crate) fn reserve(epoch: &Arc<Epoch>, parent: &str, path: String) -> Place {
-        let mut place =
-            Place { epoch: epoch.clone(), parent: parent.to_owned(), guid: String::new(), node: None };
+        let mut place = Place {
+            epoch: epoch.clone(),
+            parent: parent.to_owned(),
+            asked: path.clone(),
+            guid: String::new(),
+            node: None,
+            is_in_doubt: false,
+        };
         place.found(path, -1);
         place
     }
@@ -119,47 +177,74 @@ impl Place {
 
     fn found(&mut self, path: String, czxid: i64) {
         // Our own names are always recognised.
-        self.node = Entry::recognise(path::name(&path)).map(|entry| Node { path, entry, czxid });
+        self.node = Entry::recognise(path::name(&path)).map(|entry| Node::of(path, entry, czxid));
     }
 
     fn is_among(&self, names: &[String]) -> bool {
         self.node.as_ref().is_some_and(|node| names.contains(&node.entry.name))
     }
 
-    /// After a lost answer: is there a node with our GUID, made by this session?
+    /// After a lost answer: is there a node with our GUID, made by this session? A quorum write that changes nothing goes
+    /// ahead of the list: when it is answered, what this session asked for before has been decided.
     async fn recover(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
         loop {
             if self.epoch.has_ended() {
                 return Ok(false);
             }
-            let (sync, list) = (self.epoch.sync(&self.parent), self.epoch.children(&self.parent));
-            let synced = call.briefly(verb, sync).await?;
+            let (settled, list) = (self.epoch.settle(&self.parent), self.epoch.look(&self.parent, false));
+            let settled = call.briefly(verb, settled).await?;
             let listed = call.briefly(verb, list).await?;
-            let names = match (synced, listed) {
+            let names = match (settled, listed) {
                 (Ok(()), Ok(names)) => names,
-                (Ok(()), Err(WireError::NoNode)) => return Ok(false),
+                (Err(WireError::NoNode), _) => return Ok(false),
+                (Ok(()), Err(WireError::NoNode)) => continue,
                 (Err(error), _) | (_, Err(error)) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
                     continue;
                 }
                 (Err(error), _) | (_, Err(error)) => return Err(refusal(error, verb, &self.parent)),
             };
-            let Some(name) = names.iter().find(|name| name.contains(&self.guid)) else { return Ok(false) };
-            let path = path::join(&self.parent, name);
-            match call.briefly(verb, self.epoch.exists(&path)).await? {
-                Ok(Some(stat)) if stat.ephemeral_owner as u64 == self.epoch.session_id() => {
-                    self.found(path, stat.czxid);
-                    return Ok(true);
-                }
-                // Somebody else's by the same name, or an older session's: never adopted.
-                Ok(Some(_)) => {
-                    drop(self.epoch.delete_in_background(path));
+            return self.adopt(&names, call, verb).await;
+        }
+    }
+
+    /// Of the nodes with our GUID keeps the first that this session made, and deletes the rest. False if there is none.
+    async fn adopt(&mut self, names: &[String], call: &mut Call, verb: &str) -> Result<bool> {
+        let mut nodes: Vec<Node> = names
+            .iter()
+            .filter(|name| name.contains(&self.guid))
+            .filter_map(|name| Entry::recognise(name))
+            .map(|entry| Node::of(path::join(&self.parent, &entry.name), entry, -1))
+            .collect();
+        nodes.sort_by_key(|node| (node.entry.is_late(), node.entry.sequence));
+        let mut kept: Option<Node> = None;
+        for mut node in nodes {
+            let is_ours = loop {
+                if self.epoch.has_ended() {
                     return Ok(false);
                 }
-                Ok(None) => return Ok(false),
-                Err(_) => call.retry_after_loss(verb).await?,
+                match call.briefly(verb, self.epoch.exists(&node.path)).await? {
+                    Ok(Some(stat)) => {
+                        node.czxid = stat.czxid;
+                        break stat.ephemeral_owner as u64 == self.epoch.session_id();
+                    }
+                    Ok(None) => break false,
+                    Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
+                    Err(_) => break false,
+                }
+            };
+            if is_ours && kept.is_none() {
+                kept = Some(node);
+            } else {
+                // One too many, or somebody else's by the same name, or an older session's: never adopted.
+                drop(self.epoch.delete_in_background(node.path, node.czxid));
             }
         }
+        if kept.is_some() {
+            self.node = kept;
+            self.is_in_doubt = false;
+        }
+        Ok(!self.is_in_doubt)
     }
 
     /// Lists again. If our name is missing, a `sync` decides whether the server was behind or the node is gone.
@@ -169,15 +254,7 @@ impl Place {
             if self.epoch.has_ended() {
                 return Ok(Listing::Gone);
             }
-            let synced = sync.then(|| self.epoch.sync(&self.parent));
-            let list = self.epoch.children(&self.parent);
-            if let Some(synced) = synced
-                && call.briefly(verb, synced).await?.is_err()
-            {
-                call.retry_after_loss(verb).await?;
-                continue;
-            }
-            match call.briefly(verb, list).await? {
+            match call.briefly(verb, self.epoch.look(&self.parent, sync)).await? {
                 Ok(names) if self.is_among(&names) => return Ok(Listing::Names(names)),
                 Ok(_) | Err(WireError::NoNode) if sync => return Ok(Listing::Gone),
                 Ok(_) | Err(WireError::NoNode) => sync = true,
@@ -192,7 +269,7 @@ impl Place {
 
     /// The node is somebody else's business from now on, or never was.
     pub(crate) fn forget(mut self) -> Option<Node> {
-        self.guid.clear();
+        self.is_in_doubt = false;
         self.node.take()
     }
 
@@ -204,17 +281,30 @@ impl Place {
     fn delete(&mut self) -> Later<()> {
         let guid = std::mem::take(&mut self.guid);
         match self.node.take() {
-            Some(node) => self.epoch.delete_in_background(node.path),
-            None if !guid.is_empty() => self.epoch.delete_by_guid_in_background(self.parent.clone(), guid),
+            // Whatever was created under the name, known or not.
+            _ if std::mem::take(&mut self.is_in_doubt) => {
+                self.epoch.delete_by_guid_in_background(self.parent.clone(), guid)
+            }
+            Some(node) => self.epoch.delete_in_background(node.path, node.czxid),
             None => Box::pin(std::future::ready(())),
         }
     }
 }
 
+/// Creates the path, whose nodes go away with what is below them, or did not exist yet.
+async fn make_path(queue: &Queue<'_>, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
+    let Queue { session, path, mode, verb, .. } = *queue;
+    match call.briefly(verb, session.ensure(epoch, path, mode)).await? {
+        Ok(()) => Ok(()),
+        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
+        Err(error) => Err(refusal(error, verb, path)),
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
-        let is_ours = self.node.is_some() || !self.guid.is_empty();
-        if is_ours && crate::runtime::check_process().is_ok() {
+        let may_stand = self.node.is_some() || self.is_in_doubt;
+        if may_stand && self.epoch.process().is_present() {
             drop(self.delete());
         }
     }

@@ -1,7 +1,8 @@
 //! Passing a turn on in memory: waiters of one client on one path may share one node.
 //!
-//! 1. Who acquires waits for the baton of its path, in the order of arrival, without a node of its own.
-//! 2. Whoever gets it with a turn in it holds at once; with none, it queues in ZooKeeper like everybody else.
+//! 1. An acquire waits for the baton of its path, in the order of arrival, without a node of its own.
+//! 2. If the baton comes with a turn in it, the acquire is done. If it comes without, we queue in ZooKeeper as
+//!    everybody else does.
 //! 3. Letting go with others waiting passes the turn on, up to the limit the next one allows, once the guarded writes
 //!    of the old acquisition are answered. Past the limit the node is deleted, and others get their turn first.
 //! 4. A turn that nobody takes any more is given back.
@@ -16,13 +17,15 @@ use tokio::sync::OwnedMutexGuard;
 use super::grant::Grant;
 use super::place::Queue;
 use crate::error::{Error, Result};
+use crate::process::Process;
 use crate::session::call::Call;
 
 /// The baton of one path, shared by the waiters of one client.
 #[derive(Default)]
-pub(crate) struct Relay {
+struct Relay {
     baton: Arc<tokio::sync::Mutex<Option<Turn>>>,
     waiting: AtomicUsize,
+    process: Process,
 }
 
 /// A turn on its way from one owner to the next.
@@ -33,10 +36,10 @@ struct Turn {
 
 /// The relays of a client, by path.
 #[derive(Default)]
-pub(crate) struct Relays(Mutex<std::collections::BTreeMap<String, Weak<Relay>>>);
+struct Relays(Mutex<std::collections::BTreeMap<String, Weak<Relay>>>);
 
 impl Relays {
-    pub(crate) fn of(&self, path: &str) -> Arc<Relay> {
+    fn of(&self, path: &str) -> Arc<Relay> {
         let mut relays = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(relay) = relays.get(path).and_then(Weak::upgrade) {
             return relay;
@@ -48,11 +51,34 @@ impl Relays {
     }
 }
 
-/// The baton in its owner's hand: whoever waits for it gets it when this is dropped.
+/// The baton, for its owner. The next one that waits gets it when this is dropped.
 pub(crate) struct Baton {
     relay: Arc<Relay>,
-    hand: OwnedMutexGuard<Option<Turn>>,
+    hand: Hand,
     passes: u32,
+}
+
+/// What lets go when it is dropped, except in a forked child: the locks below it stayed with the parent's threads.
+struct Hand(Option<OwnedMutexGuard<Option<Turn>>>, Process);
+
+impl Hand {
+    fn take(&mut self) -> Option<Turn> {
+        self.0.as_mut().and_then(|turn| turn.take())
+    }
+
+    fn put(&mut self, turn: Turn) {
+        if let Some(empty) = &mut self.0 {
+            **empty = Some(turn);
+        }
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        if !self.1.is_present() {
+            std::mem::forget(self.0.take());
+        }
+    }
 }
 
 impl Baton {
@@ -68,7 +94,7 @@ impl Baton {
 
     /// Passes the turn on.
     pub(crate) fn pass(mut self, grant: Grant) {
-        *self.hand = Some(Turn { grant, passes: self.passes });
+        self.hand.put(Turn { grant, passes: self.passes });
         let relay = self.relay.clone();
         drop(self);
         relay.sweep();
@@ -76,15 +102,17 @@ impl Baton {
 }
 
 /// Takes the turn over from another owner of this client, at most `limit` times in a row, or queues for it.
-pub(crate) async fn take(relay: Arc<Relay>, limit: u32, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
+pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
+    let relay = queue.session.shelf.of::<Relays>().of(queue.path);
     let waiting = Waiting::for_the_baton(&relay);
-    let mut hand = match call.is_single_attempt() {
+    let hand = match call.is_single_attempt() {
         true => relay.baton.clone().try_lock_owned().map_err(|_| Error::timeout("the turn"))?,
         false => call.patiently(relay.baton.clone().lock_owned()).await?,
     };
+    let mut hand = Hand(Some(hand), relay.process);
     drop(waiting);
-    call.renew_budget();
-    let passed_on = hand.take();
+    // One whose node is known to be gone is no turn any more.
+    let passed_on = hand.take().filter(|turn| turn.grant.stands());
     let (mut grant, passes) = match passed_on {
         Some(turn) if turn.passes < limit && turn.grant.epoch.is_firm() => (turn.grant, turn.passes + 1),
         // Had often enough, or not certain any more: others first. The deletion leaves before our create.
@@ -122,6 +150,10 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        if !self.0.process.is_present() {
+            // A forked child: what is passed on is the parent's, and so are the locks.
+            return;
+        }
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
         self.0.sweep();
     }

@@ -103,6 +103,13 @@ impl Ground {
         self.log().into_iter().filter(|entry| entry.session_id == session && entry.op == op).collect()
     }
 
+    /// The lists of children that it asked for, with or without the metadata.
+    pub fn lists_of(&self, client: &Client) -> Vec<LogEntry> {
+        let session = client.session_id();
+        let is_list = |entry: &LogEntry| entry.op.starts_with("getChildren");
+        self.log().into_iter().filter(|entry| entry.session_id == session && is_list(entry)).collect()
+    }
+
     pub fn clear_log(&self) {
         match self {
             Ground::Embedded(server) => server.clear_log(),
@@ -128,6 +135,14 @@ impl Ground {
                 .await
                 .expect("expired");
             }
+        }
+    }
+
+    /// Every connection breaks; new ones are taken.
+    pub fn break_connections(&self) {
+        match self {
+            Ground::Embedded(server) => server.drop_connections(),
+            Ground::Real { proxy, .. } => proxy.drop_connections(),
         }
     }
 
@@ -160,8 +175,9 @@ impl Ground {
     pub fn nodes_under(&self, path: &str) -> Vec<String> {
         match self {
             Ground::Embedded(server) => {
-                let is_contender =
-                    |node: &String| ["-lock-", "-lease-", "__"].iter().any(|mark| node.contains(mark));
+                let is_contender = |node: &String| {
+                    ["-lock-", "-latch-", "-lease-", "__"].iter().any(|mark| node.contains(mark))
+                };
                 super::nodes_under(server, path).into_iter().filter(is_contender).collect()
             }
             Ground::Real { upstream, chroot, .. } => {

@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 use zkrecipes::{Client, ClientOptions, Lock, LockOptions, RetryOptions};
 use zkrecipes_embedded::Server;
 
+pub mod commits;
 pub mod ground;
 pub mod mishap;
+pub mod rounds;
+pub mod said;
 
 /// Long enough for a loaded machine; a test that needs it has failed.
 pub const SOON: Duration = Duration::from_secs(20);
@@ -24,11 +27,8 @@ pub fn server() -> Server {
 }
 
 pub fn options(session_timeout: Duration) -> ClientOptions {
-    ClientOptions {
-        session_timeout,
-        retry: RetryOptions { base: Duration::from_millis(10), ..Default::default() },
-        ..Default::default()
-    }
+    let retry = RetryOptions::default().base(Duration::from_millis(10));
+    ClientOptions::default().session_timeout(session_timeout).retry(retry)
 }
 
 pub async fn client(server: &Server) -> Client {

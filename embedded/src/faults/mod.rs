@@ -21,7 +21,8 @@
 //! ```text
 //! fault    = action [op] { key "=" value }
 //! action   = "drop_before" | "drop_after" | "drop_after_event" | "delay_request" | "delay_reply"
-//!          | "answer_expired" | "refuse_connections" | "stall_connections" | "swallow_pings"
+//!          | "answer_expired" | "answer_throttled"
+//!          | "refuse_connections" | "stall_connections" | "swallow_pings"
 //!          | "black_hole" | "black_hole_requests" | "black_hole_replies"
 //! op       = name { "|" name }     a name may hold * and ?; "*" alone: every request but ping and connect
 //! key      = "path"      glob: * within a name, ** across
@@ -63,6 +64,7 @@ pub(crate) enum Act {
     DelayRequest(Duration),
     DelayReply(Duration),
     AnswerExpired,
+    AnswerThrottled,
     RefuseConnection,
     StallConnections,
     SwallowPings,
@@ -126,6 +128,11 @@ impl Fault {
     /// the answer to a handshake that comes too late, after which the connection is closed.
     pub fn answer_expired(op: &str) -> Fault {
         Fault::new(Act::AnswerExpired, op)
+    }
+
+    /// The request is answered "throttled" and not carried out, as an overloaded server does. The connection stays up.
+    pub fn answer_throttled(op: &str) -> Fault {
+        Fault::new(Act::AnswerThrottled, op)
     }
 
     /// The next `n` connections are closed as soon as they are made.

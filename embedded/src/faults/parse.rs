@@ -42,6 +42,7 @@ fn start(action: &str, op: Option<&str>, settings: &[(&str, &str)]) -> Result<Fa
         "drop_before" => Fault::drop_before(about()?),
         "drop_after" => Fault::drop_after(about()?),
         "answer_expired" => Fault::answer_expired(about()?),
+        "answer_throttled" => Fault::answer_throttled(about()?),
         "delay_request" => Fault::delay_request(about()?, delay()?),
         "delay_reply" => Fault::delay_reply(about()?, delay()?),
         _ if op.is_some() => {
@@ -62,7 +63,8 @@ fn start(action: &str, op: Option<&str>, settings: &[(&str, &str)]) -> Result<Fa
     Ok(fault)
 }
 
-const TARGETED: [&str; 5] = ["drop_before", "drop_after", "answer_expired", "delay_request", "delay_reply"];
+const TARGETED: [&str; 6] =
+    ["drop_before", "drop_after", "answer_expired", "answer_throttled", "delay_request", "delay_reply"];
 const UNTARGETED: [&str; 7] = [
     "drop_after_event",
     "refuse_connections",
@@ -151,6 +153,7 @@ mod tests {
             ("delay_request ping by=50ms", Fault::delay_request("ping", ms(50))),
             ("delay_reply getData by=2s times=forever", Fault::delay_reply("getData", ms(2000)).forever()),
             ("answer_expired * request=4", Fault::answer_expired("*").request_number(4)),
+            ("answer_throttled getData", Fault::answer_throttled("getData")),
             ("refuse_connections times=3", Fault::refuse_connections(3)),
             ("stall_connections for=1m", Fault::stall_connections(ms(60_000))),
             ("swallow_pings for=7", Fault::swallow_pings(ms(7))),

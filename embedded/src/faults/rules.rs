@@ -1,4 +1,5 @@
-//! The rule engine: stands between frames and whatever answers them, a machine or a real server.
+//! The rule engine. It decides what becomes of each frame between a client and its server, which is a machine or a real
+//! server.
 
 use super::{Act, Fault, FaultId, glob_matches};
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ pub enum Fate {
     DropBefore,
     DropAfter,
     AnswerExpired,
+    AnswerThrottled,
     /// It vanishes, and the connection stays up.
     Vanish,
 }
@@ -41,7 +43,7 @@ struct Rule {
     fired: u64,
 }
 
-/// All faults that are waiting for their moment. Time is whatever the caller counts, as long as it goes forward.
+/// All faults that have been injected and have not fired yet. The caller says what time it is; time must not go back.
 #[derive(Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
@@ -97,6 +99,7 @@ impl Rules {
                 Act::DropBefore => Fate::DropBefore,
                 Act::DropAfter => Fate::DropAfter,
                 Act::AnswerExpired => Fate::AnswerExpired,
+                Act::AnswerThrottled => Fate::AnswerThrottled,
                 Act::SwallowPings | Act::BlackHole { .. } => Fate::Vanish,
                 Act::DelayRequest(_) | Act::DelayReply(_) | Act::StallConnections => Fate::Pass,
             };

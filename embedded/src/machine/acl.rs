@@ -64,7 +64,7 @@ pub fn check(acl: &[Acl], perm: i32, ids: &[Identity]) -> Result<(), Code> {
 
 /// Checks a list a client wants to set, and replaces `auth` by the identities of that client.
 pub fn fix_up(acl: &[Acl], ids: &[Identity]) -> Result<Arc<[Acl]>, Code> {
-    // Nearly every node is open; spare it the copying.
+    // Nearly every node is open to everybody: do not copy its list.
     if let [a] = acl
         && a.scheme == "world"
         && a.id == "anyone"

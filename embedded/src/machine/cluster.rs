@@ -25,22 +25,27 @@ pub(super) struct Link {
     pub to_leader: VecDeque<Forward>,
     lag: Duration,
     pub cut_since: Option<Time>,
-    /// Cut off for too long: clients are gone, and new ones are turned away.
+    /// Cut off for too long: its clients are disconnected, and new ones are refused.
     pub lost: bool,
     pub stopped: bool,
 }
 
 /// One server, or an ensemble of them. Member 0 leads; the others follow.
 ///
-/// Followers answer reads and pings by themselves, from what they have been told so far, and pass writes on. They
-/// relay their clients' signs of life every half tick. One that is cut off goes on like that for five ticks.
+/// Followers answer reads and pings by themselves, from what they have been told so far, and pass writes on. Every half
+/// tick the leader asks them for their clients' signs of life; one that stands still asks nobody, ends no session, and
+/// leaves what followers pass on in line. A follower that is cut off goes on like that for five ticks.
 #[derive(Debug)]
 pub struct Cluster {
     pub(super) members: Vec<Machine>,
     pub(super) links: Vec<Link>,
     home: HashMap<ConnId, usize>,
     tick: Duration,
+    /// When the leader asks next.
     pub(super) next_relay: Time,
+    is_leader_paused: bool,
+    /// The leader ends no session before.
+    ends_from: Time,
     pub(super) out: Vec<Output>,
     pub(super) reads_without_quorum: bool,
     pub(super) before: Option<Before>,
@@ -69,6 +74,8 @@ impl Cluster {
             home: HashMap::new(),
             tick,
             next_relay: Time::ZERO,
+            is_leader_paused: false,
+            ends_from: Time::ZERO,
             out: Vec::new(),
             reads_without_quorum: false,
             before: None,
@@ -115,8 +122,20 @@ impl Cluster {
     }
 
     pub fn frame(&mut self, conn: ConnId, frame: &[u8], now: Now) {
+        self.skip_idle_rounds(now);
         if let Some(machine) = self.home_of(conn) {
             machine.frame(conn, frame, now);
+        }
+    }
+
+    /// The leader asks every half tick, also while nobody has anything to tell.
+    fn skip_idle_rounds(&mut self, now: Now) {
+        let mut reached =
+            self.links.iter().zip(&self.members).skip(1).filter(|(link, _)| link.cut_since.is_none());
+        let is_idle = !self.is_leader_paused && !reached.any(|(_, member)| member.has_touched());
+        if is_idle && let Some(late) = now.mono.checked_sub(self.next_relay) {
+            let rounds = late.as_nanos() / (self.tick / 2).as_nanos().max(1) + 1;
+            self.next_relay += self.tick / 2 * u32::try_from(rounds).unwrap_or(u32::MAX);
         }
     }
 
@@ -130,13 +149,19 @@ impl Cluster {
         self.members.get(*self.home.get(&conn)?)?.session_of(conn)
     }
 
+    /// The last transaction that the member knows which a client is connected to.
+    pub fn zxid_of(&self, conn: ConnId) -> i64 {
+        let member = self.home.get(&conn).and_then(|member| self.members.get(*member));
+        member.unwrap_or(&self.members[0]).zxid()
+    }
+
     pub fn settle(&mut self) {
         self.members[0].settle();
     }
 
     /// Lets time pass, for sessions and on the ways between members.
     pub fn tick(&mut self, now: Now) {
-        if now.mono >= self.next_relay {
+        if now.mono >= self.next_relay && !self.is_leader_paused {
             self.next_relay = now.mono + self.tick / 2;
             for m in 1..self.members.len() {
                 if self.links[m].cut_since.is_none() {
@@ -154,12 +179,15 @@ impl Cluster {
                 self.members[m].send_everybody_away();
             }
         }
-        self.members[0].tick(now);
+        if !self.is_leader_paused && now.mono >= self.ends_from {
+            self.members[0].tick(now);
+        }
         self.carry(now);
     }
 
     pub fn next_deadline(&self) -> Option<Time> {
-        let mut next = self.members[0].next_deadline();
+        let own = self.members[0].next_deadline().filter(|_| !self.is_leader_paused);
+        let mut next = own.map(|due| due.max(self.ends_from));
         let mut at = |time: Option<Time>| next = [next, time].into_iter().flatten().min();
         for (link, member) in self.links.iter().zip(&self.members).skip(1) {
             match link.cut_since {
@@ -167,7 +195,8 @@ impl Cluster {
                 Some(_) => {}
                 None => {
                     at(link.parcels.front().map(|(due, _)| *due).filter(|due| *due < Time::MAX));
-                    at(member.has_touched().then_some(self.next_relay));
+                    let is_asked = member.has_touched() && !self.is_leader_paused;
+                    at(is_asked.then_some(self.next_relay));
                 }
             }
         }
@@ -202,7 +231,9 @@ impl Cluster {
                 if self.links[m].cut_since.is_some() {
                     continue;
                 }
-                while let Some(forward) = self.links[m].to_leader.pop_front() {
+                while !self.is_leader_paused
+                    && let Some(forward) = self.links[m].to_leader.pop_front()
+                {
                     moved = true;
                     let conn = forward.conn;
                     let outputs = self.members[0].forwarded(forward, now);
@@ -266,7 +297,36 @@ impl Cluster {
             return false;
         };
         (link.cut_since, link.lost) = (None, false);
+        // What the leader asked meanwhile arrives first.
+        self.next_relay = Time::ZERO;
         true
+    }
+
+    /// The leader stands still, and nobody notices: its followers go on, its own clients hear nothing. The caller of
+    /// this keeps what its clients send until it goes on.
+    pub fn pause_leader(&mut self) {
+        self.is_leader_paused = true;
+    }
+
+    /// The leader goes on, with everything that waits for it. It hears from its followers at `asks`, and ends sessions from
+    /// `ends` on: each is done by a thread of its own.
+    pub fn resume_leader(&mut self, asks: Time, ends: Time) {
+        self.is_leader_paused = false;
+        (self.next_relay, self.ends_from) = (asks, ends);
+    }
+
+    /// The leader ends the sessions whose time is over, before it looks at anything that waits for it.
+    pub fn end_sessions(&mut self, now: Now) {
+        self.members[0].tick(now);
+    }
+
+    /// Whether some follower is cut off.
+    pub fn is_anyone_cut_off(&self) -> bool {
+        self.links.iter().any(|link| link.cut_since.is_some())
+    }
+
+    pub fn is_leader_paused(&self) -> bool {
+        self.is_leader_paused
     }
 
     /// All members stopped and started again.

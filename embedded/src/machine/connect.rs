@@ -51,7 +51,7 @@ impl Machine {
             return self.close(conn);
         }
         if hello.zxid_seen > self.zxid {
-            // The client has seen a future that this server has not: it must go elsewhere.
+            // The client has seen transactions that this server has not: it must use another server.
             return self.close(conn);
         }
         if self.is_follower() {

@@ -76,7 +76,7 @@ impl Machine {
         self.journal = Some(Vec::new());
     }
 
-    /// From now on, passes writes on and lives by what the leader tells.
+    /// From now on, passes writes on to the leader and applies what the leader tells.
     pub(crate) fn follow(&mut self) {
         self.touched = Some(BTreeMap::new());
     }
@@ -216,7 +216,7 @@ impl Machine {
                 }
                 Change::SessionClosed { session } => {
                     let conn = self.by_session.get(session).copied();
-                    // Who closes its own session still hears of its nodes and gets its answer.
+                    // A client that closes its session is still told of its nodes and gets its answer.
                     let goes = |conn: &ConnId| self.conns.get(conn).is_some_and(|c| !c.leaving);
                     if let Some(conn) = conn.filter(goes) {
                         self.close(conn);

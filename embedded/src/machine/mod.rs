@@ -153,7 +153,10 @@ impl Machine {
         let Some(c) = self.conns.get_mut(&conn).filter(|c| !c.closing) else { return };
         c.received += 1;
         self.received += 1;
-        if c.waiting && self.queues(conn, frame) {
+        if let (Some(session), timeout) = (c.session, c.timeout) {
+            self.heard_from(session, timeout, now);
+        }
+        if self.queues(conn, frame) {
             return;
         }
         let Some(c) = self.conns.get(&conn) else { return };
@@ -163,9 +166,18 @@ impl Machine {
         }
     }
 
+    /// A sign of life of a client that is connected here. What a follower passes on does not count: the leader learns
+    /// of its clients when it asks.
+    fn heard_from(&mut self, session: i64, timeout: Duration, now: Now) {
+        match &mut self.touched {
+            None => _ = self.sessions.touch(session, now.mono, timeout),
+            Some(touched) => _ = touched.insert(session, timeout),
+        }
+    }
+
     /// Everything that arrived together has been handled: a real server has nothing in flight any more.
     ///
-    /// Only the end of the sequence range knows the difference: there, creates in flight together count on past
+    /// This makes a difference only at the end of the sequence range: there, creates in flight together count on past
     /// 2147483647, but what is stored stops at it.
     pub fn settle(&mut self) {
         if !self.wrapped.is_empty() {

@@ -24,7 +24,7 @@ impl Machine {
         for (at, op) in ops.iter().enumerate() {
             if matches!(op, SubWrite::Create(args) if args.op != Op::CREATE_TTL && matches!(args.flags, 5 | 6))
             {
-                // Older servers stumble over this only when they get there.
+                // Older servers fail on this only when they reach it.
                 self.roll_back(txn);
                 return self.reply_error(caller.conn, caller.xid, Code::MarshallingError);
             }

@@ -1,4 +1,4 @@
-//! What differs between the releases a machine can pass for.
+//! The differences between the releases that a machine can behave like.
 
 /// A release of ZooKeeper, as far as clients can tell it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ pub(super) struct Before {
 }
 
 impl Cluster {
-    /// Without a majority, members serve reads to clients that can live with that, instead of nobody.
+    /// Without a majority, members serve reads to clients that accept read-only servers. Otherwise they serve nobody.
     pub fn read_only_without_quorum(&mut self, allowed: bool) {
         self.reads_without_quorum = allowed;
     }
@@ -80,7 +80,7 @@ impl Cluster {
         }
     }
 
-    /// What began without a majority is forgotten: sessions of its own, for there is nothing else.
+    /// Sessions that began without a majority are forgotten. Nothing else can have begun.
     fn regain_quorum(&mut self, before: &Before, now: Now) {
         let next_session_id = self.members[0].next_session_id();
         for member in &mut self.members {

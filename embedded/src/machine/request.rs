@@ -25,7 +25,6 @@ impl Machine {
         let (op, body) = (Op(op), &frame[8..]);
         let Some(c) = self.conns.get(&conn) else { return };
         let caller = Caller { conn, session, xid, ids: c.ids.clone() };
-        let timeout = c.timeout;
         if let Some(scheme) = &self.config.require_auth
             && !matches!(op, Op::AUTH | Op::SASL)
             && !caller.ids.iter().any(|id| id.scheme == *scheme)
@@ -33,10 +32,6 @@ impl Machine {
             let refusal = Writer::reply(xid, 0, Code::AuthRequired as i32);
             self.send(conn, Kind::Reply, refusal.finish());
             return self.close(conn);
-        }
-        match &mut self.touched {
-            None => _ = self.sessions.touch(session, now.mono, timeout),
-            Some(touched) => _ = touched.insert(session, timeout),
         }
 
         let Ok(request) = parse_request(op, body) else {
@@ -56,7 +51,7 @@ impl Machine {
             Request::Multi(ops) => self.multi(&caller, ops, now),
             Request::Auth { scheme, auth } => self.auth(&caller, &scheme, auth),
             Request::Sasl => {
-                // Nobody can prove anything this way: refused, as a real server refuses somebody it does not know.
+                // No credentials are accepted this way: refused, as a real server refuses unknown ones.
                 let mut w = Writer::reply(xid, 0, Code::AuthFailed as i32);
                 w.buffer(None);
                 self.send(conn, Kind::Reply, w.finish());

@@ -4,7 +4,7 @@ use crate::wire::{Acl, Stat};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Whose life a node is tied to.
+/// What decides how long a node stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     Nobody,

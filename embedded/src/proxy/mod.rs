@@ -3,12 +3,12 @@
 mod link;
 mod world;
 
-use crate::faults::{Fault, FaultId};
-use crate::log::LogEntry;
-use crate::shell::{Desk, Handle, Shell, State};
+use crate::control::Control;
+use crate::shell::{Desk, Handle, Shared};
 use crate::wire::{Op, Writer};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::ops::Deref;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 use world::World;
@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Between attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Stands in front of a real ZooKeeper server, passes everything through, and has the same faults and the same
-/// request log as [`Server`](crate::Server). Clones are handles to the same one; with the last of them it stops.
+/// Stands in front of a real ZooKeeper server, passes everything through, and has the same [`Control`] of faults and of
+/// the request log as a [`Server`](crate::Server). Clones are handles to the same one; with the last of them it stops.
 ///
 /// ```no_run
 /// use zkrecipes_embedded::{Fault, Proxy};
@@ -31,8 +31,17 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// ```
 #[derive(Clone)]
 pub struct Proxy {
-    handle: Arc<Handle<World>>,
+    control: Control,
+    shared: Arc<Shared<World>>,
     upstream: SocketAddr,
+}
+
+impl Deref for Proxy {
+    type Target = Control;
+
+    fn deref(&self) -> &Control {
+        &self.control
+    }
 }
 
 impl std::fmt::Debug for Proxy {
@@ -55,51 +64,14 @@ impl Proxy {
             io::Error::new(io::ErrorKind::NotFound, format!("{upstream} names no address to connect to"))
         })?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let handle = Handle::start("zk-proxy", vec![address], |registry| {
+        let (handle, shared) = Handle::start("zk-proxy", vec![address], |registry| {
             World::new(Desk::new(registry, 1 << 20, None), upstream)
         })?;
-        Ok(Proxy { handle, upstream })
-    }
-
-    /// What clients connect to: `127.0.0.1:PORT`.
-    pub fn connect_string(&self) -> String {
-        self.handle.shared.connect_string()
-    }
-
-    pub fn port(&self) -> u16 {
-        self.handle.shared.addresses[0].port()
+        Ok(Proxy { control: Control::new(handle), shared, upstream })
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
-        self.handle.shared.lock()
-    }
-
-    /// Stops for good. Also happens when the last handle is dropped.
-    pub fn shutdown(&self) {
-        self.handle.shutdown();
-    }
-
-    /// Breaks all connections, on both sides. Sessions live on at the server.
-    pub fn drop_connections(&self) {
-        self.world().drop_all_connections();
-    }
-
-    /// Stops passing anything on, either way, while connections stay up.
-    pub fn pause(&self) {
-        let mut world = self.world();
-        if world.desk.state == State::Running {
-            world.desk.state = State::Paused;
-        }
-    }
-
-    pub fn resume(&self) {
-        let mut world = self.world();
-        if world.desk.state == State::Paused {
-            world.desk.state = State::Running;
-            world.look_at_everything();
-        }
-        drop(world);
-        self.handle.shared.wake();
+        self.shared.lock()
     }
 
     /// Ends a session for real: re-attaches with the id and password that went by, and closes it. The server
@@ -127,7 +99,7 @@ impl Proxy {
         }
         world.finish_ending(session_id);
         drop(world);
-        self.handle.shared.wake();
+        self.shared.wake();
         ended
     }
 
@@ -152,61 +124,6 @@ impl Proxy {
             }
             std::thread::sleep(PAUSE);
         }
-    }
-
-    /// Injects a fault; it fires once unless it says otherwise. See [`faults`](crate::faults).
-    pub fn inject(&self, fault: Fault) -> FaultId {
-        self.world().desk.inject(fault)
-    }
-
-    /// Injects a fault from text, such as `"drop_after create2 path=/locks/** nth=2"`.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong with the text.
-    pub fn inject_text(&self, fault: &str) -> Result<FaultId, String> {
-        Ok(self.inject(Fault::parse(fault)?))
-    }
-
-    /// Removes all faults that are still waiting or still in force.
-    pub fn clear_faults(&self) {
-        let mut world = self.world();
-        world.desk.rules.clear();
-        world.break_robbed();
-    }
-
-    /// Whether a fault has fired, once at least.
-    pub fn fault_fired(&self, id: FaultId) -> bool {
-        self.world().desk.rules.fired(id)
-    }
-
-    /// The requests so far, in the order of their answers.
-    pub fn log(&self) -> Vec<LogEntry> {
-        self.world().desk.log.to_vec()
-    }
-
-    pub fn clear_log(&self) {
-        self.world().desk.log.clear();
-    }
-
-    /// How many requests of a kind the server answered, or was sent for a lost answer, by patterns for kind and
-    /// path. See [`Server::count`](crate::Server::count).
-    pub fn count(&self, op: &str, path_glob: &str) -> usize {
-        self.world().desk.log.count(op, path_glob)
-    }
-
-    /// Waits until a request that matches is in the log, those before the call included. False if none came in time.
-    pub fn wait_for(&self, matches: impl Fn(&LogEntry) -> bool, within: Duration) -> bool {
-        self.handle.shared.wait_for(matches, within)
-    }
-
-    /// Ids of the sessions that went by and have not been seen to end, sorted.
-    pub fn sessions(&self) -> Vec<u64> {
-        self.world().passwords.keys().copied().collect()
-    }
-
-    /// Clients that are connected.
-    pub fn connections(&self) -> usize {
-        self.world().connections()
     }
 }
 

@@ -47,19 +47,6 @@ impl World {
         }
     }
 
-    pub fn connections(&self) -> usize {
-        self.links.len()
-    }
-
-    /// After a pause: whatever happened meanwhile went by unseen.
-    pub fn look_at_everything(&mut self) {
-        for id in self.links.keys() {
-            self.unread.extend([*id, *id + 1]);
-            self.dirty.insert(*id);
-        }
-        self.accept();
-    }
-
     fn links_of(&self, session: u64) -> Vec<u64> {
         self.links.iter().filter(|(_, link)| link.session == session).map(|(id, _)| *id).collect()
     }
@@ -80,13 +67,6 @@ impl World {
             if let Some(link) = self.links.get_mut(&id) {
                 link.client.held_in.iter_mut().for_each(|held| held.release = Duration::ZERO);
             }
-        }
-    }
-
-    /// Breaks the connections that a black hole took something from, once it has ended.
-    pub fn break_robbed(&mut self) {
-        for id in self.desk.take_robbed() {
-            self.drop_link(id);
         }
     }
 
@@ -194,6 +174,11 @@ impl World {
                     true => too_late(&frame[4..]),
                     false => Writer::reply(xid, 0, Code::SessionExpired as i32).finish(),
                 });
+                link.pending.push_back(pending);
+                return self.made_up_answers(id);
+            }
+            Fate::AnswerThrottled => {
+                pending.made_up = Some(Writer::reply(xid, 0, Code::Throttled as i32).finish());
                 link.pending.push_back(pending);
                 return self.made_up_answers(id);
             }
@@ -398,5 +383,27 @@ impl Shell for World {
         for id in self.links.keys().copied().collect::<Vec<_>>() {
             self.drop_link(id);
         }
+    }
+
+    fn break_robbed(&mut self) {
+        for id in self.desk.take_robbed() {
+            self.drop_link(id);
+        }
+    }
+
+    fn look_at_everything(&mut self) {
+        for id in self.links.keys() {
+            self.unread.extend([*id, *id + 1]);
+            self.dirty.insert(*id);
+        }
+        self.accept();
+    }
+
+    fn sessions(&self) -> Vec<u64> {
+        self.passwords.keys().copied().collect()
+    }
+
+    fn connections(&self) -> usize {
+        self.links.len()
     }
 }

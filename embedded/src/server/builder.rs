@@ -8,6 +8,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+/// Set where no embedded server may be started, in production for example.
+const FORBID: &str = "ZKRECIPES_FORBID_EMBEDDED";
+
 /// Sets up a [`Server`]. Made by [`Server::builder`].
 pub struct Builder {
     port: u16,
@@ -96,14 +99,14 @@ impl Builder {
         self
     }
 
-    /// Whoever proves this `user:base64(sha1("user:password"))` may do everything. See [`digest`](crate::digest).
+    /// A client that proves this `user:base64(sha1("user:password"))` may do everything. See [`digest`](crate::digest).
     pub fn super_digest(mut self, digest: &str) -> Self {
         self.config.super_digest = Some(digest.to_owned());
         self
     }
 
-    /// Whoever asks for anything before proving an identity of this scheme, such as `"digest"`, is sent away, as by a
-    /// server with `enforce.auth.schemes`.
+    /// A client that asks for anything before it has proved an identity of this scheme, such as `"digest"`, is
+    /// disconnected, as by a server with `enforce.auth.schemes`.
     pub fn require_auth(mut self, scheme: &str) -> Self {
         self.config.require_auth = Some(scheme.to_owned());
         self
@@ -158,7 +161,7 @@ impl Builder {
     /// Starts the server.
     ///
     /// # Errors
-    /// If the address cannot be listened on, the release to emulate is not known, or what was saved cannot be read.
+    /// If `ZKRECIPES_FORBID_EMBEDDED` is set, the address cannot be listened on, the release to emulate is not known, or what was saved cannot be read.
     pub fn start(self) -> io::Result<Server> {
         self.start_members(1)
     }
@@ -172,6 +175,10 @@ impl Builder {
     }
 
     fn start_members(mut self, members: usize) -> io::Result<Server> {
+        if std::env::var_os(FORBID).is_some_and(|value| !value.is_empty()) {
+            let message = format!("embedded servers are forbidden here: {FORBID} is set");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
         self.config.profile = Profile::parse(&self.version).ok_or_else(|| {
             let message = format!(
                 "cannot emulate {:?}: there are \"3.8\" and \"3.9\", with or without a patch",
@@ -204,11 +211,11 @@ impl Builder {
         let mut cluster = Cluster::new(machine, members);
         cluster.read_only_without_quorum(self.reads_without_quorum);
         let addresses = (0..members).map(|m| SocketAddr::new(self.address, port(m))).collect();
-        let handle = Handle::start("zk-embedded", addresses, |registry| {
+        let started = Handle::start("zk-embedded", addresses, |registry| {
             let desk = Desk::new(registry, self.log_limit, self.tell);
             World::new(desk, cluster, self.data_limit)
         })?;
-        Ok(Server { handle })
+        Ok(Server::running(started))
     }
 }
 

@@ -50,11 +50,11 @@ impl Ensemble {
 
     /// What clients of one member connect to.
     pub fn member(&self, member: usize) -> Option<String> {
-        self.server.handle.shared.addresses.get(member).map(ToString::to_string)
+        self.server.shared.addresses.get(member).map(ToString::to_string)
     }
 
     pub fn len(&self) -> usize {
-        self.server.handle.shared.addresses.len()
+        self.server.shared.addresses.len()
     }
 
     pub fn is_empty(&self) -> bool {

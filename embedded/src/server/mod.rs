@@ -9,16 +9,17 @@ mod world;
 pub use builder::Builder;
 pub use ensemble::Ensemble;
 
-use crate::faults::{Fault, FaultId};
-use crate::log::LogEntry;
+use crate::control::Control;
 use crate::machine::Machine;
-use crate::shell::{Handle, Shell, State};
+use crate::shell::{Handle, Shared, Shell, State};
 use std::io;
+use std::ops::Deref;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 use world::World;
 
-/// A running server. Clones are handles to the same one; with the last of them it stops.
+/// A running server. Clones are handles to the same one; with the last of them it stops. What can be done to a
+/// [`Proxy`](crate::Proxy) as well, such as faults and the request log, is its [`Control`].
 ///
 /// ```
 /// use zkrecipes_embedded::Server;
@@ -30,12 +31,21 @@ use world::World;
 /// ```
 #[derive(Clone)]
 pub struct Server {
-    handle: Arc<Handle<World>>,
+    control: Control,
+    shared: Arc<Shared<World>>,
+}
+
+impl Deref for Server {
+    type Target = Control;
+
+    fn deref(&self) -> &Control {
+        &self.control
+    }
 }
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").field("addresses", &self.handle.shared.addresses).finish_non_exhaustive()
+        f.debug_struct("Server").field("addresses", &self.shared.addresses).finish_non_exhaustive()
     }
 }
 
@@ -49,29 +59,16 @@ impl Server {
         Builder::new()
     }
 
-    /// What clients connect to: `127.0.0.1:PORT`; for an ensemble, all members with commas between.
-    pub fn connect_string(&self) -> String {
-        self.handle.shared.connect_string()
-    }
-
-    /// The port, of the first member in an ensemble.
-    pub fn port(&self) -> u16 {
-        self.handle.shared.addresses[0].port()
+    fn running((handle, shared): (Handle, Arc<Shared<World>>)) -> Server {
+        Server { control: Control::new(handle), shared }
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
-        self.handle.shared.lock()
+        self.shared.lock()
     }
 
-    /// Changes the world, sends what came of it, and has the loop look at its timers again.
     fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
-        let mut world = self.world();
-        let result = change(&mut world);
-        world.dispatch(None);
-        world.flush();
-        drop(world);
-        self.handle.shared.wake();
-        result
+        self.shared.change(change)
     }
 
     /// Stops as if the process had ended: connections break, new ones are refused. Nodes, sessions and the port are
@@ -81,7 +78,7 @@ impl Server {
         if matches!(world.desk.state, State::Running | State::Paused) {
             world.desk.state = State::Stopped;
             world.drop_all_connections();
-            (0..self.handle.shared.addresses.len()).for_each(|door| world.desk.close_port(door));
+            (0..self.shared.addresses.len()).for_each(|door| world.desk.close_port(door));
         }
     }
 
@@ -91,7 +88,7 @@ impl Server {
     /// If the system did not let the port be kept and it has been taken meanwhile, or the server was shut down for good.
     pub fn restart(&self) -> io::Result<()> {
         self.stop();
-        let shared = &self.handle.shared;
+        let shared = &self.shared;
         let mut world = self.world();
         if world.desk.state == State::Gone {
             return Err(io::Error::other("the server was shut down for good"));
@@ -109,11 +106,6 @@ impl Server {
         Ok(())
     }
 
-    /// Stops for good. Also happens when the last handle is dropped.
-    pub fn shutdown(&self) {
-        self.handle.shutdown();
-    }
-
     /// Forgets all nodes, sessions and zxids, as a server whose disk was lost. Connections break.
     pub fn lose_state(&self) {
         self.change(|world| {
@@ -125,30 +117,6 @@ impl Server {
     /// Ends a session as if its time had come: its connection breaks, its ephemeral nodes go. False if there is none.
     pub fn expire(&self, session_id: u64) -> bool {
         self.change(|world| world.cluster.leader_mut().expire(session_id as i64))
-    }
-
-    /// Breaks all connections. Sessions live on, and clients may come back at once.
-    pub fn drop_connections(&self) {
-        self.change(World::drop_all_connections);
-    }
-
-    /// Stops reading and answering, while connections stay up. The session clock goes on.
-    pub fn pause(&self) {
-        let mut world = self.world();
-        if world.desk.state == State::Running {
-            world.desk.state = State::Paused;
-        }
-    }
-
-    /// Goes on after [`Server::pause`]. Sessions whose time came meanwhile expire first.
-    pub fn resume(&self) {
-        self.change(|world| {
-            if world.desk.state == State::Paused {
-                world.desk.state = State::Running;
-                world.pass_time();
-                world.look_at_everything();
-            }
-        });
     }
 
     /// Stops the clock sessions live by: none expires.
@@ -182,63 +150,6 @@ impl Server {
     /// Switches to serving reads only, or back. Clients that are connected stay.
     pub fn set_read_only(&self, read_only: bool) {
         self.change(|world| world.cluster.members_mut().iter_mut().for_each(|m| m.set_read_only(read_only)));
-    }
-
-    /// Injects a fault; it fires once unless it says otherwise. See [`faults`](crate::faults).
-    pub fn inject(&self, fault: Fault) -> FaultId {
-        self.world().desk.inject(fault)
-    }
-
-    /// Injects a fault from text, such as `"drop_after create2 path=/locks/** nth=2"`.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong with the text.
-    pub fn inject_text(&self, fault: &str) -> Result<FaultId, String> {
-        Ok(self.inject(Fault::parse(fault)?))
-    }
-
-    /// Removes all faults that are still waiting or still in force.
-    pub fn clear_faults(&self) {
-        self.change(|world| {
-            world.desk.rules.clear();
-            world.break_robbed();
-        });
-    }
-
-    /// Whether a fault has fired, once at least.
-    pub fn fault_fired(&self, id: FaultId) -> bool {
-        self.world().desk.rules.fired(id)
-    }
-
-    /// The requests so far, oldest first.
-    pub fn log(&self) -> Vec<LogEntry> {
-        self.world().desk.log.to_vec()
-    }
-
-    pub fn clear_log(&self) {
-        self.world().desk.log.clear();
-    }
-
-    /// How many requests of a kind reached the server, by patterns: `count("create*", "/locks/**")`. `"*"` for the
-    /// kind leaves out pings and handshakes; a multi counts for each of its paths that match, once.
-    pub fn count(&self, op: &str, path_glob: &str) -> usize {
-        self.world().desk.log.count(op, path_glob)
-    }
-
-    /// Waits until a request that matches is in the log, those before the call included. False if none came in time.
-    ///
-    /// `matches` runs while the server waits for it: it must not call the server.
-    pub fn wait_for(&self, matches: impl Fn(&LogEntry) -> bool, within: Duration) -> bool {
-        self.handle.shared.wait_for(matches, within)
-    }
-
-    /// Ids of the sessions that live, sorted.
-    pub fn sessions(&self) -> Vec<u64> {
-        self.world().cluster.leader().sessions().into_iter().map(|id| id as u64).collect()
-    }
-
-    pub fn connections(&self) -> usize {
-        self.world().connections()
     }
 
     pub fn watch_count(&self) -> usize {

@@ -52,18 +52,6 @@ impl World {
         }
     }
 
-    pub fn connections(&self) -> usize {
-        self.conns.len()
-    }
-
-    /// After a pause: whatever happened meanwhile went by unseen.
-    pub fn look_at_everything(&mut self) {
-        let all: Vec<u64> = self.conns.keys().copied().collect();
-        self.unread.extend(&all);
-        self.dirty.extend(&all);
-        self.accept();
-    }
-
     /// Lets the session clock take effect.
     pub fn pass_time(&mut self) {
         let now = self.clock.now();
@@ -170,6 +158,11 @@ impl World {
                 if handshake {
                     self.finish(id);
                 }
+            }
+            Fate::AnswerThrottled => {
+                let reply = Writer::reply(xid, self.cluster.zxid_of(id), Code::Throttled as i32).finish();
+                entry.iter_mut().for_each(|e| e.answered(&reply, Outcome::Answered));
+                self.enqueue(id, reply, verdict.delay_reply);
             }
             Fate::DropBefore | Fate::Vanish => {}
         }
@@ -307,13 +300,6 @@ impl World {
         }
     }
 
-    /// Breaks the connections that a black hole took something from, once it has ended.
-    pub fn break_robbed(&mut self) {
-        for id in self.desk.take_robbed() {
-            self.drop_connection(id);
-        }
-    }
-
     fn session_of(&self, id: u64) -> u64 {
         self.cluster.session_of(id).unwrap_or(0) as u64
     }
@@ -384,5 +370,32 @@ impl Shell for World {
         for id in self.conns.keys().copied().collect::<Vec<_>>() {
             self.drop_connection(id);
         }
+    }
+
+    fn break_robbed(&mut self) {
+        for id in self.desk.take_robbed() {
+            self.drop_connection(id);
+        }
+    }
+
+    fn look_at_everything(&mut self) {
+        self.pass_time();
+        let all: Vec<u64> = self.conns.keys().copied().collect();
+        self.unread.extend(&all);
+        self.dirty.extend(&all);
+        self.accept();
+    }
+
+    fn settle(&mut self) {
+        self.dispatch(None);
+        self.flush();
+    }
+
+    fn sessions(&self) -> Vec<u64> {
+        self.cluster.leader().sessions().into_iter().map(|id| id as u64).collect()
+    }
+
+    fn connections(&self) -> usize {
+        self.conns.len()
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn run<S: Shell>(mut poll: Poll, shared: &Shared<S>) {
         let before = shell.desk().log.end();
         let again = shell.turn();
         if shell.desk().waiters > 0 && shell.desk().log.end() != before {
-            shared.logged.notify_all();
+            shared.tell();
         }
         sleep = if again { Some(Duration::ZERO) } else { shell.sleep() };
     }

@@ -3,6 +3,8 @@
 mod conn;
 mod event_loop;
 mod port;
+mod sanitizer;
+mod signals;
 
 pub(crate) use conn::{Conn, Got, HeldRequest};
 pub(crate) use port::Port;
@@ -24,7 +26,7 @@ pub(crate) const FIRST_CONN: u64 = 64;
 /// Read at once from one client before others have their turn.
 pub(crate) const SCRATCH: usize = 256 << 10;
 
-/// Who is told, in one line, what happens to connections and sessions.
+/// Where one line is written for whatever happens to connections and sessions.
 pub(crate) type Tell = Box<dyn Fn(&str) + Send>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,18 +220,27 @@ pub(crate) trait Shell: Send + 'static {
     /// How long the loop may sleep.
     fn sleep(&self) -> Option<Duration>;
     fn drop_all_connections(&mut self);
+    /// Breaks the connections that a black hole took something from, once it has ended.
+    fn break_robbed(&mut self);
+    /// After a pause: whatever happened meanwhile went by unseen.
+    fn look_at_everything(&mut self);
+    /// Sends what a change from outside the loop has brought about.
+    fn settle(&mut self) {}
+    fn sessions(&self) -> Vec<u64>;
+    fn connections(&self) -> usize;
 }
 
 /// A shell, and what other threads need to get at it.
-pub(crate) struct Shared<S> {
-    shell: Mutex<S>,
-    /// Signalled when requests were logged while somebody waits for one.
+pub(crate) struct Shared<S: ?Sized> {
+    /// How often requests were logged while somebody waited for one.
+    told: Mutex<u64>,
     logged: Condvar,
     waker: Waker,
     pub addresses: Vec<SocketAddr>,
+    shell: Mutex<S>,
 }
 
-impl<S: Shell> Shared<S> {
+impl<S: Shell + ?Sized> Shared<S> {
     /// All addresses, as clients take them.
     pub fn connect_string(&self) -> String {
         self.addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",")
@@ -240,16 +251,36 @@ impl<S: Shell> Shared<S> {
         self.shell.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// Changes the shell, sends what came of it, and has the loop look at its timers again.
+    pub fn change<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
+        let mut shell = self.lock();
+        let result = change(&mut shell);
+        shell.settle();
+        drop(shell);
+        self.wake();
+        result
+    }
+
     pub fn wake(&self) {
         // It fails only if the poll is gone, and then nobody sleeps.
         let _ = self.waker.wake();
     }
 
+    fn told(&self) -> MutexGuard<'_, u64> {
+        self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Wakes those who wait for a request in the log.
+    pub fn tell(&self) {
+        *self.told() += 1;
+        self.logged.notify_all();
+    }
+
     pub fn wait_for(&self, matches: impl Fn(&LogEntry) -> bool, within: Duration) -> bool {
         let deadline = Instant::now().checked_add(within);
-        let mut shell = self.lock();
         let mut seen = 0;
         loop {
+            let mut shell = self.lock();
             let desk = shell.desk_mut();
             if desk.log.since(seen).any(&matches) {
                 return true;
@@ -260,29 +291,29 @@ impl<S: Shell> Shared<S> {
                 return false;
             }
             desk.waiters += 1;
+            let before = *self.told();
+            drop(shell);
             let nap = left.unwrap_or(Duration::from_secs(3600));
-            shell = match self.logged.wait_timeout(shell, nap) {
-                Ok((shell, _)) => shell,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
-            shell.desk_mut().waiters -= 1;
+            // What is told from here on ends the nap, also if it has not begun.
+            drop(self.logged.wait_timeout_while(self.told(), nap, |told| *told == before));
+            self.lock().desk_mut().waiters -= 1;
         }
     }
 }
 
 /// Ends the loop when it is dropped.
-pub(crate) struct Handle<S: Shell> {
-    pub shared: Arc<Shared<S>>,
+pub(crate) struct Handle {
+    pub shared: Arc<Shared<dyn Shell>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl<S: Shell> Handle<S> {
+impl Handle {
     /// Listens on some addresses and runs the shell that `make` builds.
-    pub fn start(
+    pub fn start<S: Shell>(
         name: &str,
         addresses: Vec<SocketAddr>,
         make: impl FnOnce(Registry) -> S,
-    ) -> io::Result<Arc<Handle<S>>> {
+    ) -> io::Result<(Handle, Arc<Shared<S>>)> {
         let ports = addresses.into_iter().take(LISTENERS.len()).map(Port::open);
         let ports = ports.collect::<io::Result<Vec<Port>>>()?;
         let addresses: Vec<SocketAddr> = ports.iter().map(Port::address).collect();
@@ -291,12 +322,19 @@ impl<S: Shell> Handle<S> {
         let mut shell = make(poll.registry().try_clone()?);
         shell.desk_mut().open_ports(ports)?;
         let name = format!("{name}-{}", addresses.first().map_or(0, SocketAddr::port));
-        let shared = Arc::new(Shared { shell: Mutex::new(shell), logged: Condvar::new(), waker, addresses });
+        let shared = Arc::new(Shared {
+            told: Mutex::default(),
+            logged: Condvar::new(),
+            waker,
+            addresses,
+            shell: Mutex::new(shell),
+        });
         let thread = {
             let shared = shared.clone();
-            std::thread::Builder::new().name(name).spawn(move || event_loop::run(poll, &shared))?
+            let builder = std::thread::Builder::new().name(name);
+            signals::blocked(|| builder.spawn(move || sanitizer::ours(|| event_loop::run(poll, &shared))))?
         };
-        Ok(Arc::new(Handle { shared, thread: Mutex::new(Some(thread)) }))
+        Ok((Handle { shared: shared.clone(), thread: Mutex::new(Some(thread)) }, shared))
     }
 
     pub fn shutdown(&self) {
@@ -306,7 +344,7 @@ impl<S: Shell> Handle<S> {
             shell.drop_all_connections();
             shell.desk_mut().give_up_ports();
         }
-        self.shared.logged.notify_all();
+        self.shared.tell();
         self.shared.wake();
         let thread = self.thread.lock().map(|mut t| t.take()).unwrap_or_default();
         if let Some(thread) = thread
@@ -317,7 +355,7 @@ impl<S: Shell> Handle<S> {
     }
 }
 
-impl<S: Shell> Drop for Handle<S> {
+impl Drop for Handle {
     fn drop(&mut self) {
         self.shutdown();
     }

@@ -78,4 +78,5 @@ pub enum Code {
     NoWatcher = -121,
     ReconfigDisabled = -123,
     AuthRequired = -124,
+    Throttled = -127,
 }

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { Client } from 'zkrecipes'
 
-const client = await Client.connect(workerData.hosts, { sessionTimeout: 6000 })
+const client = await Client.connect(workerData.hosts, { sessionTimeout: workerData.sessionTimeout ?? 6000 })
 const lock = client.lock(workerData.path)
 if (workerData.task === 'contend') {
   for (let round = 0; round < 5; round++) {
@@ -13,7 +13,14 @@ if (workerData.task === 'contend') {
   await lock.acquire()
   parentPort.postMessage('held')
   setInterval(() => {}, 1000)
+} else if (workerData.task === 'hold and listen') {
+  const held = await lock.acquire()
+  held.onLost(() => {})
+  parentPort.postMessage('held')
 } else if (workerData.task === 'wait') {
   parentPort.postMessage('waiting')
   await lock.acquire()
+} else if (workerData.task === 'leave') {
+  await lock.acquire()
+  client.unref()
 }

@@ -1,7 +1,7 @@
 // What a user writes, and what the types must refuse. Only compiled, never run.
 
-import { AbortError, Client, Held, Lock, MultiLock, ReadWriteLock, Semaphore, ZkRecipesError, version } from 'zkrecipes'
-import type { ConnectOptions, Contender, ErrorCode, LostReason, State, Stat, Transaction } from 'zkrecipes'
+import { AbortError, Backlog, Barrier, Client, CommitTransaction, DoubleBarrier, Held, Item, Lock, MultiLock, Proposal, Queue, ReadWriteLock, Semaphore, TwoPhaseCommit, ZkRecipesError, version } from 'zkrecipes'
+import type { CommitStatus, ConnectOptions, Contender, ErrorCode, LostReason, PartResult, State, Stat, Transaction } from 'zkrecipes'
 import { EmbeddedServer, Ensemble, Proxy } from 'zkrecipes/testing'
 import type { LogEntry } from 'zkrecipes/testing'
 
@@ -30,7 +30,14 @@ held.onLost((error) => {
   console.log(reason)
 })
 const writes: Transaction = held.guarded().create('/data', 'text').set('/data', new Uint8Array(2), 0).delete('/old').check('/x', 3)
-await writes.commit()
+const results: PartResult[] = await writes.commit()
+const [created, written, deleted, further] = await client.nodes.transaction().create('/a').set('/b', '').delete('/c').commit()
+const known: [string, number, null] = [created, written.version, deleted]
+const unknown: PartResult | undefined = further
+const collected = client.nodes.transaction()
+collected.create('/a')
+const [one] = await collected.commit()
+const uncertain: PartResult | undefined = one
 await held.release({ wait: false })
 
 const maybe: Held | null = await lock.tryAcquire()
@@ -70,15 +77,84 @@ await client.watchSequencer(held.sequencer, { signal })
 
 const { data, stat } = await client.nodes.get('/data')
 const text: string = data.toString('utf8')
+const [bytes, metadata] = await client.nodes.get('/data', { signal })
+const parts: [Buffer, number] = [bytes, metadata.dataLength]
+const two: 2 = (await client.nodes.get('/data')).length
+const kind: 'lock' | 'read' | 'write' | 'lease' | undefined = contenders[0]?.kind
+const same: Client = client.unref().ref()
+const late: Client = await Client.connect('zk1', { signal, connectTimeout: 100 })
+await held.verify({ signal })
+await lock.verify({ signal })
+await both.contenders({ signal })
+await semaphore.holders({ signal })
+await semaphore.tryAcquire(2, { signal })
+await semaphore.tryAcquire({ n: 2, signal })
+await semaphore.resize(4, { signal })
+await client.checkSequencer(held.sequencer, { signal })
+await client.watchSequencer(held.sequencer, { signal, timeout: 5000 })
+await client.nodes.create('/a', new ArrayBuffer(2), 'ephemeral', { signal })
+await client.nodes.create('/a', new DataView(new ArrayBuffer(2)), { mode: 'ephemeral', signal })
+await client.nodes.create('/a', '', { ttl: 60_000, signal })
+await client.nodes.create('/a-', '', 'persistent_sequential', { ttl: 60_000 })
+await client.nodes.transaction().create('/a', '', { ttl: 60_000 }).create('/b', '', 'persistent', { ttl: 60_000 }).commit()
+await client.nodes.set('/a', new Uint16Array(2), stat.version, { signal })
+await client.nodes.set('/a', '', { version: stat.version, signal })
+await client.nodes.delete('/a', { signal })
+await client.nodes.deleteAll('/a', { signal })
+await client.nodes.transaction().check('/a').commit({ signal })
 const changed: Stat = await client.nodes.set('/data', text, stat.version)
 const missing: Stat | null = await client.nodes.exists('/none')
 const path: string = await client.nodes.create('/queue/item-', '', 'persistent_sequential')
+
+for await (const found of client.config('/config').watch({ signal })) {
+  const setting: Buffer | undefined = found?.value
+  console.log(setting)
+}
+for await (const event of client.group('/group', { layout: 'member' }).watch()) {
+  if (event.type === 'snapshot') console.log(event.members['a'] satisfies Buffer | undefined)
+  else if (event.type === 'left') console.log(event.name satisfies string)
+  else console.log(event.name satisfies string, event.data satisfies Buffer)
+}
+await client.names('/names').bind('a', 'b', { ephemeral: true, signal })
+await client.names('/names').bind('a', 'b', true)
+const sum: bigint = await client.counter('/counter', { layout: 'shared' }).add(1)
+const barrier: Barrier = client.barrier('/barriers/import')
+await barrier.wait({ timeout: 5000, signal })
+const up: boolean = await barrier.isUp()
+const step: DoubleBarrier = client.doubleBarrier('/barriers/step', 3, 'member')
+const computed: number = await step.run(() => step.parties, { timeout: 5000 })
+await step.enter({ signal })
+if (step.hasEntered) step.withdraw()
+else await step.leave()
+const orders: TwoPhaseCommit = client.twoPhaseCommit('/commits/orders', 'peer')
+const begun: CommitTransaction = await orders.begin('order-17', ['stock'], '3 chairs', 5000, { signal })
+const verdict: 'commit' | 'abort' = await begun.outcome({ timeout: 5000 })
+await orders.join('stock')
+const proposal: Proposal = await orders.next()
+if (proposal.hasVoted) await proposal.acknowledge()
+else await proposal.voteAbort()
+const status: CommitStatus | null = await orders.show('order-17')
+const mail: Queue = client.queue('/queues/mail', { maxAttempts: 5, layout: 'simple' })
+await mail.put('hello', { timeout: 5000, signal })
+await mail.putMany(['a', new Uint8Array(2)])
+const letter: Buffer = await mail.get({ timeout: 5000 })
+const perhaps: Item | null = await mail.tryClaim()
+await perhaps?.ackWith(perhaps.guarded().create('/bill', perhaps.data))
+for await (const item of mail) console.log(item.attempts satisfies number, await item.ack())
+await mail.process(async (item) => void (await item.nack({ wait: false })), { concurrency: 8, signal })
+const letters: Buffer[] = await mail.dead.items()
+await client.priorityQueue('/queues/urgent').put('x', -1, { signal })
+await client.delayQueue('/queues/later', { ephemeral: true }).put('x', 5000)
+const backlog: Backlog = client.delayQueue('/queues/later')
+for await (const names of client.nodes.watch('/data', 'children')) console.log(names satisfies string[] | null)
+for await (const all of client.nodes.watch('/data', { kind: 'subtree' })) console.log(all['/data']?.stat.version)
+for await (const content of client.nodes.watch('/data', { signal })) console.log(content?.data)
 
 try {
   await lock.acquire()
 } catch (error) {
   if (error instanceof AbortError) console.log(error.code satisfies 'ABORT_ERR')
-  else if (error instanceof ZkRecipesError) console.log(error.code satisfies ErrorCode, error.retryable, error.path)
+  else if (error instanceof ZkRecipesError) console.log(error.code satisfies ErrorCode, error.retryable, error.path, error.put)
 }
 await client.close({ timeout: 1000 })
 
@@ -119,11 +195,31 @@ await both.revoke('/a/b', { contender: '/a/b' })
 client.semaphore('/x')
 // @ts-expect-error only locks come together
 client.multiLock([semaphore])
-// @ts-expect-error a watch has no timeout; an AbortSignal.timeout is one
-await client.watchSequencer('', { timeout: 5 })
+// @ts-expect-error a kind that does not exist
+contenders[0]?.kind === 'mutex'
+// @ts-expect-error the first part is the data
+const [notStat]: [Stat, Buffer] = await client.nodes.get('/data')
+// @ts-expect-error numbers are no bytes
+await client.nodes.set('/data', 7)
 // @ts-expect-error a mode that does not exist
 await client.nodes.create('/x', '', 'eternal')
+// @ts-expect-error what was set is a stat
+const notPath: string = written
+// @ts-expect-error a kind that does not exist
+client.nodes.watch('/data', 'sideways')
+// @ts-expect-error who has left says nothing of itself
+for await (const event of client.group('/group').watch()) if (event.type === 'left') console.log(event.data)
+// @ts-expect-error a mode that does not exist
+client.twoPhaseCommit('/commits/orders', 'sites')
+// @ts-expect-error a double barrier has a number of parties
+client.doubleBarrier('/barriers/step')
+// @ts-expect-error a priority is a number
+await client.priorityQueue('/queues/urgent').put('x', 'high')
+// @ts-expect-error dead letters are not put
+await mail.dead.put('x')
+// @ts-expect-error fractions are counted nowhere
+await client.counter('/counter').add('1')
 // @ts-expect-error properties are read only
 held.isHeld = false
 
-console.log(state, id, token, signal, result, plain, since, changed, missing, path, wrong, certain, sides, tokens, paths, permits, permit, some, many, holders, asked, first, passes, revoked, stands, version() satisfies string)
+console.log(state, id, token, signal, result, plain, since, changed, missing, path, wrong, certain, sides, tokens, paths, permits, permit, some, many, holders, asked, first, passes, revoked, stands, parts, results, sum, known, unknown, uncertain, notPath, verdict, status, up, computed, letter, letters, backlog, kind, same, late, two, notStat, version() satisfies string)

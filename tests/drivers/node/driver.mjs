@@ -5,25 +5,38 @@ import { createInterface } from 'node:readline'
 import { setImmediate as turn } from 'node:timers/promises'
 import v8 from 'node:v8'
 import vm from 'node:vm'
-import { Client, Semaphore, ZkRecipesError } from '../../../node/lib/index.js'
+import { Backlog, Client, Semaphore, ZkRecipesError } from '../../../node/lib/index.js'
+import { commits, ofCommits } from './commits.mjs'
+import { items, ofQueues, queues } from './queues.mjs'
+import { WatchedNode, leading, map, tellerOf, versioned } from './told.mjs'
 
 v8.setFlagsFromString('--expose-gc')
 const collectGarbage = vm.runInNewContext('gc')
 
 const clients = new Map()
-const locks = new Map()
+/** Of every recipe. */
+const handles = new Map()
 const running = new Map()
+
+/** How to end the terms in progress. */
+const terms = new Map()
+
+/** What is followed. */
+const feeds = new Map()
 
 /** What was acquired through which handle; gone with the handle. */
 const acquired = new WeakMap()
 
-function keep(lock, held) {
-  acquired.set(lock, [...(acquired.get(lock) ?? []), held].filter(({ isHeld }) => isHeld))
+function keep(handle, held) {
+  acquired.set(handle, [...(acquired.get(handle) ?? []), held].filter(({ isHeld }) => isHeld))
   return held.fencingToken
 }
 
-function current(lock) {
-  const held = acquired.get(lock)?.findLast(({ isHeld }) => isHeld)
+/** Also one that is held no more. */
+const lastWon = (handle) => acquired.get(handle)?.at(-1)
+
+function current(handle) {
+  const held = acquired.get(handle)?.findLast(({ isHeld }) => isHeld)
   if (!held) throw new Unknown('nothing is held', 'NOT_HELD')
   return held
 }
@@ -35,6 +48,18 @@ const count = (text) => (text === undefined ? undefined : Number(text))
 
 /** Absent = for ever. */
 const millis = (text) => (text === undefined || text === '-' ? undefined : Number(text))
+
+const described = (contenders) => contenders.map(({ identity, holds }) => identity + (holds ? '*' : ''))
+
+/** Tells what a feed tells, until it ends by itself or is closed. */
+async function follow(name, named, feed, told) {
+  try {
+    for await (const item of feed) say(['event', name, 'told', named, ...told(item)].join(' '))
+    if (feeds.has(`${name} ${named}`)) say(`event ${name} ended ${named} closed`)
+  } catch (error) {
+    say(`event ${name} ended ${named} ${error.code}`)
+  }
+}
 
 const verbs = {
   async connect({ name }, hosts, ...settings) {
@@ -58,47 +83,130 @@ const verbs = {
       else if (setting.startsWith('handoff=')) options.localHandoff = Number(setting.slice('handoff='.length))
       else throw new Unknown(`${setting} is no setting of a lock`)
     }
-    locks.set(key(name), client.lock(path, options))
+    handles.set(key(name), client.lock(path, options))
   },
   rwlock({ client, key }, name, path) {
     const { read, write } = client.readWriteLock(path)
-    locks.set(key(`${name}.read`), read)
-    locks.set(key(`${name}.write`), write)
+    handles.set(key(`${name}.read`), read)
+    handles.set(key(`${name}.write`), write)
   },
   multilock({ client, key }, name, ...names) {
-    locks.set(key(name), client.multiLock(names.map((name) => locks.get(key(name)))))
+    handles.set(key(name), client.multiLock(names.map((name) => handles.get(key(name)))))
   },
   semaphore({ client, key }, name, path, permits) {
-    locks.set(key(name), client.semaphore(path, Number(permits)))
+    handles.set(key(name), client.semaphore(path, Number(permits)))
   },
-  async acquire({ lock, signal }, _, timeout, n) {
+  counter({ client, key }, name, path, ...settings) {
+    handles.set(key(name), client.counter(path, Object.fromEntries(settings.map((setting) => setting.split('=', 2)))))
+  },
+  value: ({ handle, signal }) => handle.get({ signal }),
+  add: ({ handle, signal }, _, n) => handle.add(BigInt(n), { signal }),
+  'compare-and-set': ({ handle, signal }, _, old, value) => handle.compareAndSet(BigInt(old), BigInt(value), { signal }),
+  config({ client, key }, name, path) {
+    handles.set(key(name), client.config(path))
+  },
+  'config-get': async ({ handle, signal }) => versioned(await handle.get({ signal })),
+  'config-set': ({ handle, signal }, _, value, version) => handle.set(value, { version: count(version), signal }),
+  election({ client, key }, name, path, ...settings) {
+    const { data, layout } = Object.fromEntries(settings.map((setting) => setting.split('=', 2)))
+    handles.set(key(name), client.election(path, data, { layout }))
+  },
+  campaign: async ({ handle, signal }, _, timeout) => keep(handle, await handle.campaign({ timeout: millis(timeout), signal })),
+  resign: ({ handle }, _, nowait) => handle.resign({ wait: nowait !== 'nowait' }),
+  leads: ({ handle }) => handle.isLeader,
+  acknowledge: ({ handle, signal }, _, data) => lastWon(handle).acknowledge(data, { signal }),
+  leader: async ({ handle, signal }) => leading(await handle.leader({ signal })),
+  candidates: async ({ handle }) => described(await handle.candidates()),
+  run({ handle, name, key, signal }, named) {
+    const term = async (leadership) => {
+      const ended = new Promise((resolve, reject) => {
+        leadership.signal.addEventListener('abort', resolve)
+        terms.set(key(named), (fails) => (fails ? reject(new Error('told to fail')) : resolve()))
+      })
+      say(`event ${name} term ${named} ${leadership.epoch}`)
+      await ended.finally(() => say(`event ${name} over ${named} ${leadership.epoch}`))
+    }
+    return handle.run(term, { signal })
+  },
+  'end-term'({ key }, named, fail) {
+    const end = terms.get(key(named))
+    if (!end) throw new Unknown(`${named} leads no term`)
+    terms.delete(key(named))
+    end(fail === 'fail')
+  },
+  names({ client, key }, name, path) {
+    handles.set(key(name), client.names(path))
+  },
+  bind: ({ handle, signal }, _, name, data, ephemeral) => handle.bind(name, data, ephemeral === 'ephemeral', { signal }),
+  lookup: async ({ handle, signal }, _, name) => String((await handle.lookup(name, { signal })) ?? 'none'),
+  unbind: ({ handle, signal }, _, name) => handle.unbind(name, { signal }),
+  list: ({ handle, signal }) => handle.list({ signal }),
+  group({ client, key }, name, path, layout) {
+    handles.set(key(name), client.group(path, { layout }))
+  },
+  join: ({ handle, signal }, _, name, data) => handle.join(name, data, { signal }),
+  leave: ({ handle, signal }) => handle.leave({ signal }),
+  update: ({ handle, signal }, _, data) => handle.update(data, { signal }),
+  members: async ({ handle, signal }) => map(await handle.members({ signal })),
+  ...queues(handles),
+  ...commits(handles),
+  barrier({ client, key }, name, path) {
+    handles.set(key(name), client.barrier(path))
+  },
+  'barrier-create': ({ handle, signal }) => handle.create({ signal }),
+  'barrier-remove': ({ handle, signal }) => handle.remove({ signal }),
+  'barrier-up': ({ handle, signal }) => handle.isUp({ signal }),
+  'barrier-wait': ({ handle, signal }, _, timeout) => handle.wait({ timeout: millis(timeout), signal }),
+  'double-barrier'({ client, key }, name, path, parties, member) {
+    handles.set(key(name), client.doubleBarrier(path, Number(parties), member))
+  },
+  'barrier-enter': ({ handle, signal }, _, timeout) => handle.enter({ timeout: millis(timeout), signal }),
+  'barrier-leave': ({ handle, signal }, _, timeout) => handle.leave({ timeout: millis(timeout), signal }),
+  'barrier-withdraw': ({ handle }) => handle.withdraw(),
+  'barrier-entered': ({ handle }) => handle.hasEntered,
+  'watch-node'({ client, key }, name, path, kind) {
+    // Looks at the kind, as the feed does that follows.
+    void client.nodes.watch(path, kind).return()
+    handles.set(key(name), new WatchedNode(client, path, kind))
+  },
+  follow({ handle, name, key }, named) {
+    const feed = handle.watch?.() ?? handle.observe()
+    feeds.set(key(named), feed)
+    void follow(name, named, feed, tellerOf(handle))
+  },
+  async unfollow({ key }, named) {
+    const feed = feeds.get(key(named))
+    feeds.delete(key(named))
+    await feed.return()
+  },
+  async acquire({ handle, signal }, _, timeout, n) {
     const options = { timeout: millis(timeout), signal }
-    return keep(lock, await (lock instanceof Semaphore ? lock.acquire(count(n), options) : lock.acquire(options)))
+    return keep(handle, await (handle instanceof Semaphore ? handle.acquire(count(n), options) : handle.acquire(options)))
   },
-  async try({ lock }, _, n) {
-    const held = await lock.tryAcquire(count(n))
-    return held ? keep(lock, held) : 'none'
+  async try({ handle }, _, n) {
+    const held = await handle.tryAcquire(count(n))
+    return held ? keep(handle, held) : 'none'
   },
-  release: ({ lock }, _, nowait) => lock.release({ wait: nowait !== 'nowait' }),
-  verify: ({ lock }) => lock.verify(),
-  cancel: ({ lock }) => lock.cancel(),
-  held: ({ lock }) => lock.isHeld,
-  token: ({ lock }) => lock.fencingToken,
-  passes: ({ lock }) => current(lock).passes,
-  tokens: ({ lock }) => current(lock).fencingTokens,
-  'watch-lost': ({ lock, name }, handle) => void lock.onLost((error) => say(`event ${name} lost ${handle} ${error.reason}`)),
-  contenders: async ({ lock }) => (await lock.contenders()).map(({ identity, holds }) => identity + (holds ? '*' : '')),
-  holders: async ({ lock }) => (await lock.holders()).map(({ identity }) => identity),
-  resize: ({ lock }, _, permits) => lock.resize(Number(permits)),
-  revoke({ lock, signal }, _, node, forceAfter) {
-    return lock.revoke({ contender: node === '-' ? undefined : node, forceAfter: millis(forceAfter), signal })
+  release: ({ handle }, _, nowait) => handle.release({ wait: nowait !== 'nowait' }),
+  verify: ({ handle }) => handle.verify(),
+  cancel: ({ handle }) => handle.cancel(),
+  held: ({ handle }) => handle.isHeld,
+  token: ({ handle }) => handle.fencingToken,
+  passes: ({ handle }) => current(handle).passes,
+  tokens: ({ handle }) => current(handle).fencingTokens,
+  'watch-lost': ({ handle, name }, named) => void handle.onLost((error) => say(`event ${name} lost ${named} ${error.reason}`)),
+  contenders: async ({ handle }) => described(await handle.contenders()),
+  holders: async ({ handle }) => (await handle.holders()).map(({ identity }) => identity),
+  resize: ({ handle }, _, permits) => handle.resize(Number(permits)),
+  revoke({ handle, signal }, _, node, forceAfter) {
+    return handle.revoke({ contender: node === '-' ? undefined : node, forceAfter: millis(forceAfter), signal })
   },
-  'watch-revoke': ({ lock, name }, handle) => void current(lock).onRevoke(() => say(`event ${name} revoked ${handle}`)),
-  sequencer: ({ lock }) => current(lock).sequencer,
+  'watch-revoke': ({ handle, name }, named) => void current(handle).onRevoke(() => say(`event ${name} revoked ${named}`)),
+  sequencer: ({ handle }) => current(handle).sequencer,
   'check-sequencer': ({ client }, sequencer) => client.checkSequencer(sequencer),
   'watch-sequencer': ({ client, signal }, sequencer) => client.watchSequencer(sequencer, { signal }),
   async free({ key }, name) {
-    locks.delete(key(name))
+    handles.delete(key(name))
     // Whoever lets go of a handle in earnest waits for the collector; a test cannot. A few turns, because what was awaited
     // just now is still on its way out.
     for (let round = 0; round < 5; round++) {
@@ -106,8 +214,8 @@ const verbs = {
       collectGarbage()
     }
   },
-  'guarded-set': ({ lock }, _, path, data) => lock.guarded().set(path, data).commit(),
-  'guarded-create': ({ lock }, _, path, data) => lock.guarded().create(path, data).commit(),
+  'guarded-set': ({ handle }, _, path, data) => handle.guarded().set(path, data).commit(),
+  'guarded-create': ({ handle }, _, path, data) => handle.guarded().create(path, data).commit(),
   create: async ({ client }, path, data) => void (await client.nodes.create(path, data)),
   set: async ({ client }, path, data) => void (await client.nodes.set(path, data)),
   delete: ({ client }, path) => client.nodes.delete(path),
@@ -116,9 +224,13 @@ const verbs = {
   children: ({ client }, path) => client.nodes.children(path),
 }
 
-const needsLock = new Set([
+const ofHandles = new Set([
   'acquire', 'try', 'release', 'verify', 'cancel', 'held', 'token', 'tokens', 'passes', 'watch-lost', 'contenders', 'holders', 'resize',
-  'revoke', 'watch-revoke', 'sequencer', 'guarded-set', 'guarded-create',
+  'revoke', 'watch-revoke', 'sequencer', 'guarded-set', 'guarded-create', 'value', 'add', 'compare-and-set',
+  'config-get', 'config-set', 'follow', 'bind', 'lookup', 'unbind', 'list', 'join', 'leave', 'update', 'members',
+  'campaign', 'resign', 'leads', 'acknowledge', 'leader', 'candidates', 'run',
+  'barrier-create', 'barrier-remove', 'barrier-up', 'barrier-wait', 'barrier-enter', 'barrier-leave', 'barrier-withdraw', 'barrier-entered',
+  ...ofQueues, ...ofCommits,
 ])
 
 class Unknown extends Error {
@@ -131,12 +243,13 @@ class Unknown extends Error {
 async function perform(name, verb, args, signal) {
   const client = clients.get(name)
   if (!client && verb !== 'connect') throw new Unknown(`${name} has not connected`)
-  const key = (handle) => `${name} ${handle}`
-  // Only for verbs of the lock: `free` must not keep in its frame what it sets free.
-  const lock = needsLock.has(verb) ? locks.get(key(args[0])) : undefined
-  if (!lock && needsLock.has(verb)) throw new Unknown(`${args[0]} has not been made`)
+  const key = (named) => `${name} ${named}`
+  // Only for verbs of a handle: `free` must not keep in its frame what it sets free.
+  const handle = ofHandles.has(verb) ? handles.get(key(args[0])) : undefined
+  if (!handle && ofHandles.has(verb)) throw new Unknown(`${args[0]} has not been made`)
+  if (handle instanceof Backlog && Object.hasOwn(items, verb)) return items[verb]({ name, handle, signal }, ...args)
   if (!Object.hasOwn(verbs, verb)) throw new Unknown(`${verb} is no verb`)
-  return verbs[verb]({ name, client, lock, key, signal }, ...args)
+  return verbs[verb]({ name, client, handle, key, signal }, ...args)
 }
 
 async function answer(seq, name, verb, args) {

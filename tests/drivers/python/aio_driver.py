@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import sys
 import threading
@@ -12,6 +13,7 @@ from protocol import (
     Command,
     answer,
     connect_options,
+    election_options,
     lock_options,
     names_of,
     parse,
@@ -24,10 +26,13 @@ from protocol import (
 )  # finds the package, so it comes first
 
 # isort: split
+import commits
+import queues
+import recipes
 import zkrecipes.aio as zkrecipes
 
 clients: dict[str, zkrecipes.Client] = {}
-Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore
+Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore | zkrecipes.Election
 handles: dict[tuple[str, str], Handle] = {}
 # What was acquired through each handle and not released, the latest last.
 acquired: dict[tuple[str, str], list[zkrecipes.Held]] = {}
@@ -73,19 +78,52 @@ async def perform(command: Command) -> list[str]:
     elif verb == "semaphore":
         name, path, size = args
         handles[who, name] = client.semaphore(path, whole(size))
+    elif verb == "election":
+        name, path, *options = args
+        election = client.election(path, **election_options(options))
+        handles[who, name] = recipes.recipes[who, name] = election
     elif verb == "check-sequencer":
         return [truth(await client.check_sequencer(args[0]))]
     elif verb == "watch-sequencer":
         await client.watch_sequencer(args[0])
     elif verb in ("create", "set", "delete", "get", "exists", "children"):
         return await nodes(client, verb, args)
+    elif commits.are_meant(command):
+        return await commits.perform(client, command)
+    elif queues.are_meant(command):
+        return await queues.perform(client, command)
+    elif verb in recipes.VERBS:
+        return await recipes.perform(client, command)
     elif verb == "free":
-        del handles[who, args[0]]
+        queues.forget((who, args[0]))
+        commits.forget((who, args[0]))
+        recipes.recipes.pop((who, args[0]), None)
+        handles.pop((who, args[0]), None)
         acquired.pop((who, args[0]), None)
         gc.collect()
     else:
         return await use_handle(command, handles[who, args[0]])
     return []
+
+
+async def read(follower: recipes.Follower) -> None:
+    try:
+        async for item in follower.feed:
+            follower.tell(item)
+    except zkrecipes.Error as error:
+        follower.end(error)
+    else:
+        follower.end()
+
+
+def follow(follower: recipes.Follower) -> None:
+    reading = asyncio.ensure_future(read(follower))
+    readers.add(reading)
+    reading.add_done_callback(readers.discard)
+
+
+recipes.Driver.follow = follow
+readers: set[asyncio.Task[None]] = set()
 
 
 def remember(key: tuple[str, str], held: zkrecipes.Held) -> list[str]:
@@ -112,6 +150,44 @@ def semaphore_of(handle: Handle) -> zkrecipes.Semaphore:
     return handle
 
 
+def election_of(handle: Handle) -> zkrecipes.Election:
+    if not isinstance(handle, zkrecipes.Election):
+        raise zkrecipes.InvalidType("this verb is for elections")
+    return handle
+
+
+def leadership_of(held: zkrecipes.Held) -> zkrecipes.Leadership:
+    assert isinstance(held, zkrecipes.Leadership)
+    return held
+
+
+terms: dict[tuple[str, str], asyncio.Future[bool]] = {}
+
+
+async def lead(key: tuple[str, str], election: zkrecipes.Election) -> None:
+    async def work(leadership: zkrecipes.Leadership) -> None:
+        terms[key] = asyncio.get_running_loop().create_future()
+        say("event", key[0], "term", key[1], str(leadership.epoch))
+        try:
+            if await terms[key]:
+                raise RuntimeError("told to fail")
+        finally:
+            # At once, so that nobody who hears that it is over still finds us leading. That cancels this task.
+            with contextlib.suppress(zkrecipes.Error, asyncio.CancelledError):
+                await leadership.release(wait=False)
+            say("event", key[0], "over", key[1], str(leadership.epoch))
+
+    await election.run(work)
+
+
+def end_term(key: tuple[str, str], fails: bool) -> None:
+    terms.pop(key).set_result(fails)
+
+
+recipes.Driver.run = lead
+recipes.Driver.end_term = end_term
+
+
 async def acquire(
     handle: Handle, n: int, *, blocking: bool = True, timeout: float | None = None
 ) -> zkrecipes.Held | None:
@@ -128,13 +204,21 @@ async def use_handle(command: Command, handle: Handle) -> list[str]:
         if held is None:
             raise zkrecipes.Timeout("the time ran out")
         return remember(key, held)
+    if verb == "campaign":
+        return remember(key, await election_of(handle).campaign(seconds(args[1:])))
+    if verb == "acknowledge":
+        await leadership_of(latest(key)).acknowledge(args[1])
+        return []
     if verb == "try":
         held = await acquire(handle, permits(args[1:]), blocking=False)
         return ["none"] if held is None else remember(key, held)
-    if verb == "release":
+    if verb in ("release", "resign"):
         if acquired.get(key):
             acquired[key].pop()
-        await handle.release(wait=args[1:] != ["nowait"])
+        if verb == "resign" and args[1:] != ["nowait"]:
+            await election_of(handle).resign()
+        else:
+            await handle.release(wait=args[1:] != ["nowait"])
     elif verb == "verify":
         await handle.verify()
     elif verb == "cancel":

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import queue
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeAlias
 
 from protocol import (
     Command,
     answer,
     connect_options,
+    election_options,
     hush,
     lock_options,
     names_of,
@@ -27,35 +29,43 @@ from protocol import (
 )  # finds the package, so it comes first
 
 # isort: split
+import commits
+import queues
+import recipes
 import zkrecipes
 
 clients: dict[str, zkrecipes.Client] = {}
-Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore
+Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore | zkrecipes.Election
 handles: dict[tuple[str, str], Handle] = {}
 # What was acquired through each handle and not released, the latest last.
 acquired: dict[tuple[str, str], list[zkrecipes.Held]] = {}
 # The handle that an outstanding command waits on, by the command's number.
-waiting: dict[str, Handle] = {}
+waiting: dict[str, Any] = {}
 
-AT_ONCE = {
-    "state",
-    "session",
-    "lease",
-    "watch-state",
-    "lock",
-    "rwlock",
-    "multilock",
-    "semaphore",
-    "held",
-    "token",
-    "tokens",
-    "passes",
-    "sequencer",
-    "cancel",
-    "watch-lost",
-    "watch-revoke",
-    "free",
-}
+AT_ONCE = (
+    recipes.MAKES
+    | queues.MAKES
+    | {
+        "election",
+        "state",
+        "session",
+        "lease",
+        "watch-state",
+        "lock",
+        "rwlock",
+        "multilock",
+        "semaphore",
+        "held",
+        "token",
+        "tokens",
+        "passes",
+        "sequencer",
+        "cancel",
+        "watch-lost",
+        "watch-revoke",
+        "free",
+    }
+)
 
 
 def lost(client: str, name: str, error: zkrecipes.Lost) -> None:
@@ -94,19 +104,60 @@ def perform(command: Command) -> list[str]:
     elif verb == "semaphore":
         name, path, size = args
         handles[who, name] = client.semaphore(path, whole(size))
+    elif verb == "election":
+        name, path, *options = args
+        election = client.election(path, **election_options(options))
+        handles[who, name] = recipes.recipes[who, name] = election
     elif verb == "check-sequencer":
         return [truth(client.check_sequencer(args[0]))]
     elif verb == "watch-sequencer":
         client.watch_sequencer(args[0])
     elif verb in ("create", "set", "delete", "get", "exists", "children"):
         return nodes(client, verb, args)
+    elif commits.are_meant(command):
+        with waits(command.seq, commits.waiting(command)):
+            return at_once(commits.perform(client, command))
+    elif queues.are_meant(command):
+        with waits(command.seq, queues.queues.get((who, args[0]))):
+            return at_once(queues.perform(client, command))
+    elif verb in recipes.VERBS:
+        with waits(command.seq, recipes.recipes.get((who, args[0]))):
+            return at_once(recipes.perform(client, command))
     elif verb == "free":
-        del handles[who, args[0]]
+        queues.forget((who, args[0]))
+        commits.forget((who, args[0]))
+        recipes.recipes.pop((who, args[0]), None)
+        handles.pop((who, args[0]), None)
         acquired.pop((who, args[0]), None)
         gc.collect()
     else:
         return use_handle(command, handles[who, args[0]])
     return []
+
+
+def at_once(answer: Coroutine[Any, Any, list[str]]) -> list[str]:
+    """The answer of a coroutine that waits for nothing but verbs that block."""
+    try:
+        answer.send(None)
+    except StopIteration as end:
+        return list(end.value)
+    raise AssertionError("a blocking verb was awaited")
+
+
+def follow(follower: recipes.Follower) -> None:
+    def read() -> None:
+        try:
+            for item in follower.feed:
+                follower.tell(item)
+        except zkrecipes.Error as error:
+            follower.end(error)
+        else:
+            follower.end()
+
+    threading.Thread(target=read, daemon=True).start()
+
+
+recipes.Driver.follow = follow
 
 
 def remember(key: tuple[str, str], held: zkrecipes.Held) -> list[str]:
@@ -133,6 +184,50 @@ def semaphore_of(handle: Handle) -> zkrecipes.Semaphore:
     return handle
 
 
+def election_of(handle: Handle) -> zkrecipes.Election:
+    if not isinstance(handle, zkrecipes.Election):
+        raise zkrecipes.InvalidType("this verb is for elections")
+    return handle
+
+
+def leadership_of(held: zkrecipes.Held) -> zkrecipes.Leadership:
+    assert isinstance(held, zkrecipes.Leadership)
+    return held
+
+
+terms: dict[tuple[str, str], queue.SimpleQueue[bool]] = {}
+
+
+def lead(key: tuple[str, str], election: zkrecipes.Election) -> None:
+    def work(leadership: zkrecipes.Leadership) -> None:
+        ends = terms[key] = queue.SimpleQueue[bool]()
+        say("event", key[0], "term", key[1], str(leadership.epoch))
+        leadership.on_lost(lambda _: ends.put(False))
+        fails = ends.get()
+        # At once, so that nobody who hears that it is over still finds us leading.
+        with contextlib.suppress(zkrecipes.Error):
+            leadership.release(wait=False)
+        say("event", key[0], "over", key[1], str(leadership.epoch))
+        if fails:
+            raise RuntimeError("told to fail")
+
+    election.run(work)
+
+
+def end_term(key: tuple[str, str], fails: bool) -> None:
+    terms.pop(key).put(fails)
+
+
+def end_blocked_term(key: tuple[str, str]) -> None:
+    """Nothing takes a thread away from its work: it has to end by itself."""
+    if key in terms:
+        end_term(key, False)
+
+
+recipes.Driver.run = lead
+recipes.Driver.end_term = end_term
+
+
 def acquire(handle: Handle, n: int, *, blocking: bool = True, timeout: float | None = None) -> zkrecipes.Held | None:
     if isinstance(handle, zkrecipes.Semaphore):
         return handle.acquire(n, blocking, timeout=timeout)
@@ -140,7 +235,7 @@ def acquire(handle: Handle, n: int, *, blocking: bool = True, timeout: float | N
 
 
 @contextlib.contextmanager
-def waits(seq: str, handle: Handle) -> Iterator[None]:
+def waits(seq: str, handle: Any) -> Iterator[None]:
     """Meanwhile `withdraw` may end the command."""
     waiting[seq] = handle
     try:
@@ -152,6 +247,12 @@ def waits(seq: str, handle: Handle) -> Iterator[None]:
 def use_handle(command: Command, handle: Handle) -> list[str]:
     seq, who, verb, args = command
     key = who, args[0]
+    if verb == "campaign":
+        with waits(seq, handle):
+            return remember(key, election_of(handle).campaign(seconds(args[1:])))
+    if verb == "acknowledge":
+        leadership_of(latest(key)).acknowledge(args[1])
+        return []
     if verb in ("acquire", "try"):
         with waits(seq, handle):
             if verb == "try":
@@ -163,14 +264,19 @@ def use_handle(command: Command, handle: Handle) -> list[str]:
         if verb == "try":
             return ["none"]
         raise zkrecipes.Timeout("the time ran out")
-    if verb == "release":
+    if verb in ("release", "resign"):
         if acquired.get(key):
             acquired[key].pop()
-        handle.release(wait=args[1:] != ["nowait"])
+        if verb == "resign" and args[1:] != ["nowait"]:
+            election_of(handle).resign()
+            end_blocked_term(key)
+        else:
+            handle.release(wait=args[1:] != ["nowait"])
     elif verb == "verify":
         handle.verify()
     elif verb == "cancel":
         handle.cancel()
+        end_blocked_term(key)
     elif verb == "held":
         return [truth(handle.is_held)]
     elif verb == "token":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import Literal, NamedTuple, TypedDict, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "python"))
 
@@ -102,6 +102,24 @@ def lock_options(words: list[str]) -> LockOptions:
             options["reentrant"] = True
         elif name == "handoff":
             options["local_handoff"] = whole(value)
+        else:
+            raise zkrecipes.InvalidType(f"invalid {name}: there is no such option")
+    return options
+
+
+class ElectionOptions(TypedDict, total=False):
+    data: str
+    layout: Literal["latch", "selector"]
+
+
+def election_options(words: list[str]) -> ElectionOptions:
+    options = ElectionOptions()
+    for word in words:
+        name, _, value = word.partition("=")
+        if name == "data":
+            options["data"] = value
+        elif name == "layout":
+            options["layout"] = cast("Literal['latch', 'selector']", value)
         else:
             raise zkrecipes.InvalidType(f"invalid {name}: there is no such option")
     return options

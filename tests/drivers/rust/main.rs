@@ -1,109 +1,77 @@
 //! The scenario driver in Rust: commands by line on stdin, answers and events by line on stdout.
 //! tests/drivers/README.md is the protocol.
 
+mod barriers;
+mod commits;
+mod elections;
+mod queues;
+mod told;
+
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
 use zkrecipes::{
-    Client, ClientOptions, Contender, CreateMode, Error, ErrorKind, Held, Lock, LockOptions, MultiLock,
-    Semaphore, Subscription, Transaction,
+    Client, ClientOptions, Counter, CounterOptions, CreateMode, Election, Error, ErrorKind, Handle, Held,
+    Lock, LockOptions, MultiLock, Semaphore, Transaction, drive,
 };
 
 type Answer = Result<Vec<String>, Error>;
 
 /// A handle by client and name, and what was acquired through it, innermost last.
-type Handles = HashMap<(String, String), (Handle, Vec<Arc<Held>>)>;
+type Handles = HashMap<(String, String), (Made, Vec<Held>)>;
 
-/// What is acquired and released: the same verbs for all of them.
+/// A handle, and what it is of where that matters.
 #[derive(Clone)]
-enum Handle {
+enum Made {
     Lock(Lock),
     Multi(MultiLock),
     Semaphore(Semaphore),
+    Election(Election),
 }
 
-/// The same call, whatever the handle is of.
-macro_rules! of_any {
-    ($handle:expr, $recipe:ident => $call:expr) => {
-        match $handle {
-            Handle::Lock($recipe) => $call,
-            Handle::Multi($recipe) => $call,
-            Handle::Semaphore($recipe) => $call,
-        }
-    };
-}
+impl Deref for Made {
+    type Target = Handle;
 
-impl Handle {
-    async fn acquire(&self, limit: Option<Duration>, n: usize) -> Result<Held, Error> {
+    fn deref(&self) -> &Handle {
         match self {
-            Handle::Lock(lock) => lock.acquire_within(limit).await,
-            Handle::Multi(multi) => multi.acquire_within(limit).await,
-            Handle::Semaphore(semaphore) => semaphore.acquire_within(n, limit).await,
+            Made::Lock(lock) => lock,
+            Made::Multi(multi) => multi,
+            Made::Semaphore(semaphore) => semaphore,
+            Made::Election(election) => election,
         }
     }
+}
 
+impl Made {
     async fn try_acquire(&self, n: usize) -> Result<Option<Held>, Error> {
         match self {
-            Handle::Lock(lock) => lock.try_acquire().await,
-            Handle::Multi(multi) => multi.try_acquire().await,
-            Handle::Semaphore(semaphore) => semaphore.try_acquire(n).await,
+            Made::Semaphore(semaphore) => semaphore.try_acquire(n).await,
+            other => Handle::try_acquire(other).await,
         }
-    }
-
-    async fn release(&self) -> Result<(), Error> {
-        of_any!(self, recipe => recipe.release().await)
-    }
-
-    fn release_in_background(&self) -> Result<(), Error> {
-        of_any!(self, recipe => recipe.release_in_background())
-    }
-
-    async fn verify(&self) -> Result<(), Error> {
-        of_any!(self, recipe => recipe.verify().await)
-    }
-
-    async fn contenders(&self) -> Result<Vec<Contender>, Error> {
-        of_any!(self, recipe => recipe.contenders().await)
-    }
-
-    async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool, Error> {
-        of_any!(self, recipe => recipe.revoke(contender, force_after).await)
-    }
-
-    fn is_held(&self) -> bool {
-        of_any!(self, recipe => recipe.is_held())
-    }
-
-    fn token(&self) -> Result<u64, Error> {
-        of_any!(self, recipe => recipe.fencing_token())
-    }
-
-    fn guarded(&self) -> Result<Transaction, Error> {
-        of_any!(self, recipe => recipe.guarded())
-    }
-
-    fn on_lost(&self, tell: impl FnOnce(Error) + Send + 'static) -> Result<Subscription, Error> {
-        of_any!(self, recipe => recipe.on_lost(tell))
-    }
-
-    fn cancel(&self) {
-        of_any!(self, recipe => recipe.cancel());
     }
 
     fn lock(self) -> Result<Lock, Error> {
         match self {
-            Handle::Lock(lock) => Ok(lock),
+            Made::Lock(lock) => Ok(lock),
             _ => Err(Error::invalid("lock", "is no lock")),
         }
     }
 
     fn semaphore(self) -> Result<Semaphore, Error> {
         match self {
-            Handle::Semaphore(semaphore) => Ok(semaphore),
+            Made::Semaphore(semaphore) => Ok(semaphore),
             _ => Err(Error::invalid("semaphore", "is no semaphore")),
+        }
+    }
+
+    fn election(self) -> Result<Election, Error> {
+        match self {
+            Made::Election(election) => Ok(election),
+            _ => Err(Error::invalid("election", "is no election")),
         }
     }
 }
@@ -112,7 +80,13 @@ impl Handle {
 struct Stage {
     clients: Mutex<HashMap<String, Client>>,
     handles: Mutex<Handles>,
+    counters: Mutex<HashMap<(String, String), Counter>>,
     running: Mutex<HashMap<u64, AbortHandle>>,
+    shared: told::Shared,
+    barriers: barriers::Barriers,
+    commits: commits::Commits,
+    terms: elections::Terms,
+    queues: queues::Queues,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -193,21 +167,37 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
     }
     let client = stage.clients.lock().unwrap().get(name).cloned();
     let client = client.ok_or_else(|| Error::invalid("client", "has not connected"))?;
+    if let Some(answer) = stage.shared.perform(&client, words).await {
+        return answer;
+    }
+    if let Some(answer) = stage.queues.perform(&client, words).await {
+        return answer;
+    }
+    if let Some(answer) = stage.barriers.perform(&client, words).await {
+        return answer;
+    }
+    if let Some(answer) = stage.commits.perform(&client, words).await {
+        return answer;
+    }
     let key = (name.clone(), arguments.first().copied().unwrap_or_default().to_owned());
-    let handle_of = |named: &str| -> Result<Handle, Error> {
+    let handle_of = |named: &str| -> Result<Made, Error> {
         let handles = stage.handles.lock().unwrap();
         let found = handles.get(&(name.clone(), named.to_owned())).map(|(handle, _)| handle.clone());
         found.ok_or_else(|| Error::invalid("lock", "has not been made"))
     };
     let handle = || handle_of(&key.1);
-    let make = |named: &str, handle: Handle| {
+    let make = |named: &str, handle: Made| {
         stage.handles.lock().unwrap().insert((name.clone(), named.to_owned()), (handle, vec![]));
+    };
+    let counter = || -> Result<Counter, Error> {
+        let counter = stage.counters.lock().unwrap().get(&key).cloned();
+        counter.ok_or_else(|| Error::invalid("counter", "has not been made"))
     };
     let current = || stage.handles.lock().unwrap().get(&key).and_then(|(_, held)| held.last().cloned());
     let keep = |held: Held| {
         let token = held.fencing_token();
         if let Some((_, kept)) = stage.handles.lock().unwrap().get_mut(&key) {
-            kept.push(Arc::new(held));
+            kept.push(held);
         }
         one(token)
     };
@@ -222,39 +212,76 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             Ok(vec![])
         }
         ("lock", [_, path, rest @ ..]) => {
-            let options = LockOptions {
-                reentrant: rest.contains(&"reentrant"),
-                local_handoff: number(rest.iter().find_map(|word| word.strip_prefix("handoff=")))?,
-            };
+            let handoff = number(rest.iter().find_map(|word| word.strip_prefix("handoff=")))?;
+            let reentrant = rest.contains(&"reentrant");
+            let options = LockOptions::default().reentrant(reentrant).local_handoff(handoff);
             let lock = client.lock(path, options)?;
-            make(&key.1, Handle::Lock(lock));
+            make(&key.1, Made::Lock(lock));
             Ok(vec![])
         }
         ("rwlock", [named, path]) => {
             let both = client.read_write_lock(path)?;
-            make(&format!("{named}.read"), Handle::Lock(both.read().clone()));
-            make(&format!("{named}.write"), Handle::Lock(both.write().clone()));
+            make(&format!("{named}.read"), Made::Lock(both.read().clone()));
+            make(&format!("{named}.write"), Made::Lock(both.write().clone()));
             Ok(vec![])
         }
         ("multilock", [named, locks @ ..]) => {
             let locks: Vec<Lock> =
                 locks.iter().map(|lock| handle_of(lock)?.lock()).collect::<Result<_, Error>>()?;
-            make(named, Handle::Multi(client.multi_lock(&locks)?));
+            make(named, Made::Multi(client.multi_lock(&locks)?));
             Ok(vec![])
         }
         ("semaphore", [named, path, permits]) => {
             let permits = permits.parse().map_err(|_| Error::invalid("permits", "is no number"))?;
-            make(named, Handle::Semaphore(client.semaphore(path, permits)?));
+            make(named, Made::Semaphore(client.semaphore(path, permits)?));
             Ok(vec![])
         }
+        ("election", [named, path, rest @ ..]) => {
+            let election = elections::make(&client, path, rest)?;
+            stage.shared.keep_election(&key, election.clone());
+            make(named, Made::Election(election));
+            Ok(vec![])
+        }
+        ("campaign", [_, rest @ ..]) => {
+            let election = handle()?.election()?;
+            let leadership = match millis(rest.first()) {
+                Some(limit) => election.campaign_timeout(limit).await?,
+                None => election.campaign().await?,
+            };
+            keep((*leadership).clone())
+        }
+        ("acknowledge", [_, data]) => {
+            let held = current().ok_or_else(|| Error::new(ErrorKind::NotHeld, "nothing was acquired"))?;
+            drive::leadership(held).acknowledge(data.as_bytes()).await.map(|()| vec![])
+        }
+        ("leads", _) => one(handle()?.election()?.is_leader()),
+        ("leader", _) => Ok(told::leader(handle()?.election()?.leader().await?)),
+        ("run", _) => stage.terms.run(handle()?.election()?, &key).await,
+        ("end-term", [_, rest @ ..]) => stage.terms.end(&key, rest.contains(&"fail")),
+        ("counter", [named, path, rest @ ..]) => {
+            let layout = rest.iter().find_map(|word| word.strip_prefix("layout="));
+            let options = match layout {
+                Some(layout) => CounterOptions::default().layout(layout.parse()?),
+                None => CounterOptions::default(),
+            };
+            let counter = client.counter(path, options)?;
+            stage.counters.lock().unwrap().insert((name.clone(), (*named).to_owned()), counter);
+            Ok(vec![])
+        }
+        ("value", _) => one(counter()?.get().await?),
+        ("add", [_, n]) => one(counter()?.add(integer(n)?).await?),
+        ("compare-and-set", [_, old, new]) => {
+            one(counter()?.compare_and_set(integer(old)?, integer(new)?).await?)
+        }
         ("acquire", [_, rest @ ..]) => {
-            keep(handle()?.acquire(millis(rest.first()), permits_of(rest.get(1))?).await?)
+            let (limit, n) = (millis(rest.first()), permits_of(rest.get(1))?);
+            keep(drive::acquire(&*handle()?, n, limit).await?.hand_over())
         }
         ("try", [_, rest @ ..]) => match handle()?.try_acquire(permits_of(rest.first())?).await? {
             Some(held) => keep(held),
             None => one("none"),
         },
-        ("release", [_, rest @ ..]) => {
+        ("release" | "resign", [_, rest @ ..]) => {
             let held = stage.handles.lock().unwrap().get_mut(&key).and_then(|(_, held)| held.pop());
             let released = match (held, rest.first()) {
                 (Some(held), None) => held.release().await,
@@ -270,13 +297,16 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             None => handle()?.verify().await.map(|()| vec![]),
         },
         ("cancel", _) => {
-            handle()?.cancel();
+            match handle()? {
+                Made::Election(election) => election.cancel(),
+                other => other.cancel(),
+            }
             Ok(vec![])
         }
         ("held", _) => one(current().map_or(handle()?.is_held(), |held| held.is_held())),
         ("token", _) => match current() {
             Some(held) => one(held.fencing_token()),
-            None => one(handle()?.token()?),
+            None => one(handle()?.fencing_token()?),
         },
         ("passes", _) => match current() {
             Some(held) => one(held.passes()),
@@ -321,24 +351,25 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         },
         ("check-sequencer", [sequencer]) => one(client.check_sequencer(sequencer).await?),
         ("watch-sequencer", [sequencer]) => client.watch_sequencer(sequencer).await.map(|()| vec![]),
-        ("contenders", _) => {
+        ("contenders" | "candidates", _) => {
             let contenders = handle()?.contenders().await?;
             let star = |holds| if holds { "*" } else { "" };
             Ok(contenders.into_iter().map(|c| format!("{}{}", c.identity, star(c.holds))).collect())
         }
         ("free", _) => {
             stage.handles.lock().unwrap().remove(&key);
+            stage.counters.lock().unwrap().remove(&key);
             Ok(vec![])
         }
         ("guarded-set", [_, path, data]) => {
             let writes = guarded(current(), handle()?)?;
             writes.set(path, data.as_bytes(), None)?;
-            writes.commit().await.map(|()| vec![])
+            writes.commit().await.map(|_| vec![])
         }
         ("guarded-create", [_, path, data]) => {
             let writes = guarded(current(), handle()?)?;
             writes.create(path, data.as_bytes(), CreateMode::Persistent)?;
-            writes.commit().await.map(|()| vec![])
+            writes.commit().await.map(|_| vec![])
         }
         ("create", [path, data]) => {
             client.nodes().create(path, data.as_bytes(), CreateMode::Persistent).await.map(|_| vec![])
@@ -360,12 +391,16 @@ fn permits_of(word: Option<&&str>) -> Result<usize, Error> {
     word.map_or(Ok(1), |n| n.parse().map_err(|_| Error::invalid("n", "is no number")))
 }
 
+fn integer(word: &str) -> Result<i64, Error> {
+    word.parse().map_err(|_| Error::invalid("number", format!("{word} is none")))
+}
+
 /// Zero, unless it says otherwise.
 fn number(word: Option<&str>) -> Result<u32, Error> {
     word.map_or(Ok(0), |n| n.parse().map_err(|_| Error::invalid("number", format!("{n} is none"))))
 }
 
-fn guarded(held: Option<Arc<Held>>, handle: Handle) -> Result<Transaction, Error> {
+fn guarded(held: Option<Held>, handle: Made) -> Result<Transaction, Error> {
     held.map_or_else(|| handle.guarded(), |held| Ok(held.guarded()))
 }
 

@@ -1,9 +1,14 @@
-//! `scenarios`: plays tests/scenarios/*.scn through every language on every server and counts.
+//! `scenarios`: plays tests/scenarios/*.scn through every language and on every server, and counts.
 //!
 //! ```text
 //! scenarios [--filter TEXT] [--lang rust,c,python,aio,node,mixed] [--server embedded,zookeeper-3.8,zookeeper-3.9,ensemble-3.9]
-//!           [--jobs N] [--repeat N] [--patience SECONDS] [--list]
+//!           [--all] [--jobs N] [--repeat N] [--patience SECONDS] [--list]
 //! ```
+//!
+//! What a server decides is the same for every language, and what a language's face decides is the same on every server.
+//! So, unless flags say otherwise, every language plays on the embedded server, and each real one is played on once: by a
+//! cast in which each client speaks another language on ZooKeeper 3.9, by Rust on the others. With `--all`, `--lang` or
+//! `--server`: every combination.
 
 mod driver;
 mod observer;
@@ -41,7 +46,24 @@ struct Options {
     kinds: Vec<String>,
     jobs: usize,
     repeat: usize,
+    all: bool,
     list: bool,
+}
+
+impl Options {
+    /// Whether this cast is to play the scenario on this server; see the head of this file.
+    fn want(&self, kind: Kind, cast: &str, scenario: &Scenario) -> bool {
+        let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|wanted| wanted == name);
+        if self.all || !self.casts.is_empty() || !self.kinds.is_empty() {
+            return named(&self.casts, cast) && named(&self.kinds, kind.name());
+        }
+        // Where a language is left out, there is no mixed cast.
+        let mixed = kind == Kind::Real39 && scenario.except.is_empty();
+        match kind {
+            Kind::Embedded => cast != "mixed",
+            _ => cast == if mixed { "mixed" } else { "rust" },
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -78,12 +100,19 @@ fn run() -> Result<usize, String> {
 
 fn options() -> Result<Options, String> {
     let mut options =
-        Options { filter: vec![], casts: vec![], kinds: vec![], jobs: 4, repeat: 1, list: false };
+        Options { filter: vec![], casts: vec![], kinds: vec![], jobs: 8, repeat: 1, all: false, list: false };
     let mut words = std::env::args().skip(1);
     while let Some(flag) = words.next() {
-        if flag == "--list" {
-            options.list = true;
-            continue;
+        match flag.as_str() {
+            "--list" => {
+                options.list = true;
+                continue;
+            }
+            "--all" => {
+                options.all = true;
+                continue;
+            }
+            _ => {}
         }
         let value = words.next().ok_or_else(|| format!("{flag} needs a value"))?;
         let list = || value.split(',').map(str::to_owned).collect::<Vec<_>>();
@@ -130,9 +159,8 @@ fn read_all(directory: &Path) -> Result<Vec<Scenario>, String> {
 }
 
 fn plan<'a>(scenarios: &'a [Scenario], options: &Options) -> Vec<Job<'a>> {
-    let wanted = |list: &[String], name: &str| list.is_empty() || list.iter().any(|wanted| wanted == name);
     let mut jobs = Vec::new();
-    for kind in Kind::ALL.into_iter().filter(|kind| wanted(&options.kinds, kind.name())) {
+    for kind in Kind::ALL {
         for (index, scenario) in scenarios.iter().enumerate() {
             let fits = match kind {
                 Kind::Embedded => !scenario.ensemble_only(),
@@ -143,7 +171,7 @@ fn plan<'a>(scenarios: &'a [Scenario], options: &Options) -> Vec<Job<'a>> {
             if !fits || !named {
                 continue;
             }
-            for cast in casts(index).into_iter().filter(|cast| wanted(&options.casts, cast.name)) {
+            for cast in casts(index).into_iter().filter(|cast| options.want(kind, cast.name, scenario)) {
                 let excluded = cast
                     .languages
                     .iter()

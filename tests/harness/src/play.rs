@@ -461,14 +461,33 @@ impl Play<'_> {
         let mut command = format!("{client} {}", words.join(" "));
         match (words[0].as_str(), words.get(1), words.get(2)) {
             ("connect", ..) => command = self.connecting(client, &words[1..]),
-            ("lock" | "rwlock", Some(_), Some(path)) => self.known_parents(path),
+            (
+                "lock" | "rwlock" | "counter" | "election" | "names" | "group" | "double-barrier",
+                Some(_),
+                Some(path),
+            ) => self.known_parents(path),
             ("semaphore", Some(_), Some(path)) => {
                 // Curator's layout: who waits, who is inside, and our note of how many may be.
                 ["locks", "leases", "max"]
                     .iter()
                     .for_each(|part| self.known_parents(&format!("{path}/{part}")));
             }
-            ("create", Some(path), _) | ("guarded-create", _, Some(path)) => {
+            ("queue" | "priority-queue" | "delay-queue", Some(_), Some(path)) => {
+                // What is ours stands beside the items, and goes when nothing is left in it.
+                let parts =
+                    ["", "/entries", "/taken", "-__queue__/claims", "-__queue__/marks", "-__queue__/puts"];
+                for shard in ["", "-__dead__", "/0", "/1", "/2"] {
+                    parts.iter().for_each(|part| self.known_parents(&format!("{path}{shard}{part}")));
+                    self.known_parents(&format!("{path}{shard}-__queue__/waiting"));
+                }
+            }
+            ("2pc", Some(_), Some(path)) => {
+                // Where everything of it is, and the inboxes of those who may be asked.
+                ["transactions", "sites", "coordinators", "inbox/a", "inbox/b", "inbox/c"]
+                    .iter()
+                    .for_each(|part| self.known_parents(&format!("{path}/{part}")));
+            }
+            ("create", Some(path), _) | ("guarded-create" | "ack-with-create", _, Some(path)) => {
                 self.known.insert(path.clone());
             }
             _ => {}
@@ -511,7 +530,7 @@ impl Play<'_> {
         let gone = match words[0].as_str() {
             "connect" => !answer.ok,
             "close" => answer.ok,
-            "contenders" => {
+            "contenders" | "candidates" => {
                 // A star means "anything" in expectations.
                 answer.values.iter_mut().for_each(|value| *value = value.replace('*', "(holds)"));
                 return Ok(answer);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use zkrecipes_embedded::{FaultId, Proxy, Server};
+use zkrecipes_embedded::{Control, FaultId, Proxy, Server};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Kind {
@@ -78,14 +78,17 @@ impl World {
         Err(problem)
     }
 
+    /// The embedded server, or the proxies in front of the real ones.
+    fn controls(&self) -> Vec<&Control> {
+        match self {
+            World::Embedded(server) => vec![&**server],
+            World::Real { proxies, .. } => proxies.iter().map(|proxy| &**proxy).collect(),
+        }
+    }
+
     /// What the drivers connect to.
     pub fn hosts(&self) -> String {
-        match self {
-            World::Embedded(server) => server.connect_string(),
-            World::Real { proxies, .. } => {
-                proxies.iter().map(Proxy::connect_string).collect::<Vec<_>>().join(",")
-            }
-        }
+        self.controls().iter().map(|control| control.connect_string()).collect::<Vec<_>>().join(",")
     }
 
     /// Where the observer looks, past the proxy.
@@ -139,34 +142,20 @@ impl World {
     }
 
     pub fn drop_connections(&self) {
-        match self {
-            World::Embedded(server) => server.drop_connections(),
-            World::Real { proxies, .. } => proxies.iter().for_each(Proxy::drop_connections),
-        }
+        self.controls().into_iter().for_each(Control::drop_connections);
     }
 
     /// In front of an ensemble each member's proxy gets the rule, so it may strike once on each way.
     pub fn inject(&self, rule: &str) -> Told<Vec<FaultId>> {
-        match self {
-            World::Embedded(server) => Ok(vec![server.inject_text(rule)?]),
-            World::Real { proxies, .. } => proxies.iter().map(|proxy| proxy.inject_text(rule)).collect(),
-        }
+        self.controls().into_iter().map(|control| control.inject_text(rule)).collect()
     }
 
     pub fn fired(&self, faults: &[FaultId]) -> bool {
-        match self {
-            World::Embedded(server) => faults.iter().any(|fault| server.fault_fired(*fault)),
-            World::Real { proxies, .. } => {
-                proxies.iter().zip(faults).any(|(proxy, fault)| proxy.fault_fired(*fault))
-            }
-        }
+        self.controls().into_iter().zip(faults).any(|(control, fault)| control.fault_fired(*fault))
     }
 
     pub fn clear_faults(&self) {
-        match self {
-            World::Embedded(server) => server.clear_faults(),
-            World::Real { proxies, .. } => proxies.iter().for_each(Proxy::clear_faults),
-        }
+        self.controls().into_iter().for_each(Control::clear_faults);
     }
 
     /// The embedded server, for what only it can do.
@@ -180,14 +169,9 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        match self {
-            World::Embedded(server) => server.shutdown(),
-            World::Real { proxies, zookeeper, home } => {
-                proxies.iter().for_each(Proxy::shutdown);
-                if let Some(home) = home {
-                    home.give_back(zookeeper.clone());
-                }
-            }
+        self.controls().into_iter().for_each(Control::shutdown);
+        if let World::Real { zookeeper, home: Some(home), .. } = self {
+            home.give_back(zookeeper.clone());
         }
     }
 }

@@ -1,11 +1,13 @@
-/* The C side of the interoperability tests: the lock recipe that ships with ZooKeeper, by lines on stdin;
- * tests/interop/README.md is the protocol. */
+/* The C side of the interoperability tests: the lock and the queue that ship with ZooKeeper, by lines on
+ * stdin; tests/interop/README.md is the protocol. */
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zoo_lock.h>
+#include <zoo_queue.h>
 #include <zookeeper.h>
 
 enum { MAX_OWNERS = 256, MAX_WORD = 256 };
@@ -77,6 +79,53 @@ static void acquire(struct owner *owner, const char *path, long number) {
   zkr_lock_lock(&owner->lock);
 }
 
+/* One use of the queue recipe, on a thread of its own where it may wait. */
+struct taking {
+  zhandle_t *client;
+  char path[MAX_WORD];
+  bool may_wait;
+  long number;
+};
+
+static const char *put(struct owner *owner, char *path, const char *item) {
+  zkr_queue_t queue;
+  zkr_queue_init(&queue, owner->client, path, &ZOO_OPEN_ACL_UNSAFE);
+  int status = zkr_queue_offer(&queue, item, (int)strlen(item));
+  zkr_queue_destroy(&queue);
+  return status == ZOK ? "ok" : "error not put";
+}
+
+static void *take(void *argument) {
+  struct taking *taking = argument;
+  /* Stays: its watches refer to it for as long as the session lives. */
+  zkr_queue_t *queue = malloc(sizeof *queue);
+  char item[MAX_WORD], text[MAX_WORD + 3];
+  int length = sizeof item;
+  zkr_queue_init(queue, taking->client, taking->path, &ZOO_OPEN_ACL_UNSAFE);
+  int status = taking->may_wait ? zkr_queue_take(taking->client, queue, item, &length)
+                                : zkr_queue_remove(queue, item, &length);
+  if (status != ZOK)
+    snprintf(text, sizeof text, "error %s", zerror(status));
+  else if (length < 0)
+    snprintf(text, sizeof text, "error TIMEOUT");
+  else
+    snprintf(text, sizeof text, "ok %.*s", length, item);
+  answer(taking->number, text);
+  return NULL;
+}
+
+/* Answers later, from a thread. */
+static void begin_to_take(struct owner *owner, const char *path, const char *limit, long number) {
+  struct taking *taking = malloc(sizeof *taking);
+  *taking = (struct taking){.client = owner->client, .may_wait = strcmp(limit, "-") == 0, .number = number};
+  snprintf(taking->path, sizeof taking->path, "%s", path);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, take, taking) == 0)
+    pthread_detach(thread);
+  else
+    answer(number, "error no thread");
+}
+
 int main(void) {
   zoo_set_debug_level(0);
   char line[4 * MAX_WORD], name[MAX_WORD], verb[MAX_WORD], first[MAX_WORD], second[MAX_WORD], third[MAX_WORD];
@@ -94,6 +143,10 @@ int main(void) {
       acquire(owner, second, number);
     } else if (strcmp(verb, "release") == 0) {
       answer(number, zkr_lock_unlock(&owner->lock) == 0 ? "ok" : "error not released");
+    } else if (strcmp(verb, "put") == 0) {
+      answer(number, put(owner, second, third));
+    } else if (strcmp(verb, "take") == 0) {
+      begin_to_take(owner, second, third, number);
     } else if (strcmp(verb, "close") == 0) {
       if (owner->client) zookeeper_close(owner->client);
       owner->client = NULL;

@@ -16,7 +16,7 @@ static int64_t now(void) {
 }
 
 /* Counts up, with nothing but the recipe to keep others from doing the same. */
-static int work(const char *name, const char *counter_path, const char *log_path, uint64_t token) {
+static int work(const char *name, const char *counter_path, const char *log_path, long stay, uint64_t token) {
   int64_t enter = now();
   long count;
   FILE *counter = fopen(counter_path, "r");
@@ -24,6 +24,7 @@ static int work(const char *name, const char *counter_path, const char *log_path
   fclose(counter);
   counter = fopen(counter_path, "w");
   if (!counter || fprintf(counter, "%ld\n", count + 1) < 0 || fclose(counter) != 0) return 0;
+  nanosleep(&(struct timespec){stay / 1000, stay % 1000 * 1000000}, NULL);
   FILE *log = fopen(log_path, "a");
   if (!log) return 0;
   fprintf(log, "%s %" PRIu64 " %" PRId64 " %" PRId64 "\n", name, token, enter, now());
@@ -34,9 +35,8 @@ static const char *const NAMINGS[] = {
     [ZKR_NAMING_CURATOR] = "curator", [ZKR_NAMING_KAZOO] = "kazoo", [ZKR_NAMING_ZOOKEEPER] = "zookeeper"};
 
 int main(int count, char **arguments) {
-  if (count != 9) return 2;
+  if (count != 10) return 2;
   const char *name = arguments[1], *kind = arguments[4], *path = arguments[5];
-  int64_t end = now() + atoll(arguments[8]) * BILLION;
   zkr_options options = ZKR_OPTIONS_INIT;
   while (strcmp(NAMINGS[options.naming], arguments[3]) != 0) options.naming++;
   zkr_error *error = NULL;
@@ -51,16 +51,20 @@ int main(int count, char **arguments) {
   } else {
     if (zkr_lock_new(client, path, NULL, &lock, &error) != ZKR_OK) goto out;
   }
-  while (now() < end) {
+  puts("ready");
+  fflush(stdout);
+  while (getchar() != EOF) continue;
+  int64_t end = now() + atoll(arguments[8]) * BILLION;
+  do {
     zkr_held *held = NULL;
     zkr_status acquired = semaphore ? zkr_semaphore_acquire(semaphore, 1, FOR_EVER, &held, &error)
                                     : zkr_lock_acquire(lock, FOR_EVER, &held, &error);
     if (acquired != ZKR_OK) goto out;
-    int worked = work(name, arguments[6], arguments[7], zkr_held_fencing_token(held));
+    int worked = work(name, arguments[6], arguments[7], atol(arguments[9]), zkr_held_fencing_token(held));
     int released = zkr_held_release(held, &error) == ZKR_OK;
     zkr_held_free(held);
     if (!worked || !released) goto out;
-  }
+  } while (now() < end);
   status = 0;
 out:
   if (error) fprintf(stderr, "%s\n", zkr_error_message(error));

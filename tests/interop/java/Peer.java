@@ -18,6 +18,21 @@ public class Peer {
 
         void revoke(String node) throws Exception;
 
+        /** Adds to a counter, and answers the new value. */
+        default long add(String kind, String path, long n) throws Exception {
+            throw new IllegalArgumentException(kind + " is no counter here");
+        }
+
+        /** Who stands in an election, the leader with a star. */
+        default List<String> candidates(String kind, String path) throws Exception {
+            throw new IllegalArgumentException(kind + " is no election here");
+        }
+
+        /** Any other verb, with what stands behind it; answers words. */
+        default String obey(String verb, List<String> rest) throws Exception {
+            throw new IllegalArgumentException(verb + " is no verb here");
+        }
+
         void close() throws Exception;
     }
 
@@ -28,7 +43,7 @@ public class Peer {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = lines.readLine()) != null; ) {
             String[] words = line.split(" ");
-            if (words[2].equals("close") || words[2].equals("revoke")) {
+            if (List.of("close", "revoke", "candidates").contains(words[2])) {
                 // The owner's thread may be waiting for a lock.
                 new Thread(() -> answer(words)).start();
             } else {
@@ -47,36 +62,42 @@ public class Peer {
     private static void answer(String[] words) {
         try {
             List<String> rest = Arrays.asList(words).subList(3, words.length);
-            say(words[0] + (perform(words[1], words[2], rest) ? " ok" : " error TIMEOUT"));
+            say(words[0] + " " + perform(words[1], words[2], rest));
         } catch (Exception problem) {
             say(words[0] + " error " + problem);
         }
     }
 
-    private static boolean perform(String name, String verb, List<String> rest) throws Exception {
+    /** The answer as it is said. */
+    private static String perform(String name, String verb, List<String> rest) throws Exception {
         if (verb.equals("connect")) {
             boolean curator = rest.get(1).equals("curator");
             String hosts = rest.get(0);
             int timeout = Integer.parseInt(rest.get(2));
             owners.put(name, curator ? new CuratorOwner(name, hosts, timeout) : new ZooKeeperOwner(hosts, timeout));
-            return true;
+            return "ok";
         }
         Owner owner = owners.get(name);
         switch (verb) {
             case "acquire":
                 Long millis = rest.get(2).equals("-") ? null : Long.valueOf(rest.get(2));
-                return owner.acquire(rest.get(0), rest.get(1), millis, Integer.parseInt(rest.get(3)));
+                boolean won = owner.acquire(rest.get(0), rest.get(1), millis, Integer.parseInt(rest.get(3)));
+                return won ? "ok" : "error TIMEOUT";
             case "release":
                 owner.release(rest.get(0), rest.get(1));
-                return true;
+                return "ok";
             case "revoke":
                 owner.revoke(rest.get(1) + "/" + rest.get(2));
-                return true;
+                return "ok";
+            case "add":
+                return "ok " + owner.add(rest.get(0), rest.get(1), Long.parseLong(rest.get(2)));
+            case "candidates":
+                return "ok " + String.join(" ", owner.candidates(rest.get(0), rest.get(1)));
             case "close":
                 owner.close();
-                return true;
+                return "ok";
             default:
-                throw new IllegalArgumentException(verb + " is no verb");
+                return "ok " + owner.obey(verb, rest);
         }
     }
 }

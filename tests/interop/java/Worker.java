@@ -17,6 +17,7 @@ public class Worker {
         String path = arguments[4];
         Path counter = Path.of(arguments[5]);
         Path log = Path.of(arguments[6]);
+        long stay = Long.parseLong(arguments[8]);
         try (CuratorFramework client =
             CuratorFrameworkFactory.newClient(arguments[1], 15_000, 15_000, new RetryOneTime(100))) {
             client.start();
@@ -33,20 +34,23 @@ public class Worker {
                     return mutex::release;
                 };
             }
+            System.out.println("ready");
+            System.in.readAllBytes();
             long end = System.nanoTime() + Long.parseLong(arguments[7]) * 1_000_000_000L;
-            while (System.nanoTime() < end) {
+            do {
                 try (AutoCloseable held = recipe.call()) {
-                    work(name, counter, log);
+                    work(name, counter, log, stay);
                 }
-            }
+            } while (System.nanoTime() < end);
         }
     }
 
     /** Counts up, with nothing but the recipe to keep others from doing the same. */
-    private static void work(String name, Path counter, Path log) throws Exception {
+    private static void work(String name, Path counter, Path log, long stay) throws Exception {
         long enter = System.nanoTime();
         long count = Long.parseLong(Files.readString(counter).strip());
         Files.writeString(counter, (count + 1) + "\n");
+        Thread.sleep(stay);
         String line = name + " - " + enter + " " + System.nanoTime() + "\n";
         Files.write(log, line.getBytes(StandardCharsets.UTF_8), StandardOpenOption.APPEND);
     }

@@ -1,4 +1,7 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -6,8 +9,9 @@ import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.recipes.lock.LockListener;
 import org.apache.zookeeper.recipes.lock.WriteLock;
+import org.apache.zookeeper.recipes.queue.DistributedQueue;
 
-/** The lock among the recipes that ship with ZooKeeper, as it comes. */
+/** The lock and the queue that ship with ZooKeeper, as they come. */
 class ZooKeeperOwner implements Peer.Owner {
     private static final long FOR_EVER = TimeUnit.DAYS.toMillis(1);
     private static final long AGAIN = 100;
@@ -53,13 +57,39 @@ class ZooKeeperOwner implements Peer.Owner {
     }
 
     @Override
-    public void release(String kind, String path) {
+    public void release(String kind, String path) throws Exception {
+        untilToldOfAllBefore();
         locks.get(path).unlock();
+    }
+
+    /** An event that this lock is told of after it was unlocked makes it queue up again. */
+    private void untilToldOfAllBefore() throws InterruptedException {
+        CountDownLatch told = new CountDownLatch(1);
+        client.exists("/", false, (code, path, context, stat) -> told.countDown(), null);
+        told.await();
     }
 
     @Override
     public void revoke(String node) {
         throw new UnsupportedOperationException("these recipes cannot revoke");
+    }
+
+    @Override
+    public String obey(String verb, List<String> rest) throws Exception {
+        DistributedQueue queue = new DistributedQueue(client, rest.get(1), null);
+        switch (verb) {
+            case "put":
+                queue.offer(rest.get(2).getBytes(UTF_8));
+                return "";
+            case "take":
+                byte[] item = rest.get(2).equals("-") ? queue.take() : queue.poll();
+                if (item == null) {
+                    throw new IllegalStateException("TIMEOUT");
+                }
+                return new String(item, UTF_8);
+            default:
+                throw new IllegalArgumentException(verb + " is no verb of queues");
+        }
     }
 
     @Override

@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
 from kazoo.recipe.lock import Lock
+from kazoo.recipe.queue import LockingQueue
 
 PATIENCE = 30.0
 
 
 class Refused(Exception):
     """An owner could not do what it was told; the text says why."""
+
+
+def done(call: Callable[[], Any]) -> list[str]:
+    """What a call answers is of no interest."""
+    call()
+    return []
+
+
+def asked(call: Callable[[], Any], limit: float | None) -> Any:
+    """What a call answers that does not wait, asked again and again until the limit."""
+    end = None if limit is None else time.monotonic() + limit
+    while (answer := call()) is None and (end is None or time.monotonic() < end):
+        time.sleep(0.02)
+    return answer
+
+
+class Term:
+    """Leading, until it is released."""
+
+    def __init__(self) -> None:
+        self.ends = threading.Event()
+        self.running: threading.Thread | None = None
+
+    def release(self) -> None:
+        self.ends.set()
+        self.running.join(PATIENCE)
 
 
 class CuratorLock(Lock):
@@ -38,11 +68,15 @@ class Kazoo:
         self._client.start(PATIENCE)
         self._pool = ThreadPoolExecutor()
         self._held: dict[tuple[str, str], list[Any]] = {}
+        self._joined: dict[str, Any] = {}
+        self._queues: dict[str, Any] = {}
 
     def acquire(self, kind: str, path: str, limit: float | None = None) -> Future[list[str]]:
         return self._pool.submit(self._acquire, kind, path, limit)
 
     def _acquire(self, kind: str, path: str, limit: float | None) -> list[str]:
+        if kind.startswith("election:"):
+            return self._lead(kind, path)
         recipe = self._recipe(kind, path)
         try:
             acquired = recipe.acquire(blocking=limit != 0, timeout=limit or None)
@@ -54,6 +88,91 @@ class Kazoo:
             raise Refused("TIMEOUT")
         self._held.setdefault((kind, path), []).append(recipe)
         return []
+
+    def _lead(self, kind: str, path: str) -> list[str]:
+        leads, term = threading.Event(), Term()
+
+        def lead() -> None:
+            leads.set()
+            term.ends.wait()
+
+        election = self._client.Election(path, self.name)
+        term.running = threading.Thread(target=election.run, args=[lead], daemon=True)
+        term.running.start()
+        leads.wait()
+        self._held.setdefault((kind, path), []).append(term)
+        return []
+
+    def candidates(self, kind: str, path: str) -> list[str]:
+        """Who stands, the leader with a star."""
+        first, *others = self._client.Election(path).contenders() or [""]
+        return [f"{first}*", *others] if first else []
+
+    def add(self, kind: str, path: str, n: int) -> int:
+        counter = self._client.Counter(path)
+        counter += n
+        return counter.post_value
+
+    def join(self, kind: str, path: str, name: str) -> None:
+        make = {"group:party": self._client.Party, "group:shallow_party": self._client.ShallowParty}[kind]
+        self._joined[path] = make(path, name)
+        self._joined[path].join()
+
+    def members(self, kind: str, path: str) -> list[str]:
+        return sorted(f"{name}=" for name in self._joined[path])
+
+    def create(self, path: str) -> None:
+        self._client.Barrier(path).create()
+
+    def remove(self, path: str) -> None:
+        self._client.Barrier(path).remove()
+
+    def wait(self, path: str, limit: float | None = None) -> Future[list[str]]:
+        return self._pool.submit(self._wait, path, limit)
+
+    def _wait(self, path: str, limit: float | None) -> list[str]:
+        if not self._client.Barrier(path).wait(limit):
+            raise Refused("TIMEOUT")
+        return []
+
+    def enter(self, kind: str, path: str, limit: float | None = None) -> Future[list[str]]:
+        """kazoo's waits for ever, whatever the limit."""
+        self._joined[path] = self._client.DoubleBarrier(path, int(kind.removeprefix("double:")), self.name)
+        return self._pool.submit(done, self._joined[path].enter)
+
+    def leave(self, kind: str, path: str) -> Future[list[str]]:
+        """A group or a double barrier."""
+        return self._pool.submit(done, self._joined[path].leave)
+
+    def put(self, kind: str, path: str, item: str, *rank: int) -> None:
+        self._queue(kind, path).put(item.encode(), *rank)
+
+    def take(self, kind: str, path: str, limit: float | None = None) -> Future[list[str]]:
+        return self._pool.submit(self._take, self._queue(kind, path), limit)
+
+    def claim(self, kind: str, path: str) -> Future[list[str]]:
+        return self._pool.submit(lambda: [self._queue(kind, path).get().decode()])
+
+    def ack(self, kind: str, path: str) -> None:
+        assert self._queue(kind, path).consume()
+
+    def nack(self, kind: str, path: str) -> None:
+        assert self._queue(kind, path).release()
+
+    def _take(self, queue: Any, limit: float | None) -> list[str]:
+        if isinstance(queue, LockingQueue):
+            item = queue.get(limit)
+            if item is not None and not queue.consume():
+                raise Refused("what it had taken was not its own")
+        else:
+            item = asked(queue.get, limit)
+        if item is None:
+            raise Refused("TIMEOUT")
+        return [item.decode()]
+
+    def _queue(self, kind: str, path: str) -> Any:
+        make = {"queue:locking": self._client.LockingQueue}.get(kind, self._client.Queue)
+        return self._queues.setdefault(path, make(path))
 
     def _recipe(self, kind: str, path: str) -> Any:
         if kind.startswith("semaphore:"):

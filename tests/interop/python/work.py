@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,8 @@ class Job(NamedTuple):
     path: str
     counter: Path
     log: Path
-    end: float
+    seconds: float
+    stay: float
 
     @property
     def permits(self) -> int:
@@ -26,18 +28,25 @@ class Job(NamedTuple):
 
 
 def job() -> Job:
-    name, hosts, naming, kind, path, counter, log, seconds = sys.argv[1:]
-    return Job(name, hosts, naming, kind, path, Path(counter), Path(log), time.monotonic() + float(seconds))
+    name, hosts, naming, kind, path, counter, log, seconds, stay = sys.argv[1:]
+    return Job(name, hosts, naming, kind, path, Path(counter), Path(log), float(seconds), float(stay) / 1000)
 
 
-def unfinished(job: Job) -> bool:
-    return time.monotonic() < job.end
+def rounds(job: Job) -> Iterator[None]:
+    """At least one, and as many as begin in its time, which counts from when everybody is ready."""
+    print("ready", flush=True)
+    sys.stdin.read()
+    end = time.monotonic() + job.seconds
+    yield
+    while time.monotonic() < end:
+        yield
 
 
 def work(job: Job, token: int | None = None) -> None:
     """Counts up, with nothing but the recipe to keep others from doing the same."""
     enter = time.monotonic_ns()
     job.counter.write_text(f"{int(job.counter.read_text()) + 1}\n")
+    time.sleep(job.stay)
     log = os.open(job.log, os.O_WRONLY | os.O_APPEND)
     leave = time.monotonic_ns()
     os.write(log, f"{job.name} {'-' if token is None else token} {enter} {leave}\n".encode())

@@ -2,13 +2,13 @@
 
 from kazoo.client import KazooClient
 from owner_kazoo import CuratorLock
-from work import job, unfinished, work
+from work import job, rounds, work
 
 me = job()
 client = KazooClient(me.hosts)
 client.start()
 recipe = client.Semaphore(me.path, max_leases=me.permits) if me.permits else CuratorLock(client, me.path)
-while unfinished(me):
+for _ in rounds(me):
     with recipe:
         work(me)
 client.stop()

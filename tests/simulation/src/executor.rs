@@ -93,6 +93,13 @@ impl Tasks {
         self.live.insert(taken.id, taken.task);
     }
 
+    /// Those of one host, to be dropped by the caller.
+    pub fn of_host(&mut self, host: HostId) -> Vec<Box<dyn Send>> {
+        let ids: Vec<_> = self.live.iter().filter(|(_, task)| task.host == host).map(|(id, _)| *id).collect();
+        let ended = ids.iter().filter_map(|id| self.live.remove(id));
+        ended.map(|task| Box::new(task.future) as Box<dyn Send>).collect()
+    }
+
     pub fn count(&self) -> usize {
         self.live.len()
     }

@@ -1,19 +1,25 @@
 //! What is promised, and who broke it: every step is checked against the server's truth.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::AddAssign;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use zkrecipes::{Held, LostReason};
 
+use crate::commits::Commits;
+use crate::counting::Sums;
+use crate::items::Items;
+use crate::observing::Leaders;
 use crate::plan::Plan;
+use crate::rounds::Rounds;
 use crate::server::Changes;
 use crate::sim::{HostId, Instant, Sim};
 use crate::solo::Solo;
 use crate::standing::{Contender, Kind, Standing};
+use crate::tally::Tally;
 use crate::tell;
 use crate::tokens::Tokens;
+use crate::views::Views;
 use crate::wire::names::short;
 
 /// How long after a pause a host may take to find out what it lost meanwhile.
@@ -75,6 +81,8 @@ struct Book {
     /// Which task was told that which node is gone, and at which step.
     told_gone: HashMap<(u64, String), u64>,
     waiting: BTreeMap<u64, Waiting>,
+    /// Hosts that have been granted something in the session that they have: they know their way.
+    familiar: BTreeSet<HostId>,
     tokens: Tokens,
     /// At which step a session of which host ended last.
     ended: BTreeMap<HostId, u64>,
@@ -96,9 +104,8 @@ impl Book {
         self.looks += 1;
         self.gone.extend(gone.into_iter().map(|path| (path, self.looks)));
         for contender in standing.all() {
-            if !self.known.contains_key(&contender.path) {
-                self.known.insert(contender.path.clone(), contender.clone());
-                self.made.entry(contender.czxid() as u64).or_default().push(contender.path.clone());
+            if self.known.get(&contender.path).is_none_or(|known| known.czxid() != contender.czxid()) {
+                self.begin_anew(contender);
             }
             if contender.is_asked && !self.asked.contains(&contender.path) {
                 self.asked.insert(contender.path.clone());
@@ -108,6 +115,18 @@ impl Book {
             }
         }
         self.standing = standing;
+    }
+
+    /// Past the end of the range a node that is made again has the path that it had before.
+    fn begin_anew(&mut self, contender: &Contender) {
+        let path = &contender.path;
+        self.known.insert(path.clone(), contender.clone());
+        self.made.entry(contender.czxid() as u64).or_default().push(path.clone());
+        self.had_turn.remove(path);
+        self.gone.remove(path);
+        self.asked.remove(path);
+        self.forced.remove(path);
+        self.told_gone.retain(|(_, node), _| node != path);
     }
 
     /// The nodes of an acquisition, of which the core tells the first. Of several each has its czxid for a token, and
@@ -155,32 +174,14 @@ impl Book {
     }
 }
 
-/// Figures of a run.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Tally {
-    pub acquisitions: u64,
-    pub losses: u64,
-    pub timeouts: u64,
-    pub cancellations: u64,
-    pub downgrades: u64,
-    pub requests: u64,
-    pub faults: u64,
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Tally) {
-        self.acquisitions += other.acquisitions;
-        self.losses += other.losses;
-        self.timeouts += other.timeouts;
-        self.cancellations += other.cancellations;
-        self.downgrades += other.downgrades;
-        self.requests += other.requests;
-        self.faults += other.faults;
-    }
-}
-
 pub struct Ledger {
-    probes: bool,
+    pub sums: Sums,
+    pub leaders: Leaders,
+    pub views: Views,
+    pub items: Items,
+    pub rounds: Rounds,
+    pub commits: Commits,
+    probes: AtomicBool,
     is_calm: AtomicBool,
     next: AtomicU64,
     book: Solo<Book>,
@@ -191,7 +192,13 @@ pub struct Ledger {
 impl Ledger {
     pub fn new(plan: &Plan) -> Ledger {
         Ledger {
-            probes: plan.probes,
+            sums: Sums::default(),
+            leaders: Leaders::default(),
+            views: Views::default(),
+            items: Items::of(plan),
+            rounds: Rounds::of(plan),
+            commits: Commits::default(),
+            probes: AtomicBool::new(plan.probes),
             is_calm: AtomicBool::new(false),
             next: AtomicU64::new(1),
             book: Solo::new(Book { size: plan.ground().size, ..Book::default() }),
@@ -225,8 +232,25 @@ impl Ledger {
         self.is_calm.load(Ordering::Relaxed)
     }
 
+    /// From now on everybody is asked at every step.
+    pub fn probe(&self) {
+        self.probes.store(true, Ordering::Relaxed);
+    }
+
     pub fn calm(&self) {
         self.is_calm.store(true, Ordering::Relaxed);
+    }
+
+    /// The process of a host has ended at once.
+    pub fn crashed(&self, host: HostId) {
+        self.tally.lock().crashes += 1;
+        self.items.crashed(host);
+        self.rounds.crashed(host);
+    }
+
+    /// What is wrong at the end, when everybody has done what there was to do.
+    pub fn reckon(&self) -> Option<String> {
+        self.items.reckon().or_else(|| self.commits.reckon())
     }
 
     // ---- the server's truth
@@ -238,6 +262,7 @@ impl Ledger {
         if let Some(standing) = changes.standing {
             if changes.is_parent_missing && !book.is_parent_missing {
                 book.tokens.begin_anew();
+                book.familiar.clear();
             }
             book.is_parent_missing = changes.is_parent_missing;
             if standing.all().len() != book.standing.all().len() {
@@ -263,7 +288,9 @@ impl Ledger {
 
     /// A session of a host's client has ended.
     pub fn session_ended(&self, host: HostId, step: u64) {
-        self.book.lock().ended.insert(host, step);
+        let book = &mut *self.book.lock();
+        book.ended.insert(host, step);
+        book.familiar.remove(&host);
     }
 
     // ---- waiting
@@ -281,8 +308,8 @@ impl Ledger {
     pub fn queue(&self, host: HostId, kind: Option<Kind>, is_patient: bool) -> u64 {
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
         let mut book = self.book.lock();
-        // Who has to make the parent first may be overtaken by who comes then.
-        let is_undisturbed = !book.is_parent_missing;
+        // Who has to make the parent first, or to ask what may be done there, may be overtaken by who comes then.
+        let is_undisturbed = !book.is_parent_missing && book.familiar.contains(&host);
         book.waiting.insert(ticket, Waiting { host, kind, is_patient, is_undisturbed });
         ticket
     }
@@ -306,6 +333,7 @@ impl Ledger {
             held.fencing_tokens(),
             held.passes()
         );
+        book.familiar.insert(host);
         let mut wrongs = Vec::new();
         if let Some(waiting) = book.waiting.remove(&ticket)
             && waiting.is_undisturbed
@@ -425,6 +453,7 @@ impl Ledger {
         if holdings.is_empty() {
             return;
         }
+        let probes = self.probes.load(Ordering::Relaxed);
         let mut claims: Vec<(HostId, usize)> = Vec::new();
         let mut wrongs = Vec::new();
         for holding in &mut holdings {
@@ -436,9 +465,9 @@ impl Ledger {
                 continue;
             }
             // Asking changes what is asked: an uncertain hold is lost by it. So half of the runs leave that to others.
-            let held = holding.held.upgrade().filter(|_| self.probes);
+            let held = holding.held.upgrade().filter(|_| probes);
             let says = held.is_some_and(|held| held.is_held());
-            if self.probes {
+            if probes {
                 if says && holding.has_denied {
                     wrongs.push(format!("h{}: {} was lost and is held again", holding.host, holding.name()));
                 }

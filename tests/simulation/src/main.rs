@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use zkrecipes_simulation::{Outcome, Tally, run, subject};
 
 const HELP: &str = "\
-Runs the lock family under simulated faults and virtual time; one seed is one schedule.
+Runs the recipes under simulated faults and virtual time; one seed is one schedule.
 
   --seeds N   how many seeds (100)
   --seed S    the first seed (1); alone, only that one
   --only WORD of these seeds, those whose workers are after something with this in its
-              name: plain lock, read/write lock, semaphore, multi-lock
+              name: plain lock, read/write lock, semaphore, multi-lock, election,
+              counter, group, tree, queue, double barrier, two-phase commit
   --trace     print every event
   --help      this text";
 
@@ -83,8 +84,12 @@ fn main() -> ExitCode {
     let subjects: Vec<_> = subjects.iter().map(|(subject, seeds)| format!("{subject} {seeds}")).collect();
     println!("{}", subjects.join(", "));
     println!(
-        "{} acquisitions, {} downgrades, {} requests to let go, {} losses, {} faults",
-        all.acquisitions, all.downgrades, all.requests, all.losses, all.faults
+        "{} acquisitions, {} downgrades, {} requests to let go, {} losses, {} states observed, {} changes made",
+        all.acquisitions, all.downgrades, all.requests, all.losses, all.observed, all.changes
+    );
+    println!(
+        "{} items taken, {} dead letters, {} rounds entered, {} commits and {} aborts, {} crashes, {} faults",
+        all.items, all.deaths, all.rounds, all.commits, all.aborts, all.crashes, all.faults
     );
     if !failed.is_empty() {
         println!("failed: {}", failed.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));

@@ -25,9 +25,36 @@ fn lapse(rng: &mut Rng, session_timeout: Duration) -> Duration {
     }
 }
 
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
 pub fn strike(sim: &Arc<Sim>) {
     plan_next(sim);
     sim.ledger.count_fault();
+    if sim.plan.is_leader_tired && sim.chance(|rng| rng.one_in(2)) {
+        let t = sim.plan.session_timeout;
+        let any = t / 2..=t * 21 / 20;
+        let due = sim
+            .net
+            .lock()
+            .server
+            .first_session_due()
+            .map(|due| Duration::from_nanos(due.saturating_sub(sim.now())));
+        let lapse = sim.chance(|rng| {
+            let lapse = rng.duration(any.clone());
+            // Often awake just before a session ends, or just after.
+            let aimed = due.map(|due| (due + rng.duration(ms(0)..=ms(10))).saturating_sub(ms(5)));
+            aimed.filter(|aimed| any.contains(aimed) && !rng.one_in(3)).unwrap_or(lapse)
+        });
+        if sim.net.lock().pause_leader(sim, lapse) {
+            return tell!(sim, "the leader pauses for {lapse:?}");
+        }
+    }
+    if sim.plan.subject.is_mortal() && sim.chance(|rng| rng.one_in(8)) {
+        let host = sim.chance(|rng| rng.below(sim.plan.hosts as u64) as HostId);
+        return sim.at(sim.now(), Due::Crash(host));
+    }
     let (host, kind, lapse) = sim.chance(|rng| {
         (rng.below(sim.plan.hosts as u64) as HostId, rng.below(28), lapse(rng, sim.plan.session_timeout))
     });
@@ -116,7 +143,7 @@ fn stall(sim: &Sim, host: HostId, until: Instant) {
 
 /// None of the host's tasks, timers and alarms runs for a while; what arrives waits. A suspended one also keeps its
 /// transport's clock.
-fn pause(sim: &Sim, host: HostId, lapse: Duration, is_suspended: bool) {
+pub fn pause(sim: &Sim, host: HostId, lapse: Duration, is_suspended: bool) {
     let until = sim.now() + nanos(lapse);
     let mut hosts = sim.hosts.lock();
     if hosts[host].is_paused() {

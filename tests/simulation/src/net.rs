@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 use crate::plan::Plan;
-use crate::server::Server;
+use crate::server::{Server, Waking};
 use crate::sim::{Due, HostId, Instant, Sim, nanos};
 use crate::tell;
 use crate::wire::transport::Transport;
@@ -191,6 +191,10 @@ impl Net {
         sim.net.lock().resume(sim);
     }
 
+    pub fn wake_leader(sim: &Arc<Sim>, waking: Waking) {
+        sim.net.lock().resume_leader(sim, waking);
+    }
+
     pub fn start_server(sim: &Arc<Sim>) {
         sim.net.lock().start(sim);
     }
@@ -237,6 +241,16 @@ impl Net {
         }
     }
 
+    /// Nobody is left at a host's end of its connections. The server learns of it soon, or by itself.
+    pub fn abandon(&mut self, sim: &Sim, host: HostId) {
+        for conn in self.of_host(host) {
+            self.cut(sim, conn);
+            if let Some(c) = self.conns.get_mut(&conn) {
+                c.client = Weak::new();
+            }
+        }
+    }
+
     /// The connections of a host that still lead somewhere.
     pub fn of_host(&self, host: HostId) -> Vec<ConnId> {
         let all = self.conns.iter();
@@ -270,12 +284,15 @@ impl Net {
     }
 }
 
+/// So many times as long takes a message that gets stuck.
+pub const SPIKE: u32 = 20;
+
 fn latency(sim: &Sim, path: &Path) -> Instant {
     let now = sim.now();
     let times = if path.slow.1 > now { path.slow.0 } else { 1 };
     let latency = sim.chance(|rng| {
         let usual = rng.duration(sim.plan.latency.clone());
-        if rng.one_in(sim.plan.spikes) { usual * 20 } else { usual }
+        if rng.one_in(sim.plan.spikes) { usual * SPIKE } else { usual }
     });
     now + nanos(latency) * times
 }

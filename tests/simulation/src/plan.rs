@@ -42,6 +42,14 @@ pub struct Plan {
     pub think: Duration,
     /// One time in so many a worker asks who holds to let go, instead of asking for its own turn.
     pub requests: u64,
+    /// The leader stands still again and again.
+    pub is_leader_tired: bool,
+    /// What the servers' clock shows at first: sessions end when it shows a multiple of a tick.
+    pub clock: Duration,
+    /// When the leader asks its followers for the first time; then every half tick.
+    pub asks: Duration,
+    /// The server that each host tries first, where that is not left to chance.
+    pub homes: Vec<usize>,
     /// Everybody is asked at every step whether they hold; otherwise only the workers themselves ask.
     pub probes: bool,
 }
@@ -60,7 +68,7 @@ impl Plan {
         let fast = ms(0)..=ms(1);
         let latency = rng.pick(&[fast.clone(), fast, ms(1)..=ms(5), ms(5)..=ms(60)]).clone();
         let is_rough = rng.one_in(3);
-        Plan {
+        let mut plan = Plan {
             subject: Subject::draw(rng),
             naming: *rng.pick(&[Naming::Curator, Naming::Curator, Naming::Kazoo, Naming::Zookeeper]),
             numbers_left: rng.one_in(8).then(|| rng.below(100) as i32),
@@ -80,8 +88,20 @@ impl Plan {
             hold: ms(*rng.pick(&[5, 100, 1_000, 3_000])),
             think: ms(*rng.pick(&[0, 10, 500, 3_000])),
             requests: *rng.pick(&[0, 0, 10, 50]),
+            is_leader_tired: rng.one_in(3),
+            clock: Duration::ZERO,
+            asks: Duration::ZERO,
+            homes: Vec::new(),
             probes: rng.one_in(2),
+        };
+        if plan.is_leader_tired {
+            // Followers give up a leader after five ticks, and it is to stand still for about a session timeout.
+            plan.members = plan.members.max(3);
+            plan.probes = true;
+            plan.tick = plan.session_timeout / rng.number(2..=4) as u32;
+            plan.asks = rng.duration(Duration::ZERO..=plan.tick / 2);
         }
+        plan
     }
 
     /// How long it may take after the last fault until everybody who waits has had their turn: sessions that are gone
@@ -90,7 +110,34 @@ impl Plan {
         let contenders = (self.hosts * self.workers) as u32;
         // A writer may go on as a reader.
         let holds = if self.subject == Subject::ReadWrite { 2 } else { 1 };
-        self.session_timeout * 4 + Duration::from_secs(20) + (self.hold * holds + ms(500)) * contenders
+        // Where messages get stuck all the time, each may have to wait until its session is out of doubt.
+        let doubt = if self.spikes > 0 { self.session_timeout / 2 } else { Duration::ZERO };
+        let turn = self.hold * holds + ms(500) + doubt;
+        // What a process leaves that ends at once is needed for so long by one that does not.
+        let left =
+            if self.subject.is_mortal() { (self.session_timeout + ms(10_000)) * 3 } else { Duration::ZERO };
+        self.session_timeout * 4 + Duration::from_secs(20) + turn * contenders + left
+    }
+
+    /// How long so many take one after the other, with messages that get stuck among them.
+    pub fn round_trips(&self, count: u32) -> Duration {
+        let once = *self.latency.end() * 2;
+        let stuck =
+            if self.spikes > 0 { once * crate::net::SPIKE / self.spikes as u32 } else { Duration::ZERO };
+        (once + stuck) * count
+    }
+
+    /// All workers of all hosts.
+    pub fn everybody(&self) -> usize {
+        self.hosts * self.workers
+    }
+
+    /// How many enter a double barrier together.
+    pub fn parties(&self) -> usize {
+        match self.subject {
+            Subject::DoubleBarrier { spare } => self.everybody().saturating_sub(spare).max(1),
+            _ => 0,
+        }
     }
 
     pub fn ground(&self) -> Ground {

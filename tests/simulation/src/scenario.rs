@@ -6,13 +6,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use zkrecipes::session::clock::{Clock, Moment};
-use zkrecipes::{Client, ClientOptions, Error, ErrorKind, Held, ReadWriteLock, Result, State};
+use zkrecipes::{
+    Client, ClientOptions, Counter, Error, ErrorKind, Held, ReadWriteLock, Result, State, drive,
+};
 
 use crate::clock::HostClock;
+use crate::counting::Fate;
 use crate::sim::{HostId, Sim, nanos};
 use crate::standing::Kind;
-use crate::subject::{Ask, Handle};
+use crate::subject::{Ask, Handle, Subject};
 use crate::tell;
+use crate::views::Scope;
 use crate::wire::HostDial;
 
 /// What a release has to wait for beyond the deadline, and the usual delays of a busy machine.
@@ -20,8 +24,8 @@ const OVERTIME: Duration = Duration::from_millis(400);
 
 /// One client with its workers.
 pub struct Party {
-    sim: Arc<Sim>,
-    host: HostId,
+    pub(crate) sim: Arc<Sim>,
+    pub(crate) host: HostId,
     clock: HostClock,
     is_over: AtomicBool,
     working: AtomicUsize,
@@ -40,8 +44,14 @@ impl Party {
             may_close: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         });
-        sim.spawn(host, Box::pin(party.clone().run()));
+        party.launch();
         party
+    }
+
+    /// Starts its process.
+    pub fn launch(self: &Arc<Self>) {
+        self.working.store(self.sim.plan.workers, Ordering::Relaxed);
+        self.sim.spawn(self.host, Box::pin(self.clone().run()));
     }
 
     /// Workers end when they have finished what they are at.
@@ -61,7 +71,7 @@ impl Party {
         self.is_closed.load(Ordering::Relaxed)
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 
@@ -69,7 +79,7 @@ impl Party {
         let client = self.connect().await;
         // Callbacks run as tasks of the host, at some time of their own like on any other thread.
         let sink = HostClock { sim: self.sim.clone(), host: self.host };
-        client.deliver_through(move |job| sink.spawn(Box::pin(async move { job() })));
+        client.deliver_through(move |_, job| sink.spawn(Box::pin(async move { job() })));
         let subject = self.sim.plan.subject;
         let fresh = || self.sim.chance(|rng| subject.handle(&client, rng));
         let shared = fresh();
@@ -82,30 +92,70 @@ impl Party {
             };
             match handle {
                 Ok(handle) => {
-                    let work = self.clone().work(client.clone(), handle, is_shared);
+                    let work = self.clone().work(client.clone(), handle, worker, is_shared);
                     self.sim.spawn_worker(self.host, Box::pin(work));
                 }
                 Err(error) => self.accuse(format!("no handle: {error}")),
             }
         }
-        drop(shared);
+        match &shared {
+            Ok(Handle::Election(election)) => {
+                let observing = self.clone().observe(election.clone());
+                self.sim.spawn(self.host, Box::pin(observing));
+            }
+            Ok(Handle::Group(group)) => {
+                self.begin_following(Scope::Members);
+                let following = self.clone().follow_members(group.clone());
+                self.sim.spawn(self.host, Box::pin(following));
+            }
+            Ok(Handle::TwoPhaseCommit) => {
+                self.working.fetch_add(1, Ordering::Relaxed);
+                let coordinating = self.clone().coordinate(client.clone());
+                self.sim.spawn_worker(self.host, Box::pin(coordinating));
+            }
+            Ok(Handle::Tree) => {
+                for scope in [Scope::Data, Scope::Children, Scope::Subtree] {
+                    self.begin_following(scope);
+                    let following = self.clone().follow_the_tree(client.clone(), scope);
+                    self.sim.spawn(self.host, Box::pin(following));
+                }
+            }
+            _ => {}
+        }
         while !self.may_close.load(Ordering::Relaxed) {
             self.nap(Duration::from_millis(50)).await;
         }
+        if let Ok(Handle::Counter(counter)) = &shared {
+            match counter.get().await {
+                Ok(value) => {
+                    self.sim.ledger.sums.final_value(value).into_iter().for_each(|wrong| self.accuse(wrong))
+                }
+                Err(error) => self.accuse(format!("nobody can say the sum: {error}")),
+            }
+        }
+        drop(shared);
         if let Err(error) = client.close(Some(Duration::from_secs(20))).await {
             self.accuse(format!("not closed: {error}"));
         }
         self.is_closed.store(true, Ordering::Relaxed);
     }
 
+    /// Whoever follows is to finish, too.
+    fn begin_following(&self, scope: Scope) {
+        self.working.fetch_add(1, Ordering::Relaxed);
+        self.sim.ledger.views.follow(self.host, scope);
+    }
+
+    pub(crate) fn finished(&self) {
+        self.working.fetch_sub(1, Ordering::Relaxed);
+    }
+
     async fn connect(&self) -> Client {
         loop {
-            let options = ClientOptions {
-                session_timeout: self.sim.plan.session_timeout,
-                identity: Some(format!("h{}", self.host)),
-                naming: self.sim.plan.naming,
-                ..Default::default()
-            };
+            let options = ClientOptions::default()
+                .session_timeout(self.sim.plan.session_timeout)
+                .identity(format!("h{}", self.host))
+                .naming(self.sim.plan.naming);
             let dial = HostDial { sim: self.sim.clone(), host: self.host };
             let clock = Arc::new(HostClock { sim: self.sim.clone(), host: self.host });
             match Client::connect_over(Box::new(dial), clock, "simulated:2181", options).await {
@@ -117,23 +167,39 @@ impl Party {
         }
     }
 
-    fn accuse(&self, what: String) {
+    pub(crate) fn accuse(&self, what: String) {
         self.sim.ledger.accuse(format!("h{}: {what}", self.host));
     }
 
-    async fn nap(&self, duration: Duration) {
+    pub(crate) async fn nap(&self, duration: Duration) {
         self.clock.sleep_until(self.clock.now() + duration).await;
     }
 
-    fn up_to(&self, longest: Duration) -> Duration {
+    pub(crate) fn up_to(&self, longest: Duration) -> Duration {
         self.sim.chance(|rng| rng.duration(Duration::ZERO..=longest))
     }
 
     // ---- a worker
 
-    async fn work(self: Arc<Self>, client: Client, handle: Handle, is_shared: bool) {
+    async fn work(self: Arc<Self>, client: Client, handle: Handle, nth: usize, is_shared: bool) {
+        match &handle {
+            Handle::Queue(queue) => self.work_on_items(queue).await,
+            Handle::DoubleBarrier => self.meet(&client, nth).await,
+            Handle::TwoPhaseCommit => self.be_a_site(&client, nth).await,
+            Handle::Group(group) => self.be_a_member(group).await,
+            Handle::Tree => self.write_the_tree(&client).await,
+            handle => self.take_turns(&client, handle, is_shared).await,
+        }
+        self.finished();
+    }
+
+    async fn take_turns(&self, client: &Client, handle: &Handle, is_shared: bool) {
         while !self.is_over() {
             self.nap(self.up_to(self.sim.plan.think)).await;
+            if let Handle::Counter(counter) = handle {
+                self.count(counter).await;
+                continue;
+            }
             let (how, asks, ask) =
                 self.sim.chance(|rng| (rng.below(10), rng.one_in(self.sim.plan.requests), handle.ask(rng)));
             if asks {
@@ -144,15 +210,48 @@ impl Party {
             let is_patient = how <= 3 && !is_shared && client.state() == State::Connected;
             let ticket = self.sim.ledger.queue(self.host, ask.in_order(), is_patient);
             let acquired = self.acquire(&ask, how).await;
-            match (acquired, &handle, ask) {
-                (Some(held), Handle::ReadWrite(both), Ask::Turn(_, Kind::Write)) => {
-                    self.write(&client, both, ticket, Arc::new(held)).await
+            match (acquired, handle, ask.in_order()) {
+                (Some(held), Handle::ReadWrite(both), Some(Kind::Write)) => {
+                    self.write(client, both, ticket, Arc::new(held)).await
                 }
-                (Some(held), ..) => self.hold(&client, ticket, Arc::new(held)).await,
+                (Some(held), ..) => self.hold(client, ticket, Arc::new(held)).await,
                 (None, ..) => self.sim.ledger.leave_queue(ticket),
             }
         }
-        self.working.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// One change, which may be given up half way.
+    async fn count(&self, counter: &Counter) {
+        let (sim, sums) = (&self.sim, &self.sim.ledger.sums);
+        let (how, patience) = (sim.chance(|rng| rng.below(8)), self.up_to(sim.plan.hold));
+        let known = if how == 1 { counter.get().await.ok() } else { None };
+        sums.begun();
+        sim.ledger.count(|tally| tally.changes += 1);
+        let changed = match known {
+            Some(value) => {
+                counter.compare_and_set(value, value + 1).await.map(|made| made.then_some(value + 1))
+            }
+            None if how == 0 => {
+                let adding = counter.add(1);
+                tokio::select! {
+                    biased;
+                    changed = adding => changed.map(Some),
+                    () = self.nap(patience) => Err(Error::new(ErrorKind::ConnectionLost, "given up")),
+                }
+            }
+            None => counter.add(1).await.map(Some),
+        };
+        let fate = match changed {
+            Ok(Some(value)) => Fate::Made(value),
+            Ok(None) => Fate::NotMade,
+            Err(error) if error.message().contains("was not changed") => Fate::NotMade,
+            Err(error) if error.kind() == ErrorKind::ConnectionLost => {
+                tell!(sim, "h{}: {error}", self.host);
+                Fate::Open
+            }
+            Err(error) => return self.accuse(format!("{} from counting: {error}", error.kind().name())),
+        };
+        sums.ended(fate).into_iter().for_each(|wrong| self.accuse(wrong));
     }
 
     /// Asks whoever holds to let go, and makes them.
@@ -168,7 +267,7 @@ impl Party {
         self.sim.names.lock().disown(self.sim.current_task());
         // Others who share the handle may cancel what waits on it.
         let allowed: &[_] = if is_shared { &[ErrorKind::Cancelled] } else { &[] };
-        self.expect("revoke", ask.revoke(force_after).await.map(drop), allowed);
+        self.expect("revoke", ask.revoke(None, force_after).await.map(drop), allowed);
     }
 
     async fn acquire(&self, ask: &Ask, how: u64) -> Option<Held> {
@@ -323,6 +422,14 @@ impl Party {
                 0 => self.expect("verify", held.verify().await, &[ErrorKind::NotHeld]),
                 1 => self.write_guarded(held).await,
                 2 => self.expect("exists", client.nodes().exists("/locks").await.map(drop), &[]),
+                3 if matches!(sim.plan.subject, Subject::Election { .. }) => {
+                    let leadership = drive::leadership(Held::clone(held));
+                    self.expect(
+                        "acknowledge",
+                        leadership.acknowledge(b"at work").await,
+                        &[ErrorKind::NotHeld],
+                    );
+                }
                 _ => {}
             }
         }
@@ -336,7 +443,7 @@ impl Party {
         };
         // Refused because there is nothing to delete, or because the guard is gone: never carried out.
         match written {
-            Ok(()) => self.accuse("a transaction that cannot succeed did".to_owned()),
+            Ok(_) => self.accuse("a transaction that cannot succeed did".to_owned()),
             Err(error) => self.expect("guarded", Err(error), &[ErrorKind::NotHeld, ErrorKind::NoNode]),
         }
     }
@@ -378,7 +485,7 @@ impl Party {
         }
     }
 
-    fn expect(&self, what: &str, result: Result<()>, allowed: &[ErrorKind]) {
+    pub(crate) fn expect(&self, what: &str, result: Result<()>, allowed: &[ErrorKind]) {
         if let Err(error) = result
             && error.kind() != ErrorKind::ConnectionLost
             && !allowed.contains(&error.kind())

@@ -1,6 +1,6 @@
 //! The servers' end: the embedded state machines, one or an ensemble, paused, stopped, or interrupted in the middle of a request.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use zkrecipes_embedded::wire::{Op, ReplyHead, Request, op_name, parse_request};
 use crate::net::{ConnId, Down, Net, Up};
 use crate::plan::Plan;
 use crate::rng::Rng;
-use crate::sim::{DAWN, Due, Instant, Sim, nanos};
-use crate::snapshot;
+use crate::sim::{DAWN, Due, HostId, Instant, Sim, nanos};
+use crate::snapshot::{self, Node};
 use crate::standing::Standing;
-use crate::subject::Ground;
+use crate::subject::{Ground, PATH, Subject};
 use crate::tell;
 use crate::wire::frames;
 use crate::wire::names::short;
@@ -23,21 +23,40 @@ const ADMIN: ConnId = 1 << 32;
 
 pub struct Server {
     cluster: Cluster,
+    /// When the servers' clock showed nothing.
+    zero: Instant,
     outputs: Vec<Output>,
     is_paused: bool,
     is_stopped: bool,
+    /// When, after the leader or everybody stood still, the next may do so.
+    may_stall: Instant,
+    /// When a host last asked whether its nodes stand.
+    checked: BTreeMap<HostId, Instant>,
     /// What arrived during a pause, in order.
     backlog: VecDeque<(ConnId, Up)>,
     next_admin: ConnId,
     ground: Ground,
+    is_followed: bool,
+    is_mortal: bool,
     numbers_left: Option<i32>,
     seen_zxid: i64,
+    /// What is there, where that is followed.
+    followed: Vec<Node>,
     standing: Arc<Standing>,
     /// Which parents of contenders there were at the last look.
     parents: Vec<String>,
     /// Nodes that should not outlast the last worker.
     leftovers: usize,
     changes: Changes,
+}
+
+/// What a leader does after a pause, and how soon: each is done by a thread of its own.
+#[derive(Copy, Clone, Debug)]
+pub struct Waking {
+    /// When it hears from its followers who was there.
+    pub asks: Duration,
+    /// When it ends the sessions whose time is over; `None` for before anything else.
+    pub ends: Option<Duration>,
 }
 
 /// What became of the tree since the last look.
@@ -62,16 +81,24 @@ impl Server {
             reap_every: plan.reap_every,
             ..Config::default()
         };
+        let mut cluster = Cluster::new(Machine::new(config), plan.members);
+        cluster.resume_leader(plan.clock + plan.asks, Duration::ZERO);
         Server {
-            cluster: Cluster::new(Machine::new(config), plan.members),
+            cluster,
+            zero: DAWN - nanos(plan.clock),
             outputs: Vec::new(),
             is_paused: false,
             is_stopped: false,
+            may_stall: 0,
+            checked: BTreeMap::new(),
             backlog: VecDeque::new(),
             next_admin: ADMIN,
             ground: plan.ground(),
+            is_followed: plan.subject.is_followed(),
+            is_mortal: plan.subject.is_mortal(),
             numbers_left: plan.numbers_left,
             seen_zxid: 0,
+            followed: Vec::new(),
             standing: Arc::default(),
             parents: Vec::new(),
             leftovers: 0,
@@ -83,7 +110,17 @@ impl Server {
         if self.is_paused || self.is_stopped {
             return None;
         }
-        self.cluster.next_deadline().map(|when| DAWN + nanos(when))
+        self.cluster.next_deadline().map(|when| self.zero + nanos(when))
+    }
+
+    /// When the leader would end the first of the sessions.
+    pub fn first_session_due(&self) -> Option<Instant> {
+        self.cluster.leader().next_deadline().map(|when| self.zero + nanos(when))
+    }
+
+    /// When a host's last heartbeat with something to look at arrived.
+    pub fn checked(&self, host: HostId) -> Option<Instant> {
+        self.checked.get(&host).copied()
     }
 
     fn take_changes(&mut self) -> Changes {
@@ -102,6 +139,9 @@ impl Server {
             parents.into_iter().filter(|parent| nodes.iter().any(|node| node.path == *parent)).collect();
         self.changes.is_parent_missing = parents.len() < self.ground.parents().count();
         self.leftovers = nodes.iter().filter(|node| !self.ground.lasting.contains(&node.path)).count();
+        if self.is_followed {
+            self.followed = nodes.iter().filter(|node| node.path.starts_with(PATH)).cloned().collect();
+        }
         let standing = Arc::new(Standing::of(nodes, &self.ground));
         // Who was asked to go, and went while its session lives, may have been made to: only the owner knows better.
         for contender in self.standing.all() {
@@ -129,8 +169,16 @@ impl Server {
         self.leftovers
     }
 
-    /// The contenders in one of the queues, or the permits, in order.
+    pub fn followed(&self) -> &[Node] {
+        &self.followed
+    }
+
+    /// The contenders in one of the queues, or the permits, in order; or whatever is followed.
     pub fn line(&self, sim: &Sim) -> Vec<String> {
+        if self.is_followed {
+            let victims = self.followed.iter().filter(|node| !self.is_mortal || node.session != 0);
+            return victims.map(|node| node.path.clone()).collect();
+        }
         let mut queues = self.standing.queues();
         if queues.is_empty() {
             return Vec::new();
@@ -168,14 +216,15 @@ impl Server {
     }
 
     fn clock(&self, now: Instant) -> Now {
-        let mono = Duration::from_nanos(now - DAWN);
+        let mono = Duration::from_nanos(now - self.zero);
         Now { mono, wall: 1_700_000_000_000 + mono.as_millis() as i64 }
     }
 }
 
 impl Net {
     pub(super) fn at_server(&mut self, sim: &Sim, conn: ConnId, what: Up) {
-        if self.server.is_paused {
+        let is_at_leader = self.conn(conn).is_some_and(|c| c.member == 0);
+        if self.server.is_paused || self.server.cluster.is_leader_paused() && is_at_leader {
             return self.server.backlog.push_back((conn, what));
         }
         match what {
@@ -211,6 +260,11 @@ impl Net {
             None => Some(Op::CONNECT),
         };
         let op = op.unwrap_or(Op::CLOSE);
+        if op == Op::MULTI
+            && let Some(host) = self.conn(conn).map(|conn| conn.host)
+        {
+            self.server.checked.insert(host, sim.now());
+        }
         let snare = sim.chance(|rng| Snare::draw(rng, &sim.plan, op));
         let is_calm = sim.ledger.is_calm();
         let snare = snare.filter(|_| !is_calm);
@@ -223,16 +277,21 @@ impl Net {
         } else if op != Op::PING {
             tell!(sim, "c{conn} → {}", describe(op, frame));
         }
-        if matches!(snare, Some(Snare::BreakBefore)) {
+        let crashes = matches!(snare, Some(Snare::CrashBefore | Snare::CrashAfter));
+        if let Some(host) = self.conn(conn).map(|c| c.host).filter(|_| crashes) {
+            sim.at(sim.now(), Due::Crash(host));
+        }
+        if matches!(snare, Some(Snare::BreakBefore | Snare::CrashBefore)) {
             self.cut_unanswered(sim, conn);
             return self.close(conn);
         }
         let now = self.server.clock(sim.now());
         self.server.cluster.frame(conn, frame, now);
         self.server.cluster.settle();
-        self.dispatch(sim, snare.filter(|snare| *snare == Snare::BreakAfter).map(|_| conn));
+        let is_mute = matches!(snare, Some(Snare::BreakAfter | Snare::CrashAfter));
+        self.dispatch(sim, is_mute.then_some(conn));
         match snare {
-            Some(Snare::BreakAfter) => {
+            Some(Snare::BreakAfter | Snare::CrashAfter) => {
                 self.cut_unanswered(sim, conn);
                 self.close(conn);
             }
@@ -260,6 +319,14 @@ impl Net {
         self.server.cluster.drain_output_into(&mut outputs, now);
         // Only now, since it is the draining that carries what followers pass on to the leader.
         let changes = self.server.take_changes();
+        if changes.standing.is_some() {
+            let wrong = match sim.plan.subject {
+                Subject::DoubleBarrier { .. } => sim.ledger.rounds.look(sim.now(), &self.server.followed),
+                Subject::Queue(_) => sim.ledger.items.look(sim, &self.server.followed),
+                _ => None,
+            };
+            wrong.into_iter().for_each(|wrong| sim.ledger.accuse(wrong));
+        }
         sim.ledger.follow(sim, changes);
         for output in outputs.drain(..) {
             match output {
@@ -302,14 +369,63 @@ impl Net {
 
     /// A pause as of a garbage collection: what arrives waits.
     pub fn pause(&mut self, sim: &Sim, until: Instant) {
-        if !self.server.is_stopped && !self.server.is_paused {
+        if !self.server.is_stopped && !self.server.is_paused && self.may_stall(sim) {
             self.server.is_paused = true;
             sim.at(until, Due::ServerResumes);
         }
     }
 
+    /// The leader alone stands still: it asks its followers nothing, and they wait for its answers. Not for so long that
+    /// they would give it up.
+    pub fn pause_leader(&mut self, sim: &Sim, lapse: Duration) -> bool {
+        let waking = sim.chance(|rng| Waking {
+            asks: rng.duration(Duration::ZERO..=sim.plan.tick / 10),
+            // What waits in line is worked off before sessions end, or behind them.
+            ends: if rng.one_in(3) { None } else { Some(rng.duration(Duration::ZERO..=sim.plan.tick / 100)) },
+        });
+        self.pause_leader_until(sim, lapse, waking)
+    }
+
+    pub fn pause_leader_until(&mut self, sim: &Sim, lapse: Duration, waking: Waking) -> bool {
+        let server = &mut self.server;
+        let can = !server.is_stopped && !server.is_paused && !server.cluster.is_anyone_cut_off();
+        if !can || !self.may_stall(sim) || lapse >= sim.plan.tick * 5 {
+            return false;
+        }
+        self.server.cluster.pause_leader();
+        sim.at(sim.now() + nanos(lapse), Due::LeaderResumes(waking));
+        true
+    }
+
+    /// What the lease assumes: between two pauses the servers run for a third of a session timeout.
+    fn may_stall(&self, sim: &Sim) -> bool {
+        !self.server.cluster.is_leader_paused() && sim.now() >= self.server.may_stall
+    }
+
+    fn has_stalled(&mut self, sim: &Sim) {
+        let (third, tardy) = (sim.plan.session_timeout / 3, sim.plan.tick / 10);
+        self.server.may_stall = self.server.may_stall.max(sim.now() + nanos(third + tardy));
+    }
+
+    /// Awake again: its threads look at the clock, work off what came meanwhile, and ask the followers, in any order.
+    pub(super) fn resume_leader(&mut self, sim: &Sim, waking: Waking) {
+        tell!(sim, "the leader goes on with {} frames of its own, {waking:?}", self.server.backlog.len());
+        let now = self.server.clock(sim.now()).mono;
+        let ends = waking.ends.unwrap_or_default();
+        self.server.cluster.resume_leader(now + waking.asks, now + ends);
+        self.has_stalled(sim);
+        if waking.ends.is_none() {
+            self.server.cluster.end_sessions(self.server.clock(sim.now()));
+        }
+        self.dispatch(sim, None);
+        while let Some((conn, what)) = self.server.backlog.pop_front() {
+            self.at_server(sim, conn, what);
+        }
+    }
+
     pub(super) fn resume(&mut self, sim: &Sim) {
         self.server.is_paused = false;
+        self.has_stalled(sim);
         tell!(sim, "the server goes on with {} frames", self.server.backlog.len());
         // Which of its threads runs first is open: sessions may end although their pings wait in line.
         if sim.chance(|rng| rng.one_in(2)) {
@@ -322,7 +438,7 @@ impl Net {
 
     /// Stops it: connections break, sessions and nodes stay.
     pub fn stop(&mut self, sim: &Sim, until: Instant) {
-        if self.server.is_stopped || self.server.is_paused {
+        if self.server.is_stopped || self.server.is_paused || self.server.cluster.is_leader_paused() {
             return;
         }
         self.server.is_stopped = true;
@@ -354,11 +470,12 @@ impl Net {
     /// A follower loses the leader, if a majority is left without it.
     pub fn isolate(&mut self, sim: &Sim, member: usize) -> bool {
         let now = self.server.clock(sim.now());
-        self.server.cluster.isolate(member, now)
+        self.may_stall(sim) && self.server.cluster.isolate(member, now)
     }
 
     pub fn rejoin(&mut self, sim: &Sim, member: usize) {
         if self.server.cluster.heal(member) {
+            self.has_stalled(sim);
             tell!(sim, "s{member} is back with the leader");
             self.dispatch(sim, None);
         }
@@ -368,7 +485,7 @@ impl Net {
 
     /// Somebody deletes a node that is not theirs.
     pub fn delete_by_force(&mut self, sim: &Sim, path: &str) {
-        if self.server.is_paused || self.server.is_stopped {
+        if self.server.is_paused || self.server.is_stopped || self.server.cluster.is_leader_paused() {
             return;
         }
         tell!(sim, "{} deleted by force", short(path));
@@ -388,7 +505,9 @@ impl Net {
     /// The server gives a session up before its time; that is force to its nodes, too.
     pub fn expire_by_force(&mut self, sim: &Sim) {
         let sessions = self.server.cluster.leader().sessions();
-        if sessions.is_empty() || self.server.is_paused || self.server.is_stopped {
+        let is_away =
+            self.server.is_paused || self.server.is_stopped || self.server.cluster.is_leader_paused();
+        if sessions.is_empty() || is_away {
             return;
         }
         let session = sim.chance(|rng| *rng.pick(&sessions));
@@ -406,6 +525,8 @@ impl Net {
 enum Snare {
     BreakBefore,
     BreakAfter,
+    CrashBefore,
+    CrashAfter,
     Force,
 }
 
@@ -415,6 +536,9 @@ impl Snare {
         let weight = if matches!(op, Op::CREATE2 | Op::DELETE) { 2 } else { 1 };
         if rng.one_in(plan.snares / weight) {
             return Some(if rng.one_in(3) { Snare::BreakBefore } else { Snare::BreakAfter });
+        }
+        if plan.subject.is_mortal() && rng.one_in(plan.snares * 8) {
+            return Some(if rng.one_in(2) { Snare::CrashBefore } else { Snare::CrashAfter });
         }
         rng.one_in(plan.forces).then_some(Snare::Force)
     }

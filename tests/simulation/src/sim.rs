@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
+use zkrecipes::session::chance;
 use zkrecipes::session::clock::Later;
 
 use crate::executor::Tasks;
@@ -14,7 +15,10 @@ use crate::ledger::Ledger;
 use crate::net::{ConnId, Net};
 use crate::plan::Plan;
 use crate::rng::Rng;
+use crate::scenario::Party;
+use crate::server::Waking;
 use crate::solo::Solo;
+use crate::subject::Subject;
 use crate::trace::Trace;
 use crate::wire::names::Names;
 
@@ -46,6 +50,8 @@ pub struct Host {
     pub paused_until: Option<Instant>,
     /// Its workers do not run, but everything else does.
     pub is_stalled: bool,
+    /// Its process has ended: what is left of it does nothing any more.
+    pub is_dead: bool,
     /// When it last came back from a pause or a stall, or its clock jumped.
     pub resumed: Instant,
     /// How far its clock has run ahead of the world's.
@@ -71,14 +77,21 @@ pub enum Due {
     Down(ConnId),
     Resume(HostId),
     ServerResumes,
+    LeaderResumes(Waking),
     ServerStarts,
     /// A follower keeps up again.
     Rejoin(usize),
     GoOn(HostId),
     /// Who waits behind the first is deleted by force, then the first.
     Ambush,
+    /// The process of a host ends at once.
+    Crash(HostId),
+    /// It is started again.
+    Restart(HostId),
     /// The next fault.
     Mischief,
+    /// Nothing, but somebody waits for that moment.
+    Look,
 }
 
 pub struct Sim {
@@ -99,12 +112,24 @@ pub struct Sim {
     pub net: Solo<Net>,
     pub names: Solo<Names>,
     pub ledger: Ledger,
+    pub parties: Solo<Vec<Arc<Party>>>,
 }
 
 impl Sim {
     pub fn new(seed: u64, aloud: bool) -> Arc<Sim> {
         let mut rng = Rng::new(seed);
-        let plan = Plan::draw(&mut rng);
+        let mut plan = Plan::draw(&mut rng);
+        plan.subject = Subject::instead(seed).unwrap_or(plan.subject);
+        Sim::of(plan, rng, aloud)
+    }
+
+    /// Names that are like no other, and what else the core leaves to chance.
+    pub fn chances(seed: u64) -> chance::Drawing {
+        let mut rng = Rng::new(seed.rotate_left(32));
+        chance::draw_from(move || u128::from(rng.next()) << 64 | u128::from(rng.next()))
+    }
+
+    pub fn of(plan: Plan, rng: Rng, aloud: bool) -> Arc<Sim> {
         Arc::new(Sim {
             now: AtomicU64::new(DAWN),
             steps: AtomicU64::new(0),
@@ -118,7 +143,8 @@ impl Sim {
             tasks: Solo::default(),
             candidates: Solo::default(),
             net: Solo::new(Net::new(&plan)),
-            names: Solo::default(),
+            names: Solo::new(if plan.subject.is_mortal() { Names::plain() } else { Names::default() }),
+            parties: Solo::default(),
             ledger: Ledger::new(&plan),
             plan,
         })
@@ -163,8 +189,9 @@ impl Sim {
 
     pub fn set_timer(&self, host: HostId, when: Instant, timer: Timer) -> (Instant, u64) {
         let key = (when, self.sequence.fetch_add(1, Ordering::Relaxed));
-        if !self.over.load(Ordering::Relaxed) {
-            self.hosts.lock()[host].timers.insert(key, timer);
+        let state = &mut self.hosts.lock()[host];
+        if !self.over.load(Ordering::Relaxed) && !state.is_dead {
+            state.timers.insert(key, timer);
         }
         key
     }
@@ -175,16 +202,42 @@ impl Sim {
     }
 
     pub fn spawn(&self, host: HostId, task: Later<()>) {
-        if !self.over.load(Ordering::Relaxed) {
+        if self.may_spawn(host) {
             self.tasks.lock().spawn(host, false, task);
         }
     }
 
     /// A task that may stand still while the rest of its host goes on.
     pub fn spawn_worker(&self, host: HostId, task: Later<()>) {
-        if !self.over.load(Ordering::Relaxed) {
+        if self.may_spawn(host) {
             self.tasks.lock().spawn(host, true, task);
         }
+    }
+
+    fn may_spawn(&self, host: HostId) -> bool {
+        !self.over.load(Ordering::Relaxed) && !self.hosts.lock()[host].is_dead
+    }
+
+    /// Nothing of a host's process runs any more, and nobody is told. It is started again later.
+    fn crash(self: &Arc<Self>, host: HostId) {
+        if self.ledger.is_calm() || std::mem::replace(&mut self.hosts.lock()[host].is_dead, true) {
+            return;
+        }
+        tell!(self, "h{host} crashes");
+        self.ledger.crashed(host);
+        self.net.lock().abandon(self, host);
+        let tasks = self.tasks.lock().of_host(host);
+        let timers = std::mem::take(&mut self.hosts.lock()[host].timers);
+        self.guarded("what was left of a process", || drop((tasks, timers)));
+        self.hosts.lock()[host].is_stalled = false;
+        let away = self.chance(|rng| rng.duration(Duration::ZERO..=self.plan.session_timeout * 2));
+        self.at(self.now() + nanos(away), Due::Restart(host));
+    }
+
+    fn restart(self: &Arc<Self>, host: HostId) {
+        self.hosts.lock()[host].is_dead = false;
+        let party = self.parties.lock()[host].clone();
+        party.launch();
     }
 
     /// Whatever held a host's workers up is over.
@@ -268,11 +321,15 @@ impl Sim {
                 }
             }
             Due::ServerResumes => Net::resume_server(self),
+            Due::LeaderResumes(waking) => Net::wake_leader(self, waking),
             Due::ServerStarts => Net::start_server(self),
             Due::Rejoin(member) => crate::mischief::rejoin(self, member),
             Due::GoOn(host) => self.go_on(host),
+            Due::Crash(host) => self.crash(host),
+            Due::Restart(host) => self.restart(host),
             Due::Ambush => crate::mischief::ambush(self),
             Due::Mischief => crate::mischief::strike(self),
+            Due::Look => {}
         }
     }
 
@@ -315,6 +372,7 @@ impl Sim {
     pub fn take_apart(&self) {
         self.over.store(true, Ordering::Relaxed);
         self.agenda.lock().clear();
+        self.parties.lock().clear();
         loop {
             let timers: Vec<_> =
                 self.hosts.lock().iter_mut().map(|host| std::mem::take(&mut host.timers)).collect();

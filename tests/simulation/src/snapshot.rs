@@ -4,13 +4,15 @@ use zkrecipes_embedded::machine::Machine;
 use zkrecipes_embedded::wire::{Malformed, Reader};
 
 /// What is of interest about a node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Node {
     pub path: String,
     pub data: Vec<u8>,
     /// The session that it belongs to; zero for none.
     pub session: i64,
     pub czxid: i64,
+    /// How often its data was written since it was made.
+    pub version: i32,
 }
 
 /// Every node, sorted by path, without the server's own.
@@ -45,6 +47,6 @@ fn node(r: &mut Reader) -> Result<Node, Malformed> {
     let (kind, owner) = (r.int()?, r.long()?);
     let czxid = r.long()?;
     let (_mzxid, _pzxid, _ctime, _mtime) = (r.long()?, r.long()?, r.long()?, r.long()?);
-    let (_version, _aversion, _creates) = (r.int()?, r.int()?, r.int()?);
-    Ok(Node { path, data, session: if kind == OF_A_SESSION { owner } else { 0 }, czxid })
+    let (version, _aversion, _creates) = (r.int()?, r.int()?, r.int()?);
+    Ok(Node { path, data, session: if kind == OF_A_SESSION { owner } else { 0 }, czxid, version })
 }

@@ -22,7 +22,8 @@ impl Kind {
 /// What the name of a node in a queue says: its kind, and the number behind it.
 pub fn parse(name: &str) -> (Kind, Option<i32>) {
     let marks = [("__rlock__", Kind::Read), ("__READ__", Kind::Read), ("__WRIT__", Kind::Write)];
-    let marks = marks.into_iter().chain([("__lock__", Kind::Lock), ("-lock-", Kind::Lock)]);
+    let marks =
+        marks.into_iter().chain([("__lock__", Kind::Lock), ("-lock-", Kind::Lock), ("-latch-", Kind::Lock)]);
     let marked = marks.filter_map(|(mark, kind)| Some((kind, name.rsplit_once(mark)?.1))).next();
     let (kind, number) = match marked {
         Some(found) => found,

@@ -1,10 +1,17 @@
 //! What the workers of a world are after: one recipe of the family, where its nodes are, and what a worker asks of it.
 
+use std::ops::Deref;
 use std::time::Duration;
 
 use zkrecipes::session::clock::Later;
-use zkrecipes::{Client, Held, Lock, LockOptions, MultiLock, Naming, ReadWriteLock, Result, Semaphore};
+use zkrecipes::{
+    Client, CommitMode, Counter, CounterOptions, Election, ElectionLayout, ElectionOptions, ErrorKind, Group,
+    GroupLayout, GroupOptions, Held, Lock, LockOptions, MultiLock, Naming, ReadWriteLock, Result, Semaphore,
+    drive,
+};
 
+use crate::committing;
+use crate::queueing::{AnyQueue, QueueKind};
 use crate::rng::Rng;
 use crate::standing::Kind;
 
@@ -22,10 +29,29 @@ pub enum Subject {
     MultiLock {
         paths: usize,
     },
+    Election {
+        layout: ElectionLayout,
+    },
+    Counter,
+    /// In a party several members may have one name.
+    Group {
+        is_party: bool,
+    },
+    /// Nodes that are written at random, and followed.
+    Tree,
+    /// Items that are put, and taken or worked on.
+    Queue(QueueKind),
+    /// So many more than enter together.
+    DoubleBarrier {
+        spare: usize,
+    },
+    TwoPhaseCommit {
+        mode: CommitMode,
+    },
 }
 
 const HOME: &str = "/locks";
-const PATH: &str = "/locks/simulated";
+pub const PATH: &str = "/locks/simulated";
 
 impl Subject {
     pub fn draw(rng: &mut Rng) -> Subject {
@@ -37,18 +63,63 @@ impl Subject {
         }
     }
 
+    /// What a seed's workers are after instead of what was drawn for them: two seeds in three. Drawn apart, so that
+    /// the other seeds are the schedules that they were before there were these.
+    pub fn instead(seed: u64) -> Option<Subject> {
+        let mut rng = Rng::new(!seed);
+        match rng.below(12) {
+            0 => Some(Subject::Election { layout: ElectionLayout::Latch }),
+            1 => Some(Subject::Election { layout: ElectionLayout::Selector }),
+            2 | 3 => Some(Subject::Counter),
+            5 => Some(Subject::Tree),
+            6 | 8 => Some(Subject::mortal(&mut rng)),
+            7 => Some(Subject::Group { is_party: rng.one_in(3) }),
+            _ => None,
+        }
+    }
+
+    fn mortal(rng: &mut Rng) -> Subject {
+        match rng.below(3) {
+            0 => Subject::Queue(QueueKind::draw(rng)),
+            1 => Subject::DoubleBarrier { spare: *rng.pick(&[0, 0, 1, 3]) },
+            _ => {
+                let mode = *rng.pick(&[CommitMode::Coordinator, CommitMode::Peer]);
+                Subject::TwoPhaseCommit { mode }
+            }
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Subject::Lock { .. } => "plain lock",
             Subject::ReadWrite => "read/write lock",
             Subject::Semaphore { .. } => "semaphore",
             Subject::MultiLock { .. } => "multi-lock",
+            Subject::Election { .. } => "election",
+            Subject::Counter => "counter",
+            Subject::Group { .. } => "group",
+            Subject::Tree => "tree",
+            Subject::Queue(_) => "queue",
+            Subject::DoubleBarrier { .. } => "double barrier",
+            Subject::TwoPhaseCommit { .. } => "two-phase commit",
         }
     }
 
-    /// Whether several workers of a client may use one handle; two who read and write through one are one party.
+    /// Whether several workers of a client may use one handle; two who read and write through one are one party, and two who
+    /// join are one member.
     pub fn may_share(self) -> bool {
-        self != Subject::ReadWrite
+        !matches!(self, Subject::ReadWrite | Subject::Group { .. })
+    }
+
+    /// Whether there is something to follow instead of something to hold.
+    pub fn is_followed(self) -> bool {
+        matches!(self, Subject::Group { .. } | Subject::Tree) || self.is_mortal()
+    }
+
+    /// Whether processes end in the middle of what they do. Then only what belongs to a session is deleted by force:
+    /// the rest is there to outlast them.
+    pub fn is_mortal(self) -> bool {
+        matches!(self, Subject::Queue(_) | Subject::DoubleBarrier { .. } | Subject::TwoPhaseCommit { .. })
     }
 
     fn paths(self) -> Vec<String> {
@@ -64,7 +135,7 @@ impl Subject {
     pub fn handle(self, client: &Client, rng: &mut Rng) -> Result<Handle> {
         Ok(match self {
             Subject::Lock { handoff } => {
-                let options = LockOptions { local_handoff: handoff, ..Default::default() };
+                let options = LockOptions::default().local_handoff(handoff);
                 Handle::Lock(client.lock(PATH, options)?)
             }
             Subject::ReadWrite => Handle::ReadWrite(client.read_write_lock(PATH)?),
@@ -77,6 +148,18 @@ impl Subject {
                     paths.iter().map(|path| client.lock(path, LockOptions::default())).collect();
                 Handle::MultiLock(client.multi_lock(&locks?)?)
             }
+            Subject::Election { layout } => {
+                Handle::Election(client.election(PATH, b"", ElectionOptions::default().layout(layout))?)
+            }
+            Subject::Counter => Handle::Counter(client.counter(PATH, CounterOptions::default())?),
+            Subject::Group { is_party } => {
+                let layout = if is_party { GroupLayout::Party } else { GroupLayout::Member };
+                Handle::Group(client.group(PATH, GroupOptions::default().layout(layout))?)
+            }
+            Subject::Tree => Handle::Tree,
+            Subject::Queue(kind) => Handle::Queue(kind.handle(client)?),
+            Subject::DoubleBarrier { .. } => Handle::DoubleBarrier,
+            Subject::TwoPhaseCommit { .. } => Handle::TwoPhaseCommit,
         })
     }
 }
@@ -106,6 +189,21 @@ impl Ground {
             ground.lasting.extend([PATH.to_owned(), format!("{PATH}/max")]);
             (ground.queues, ground.permits, ground.size) = (vec![queue], Some(leases), permits);
         }
+        if subject == Subject::Counter || subject.is_followed() {
+            // Nobody holds anything there; whatever its clients leave below it is to go.
+            ground.lasting.append(&mut ground.queues);
+        }
+        match subject {
+            Subject::Queue(kind) => ground.lasting.extend(kind.lasting()),
+            Subject::TwoPhaseCommit { .. } => {
+                let below = ["transactions", "inbox", "sites", "coordinators"];
+                ground.lasting.extend(below.map(|name| format!("{PATH}/{name}")));
+                // No world has more hosts or workers.
+                let sites = (0..4).flat_map(|host| (0..4).map(move |nth| committing::site(host, nth)));
+                ground.lasting.extend(sites.map(|site| format!("{PATH}/inbox/{site}")));
+            }
+            _ => {}
+        }
         let parents: Vec<_> = ground.parents().map(str::to_owned).collect();
         ground.lasting.extend(parents);
         ground
@@ -123,70 +221,71 @@ pub enum Handle {
     ReadWrite(ReadWriteLock),
     Semaphore(Semaphore),
     MultiLock(MultiLock),
+    Election(Election),
+    Counter(Counter),
+    Group(Group),
+    Tree,
+    Queue(AnyQueue),
+    DoubleBarrier,
+    TwoPhaseCommit,
 }
 
 impl Handle {
     /// What it asks for this time.
     pub fn ask(&self, rng: &mut Rng) -> Ask {
         match self {
-            Handle::Lock(lock) => Ask::Turn(lock.clone(), Kind::Lock),
-            Handle::ReadWrite(both) if rng.one_in(2) => Ask::Turn(both.write().clone(), Kind::Write),
-            Handle::ReadWrite(both) => Ask::Turn(both.read().clone(), Kind::Read),
-            Handle::Semaphore(semaphore) => {
-                Ask::Permits(semaphore.clone(), rng.number(1..=semaphore.permits() as u64) as usize)
+            Handle::Election(election) => {
+                Ask { handle: zkrecipes::Handle::clone(election), n: 1, kind: Some(Kind::Lock) }
             }
-            Handle::MultiLock(locks) => Ask::All(locks.clone()),
+            Handle::Lock(lock) => Ask::turn(lock, Kind::Lock),
+            Handle::ReadWrite(both) if rng.one_in(2) => Ask::turn(both.write(), Kind::Write),
+            Handle::ReadWrite(both) => Ask::turn(both.read(), Kind::Read),
+            Handle::Semaphore(semaphore) => {
+                let n = rng.number(1..=semaphore.permits() as u64) as usize;
+                Ask { handle: zkrecipes::Handle::clone(semaphore), n, kind: None }
+            }
+            Handle::MultiLock(locks) => Ask { handle: zkrecipes::Handle::clone(locks), n: 1, kind: None },
+            _ => unreachable!("nobody acquires that"),
         }
     }
 }
 
 /// One thing to acquire.
-pub enum Ask {
-    Turn(Lock, Kind),
-    Permits(Semaphore, usize),
-    All(MultiLock),
+pub struct Ask {
+    handle: zkrecipes::Handle,
+    n: usize,
+    kind: Option<Kind>,
+}
+
+impl Deref for Ask {
+    type Target = zkrecipes::Handle;
+
+    fn deref(&self) -> &zkrecipes::Handle {
+        &self.handle
+    }
 }
 
 impl Ask {
+    fn turn(lock: &Lock, kind: Kind) -> Ask {
+        Ask { handle: zkrecipes::Handle::clone(lock), n: 1, kind: Some(kind) }
+    }
+
     pub fn acquire_within(&self, limit: Option<Duration>) -> Later<Result<Held>> {
-        match self {
-            Ask::Turn(lock, _) => Box::pin(lock.acquire_within(limit)),
-            Ask::Permits(semaphore, n) => Box::pin(semaphore.acquire_within(*n, limit)),
-            Ask::All(locks) => Box::pin(locks.acquire_within(limit)),
-        }
+        let acquiring = drive::acquire(&self.handle, self.n, limit);
+        Box::pin(async move { Ok(acquiring.await?.hand_over()) })
     }
 
-    pub fn try_acquire(&self) -> Later<Result<Option<Held>>> {
-        match self {
-            Ask::Turn(lock, _) => Box::pin(lock.try_acquire()),
-            Ask::Permits(semaphore, n) => Box::pin(semaphore.try_acquire(*n)),
-            Ask::All(locks) => Box::pin(locks.try_acquire()),
-        }
-    }
-
-    pub fn cancel(&self) {
-        match self {
-            Ask::Turn(lock, _) => lock.cancel(),
-            Ask::Permits(semaphore, _) => semaphore.cancel(),
-            Ask::All(locks) => locks.cancel(),
-        }
-    }
-
-    /// Asks whoever holds.
-    pub async fn revoke(&self, force_after: Option<Duration>) -> Result<bool> {
-        match self {
-            Ask::Turn(lock, _) => lock.revoke(None, force_after).await,
-            Ask::Permits(semaphore, _) => semaphore.revoke(None, force_after).await,
-            Ask::All(locks) => locks.revoke(None, force_after).await,
+    pub async fn try_acquire(&self) -> Result<Option<Held>> {
+        match self.acquire_within(Some(Duration::ZERO)).await {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
     /// As what it queues, if a client's own waiters are served in the order of their calls. Permits reach their owners
     /// in no order, and who wants several paths is not in line at all of them.
     pub fn in_order(&self) -> Option<Kind> {
-        match self {
-            Ask::Turn(_, kind) => Some(*kind),
-            _ => None,
-        }
+        self.kind
     }
 }

@@ -18,9 +18,13 @@ fn outcomes(seeds: impl IntoIterator<Item = u64>) -> Vec<Outcome> {
     })
 }
 
+/// Schedules that found a mistake: a turn taken over that was dead, permits taken beside their own leftovers, and a
+/// child told twice whose parent had been replaced.
+const FAILED_ONCE: [u64; 3] = [30, 463, 151];
+
 #[test]
 fn every_promise_is_kept_under_faults() {
-    let outcomes = outcomes(31..=62);
+    let outcomes = outcomes((31..=62).chain(FAILED_ONCE));
     let failures = outcomes.iter().filter_map(|outcome| {
         let failure = outcome.failure.as_ref()?;
         Some(format!("seed {} ({}): {failure}", outcome.seed, outcome.subject))
@@ -28,12 +32,12 @@ fn every_promise_is_kept_under_faults() {
     let failures: Vec<_> = failures.collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let subjects: BTreeSet<_> = outcomes.iter().map(|outcome| outcome.subject).collect();
-    assert_eq!(subjects.len(), 4, "only {subjects:?}");
+    assert_eq!(subjects.len(), 11, "only {subjects:?}");
 }
 
 #[test]
 fn one_seed_is_one_schedule() {
-    for seed in [31, 34, 41, 47, 62] {
+    for seed in [31, 34, 38, 41, 47, 55, 62] {
         let (first, second) = (run(seed, false), run(seed, false));
         assert_eq!(first.hash, second.hash, "seed {seed}");
         assert_eq!(first.steps, second.steps, "seed {seed}");

@@ -3,10 +3,11 @@
 use napi::Env;
 use napi_derive::napi;
 
+use super::failed;
 use super::server::{EmbeddedServer, ServerOptions};
-use super::{failed, span};
 use crate::event_loop::drop_quietly;
 use crate::failure::throw;
+use crate::options::finite;
 
 #[napi(custom_finalize)]
 pub struct Ensemble {
@@ -40,7 +41,7 @@ impl Ensemble {
 
     #[napi(catch_unwind)]
     pub fn lag(&self, env: &Env, follower: u32, by: f64) -> napi::Result<bool> {
-        let by = span("by", by).map_err(|error| throw(env, error))?;
+        let by = finite("by", by).map_err(|error| throw(env, error))?;
         Ok(self.ensemble.lag(follower as usize, by))
     }
 

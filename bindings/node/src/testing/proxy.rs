@@ -1,14 +1,12 @@
 //! The proxy in front of a real server.
 
-use std::thread;
-
 use napi::Env;
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
-use zkrecipes::Error;
-use zkrecipes_embedded::FaultId;
+use zkrecipes::{Error, drive};
 
-use super::{LogEntry, bad_weather, failed, session_id};
+use super::control::Control;
+use super::{failed, session_id};
 use crate::event_loop::{EventLoop, Inbox, drop_quietly, js_number};
 use crate::failure::throw;
 
@@ -19,7 +17,6 @@ pub struct Proxy {
 }
 
 drop_quietly!(Proxy);
-bad_weather!(Proxy, proxy);
 
 /// Starts a proxy on a free port.
 #[napi(catch_unwind)]
@@ -33,16 +30,25 @@ pub fn start_proxy(env: &Env, event_loop: &EventLoop, upstream: String) -> napi:
 
 #[napi]
 impl Proxy {
+    #[napi(catch_unwind)]
+    pub fn control(&self) -> Control {
+        Control::from(&*self.proxy)
+    }
+
     /// Asks the real server, which takes its time: on a thread of its own. The call's value tells whether there was such a
     /// session.
     #[napi(catch_unwind)]
     pub fn expire(&self, id: BigInt) -> f64 {
         let call = self.inbox.number();
         let (proxy, inbox, id) = (self.proxy.clone(), self.inbox.clone(), session_id(&id));
-        thread::spawn(move || {
+        let from = inbox.clone();
+        let started = drive::thread("zkrecipes-proxy", move || {
             let expired = proxy.expire(id).map_err(|error| failed("expiring the session", error));
-            inbox.post(call, expired, |expired| expired);
+            from.post(call, expired, |expired| expired);
         });
+        if let Err(error) = started {
+            inbox.post(call, Err(failed("starting a thread", error)), |expired: bool| expired);
+        }
         js_number(call)
     }
 }

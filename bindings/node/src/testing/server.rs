@@ -3,12 +3,14 @@
 use napi::Env;
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
-use zkrecipes::{Error, Result};
-use zkrecipes_embedded::{Builder, FaultId, Server};
+use zkrecipes::Result;
+use zkrecipes_embedded::{Builder, Server};
 
-use super::{LogEntry, bad_weather, failed, session_id, span};
+use super::control::Control;
+use super::{failed, session_id};
 use crate::event_loop::drop_quietly;
 use crate::failure::throw;
+use crate::options::finite;
 
 #[napi(custom_finalize)]
 pub struct EmbeddedServer {
@@ -16,7 +18,6 @@ pub struct EmbeddedServer {
 }
 
 drop_quietly!(EmbeddedServer);
-bad_weather!(EmbeddedServer, server);
 
 #[napi(object)]
 pub struct ServerOptions {
@@ -26,6 +27,7 @@ pub struct ServerOptions {
     pub max_session_timeout: Option<f64>,
     pub data_limit: Option<u32>,
     pub emulate: Option<String>,
+    pub extended_types: Option<bool>,
 }
 
 impl ServerOptions {
@@ -35,19 +37,22 @@ impl ServerOptions {
             builder = builder.port(port);
         }
         if let Some(tick) = self.tick {
-            builder = builder.tick(span("tick", tick)?);
+            builder = builder.tick(finite("tick", tick)?);
         }
         if let Some(least) = self.min_session_timeout {
-            builder = builder.min_session_timeout(span("min_session_timeout", least)?);
+            builder = builder.min_session_timeout(finite("min_session_timeout", least)?);
         }
         if let Some(most) = self.max_session_timeout {
-            builder = builder.max_session_timeout(span("max_session_timeout", most)?);
+            builder = builder.max_session_timeout(finite("max_session_timeout", most)?);
         }
         if let Some(limit) = self.data_limit {
             builder = builder.data_limit(limit as usize);
         }
         if let Some(version) = self.emulate {
             builder = builder.emulate(&version);
+        }
+        if let Some(allowed) = self.extended_types {
+            builder = builder.extended_types(allowed);
         }
         Ok(builder)
     }
@@ -63,6 +68,11 @@ pub fn start_server(env: &Env, options: ServerOptions) -> napi::Result<EmbeddedS
 
 #[napi]
 impl EmbeddedServer {
+    #[napi(catch_unwind)]
+    pub fn control(&self) -> Control {
+        Control::from(&*self.server)
+    }
+
     #[napi(catch_unwind)]
     pub fn stop(&self) {
         self.server.stop();
@@ -85,7 +95,7 @@ impl EmbeddedServer {
 
     #[napi(catch_unwind)]
     pub fn advance_clock(&self, env: &Env, by: f64) -> napi::Result<()> {
-        self.server.advance_clock(span("by", by).map_err(|error| throw(env, error))?);
+        self.server.advance_clock(finite("by", by).map_err(|error| throw(env, error))?);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::face::Arg;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -41,8 +42,8 @@ impl Ensemble {
     #[pyo3(signature = (members=None, *, port=None, **options), text_signature = "(members=3, *, port=None, **options)")]
     fn start(
         py: Python<'_>,
-        members: Option<&Bound<'_, PyAny>>,
-        port: Option<&Bound<'_, PyAny>>,
+        members: Option<Arg>,
+        port: Option<Arg>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let members = convert::permits_or("members", members, 3)?;
@@ -63,7 +64,7 @@ impl Ensemble {
     }
 
     /// What clients of one member connect to.
-    fn member(slf: &Bound<'_, Self>, member: &Bound<'_, PyAny>) -> PyResult<String> {
+    fn member(slf: &Bound<'_, Self>, member: Arg) -> PyResult<String> {
         let number = convert::size("member", member)?;
         Self::ask(slf, |ensemble| ensemble.member(number))?.ok_or_else(|| {
             invalid(slf.py(), "member", format!("there is no member {number}; they count from 0"))
@@ -71,20 +72,20 @@ impl Ensemble {
     }
 
     /// How many seconds late a follower learns of transactions, and of answers; False when there is no such follower.
-    fn lag(slf: &Bound<'_, Self>, follower: &Bound<'_, PyAny>, seconds: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn lag(slf: &Bound<'_, Self>, follower: Arg, seconds: Arg) -> PyResult<bool> {
         let (follower, lag): (_, Duration) =
             (convert::size("follower", follower)?, duration("seconds", seconds)?);
         Self::ask(slf, |ensemble| ensemble.lag(follower, lag))
     }
 
     /// Keeps everything from a follower until `release`: no answers to writes, old ones to reads.
-    fn hold(slf: &Bound<'_, Self>, follower: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn hold(slf: &Bound<'_, Self>, follower: Arg) -> PyResult<bool> {
         let follower = convert::size("follower", follower)?;
         Self::ask(slf, |ensemble| ensemble.hold(follower))
     }
 
     /// Lets a follower catch up.
-    fn release(slf: &Bound<'_, Self>, follower: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn release(slf: &Bound<'_, Self>, follower: Arg) -> PyResult<bool> {
         let follower = convert::size("follower", follower)?;
         Self::ask(slf, |ensemble| ensemble.release(follower))
     }
@@ -92,19 +93,19 @@ impl Ensemble {
     /// Cuts a follower off from the leader until `heal`. It goes on answering reads and pings, but vouches for nobody, and
     /// after five ticks it sends its clients away. False when there is no such follower, or the leader would be left
     /// without a majority.
-    fn isolate(slf: &Bound<'_, Self>, follower: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn isolate(slf: &Bound<'_, Self>, follower: Arg) -> PyResult<bool> {
         let follower = convert::size("follower", follower)?;
         Self::ask(slf, |ensemble| ensemble.isolate(follower))
     }
 
     /// Connects a follower again; False when it was not cut off.
-    fn heal(slf: &Bound<'_, Self>, follower: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn heal(slf: &Bound<'_, Self>, follower: Arg) -> PyResult<bool> {
         let follower = convert::size("follower", follower)?;
         Self::ask(slf, |ensemble| ensemble.heal(follower))
     }
 
     /// How many transactions a member is behind the leader.
-    fn behind(slf: &Bound<'_, Self>, member: &Bound<'_, PyAny>) -> PyResult<i64> {
+    fn behind(slf: &Bound<'_, Self>, member: Arg) -> PyResult<i64> {
         let number = convert::size("member", member)?;
         Self::member(slf, member)?;
         Self::ask(slf, |ensemble| ensemble.behind(number))

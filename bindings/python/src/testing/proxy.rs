@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::face::Arg;
 use pyo3::prelude::*;
 
 use super::{Running, TestingBase};
@@ -24,7 +25,7 @@ pub struct Proxy;
 #[pymethods]
 impl Proxy {
     #[new]
-    fn start(py: Python<'_>, upstream: &Bound<'_, PyAny>) -> PyResult<PyClassInitializer<Self>> {
+    fn start(py: Python<'_>, upstream: Arg) -> PyResult<PyClassInitializer<Self>> {
         let upstream = text("upstream", upstream)?;
         let started = py.detach(|| zkrecipes_embedded::Proxy::start(&upstream));
         let proxy = started.map_err(|error| match error.kind() {
@@ -36,7 +37,7 @@ impl Proxy {
 
     /// Ends a session for real, at the server: its ephemeral nodes go. False when none of this id went by. Waits for the
     /// server, and raises OSError when it does not answer.
-    fn expire(slf: &Bound<'_, Self>, session_id: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn expire(slf: &Bound<'_, Self>, session_id: Arg) -> PyResult<bool> {
         let session_id = convert::session_id("session_id", session_id)?;
         let expired = slf.as_super().get().ask(slf.py(), |running| match running {
             Running::Proxy(proxy) => proxy.expire(session_id),

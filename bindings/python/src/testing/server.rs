@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::face::Arg;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zkrecipes_embedded::{Builder, Server};
@@ -21,11 +22,7 @@ const OPTIONS: &[&str] = &[
 ];
 
 /// The settings of a server or of an ensemble.
-pub fn builder(
-    py: Python<'_>,
-    port: Option<&Bound<'_, PyAny>>,
-    options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Builder> {
+pub fn builder(py: Python<'_>, port: Option<Arg>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Builder> {
     let mut builder = Server::builder();
     if let Some(port) = port {
         builder = builder.port(convert::port("port", port)?);
@@ -69,7 +66,7 @@ impl EmbeddedServer {
     #[pyo3(signature = (port=None, **options))]
     fn start(
         py: Python<'_>,
-        port: Option<&Bound<'_, PyAny>>,
+        port: Option<Arg>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let builder = builder(py, port, options)?;
@@ -88,7 +85,7 @@ impl EmbeddedServer {
     }
 
     /// Ends a session as if its time had come; False when there is none of this id.
-    fn expire(slf: &Bound<'_, Self>, session_id: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn expire(slf: &Bound<'_, Self>, session_id: Arg) -> PyResult<bool> {
         let session_id = convert::session_id("session_id", session_id)?;
         Self::ask(slf, |server| server.expire(session_id))
     }
@@ -99,7 +96,7 @@ impl EmbeddedServer {
     }
 
     /// Moves the server's clock forward, in seconds.
-    fn advance_clock(slf: &Bound<'_, Self>, seconds: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn advance_clock(slf: &Bound<'_, Self>, seconds: Arg) -> PyResult<()> {
         let by: Duration = duration("seconds", seconds)?;
         Self::ask(slf, |server| server.advance_clock(by))
     }
@@ -110,11 +107,7 @@ impl EmbeddedServer {
     }
 
     /// Sets the number that the next sequential child of `path` gets; False when there is no such node.
-    fn set_next_sequence(
-        slf: &Bound<'_, Self>,
-        path: &Bound<'_, PyAny>,
-        next: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
+    fn set_next_sequence(slf: &Bound<'_, Self>, path: Arg, next: Arg) -> PyResult<bool> {
         let (path, next) = (text("path", path)?, signed("next", next)?);
         Self::ask(slf, |server| server.set_next_sequence(&path, next))
     }

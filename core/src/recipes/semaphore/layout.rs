@@ -15,6 +15,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
+use crate::session::chance;
 use crate::session::epoch::Epoch;
 use crate::session::wire::{CreateMode, WireError, Write};
 
@@ -94,11 +95,12 @@ impl Layout {
 
     /// The nodes of `n` permits that are taken together, and the part of their names that is like no other.
     pub(super) fn permits(&self, n: usize, data: &[u8]) -> (Vec<Write>, String) {
-        let id = uuid::Uuid::new_v4();
+        let id = chance::guid();
         let lease = |name: &str, mode| Write::Create {
             path: path::join(&self.leases, name),
             data: data.to_vec(),
             mode,
+            acl: None,
         };
         match self.naming {
             Naming::Kazoo => {
@@ -150,7 +152,7 @@ impl Layout {
                 let parent = path::parent(&self.size);
                 return answered(call, verb, parent, session.ensure(epoch, parent, session.parents())).await;
             }
-            Err(error) if error.is_unanswered() => return Ok(()),
+            Err(error) if error.is_unanswered() => return call.retry_after_loss(verb).await,
             Err(error) => return Err(refusal(error, verb, &self.size)),
         }
         if self.leases == self.size {

@@ -3,14 +3,41 @@
 use std::sync::Arc;
 
 use super::layout::Layout;
-use crate::error::Result;
-use crate::path;
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::{self, PACKET_LIMIT};
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::Epoch;
-use crate::session::wire::{Created, WireError, Write};
-use crate::turn::grant::{Grant, Won};
-use crate::turn::name::Entry;
+use crate::session::wire::{Applied, Created, WireError, Write};
+use crate::turn::grant::Grant;
+use crate::turn::name::{self, Entry, Kind};
 use crate::turn::place::Node;
+
+/// Refuses permits whose transaction no server would take, before anybody queues for them.
+pub(super) fn fit(layout: &Layout, epoch: &Epoch, n: usize, identity: &str) -> Result<()> {
+    let measure = epoch.measure();
+    let (lock, _) = name::fresh(layout.naming, Kind::Lock);
+    let own = path::join(&layout.locks, &format!("{lock}{:010}", 0));
+    let bytes = |n| measure.multi(&parts(layout, &own, n, identity).0);
+    let wanted = bytes(n);
+    if wanted <= PACKET_LIMIT {
+        return Ok(());
+    }
+    let none = bytes(0);
+    let room = PACKET_LIMIT.saturating_sub(none) / (bytes(1) - none);
+    let problem = format!(
+        "too large: {n} permits at once are a packet of {wanted} bytes, and a server takes at most {PACKET_LIMIT}; take at \
+         most {room} at once, or give the client a shorter identity"
+    );
+    Err(Error::new(ErrorKind::TooLarge, problem))
+}
+
+/// The transaction that takes `n` permits, and the mark of their names.
+fn parts(layout: &Layout, own: &str, n: usize, identity: &str) -> (Vec<Write>, String) {
+    let (permits, mark) = layout.permits(n, identity.as_bytes());
+    let mut parts = vec![Write::Check { path: own.to_owned(), version: None }];
+    parts.extend(permits);
+    (parts, mark)
+}
 
 /// One node per permit, all in one transaction that also checks that our lock node `own` stands; `None` when that, or
 /// the session, is gone.
@@ -23,34 +50,57 @@ pub(super) async fn take(
     call: &mut Call,
     verb: &'static str,
 ) -> Result<Option<Grant>> {
-    let (permits, mark) = layout.permits(n, identity.as_bytes());
-    let mut parts = vec![Write::Check { path: own.to_owned(), version: None }];
-    parts.extend(permits);
+    let (parts, mark) = parts(layout, own, n, identity);
     let mut pending =
         Pending { epoch: epoch.clone(), leases: layout.leases.clone(), mark, is_settled: false };
-    let flight = epoch.multi(&parts);
-    let answer = match call.briefly(verb, flight).await? {
-        Err(WireError::ConnectionLoss) => match pending.recover(call, verb).await? {
-            Some(created) if created.len() == n => Ok(created),
-            _ => return Ok(None),
-        },
-        answer => answer,
+    let mut is_in_doubt = false;
+    let created = loop {
+        match call.briefly(verb, epoch.multi(&parts)).await? {
+            // With an attempt before it that nobody knows the outcome of: it is known now, and shows in a list.
+            Ok(applied) if is_in_doubt => match pending.recover(call, verb).await? {
+                Some(found) => break pending.keep(created(applied), found),
+                None => return Ok(None),
+            },
+            Ok(applied) => break created(applied),
+            Err(WireError::ConnectionLoss) => {
+                is_in_doubt = true;
+                match pending.recover(call, verb).await? {
+                    Some(found) if found.len() >= n => break pending.keep_first(n, found),
+                    // Under the same mark, so that what the first attempt may yet have created is known as ours.
+                    Some(found) if found.is_empty() => call.retry_after_loss(verb).await?,
+                    // It created them all, and somebody has deleted some: the rest takes room until it is gone, too.
+                    Some(_) | None => return Ok(None),
+                }
+            }
+            // The names have no numbers in every layout: then this is what the first attempt created.
+            Err(WireError::Part { error, .. }) if is_in_doubt && *error == WireError::NodeExists => {
+                match pending.recover(call, verb).await? {
+                    Some(found) if found.len() >= n => break pending.keep_first(n, found),
+                    _ => return Ok(None),
+                }
+            }
+            // The server has decided, or the session is gone with all its nodes: of this attempt there is nothing to
+            // look for.
+            answer => {
+                pending.is_settled = !is_in_doubt;
+                match answer {
+                    // Our lock is gone, or the parent of the permits: look again.
+                    Err(WireError::Part { error, .. }) if *error == WireError::NoNode => return Ok(None),
+                    Err(WireError::SessionEnded) => return Ok(None),
+                    Err(error) => return Err(refusal(error, verb, &layout.leases)),
+                    Ok(_) => return Ok(None),
+                }
+            }
+        }
     };
-    // The server has decided, or the session is gone with all its nodes: there is nothing to look for any more.
     pending.is_settled = true;
-    let created = match answer {
-        Ok(created) => created,
-        // Our lock is gone, or the parent of the permits: look again.
-        Err(WireError::Part { error, .. }) if *error == WireError::NoNode => return Ok(None),
-        Err(WireError::SessionEnded) => return Ok(None),
-        Err(error) => return Err(refusal(error, verb, &layout.leases)),
-    };
-    let won = created.into_iter().map(|Created { path, czxid }| {
-        let interest = epoch.interest(&path);
+    let nodes = created.into_iter().map(|Created { path, czxid }| {
         let entry = Entry::lease(path::name(&path));
-        Won { node: Node { path, entry, czxid }, token: czxid, interest, own: None, is_revoked: false }
+        Node::of(path, entry, czxid)
     });
-    let mut grant = Grant::of(epoch.clone(), won.collect());
+    let nodes: Vec<_> = nodes.collect();
+    let interests = nodes.iter().map(|node| epoch.interest(&node.path)).collect();
+    let mut grant = Grant::of(epoch.clone(), nodes, interests);
     let stands = grant.learn_czxids(call, verb).await?;
     // Only what is certain for some time is worth having; see [`Epoch::is_firm`].
     call.until(verb, epoch.until_firm()).await?;
@@ -66,21 +116,24 @@ struct Pending {
 }
 
 impl Pending {
-    /// After a lost answer: the permits that were created by this session, or `None` if the session is gone.
+    /// After a lost answer: the permits that were created by this session, or `None` if the session is gone. A quorum
+    /// write that changes nothing goes ahead of the list: when it is answered, what was asked before has been decided.
     async fn recover(&self, call: &mut Call, verb: &'static str) -> Result<Option<Vec<Created>>> {
         loop {
             if self.epoch.has_ended() {
                 return Ok(None);
             }
-            let (sync, list) = (self.epoch.sync(&self.leases), self.epoch.children(&self.leases));
-            let synced = call.briefly(verb, sync).await?;
+            let (settled, list) = (self.epoch.settle(&self.leases), self.epoch.children(&self.leases));
+            let settled = call.briefly(verb, settled).await?;
             let listed = call.briefly(verb, list).await?;
-            match synced.and(listed) {
+            match settled.and(listed) {
                 Ok(names) => {
-                    let ours = names.iter().filter(|name| name.contains(&self.mark));
+                    let mut ours: Vec<_> = names.iter().filter(|name| name.contains(&self.mark)).collect();
+                    ours.sort_unstable();
                     // The czxid is asked for later, and the owner can only be us: the mark was new a moment ago and the
                     // session has not changed.
                     let found = ours
+                        .into_iter()
                         .map(|name| Created { path: path::join(&self.leases, name), czxid: -1 })
                         .collect();
                     return Ok(Some(found));
@@ -91,13 +144,33 @@ impl Pending {
             }
         }
     }
+
+    /// Of what two attempts created keeps `n` permits, and deletes the rest.
+    fn keep_first(&self, n: usize, mut found: Vec<Created>) -> Vec<Created> {
+        let rest = found.split_off(n);
+        rest.into_iter().for_each(|extra| drop(self.epoch.delete_in_background(extra.path, extra.czxid)));
+        found
+    }
+
+    /// Keeps the permits that are known to be `created`, and deletes what else was `found`.
+    fn keep(&self, created: Vec<Created>, found: Vec<Created>) -> Vec<Created> {
+        let is_extra = |found: &Created| created.iter().all(|kept| kept.path != found.path);
+        let extra = found.into_iter().filter(is_extra);
+        extra.for_each(|extra| drop(self.epoch.delete_in_background(extra.path, extra.czxid)));
+        created
+    }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if !self.is_settled && crate::runtime::check_process().is_ok() {
+        if !self.is_settled && self.epoch.process().is_present() {
             let (leases, mark) = (std::mem::take(&mut self.leases), std::mem::take(&mut self.mark));
             drop(self.epoch.delete_by_guid_in_background(leases, mark));
         }
     }
+}
+
+/// The nodes that a transaction created.
+fn created(applied: Vec<Applied>) -> Vec<Created> {
+    applied.into_iter().filter_map(Applied::created).collect()
 }

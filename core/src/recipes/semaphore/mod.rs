@@ -12,25 +12,27 @@
 mod layout;
 mod leases;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 
 use super::contenders::{self, Contender, Seen};
-use super::handle::{Granted, Handle, Steps, forwards_to_held};
+use super::handle::{Handle, Meanwhile, Recipe};
 use super::held::Held;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
+use crate::session::clock::Later;
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Event, Link, Watch, WireError};
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
 use crate::turn::place::Queue;
-use crate::turn::{self, REVOKE};
+use crate::turn::{self, REVOKE, leaving};
 use layout::{Agreement, Layout, Size, answered};
 
 /// Permits on a path, shared with everybody who uses that path, in any language.
@@ -49,34 +51,34 @@ use layout::{Agreement, Layout, Size, answered};
 /// ```
 #[derive(Clone)]
 pub struct Semaphore {
-    handle: Arc<Handle>,
-    layout: Arc<Layout>,
-    size: Arc<Size>,
+    handle: Handle,
+    permits: Arc<Permits>,
 }
 
-/// More would not fit into one transaction with comfort.
-const MOST_PERMITS_AT_ONCE: usize = 1000;
+impl Deref for Semaphore {
+    type Target = Handle;
 
-impl Semaphore {
-    pub(crate) fn new(client: Client, path: &str, permits: usize) -> Result<Semaphore> {
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl Client {
+    /// A handle on the semaphore at `path` with so many permits. Does no I/O.
+    pub fn semaphore(&self, path: &str, permits: usize) -> Result<Semaphore> {
+        let naming = self.session()?.options().naming;
         path::recipe(path)?;
         check_size(permits)?;
-        let layout = Layout::of(path, client.session()?.options().naming);
-        Ok(Semaphore {
-            handle: Handle::new(client, path, false, false),
-            layout: Arc::new(layout),
-            size: Arc::new(Size::of(permits)),
-        })
+        let (layout, size) = (Layout::of(path, naming), Size::of(permits));
+        let permits = Arc::new(Permits { path: path.to_owned(), layout, size });
+        Ok(Semaphore { handle: Handle::new(self, path, Meanwhile::Adds, permits.clone()), permits })
     }
+}
 
-    /// The path of the semaphore.
-    pub fn path(&self) -> &str {
-        &self.handle.path
-    }
-
+impl Semaphore {
     /// How many permits there are, as far as this handle knows.
     pub fn permits(&self) -> usize {
-        self.size.get()
+        self.permits.size.get()
     }
 
     /// Waits for `n` permits at once.
@@ -84,37 +86,21 @@ impl Semaphore {
     /// # Cancel safety
     /// Dropping the future leaves nothing behind.
     pub fn acquire(&self, n: usize) -> impl Future<Output = Result<Held>> + Send + use<> {
-        self.acquire_within(n, None)
+        self.handle.take(n, None)
     }
 
-    /// Waits for `n` permits at once for at most `limit`; `None` for ever.
-    pub fn acquire_within(
+    /// Waits for `n` permits at once for as long as `limit`, then Timeout. Zero is one attempt without waiting.
+    pub fn acquire_timeout(
         &self,
         n: usize,
-        limit: Option<Duration>,
+        limit: Duration,
     ) -> impl Future<Output = Result<Held>> + Send + use<> {
-        self.handle.acquire(limit, self.steps(n))
+        self.handle.take(n, Some(limit))
     }
 
     /// Takes `n` permits if that many are free and nobody waits for more of them, or answers `None`.
     pub fn try_acquire(&self, n: usize) -> impl Future<Output = Result<Option<Held>>> + Send + use<> {
-        let attempt = self.acquire_within(n, Some(Duration::ZERO));
-        async move {
-            match attempt.await {
-                Ok(held) => Ok(Some(held)),
-                Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
-                Err(error) => Err(error),
-            }
-        }
-    }
-
-    /// For the faces; see [`Granted`].
-    pub fn acquire_kept(
-        &self,
-        n: usize,
-        limit: Option<Duration>,
-    ) -> impl Future<Output = Result<Granted>> + Send + use<> {
-        self.handle.acquire_kept(limit, self.steps(n))
+        self.handle.attempt(n)
     }
 
     /// Who holds permits, one entry for each permit.
@@ -124,28 +110,96 @@ impl Semaphore {
         Ok(all)
     }
 
+    /// Changes how many permits there are, for everybody; handles that still say the old number get Mismatch. Fewer than
+    /// are held now takes effect as they are released.
+    pub async fn resize(&self, permits: usize) -> Result<()> {
+        check_size(permits)?;
+        let session = self.client().session()?;
+        let mut call = session.call(None);
+        let Permits { layout, size: known, .. } = &*self.permits;
+        let (verb, size, data) = ("resize", layout.size(), permits.to_string());
+        // Until the answer is there, those who wait on this handle may see either.
+        known.propose(permits);
+        loop {
+            match call.ask(verb, |epoch| epoch.set_data(size, data.as_bytes(), None)).await {
+                Ok(_) => break,
+                Err(Failure::Refused(WireError::NoNode)) => {
+                    let epoch = call.epoch(verb).await?;
+                    layout.prepare(&session, &epoch, &mut call, verb, permits).await?;
+                }
+                Err(failure) => return Err(failure.about(verb, self.path())),
+            }
+        }
+        known.settle(permits);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Semaphore").field("handle", &self.handle).field("permits", &self.permits()).finish()
+    }
+}
+
+/// The permits of one path, as far as a handle knows them.
+struct Permits {
+    path: String,
+    layout: Layout,
+    size: Size,
+}
+
+impl Recipe for Permits {
+    fn word(&self) -> &'static str {
+        "semaphore"
+    }
+
+    fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, n: usize) -> Later<Result<Grant>> {
+        Box::pin(async move {
+            let most = self.size.most().min(MOST_PERMITS_AT_ONCE);
+            if n == 0 || n > most {
+                return Err(Error::invalid(
+                    "n",
+                    format!("{n} permits can never be had; ask for 1 to {most}"),
+                ));
+            }
+            Taking { session, permits: self, n }.run(&mut call).await
+        })
+    }
+
+    fn contenders(self: Arc<Self>, mut call: Call) -> Later<Result<Vec<Contender>>> {
+        Box::pin(async move { self.everybody(&mut call).await })
+    }
+
+    /// A permit, or a place in the queue.
+    fn locate(&self, node: &str) -> Option<String> {
+        let node = contenders::whole(&self.path, node);
+        let is_permit = path::validate(&node).is_ok() && path::parent(&node) == self.layout.leases;
+        (is_permit || contenders::queues_under(&self.layout.locks, &node, Kind::Lock)).then_some(node)
+    }
+}
+
+impl Permits {
     /// Who holds permits, one entry for each permit, and then who waits for some, in order.
-    pub async fn contenders(&self) -> Result<Vec<Contender>> {
-        let (layout, mut call) = (&self.layout, self.handle.client.session()?.call(None));
-        let (mut queue, mut leases) = self.look(&mut call).await?;
+    async fn everybody(&self, call: &mut Call) -> Result<Vec<Contender>> {
+        let layout = &self.layout;
+        let (mut queue, mut leases) = self.look(call).await?;
         // Curator adds its lease before it knows whether there is room: that one is not held, its owner still queues.
         for looks in 1..=LOOKS {
             let size = match call.ask("contenders", |epoch| epoch.get_data(layout.size())).await {
-                Ok((size, _)) => layout::parse(&size).unwrap_or(self.permits()),
-                Err(Failure::Refused(WireError::NoNode)) => self.permits(),
-                Err(failure) => return Err(failure.about("contenders", self.path())),
+                Ok((size, _)) => layout::parse(&size).unwrap_or(self.size.get()),
+                Err(Failure::Refused(WireError::NoNode)) => self.size.get(),
+                Err(failure) => return Err(failure.about("contenders", &self.path)),
             };
             let is_surplus = |last: &mut Seen| queue.iter().any(|waiter| still_queues(waiter, last));
             if leases.len() <= size || leases.pop_if(is_surplus).is_some() || looks == LOOKS {
                 break;
             }
             // More than there are, and nobody queues for them: the queue has moved on meanwhile, or a resize made them so.
-            (queue, leases) = self.look(&mut call).await?;
+            (queue, leases) = self.look(call).await?;
         }
         let below = |folder: &str, contender: Contender| {
             let node = path::join(folder, &contender.node);
-            let node =
-                node.strip_prefix(self.path()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&node);
+            let node = node.strip_prefix(&self.path).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&node);
             Contender { node: node.to_owned(), ..contender }
         };
         let holders = leases.into_iter().map(|seen| below(&layout.leases, seen.contender(true)));
@@ -153,84 +207,15 @@ impl Semaphore {
         Ok(holders.chain(waiters).collect())
     }
 
-    /// The queue and the permits. The queue first: whoever is given permits meanwhile is seen twice rather than not at all.
+    /// The queue and the permits. The queue is read first, so that a contender that gets its permits in between is seen
+    /// twice and not missed.
     async fn look(&self, call: &mut Call) -> Result<(Vec<Seen>, Vec<Seen>)> {
-        let queue = contenders::queue(call, &self.layout.locks).await?;
+        let queue = contenders::queue(call, &self.layout.locks, Kind::Lock).await?;
         Ok((queue, contenders::leases(call, &self.layout.leases).await?))
     }
-
-    /// Asks for permits: the contender whose node is named, or everybody who holds some, hears of it (`on_revoke`) and
-    /// lets go when it can. See [`Lock::revoke`](crate::Lock::revoke).
-    pub async fn revoke(&self, contender: Option<&str>, force_after: Option<Duration>) -> Result<bool> {
-        let at = |node: &str| contenders::locate(self.path(), node);
-        let asked = match contender {
-            Some(node) if self.has(&at(node)) => vec![at(node)],
-            Some(node) => return Err(contenders::unknown(node)),
-            None => contenders::holding(self.contenders().await?).map(|node| at(&node)).collect(),
-        };
-        contenders::revoke(&self.handle, asked, force_after)
-            .await
-            .map_err(|error| error.with_path(self.path()))
-    }
-
-    /// Whether a node at this path would be a permit or a place in the queue.
-    fn has(&self, node: &str) -> bool {
-        let is_permit = path::validate(node).is_ok() && path::parent(node) == self.layout.leases;
-        is_permit || contenders::queues_under(&self.layout.locks, node)
-    }
-
-    /// Changes how many permits there are, for everybody; handles that still say the old number get Mismatch. Fewer than
-    /// are held now takes effect as they are released.
-    pub async fn resize(&self, permits: usize) -> Result<()> {
-        check_size(permits)?;
-        let session = self.handle.client.session()?;
-        let mut call = session.call(None);
-        let (verb, size, data) = ("resize", self.layout.size(), permits.to_string());
-        // Until the answer is there, those who wait on this handle may see either.
-        self.size.propose(permits);
-        loop {
-            match call.ask(verb, |epoch| epoch.set_data(size, data.as_bytes(), None)).await {
-                Ok(_) => break,
-                Err(Failure::Refused(WireError::NoNode)) => {
-                    let epoch = call.epoch(verb).await?;
-                    self.layout.prepare(&session, &epoch, &mut call, verb, permits).await?;
-                }
-                Err(failure) => return Err(failure.about(verb, self.path())),
-            }
-        }
-        self.size.settle(permits);
-        Ok(())
-    }
-
-    fn steps(&self, n: usize) -> Steps {
-        let (layout, size) = (self.layout.clone(), self.size.clone());
-        Box::new(move |session, mut call| {
-            Box::pin(async move {
-                let most = size.most().min(MOST_PERMITS_AT_ONCE);
-                if n == 0 || n > most {
-                    return Err(Error::invalid(
-                        "n",
-                        format!("{n} permits can never be had; ask for 1 to {most}"),
-                    ));
-                }
-                Taking { session, layout, size, n }.run(&mut call).await
-            })
-        })
-    }
 }
 
-forwards_to_held!(Semaphore);
-
-impl std::fmt::Debug for Semaphore {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Semaphore")
-            .field("path", &self.handle.path)
-            .field("permits", &self.permits())
-            .finish()
-    }
-}
-
-/// Whether who has this lease added it while queueing, under the lock that it queues with.
+/// Whether the owner of this lease is still in the queue, and added the lease under the lock that it has there.
 fn still_queues(waiter: &Seen, lease: &Seen) -> bool {
     waiter.stat.ephemeral_owner == lease.stat.ephemeral_owner && waiter.stat.czxid < lease.stat.czxid
 }
@@ -245,6 +230,8 @@ fn check_size(permits: usize) -> Result<()> {
     }
 }
 
+/// More would not fit into one transaction with comfort.
+const MOST_PERMITS_AT_ONCE: usize = 1000;
 const VERB: &str = "acquire";
 /// How often to look again at permits that are more than there are.
 const LOOKS: usize = 3;
@@ -254,22 +241,22 @@ const PASSING: Duration = Duration::from_millis(250);
 /// One acquisition of permits.
 struct Taking {
     session: Arc<Session>,
-    layout: Arc<Layout>,
-    size: Arc<Size>,
+    permits: Arc<Permits>,
     n: usize,
 }
 
 impl Taking {
     async fn run(self, call: &mut Call) -> Result<Grant> {
-        let Layout { locks, naming, .. } = &*self.layout;
+        let Layout { locks, naming, .. } = &self.permits.layout;
+        leases::fit(&self.permits.layout, &self.session.epoch(), self.n, self.session.identity())?;
         loop {
-            let (session, naming) = (&self.session, *naming);
-            let queue = Queue { session, path: locks, kind: Kind::Lock, naming, verb: VERB };
+            let session = &self.session;
+            let queue = Queue { naming: *naming, ..Queue::of(session, locks, Kind::Lock) };
             let (before, since) = (session.epoch(), session.epoch().link());
             // Dropped at the end, whatever the end is: the lock goes to the next.
             let lock = self.queue_up(&queue, call).await?;
             let epoch = lock.epoch.clone();
-            let own = lock.nodes().map(|node| node.path.clone()).collect::<String>();
+            let own = lock.nodes.iter().map(|node| node.path.as_str()).collect::<String>();
             let current = Arc::ptr_eq(&before, &epoch).then_some(since);
             let taken = self.under(&epoch, &own, current, call).await?;
             drop(lock);
@@ -283,12 +270,12 @@ impl Taking {
     async fn queue_up(&self, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
         match turn::take(queue, call).await {
             Err(error) if call.is_single_attempt() && error.kind() == ErrorKind::Timeout => {
-                let leases = match call.ask(VERB, |epoch| epoch.children(&self.layout.leases)).await {
+                let leases = match call.ask(VERB, |epoch| epoch.children(&self.permits.layout.leases)).await {
                     Ok(names) => names.len(),
                     Err(Failure::Refused(WireError::NoNode)) => 0,
                     Err(failure) => return Err(failure.about(VERB, queue.path)),
                 };
-                match leases + self.n <= self.size.get() {
+                match leases + self.n <= self.permits.size.get() {
                     true => turn::take(queue, &mut call.within(PASSING)).await,
                     false => Err(error),
                 }
@@ -308,7 +295,7 @@ impl Taking {
         mut current: Option<Link>,
         call: &mut Call,
     ) -> Result<Option<Grant>> {
-        let layout = &*self.layout;
+        let (layout, known) = (&self.permits.layout, &self.permits.size);
         loop {
             let link = epoch.link();
             let caught_up = (current != Some(link)).then(|| epoch.sync(&layout.leases));
@@ -327,17 +314,18 @@ impl Taking {
             let (room, is_asked, news) = match (leases, size, own_watch) {
                 (_, _, Err(WireError::NoNode)) => return Ok(None),
                 (Err(WireError::NoNode), ..) | (_, Err(WireError::NoNode), _) => {
-                    layout.prepare(&self.session, epoch, call, VERB, self.size.get()).await?;
+                    layout.prepare(&self.session, epoch, call, VERB, known.get()).await?;
                     continue;
                 }
-                (Ok((taken, leases)), Ok((data, stat, size)), Ok((asked, _, own))) => {
+                (Ok((taken, _, leases)), Ok((data, stat, size)), Ok((asked, _, own))) => {
                     if !is_caught_up || epoch.link() != link {
                         // The answers may come from two servers.
                         current = None;
+                        call.retry_after_loss(VERB).await?;
                         continue;
                     }
                     current = Some(link);
-                    let permits = match layout.agree(&self.size, &data)? {
+                    let permits = match layout.agree(known, &data)? {
                         Agreement::Agreed(permits) => permits,
                         Agreement::Unwritten => {
                             self.write_size(epoch, call, stat.version).await?;
@@ -357,10 +345,15 @@ impl Taking {
             if self.n <= room {
                 let [.., own_news] = news;
                 let identity = self.session.identity();
+                leaving::check(&self.session, epoch, call, VERB, &layout.leases).await?;
                 let mut grant = leases::take(layout, epoch, own, self.n, identity, call, VERB).await?;
-                // What was asked of who waited is asked of who holds; news of it came before the permits did.
+                if grant.is_some() {
+                    leaving::settle(epoch, &layout.leases);
+                }
+                // A request to let go that came while we waited counts for what we hold now. We were told of it before
+                // we got the permits.
                 if is_asked || own_news.now_or_never() == Some(Event::DataChanged) {
-                    grant.iter_mut().for_each(Grant::revoke);
+                    grant.iter_mut().for_each(|grant| grant.is_revoked = true);
                 }
                 return Ok(grant);
             }
@@ -376,7 +369,7 @@ impl Taking {
 
     /// Says the size for everybody, unless somebody else just has.
     async fn write_size(&self, epoch: &Arc<Epoch>, call: &mut Call, version: i32) -> Result<()> {
-        let (size, data) = (self.layout.size(), self.size.get().to_string());
+        let (size, data) = (self.permits.layout.size(), self.permits.size.get().to_string());
         let written = call.briefly(VERB, epoch.set_data(size, data.as_bytes(), Some(version))).await?;
         match written {
             Ok(_) | Err(WireError::BadVersion | WireError::NoNode) => Ok(()),

@@ -1,7 +1,10 @@
-//! One session with the server, from its creation to its end: requests that feed the lease, the heartbeat, what is
-//! held under it, and the chores that leave nothing behind.
+//! One session with the server, from its creation to its end: requests that feed the lease (`requests`), the heartbeat, what
+//! is held under it, and the chores that leave nothing behind (`chores`).
 
+mod catching_up;
 mod chores;
+pub(crate) mod looks;
+mod requests;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,9 +15,15 @@ use tokio::sync::Notify;
 
 use super::clock::{Clock, Later, Moment};
 use super::lease::Lease;
-use super::wire::{CreateMode, Created, Flight, Link, LinkState, Stat, Watch, Wire, WireError, Write};
+use super::wire::frame::Measure;
+use super::wire::{Flight, Link, LinkState, Wire, WireError, Write};
 use crate::error::LostReason;
+use crate::log::{self, Peer};
+use crate::metrics::Counters;
 use crate::options::{AclChoice, LeaseMode};
+use crate::process::Process;
+use catching_up::CatchingUp;
+use looks::Looks;
 
 /// Something that is held for as long as the session certainly lives.
 pub(crate) trait Tenant: Send + Sync {
@@ -27,57 +36,90 @@ pub(crate) struct Epoch {
     wire: Box<dyn Wire>,
     clock: Arc<dyn Clock>,
     acl: AclChoice,
+    measure: Measure,
     mode: LeaseMode,
     lease: Mutex<Lease>,
     /// The nodes of ours that something depends on: while there is one, the heart beats.
     interests: Mutex<BTreeMap<u64, String>>,
     tenants: Mutex<BTreeMap<u64, Weak<dyn Tenant>>>,
     next_id: AtomicU64,
+    /// The last node that a heartbeat looked at, where one heartbeat cannot look at all.
+    last_checked: AtomicU64,
     alarm_is_set: AtomicBool,
+    /// It was told that the lease runs short, and it has not moved since.
+    is_low: AtomicBool,
     beats_in_flight: AtomicUsize,
     interest_came: Notify,
+    beat_landed: Notify,
     lease_moved: Notify,
+    /// When the server last answered what this session asked of the leader.
+    heard: AtomicU64,
     chores: AtomicUsize,
     chore_done: Notify,
-    /// The connection on which a `sync` was last sent for a holder's reads.
+    /// The connection on which a `sync` was last answered for a holder's reads.
     synced: AtomicU64,
+    /// Parents below which we may delete nodes, or may not, as far as that was found out.
+    deletions: Mutex<BTreeMap<String, bool>>,
+    looks: Looks,
+    catching_up: CatchingUp,
+    counters: Arc<Counters>,
+    process: Process,
 }
 
 /// More unanswered heartbeats than this prove nothing that the first ones do not.
 const MOST_BEATS_IN_FLIGHT: usize = 4;
-/// Nodes that one heartbeat looks at.
+/// Nodes that one heartbeat looks at, and how many bytes it may take.
 const MOST_CHECKS: usize = 100;
+const MOST_BYTES: usize = 128 << 10;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Epoch {
+    /// Whose session it is.
+    pub(crate) fn process(&self) -> Process {
+        self.process
+    }
+
+    /// `hosts` is where the session was opened: requests are as long as the chroot in it makes them.
     pub(crate) fn new(
         wire: Box<dyn Wire>,
         clock: Arc<dyn Clock>,
+        hosts: &str,
         acl: AclChoice,
         mode: LeaseMode,
         asked: Moment,
+        counters: Arc<Counters>,
     ) -> Arc<Epoch> {
         let lease = Lease::new(wire.session_timeout(), asked, clock.now());
         let synced = wire.link().generation;
         Arc::new(Epoch {
             wire,
             clock,
+            measure: Measure::of(hosts, &acl),
             acl,
             mode,
             lease: Mutex::new(lease),
             interests: Mutex::default(),
             tenants: Mutex::default(),
             next_id: AtomicU64::new(1),
+            last_checked: AtomicU64::new(0),
             alarm_is_set: AtomicBool::new(false),
+            is_low: AtomicBool::new(false),
             beats_in_flight: AtomicUsize::new(0),
             interest_came: Notify::new(),
+            beat_landed: Notify::new(),
             lease_moved: Notify::new(),
+            heard: AtomicU64::new(asked.0),
             chores: AtomicUsize::new(0),
             chore_done: Notify::new(),
             synced: AtomicU64::new(synced),
+            deletions: Mutex::default(),
+            looks: Looks::default(),
+            catching_up: CatchingUp::default(),
+            counters,
+            process: Process::present(),
         })
     }
 
@@ -87,6 +129,16 @@ impl Epoch {
 
     pub(crate) fn session_timeout(&self) -> Duration {
         self.wire.session_timeout()
+    }
+
+    /// The server that the session is at, and the session.
+    pub(crate) fn peer(&self) -> Peer {
+        Peer { session: self.session_id(), server: self.wire.server() }
+    }
+
+    /// Why the last connection ended, as far as that is known.
+    pub(crate) fn cause(&self) -> Option<String> {
+        self.wire.cause()
     }
 
     pub(crate) fn link(&self) -> Link {
@@ -103,102 +155,6 @@ impl Epoch {
 
     pub(crate) fn close(&self) -> Later<()> {
         self.wire.close()
-    }
-
-    // ---- requests: each leaves now, and its answer feeds the lease
-
-    pub(crate) fn create(self: &Arc<Self>, path: &str, data: &[u8], mode: CreateMode) -> Flight<Created> {
-        self.send(Proof::Quorum, |wire| wire.create(path, data, mode, &self.acl))
-    }
-
-    pub(crate) fn delete(self: &Arc<Self>, path: &str, version: Option<i32>) -> Flight<()> {
-        self.send(Proof::Quorum, |wire| wire.delete(path, version))
-    }
-
-    pub(crate) fn set_data(self: &Arc<Self>, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {
-        self.send(Proof::Quorum, |wire| wire.set_data(path, data, version))
-    }
-
-    pub(crate) fn multi(self: &Arc<Self>, writes: &[Write]) -> Flight<Vec<Created>> {
-        if writes.is_empty() {
-            // Nothing to ask: an answer that no server gave must not feed the lease.
-            return Box::pin(std::future::ready(Ok(Vec::new())));
-        }
-        self.send(Proof::Quorum, |wire| wire.multi(writes, &self.acl))
-    }
-
-    pub(crate) fn exists(self: &Arc<Self>, path: &str) -> Flight<Option<Stat>> {
-        self.send(Proof::None, |wire| wire.exists(path))
-    }
-
-    pub(crate) fn get_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat)> {
-        self.send(Proof::None, |wire| wire.get_data(path))
-    }
-
-    pub(crate) fn children(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
-        self.send(Proof::None, |wire| wire.children(path))
-    }
-
-    pub(crate) fn watch_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
-        self.send(Proof::None, |wire| wire.watch_data(path))
-    }
-
-    pub(crate) fn watch_children(self: &Arc<Self>, path: &str) -> Flight<(Vec<String>, Watch)> {
-        self.send(Proof::None, |wire| wire.watch_children(path))
-    }
-
-    pub(crate) fn sync(self: &Arc<Self>, path: &str) -> Flight<()> {
-        let proof = if self.mode == LeaseMode::Relaxed { Proof::Quorum } else { Proof::Leader };
-        self.send(proof, |wire| wire.sync(path))
-    }
-
-    pub(crate) fn create_chroot(self: &Arc<Self>) -> Flight<()> {
-        // Not one request but as many as it takes, or none: it proves nothing.
-        self.wire.create_chroot()
-    }
-
-    fn send<T: Send + 'static>(
-        self: &Arc<Self>,
-        proof: Proof,
-        request: impl FnOnce(&dyn Wire) -> Flight<T>,
-    ) -> Flight<T> {
-        if proof == Proof::None {
-            return request(&*self.wire);
-        }
-        let is_beat = proof == Proof::Quorum;
-        let sent = self.clock.now();
-        lock(&self.lease).sent(sent, is_beat);
-        let flight = request(&*self.wire);
-        let epoch = self.clone();
-        Box::pin(async move {
-            let answer = flight.await;
-            match &answer {
-                Ok(_) => epoch.answered(sent, is_beat),
-                Err(error) if error.is_verdict() => epoch.answered(sent, is_beat),
-                Err(_) => {}
-            }
-            answer
-        })
-    }
-
-    fn answered(&self, sent: Moment, is_beat: bool) {
-        let mut lease = lock(&self.lease);
-        let before = lease.certain_until();
-        lease.answered(sent, self.clock.now(), is_beat);
-        if lease.certain_until() != before {
-            drop(lease);
-            self.lease_moved.notify_waiters();
-        }
-    }
-
-    /// What a holder reads after a reconnection must not be older than what the last holder wrote: the new server may
-    /// lag behind. Answers a `sync` to send ahead of the read in the same flight, once per connection.
-    pub(crate) fn catch_up(self: &Arc<Self>, path: &str) -> Option<Flight<()>> {
-        let generation = self.link().generation;
-        if lock(&self.tenants).is_empty() || self.synced.swap(generation, Ordering::AcqRel) == generation {
-            return None;
-        }
-        Some(self.sync(path))
     }
 
     // ---- the lease
@@ -253,6 +209,28 @@ impl Epoch {
         }
     }
 
+    /// Resolves when there is no connection.
+    pub(crate) async fn until_down(&self) {
+        loop {
+            let link = self.link();
+            if link.state != LinkState::Up {
+                return;
+            }
+            self.link_changed(link).await;
+        }
+    }
+
+    /// Resolves when the session has ended.
+    pub(crate) async fn until_ended(&self) {
+        loop {
+            let link = self.link();
+            if self.has_ended() {
+                return;
+            }
+            self.link_changed(link).await;
+        }
+    }
+
     /// Keeps the lease while something depends on it; otherwise keeps just enough contact with the leader that the beat of
     /// the next acquisition has something to vouch for. Ends with the session.
     pub(crate) async fn keep(self: Arc<Self>) {
@@ -277,11 +255,13 @@ impl Epoch {
             {
                 self.beat();
             } else {
-                // Nothing can be proved now; look again when the next beat would be due.
+                // Nothing can be proved now; look again when the next beat would be due, or when an answer shows that the
+                // server is awake again.
                 let retry = self.clock.now() + lock(&self.lease).interval();
                 tokio::select! {
                     biased;
                     () = self.clock.sleep_until(retry) => {}
+                    () = self.beat_landed.notified() => {}
                     () = self.link_changed(link) => {}
                 }
             }
@@ -294,6 +274,7 @@ impl Epoch {
 
     fn beat(self: &Arc<Self>) {
         let nodes = self.nodes_to_check();
+        self.counters.heartbeats.one();
         self.beats_in_flight.fetch_add(1, Ordering::AcqRel);
         let epoch = self.clone();
         let beat = match nodes.first() {
@@ -308,12 +289,14 @@ impl Epoch {
         self.clock.spawn(Box::pin(async move {
             let answer = beat.await;
             epoch.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
+            epoch.beat_landed.notify_one();
             if let Err(WireError::Part { index, error }) = answer
                 && *error == WireError::NoNode
                 && nodes.get(index).is_some_and(|(id, _)| epoch.node_is_gone(*id))
                 && nodes.len() > 1
             {
                 // What stands behind it in the transaction was not looked at.
+                epoch.last_checked.store(nodes[index].0, Ordering::Release);
                 epoch.beat();
             }
         }));
@@ -329,11 +312,21 @@ impl Epoch {
         if nodes.is_empty() {
             nodes.extend(interests.first_key_value().map(|(id, node)| (*id, node.clone())));
         }
-        if nodes.len() > MOST_CHECKS {
-            let turn = self.next_id.fetch_add(MOST_CHECKS as u64, Ordering::Relaxed) as usize;
-            let first = turn % nodes.len();
+        let carried = |nodes: &[(u64, String)]| {
+            let mut bytes = self.measure.empty_multi();
+            let fits = |(_, node): &&(u64, String)| {
+                bytes += self.measure.check(node);
+                bytes <= MOST_BYTES
+            };
+            // One is always looked at.
+            nodes.iter().take(MOST_CHECKS).take_while(fits).count().max(1)
+        };
+        if carried(&nodes) < nodes.len() {
+            let last = self.last_checked.load(Ordering::Acquire);
+            let first = nodes.partition_point(|(id, _)| *id <= last);
             nodes.rotate_left(first);
-            nodes.truncate(MOST_CHECKS);
+            nodes.truncate(carried(&nodes));
+            self.last_checked.store(nodes.last().map_or(0, |(id, _)| *id), Ordering::Release);
         }
         nodes
     }
@@ -355,6 +348,12 @@ impl Epoch {
         Interest { epoch: self.clone(), id }
     }
 
+    /// As if another thread were at it.
+    #[cfg(test)]
+    pub(crate) fn lock_interests(&self) -> MutexGuard<'_, BTreeMap<u64, String>> {
+        lock(&self.interests)
+    }
+
     // ---- what is held
 
     fn admit(self: &Arc<Self>, id: u64, tenant: Weak<dyn Tenant>) {
@@ -367,19 +366,28 @@ impl Epoch {
             return;
         }
         let epoch = Arc::downgrade(self);
+        let end = self.certain_until();
+        // First when it runs short, then when it runs out.
+        let at = if self.is_low.load(Ordering::Acquire) { end } else { end - self.session_timeout() / 8 };
         self.clock.alarm(
-            self.certain_until(),
+            at,
             Box::new(move || {
                 let Some(epoch) = epoch.upgrade() else { return };
                 epoch.alarm_is_set.store(false, Ordering::Release);
-                if lock(&epoch.tenants).is_empty() {
+                let held = lock(&epoch.tenants).len();
+                if held == 0 {
                     return;
                 }
-                if epoch.clock.now() >= epoch.certain_until() {
+                let (now, end) = (epoch.clock.now(), epoch.certain_until());
+                if now >= end {
                     epoch.lose_all(LostReason::Session);
-                } else {
-                    epoch.set_alarm();
+                    return;
                 }
+                let is_short = now + epoch.session_timeout() / 8 >= end;
+                if is_short && !epoch.is_low.swap(true, Ordering::AcqRel) && !epoch.has_ended() {
+                    log::lease_low(epoch.session_id(), end.since(now), held);
+                }
+                epoch.set_alarm();
             }),
         );
     }
@@ -391,20 +399,10 @@ impl Epoch {
             // One that panics must not keep the news from the others.
             let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tenant.lose(reason)));
             if told.is_err() {
-                tracing::error!("telling a loss panicked; the library goes on");
+                tracing::error!(event = "loss_panicked", "telling a loss panicked; the library goes on");
             }
         }
     }
-}
-
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Proof {
-    /// Any server answers by itself: it proves nothing.
-    None,
-    /// Answered through the leader, or one that was deposed.
-    Leader,
-    /// Only the quorum answers.
-    Quorum,
 }
 
 /// While it lives, the heart beats and checks the node it was made for.
@@ -422,7 +420,14 @@ impl Interest {
 
 impl Drop for Interest {
     fn drop(&mut self) {
+        if !self.epoch.process.is_present() {
+            // A forked child: threads that stayed with the parent may have had the locks.
+            return;
+        }
         lock(&self.epoch.interests).remove(&self.id);
         lock(&self.epoch.tenants).remove(&self.id);
     }
 }
+
+#[cfg(test)]
+mod tests;

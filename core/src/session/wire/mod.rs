@@ -4,14 +4,27 @@
 //! Every request **leaves when the method is called**; the returned future only waits for the answer. That is how one
 //! flight carries two requests, and a dropped future does not take its request back.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::clock::Later;
+use crate::error::Error;
 use crate::options::{AclChoice, ClientOptions};
+use crate::runtime::Later;
 
+pub(crate) mod diagnosis;
+pub(crate) mod frame;
 #[doc(hidden)]
 pub mod nodelay;
+pub(crate) mod open;
+#[cfg(test)]
+pub(crate) mod scripted;
+mod watched;
 pub(crate) mod zookeeper;
+
+pub use diagnosis::Diagnosis;
+pub(crate) use diagnosis::asked;
 
 /// The answer to a request that has left already.
 pub type Flight<T> = Later<Result<T, WireError>>;
@@ -20,6 +33,11 @@ pub type Flight<T> = Later<Result<T, WireError>>;
 pub trait Dial: Send + Sync {
     /// One new session, tried until the server answers; the caller limits the time.
     fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>>;
+
+    /// What says why no session comes about; `None` where there is nothing that could be wrong for good.
+    fn diagnosis(&self, _hosts: &str, _options: &ClientOptions) -> Option<Diagnosis> {
+        None
+    }
 }
 
 /// One session with the server, over as many connections as it takes.
@@ -29,6 +47,14 @@ pub trait Wire: Send + Sync {
     fn session_timeout(&self) -> Duration;
     /// How the connection stands at this very moment.
     fn link(&self) -> Link;
+    /// The server at the other end, as `host:port`, as far as that is known.
+    fn server(&self) -> Option<String> {
+        None
+    }
+    /// Why the last connection ended, as far as that is known.
+    fn cause(&self) -> Option<String> {
+        None
+    }
     /// Resolves once [`Wire::link`] is no longer `seen`.
     fn link_changed(&self, seen: Link) -> Later<()>;
     /// Ends the session; resolves when the server has confirmed or never will.
@@ -40,13 +66,21 @@ pub trait Wire: Send + Sync {
     fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)>;
     fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat>;
     fn children(&self, path: &str) -> Flight<Vec<String>>;
+    /// The children together with the metadata of their parent, as of one moment.
+    fn children_and_stat(&self, path: &str) -> Flight<(Vec<String>, Stat)>;
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)>;
-    fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Watch)>;
+    /// Also watches a node that is missing, for its creation.
+    fn watch_exists(&self, path: &str) -> Flight<(Option<Stat>, Watch)>;
+    fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)>;
+    /// Whether the access list of the node lets everybody delete below it, without credentials.
+    fn is_open_to_deletion(&self, path: &str) -> Flight<bool>;
     fn sync(&self, path: &str) -> Flight<()>;
-    /// Answers the nodes that were created, in order. Servers before 3.8.2 tell no czxid here: it is then −1.
-    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Created>>;
+    /// Answers what became of each part, in order. `acl` is for nodes that bring none of their own.
+    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
+    /// The paths of this session's own ephemeral nodes at `path` and below. Servers before 3.5.7 do not tell.
+    fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>>;
     /// Creates the chroot of the connect string, if there is one.
-    fn create_chroot(&self) -> Flight<()>;
+    fn create_chroot(&self, acl: &AclChoice) -> Flight<()>;
 }
 
 /// How a session's connection stands.
@@ -69,7 +103,39 @@ pub enum LinkState {
 }
 
 /// Resolves with the one event that a watch delivers.
-pub type Watch = Later<Event>;
+pub struct Watch {
+    event: Later<Event>,
+    is_armed: bool,
+}
+
+impl Watch {
+    /// A watch that the server has.
+    pub fn new(event: Later<Event>) -> Watch {
+        Watch { event, is_armed: true }
+    }
+
+    /// In place of a watch that could not be set: resolves with [`Event::Unwatched`] when it is time to look again.
+    pub fn unarmed(pause: Later<()>) -> Watch {
+        let event = Box::pin(async move {
+            pause.await;
+            Event::Unwatched
+        });
+        Watch { event, is_armed: false }
+    }
+
+    /// Whether the server tells what happens; otherwise silence means nothing.
+    pub fn is_armed(&self) -> bool {
+        self.is_armed
+    }
+}
+
+impl Future for Watch {
+    type Output = Event;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Event> {
+        self.event.as_mut().poll(context)
+    }
+}
 
 /// What a watch reports.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -79,6 +145,8 @@ pub enum Event {
     DataChanged,
     ChildrenChanged,
     SessionEnded,
+    /// Nothing is watched, because the session watches as much as it can already: time to look again.
+    Unwatched,
 }
 
 /// Where a create ended up.
@@ -86,22 +154,73 @@ pub enum Event {
 pub struct Created {
     /// The full path, the sequence suffix included.
     pub path: String,
+    /// Servers before 3.8.2 do not tell it of what a transaction created: it is then −1.
     pub czxid: i64,
+}
+
+/// What became of one part of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Applied {
+    Checked,
+    Created(Created),
+    Set(Stat),
+    Deleted,
+}
+
+impl Applied {
+    /// Where the node is that this part created, if that is what it did.
+    pub fn created(self) -> Option<Created> {
+        match self {
+            Applied::Created(created) => Some(created),
+            _ => None,
+        }
+    }
 }
 
 /// What kind of node to create.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CreateMode {
+    /// Stays until somebody deletes it.
     Persistent,
+    /// Goes with the session.
     Ephemeral,
+    /// As `Persistent`, with a number that the server appends to the name.
     PersistentSequential,
+    /// As `Ephemeral`, with a number that the server appends to the name.
     EphemeralSequential,
     /// Removed by the server some time after its last child has gone.
     Container,
+    /// Removed by the server when it has had no children and no change for so long. Servers take it only where
+    /// `zookeeper.extendedTypesEnabled` is set.
+    PersistentTtl(Duration),
+    /// As `PersistentTtl`, with a number that the server appends to the name.
+    PersistentSequentialTtl(Duration),
+}
+
+impl CreateMode {
+    /// How long the node may stand unused, if the server is to remove it then.
+    pub fn ttl(self) -> Option<Duration> {
+        match self {
+            CreateMode::PersistentTtl(ttl) | CreateMode::PersistentSequentialTtl(ttl) => Some(ttl),
+            _ => None,
+        }
+    }
+
+    /// Whether the server appends a number to the name.
+    pub fn is_sequential(self) -> bool {
+        matches!(
+            self,
+            CreateMode::PersistentSequential
+                | CreateMode::EphemeralSequential
+                | CreateMode::PersistentSequentialTtl(_)
+        )
+    }
 }
 
 /// A node's metadata, as ZooKeeper keeps it.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stat {
     pub czxid: i64,
     pub mzxid: i64,
@@ -119,10 +238,26 @@ pub struct Stat {
 /// One part of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Write {
-    Check { path: String, version: Option<i32> },
-    Create { path: String, data: Vec<u8>, mode: CreateMode },
-    Set { path: String, data: Vec<u8>, version: Option<i32> },
-    Delete { path: String, version: Option<i32> },
+    Check {
+        path: String,
+        version: Option<i32>,
+    },
+    Create {
+        path: String,
+        data: Vec<u8>,
+        mode: CreateMode,
+        /// `None` for the access list of the session.
+        acl: Option<AclChoice>,
+    },
+    Set {
+        path: String,
+        data: Vec<u8>,
+        version: Option<i32>,
+    },
+    Delete {
+        path: String,
+        version: Option<i32>,
+    },
 }
 
 impl Write {
@@ -132,6 +267,14 @@ impl Write {
             | Write::Create { path, .. }
             | Write::Set { path, .. }
             | Write::Delete { path, .. } => path,
+        }
+    }
+
+    /// What kind of node this part creates, if it does.
+    pub(crate) fn mode(&self) -> Option<CreateMode> {
+        match self {
+            Write::Create { mode, .. } => Some(*mode),
+            _ => None,
         }
     }
 }
@@ -148,13 +291,18 @@ pub enum WireError {
     NoAuth,
     AuthFailed,
     InvalidAcl,
+    QuotaExceeded,
     ReadOnly,
     /// This server does not know the operation.
     Unimplemented,
+    /// The request would be a frame of so many bytes, which no server takes: it was not sent.
+    TooLarge(usize),
     /// The connection broke before the answer came: the outcome is unknown.
     ConnectionLoss,
     /// The session ended before the answer came.
     SessionEnded,
+    /// No session can be had, for this reason.
+    Refused(Error),
     /// Part `index` of a transaction failed, and so all of it.
     Part {
         index: usize,

@@ -1,14 +1,17 @@
-//! Sets TCP_NODELAY on the sockets of our ZooKeeper connections.
+//! Sets TCP_NODELAY on the sockets of our ZooKeeper connections, where nobody else does.
 //!
 //! `zookeeper-client` opens its sockets itself, leaves Nagle's algorithm on and offers no hook: two requests in one
-//! flight then cost two round trips on a real network. Until it does better we find the sockets by their peer among
-//! the process's descriptors and set the option after every (re)connection. Setting it on somebody else's socket to
-//! the same peer is harmless. **Remove this file when the crate sets the option or hands out its stream.**
+//! flight then cost two round trips on a real network. The sockets of `patch/` have the option from the beginning; where
+//! those are not in place we find the sockets by their peer among the process's descriptors and set the option after
+//! every (re)connection. Setting it on somebody else's socket to the same peer is harmless. **Remove this file when the
+//! crate sets the option or hands out its stream.**
 
+#[cfg(target_os = "linux")]
 use std::net::{SocketAddr, ToSocketAddrs};
 
 /// The addresses a connect string names.
-pub(crate) fn addresses(hosts: &str) -> Vec<SocketAddr> {
+#[cfg(target_os = "linux")]
+fn addresses(hosts: &str) -> Vec<SocketAddr> {
     let servers = hosts.split('/').next().unwrap_or_default();
     servers
         .split(',')
@@ -21,14 +24,15 @@ pub(crate) fn addresses(hosts: &str) -> Vec<SocketAddr> {
         .collect()
 }
 
-/// Sets the option on every socket of this process that is connected to one of `peers`; answers how many there are.
+/// Sets the option on every socket of this process that is connected to a server of the connect string; answers how many
+/// there are. Names may take long to resolve.
 #[cfg(target_os = "linux")]
-pub(crate) fn set(peers: &[SocketAddr]) -> usize {
-    sockets_to(peers).into_iter().filter(|socket| set_option(*socket)).count()
+pub(crate) fn set(hosts: &str) -> usize {
+    sockets_to(&addresses(hosts)).into_iter().filter(|socket| set_option(*socket)).count()
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn set(_peers: &[SocketAddr]) -> usize {
+pub(crate) fn set(_hosts: &str) -> usize {
     0
 }
 
@@ -82,7 +86,7 @@ fn set_option(fd: libc::c_int) -> bool {
     }
 }
 
-/// Reads the option back from every socket of this process to one of `peers`: for the test that keeps us honest.
+/// Reads the option back from every socket of this process to one of `peers`: for the test of this file.
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub fn read_back(hosts: &str) -> Vec<bool> {

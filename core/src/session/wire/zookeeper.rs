@@ -1,4 +1,12 @@
-//! The wire over the `zookeeper-client` crate: the only file that knows it.
+//! The wire over the `zookeeper-client` crate: nobody else knows it. Here are sessions and their requests; `translation` says
+//! in our words what comes and goes, `service` runs the task that serves a session.
+
+mod answers;
+mod bell;
+mod hearsay;
+mod service;
+mod translation;
+pub(crate) mod transport;
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,33 +16,63 @@ use futures_util::FutureExt;
 use tokio::sync::{Notify, oneshot};
 use zookeeper_client as zk;
 
+use self::answers::Answer;
+use self::bell::{Bells, Naming};
+use self::service::{Service, attended};
+use self::translation::{Acls, applied, create_options, stat, tls_options, watch, wire_error};
+use super::watched::{Kind, Watched};
 use super::*;
+use crate::metrics::Counters;
 use crate::runtime;
+use crate::tls::Tls;
 
 /// Opens sessions through `zookeeper-client`.
-pub(crate) struct ZooKeeper;
+pub(crate) struct ZooKeeper {
+    pub(crate) counters: Arc<Counters>,
+}
 
-impl Dial for ZooKeeper {
-    fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
+impl ZooKeeper {
+    /// With the certificates as they are now.
+    fn connector(options: &ClientOptions) -> Result<zk::Connector, WireError> {
         let mut connector = zk::Client::connector()
             .with_session_timeout(options.session_timeout)
             .with_readonly(options.read_only);
         for auth in &options.auth {
             connector = connector.with_auth(&auth.scheme, &auth.credential);
         }
-        let hosts = hosts.to_owned();
+        if let Some(sasl) = &options.sasl {
+            connector =
+                connector.with_sasl(zk::SaslOptions::digest_md5(sasl.user.clone(), sasl.password.clone()));
+        }
+        if let Some(tls) = &options.tls {
+            let tls = Tls::read(tls).map_err(WireError::Refused)?;
+            connector = connector.with_tls(tls_options(&tls).map_err(|error| {
+                // It was checked, so this is rare.
+                WireError::Refused(Error::invalid("tls", error))
+            })?);
+        }
+        Ok(connector)
+    }
+}
+
+impl Dial for ZooKeeper {
+    fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
+        let connector = ZooKeeper::connector(options);
+        let (hosts, counters) = (hosts.to_owned(), self.counters.clone());
+        let is_secure = options.tls.is_some();
         Box::pin(async move {
-            // The crate spawns its background task where it is polled.
-            let connecting = runtime::spawn_task({
-                let hosts = hosts.clone();
-                async move { connector.connect(&hosts).await }
-            });
+            let connecting = runtime::spawn_task(attended(connector?, hosts.clone(), is_secure));
             // Who stops waiting leaves the task to end by itself: the client it may yet yield is dropped, which closes
             // its session, where an aborted handshake would leave one behind.
             let client = connecting.await.map_err(|panicked| WireError::Other(panicked.to_string()))?;
-            let client = client.map_err(wire_error)?;
-            Ok(Box::new(Session::over(client, hosts)) as Box<dyn Wire>)
+            let (client, service) = client.map_err(wire_error)?;
+            Ok(Box::new(Session::over(client, hosts, service, counters)) as Box<dyn Wire>)
         })
+    }
+
+    fn diagnosis(&self, hosts: &str, options: &ClientOptions) -> Option<Diagnosis> {
+        let tls = Tls::read(options.tls.as_ref()?).ok()?;
+        Some(Diagnosis::new(hosts, tls))
     }
 }
 
@@ -42,24 +80,72 @@ struct Session {
     id: u64,
     timeout: Duration,
     /// Taken out by `close`: the crate ends the session when its last client is dropped.
-    client: Mutex<Option<zk::Client>>,
+    client: Arc<Mutex<Option<zk::Client>>>,
     watched: Arc<Mutex<WatchedLink>>,
+    watcher: zk::StateWatcher,
+    watches: Arc<Watched>,
+    naming: Arc<Naming>,
+    bells: Bells,
     changed: Arc<Notify>,
+    service: Service,
+    counters: Arc<Counters>,
+    /// Resolves when the request that was sent last has been answered.
+    before: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 /// The crate publishes a change before it fails what was in flight and before it reconnects, so whoever drains its
 /// watcher at the moment an answer or an event arrives sees every change that came before it.
 struct WatchedLink {
-    watcher: zk::StateWatcher,
+    next: NextState,
+    service: Service,
+    /// A session of a server that has lost its quorum is known to that server alone: it ends with the connection, and the
+    /// crate goes on with another one, whose id it does not tell.
+    is_local: bool,
     link: Link,
+}
+
+/// The next change, and the watcher for the one after it. Whoever looks polls it once and leaves it where it is: `asyncs-sync`
+/// 0.4, which the crate tells changes through, lets a wait that is dropped while a change is being told write into the stack of
+/// the thread that tells it. **Look with a wait of its own each time when that is mended.**
+type NextState = Later<(zk::StateWatcher, zk::SessionState)>;
+
+fn next_state(mut watcher: zk::StateWatcher) -> NextState {
+    Box::pin(async move {
+        let state = watcher.changed().await;
+        (watcher, state)
+    })
 }
 
 impl WatchedLink {
     fn drain(&mut self) -> Link {
-        while let Some(state) = self.watcher.changed().now_or_never() {
-            self.link = Link { generation: self.link.generation + 1, state: link_state(state) };
+        // Looked at first: what the task still told is seen below.
+        let is_over = self.service.is_over();
+        // After the last change nobody waits for another.
+        while self.may_change()
+            && let Some((watcher, state)) = (&mut self.next).now_or_never()
+        {
+            self.next = next_state(watcher);
+            self.enter(link_state(state));
+        }
+        if is_over && self.may_change() {
+            self.enter(LinkState::Ended);
         }
         self.link
+    }
+
+    fn may_change(&self) -> bool {
+        matches!(self.link.state, LinkState::Up | LinkState::Down)
+    }
+
+    fn enter(&mut self, state: LinkState) {
+        if self.link.state == LinkState::Ended {
+            return;
+        }
+        let state = match state {
+            LinkState::Up | LinkState::Down if self.is_local => LinkState::Ended,
+            state => state,
+        };
+        self.link = Link { generation: self.link.generation + 1, state };
     }
 }
 
@@ -74,24 +160,44 @@ fn link_state(state: zk::SessionState) -> LinkState {
 }
 
 impl Session {
-    fn over(client: zk::Client, hosts: String) -> Session {
+    fn over(client: zk::Client, hosts: String, service: Service, counters: Arc<Counters>) -> Session {
         let watcher = client.state_watcher();
         let link = Link { generation: 1, state: link_state(watcher.peek_state()) };
+        let watched = Arc::new(Mutex::new(WatchedLink {
+            next: next_state(watcher.clone()),
+            service: service.clone(),
+            is_local: client.session().is_readonly(),
+            link,
+        }));
+        let (watches, naming) = (Watched::below(client.path()), Naming::new(watched.clone()));
         let session = Session {
             id: client.session_id().0 as u64,
             timeout: client.session_timeout(),
-            watched: Arc::new(Mutex::new(WatchedLink { watcher: watcher.clone(), link })),
+            watched,
+            watcher: watcher.clone(),
+            bells: Bells::new(naming.clone(), watches.clone()),
+            watches,
+            naming,
             changed: Arc::new(Notify::new()),
-            client: Mutex::new(Some(client)),
+            client: Arc::new(Mutex::new(Some(client))),
+            service: service.clone(),
+            counters,
+            before: Mutex::default(),
         };
-        runtime::spawn(Box::pin(keep_nodelay(hosts, watcher.clone())));
-        let changed = session.changed.clone();
+        if !transport::IS_TOKIO {
+            runtime::spawn(Box::pin(keep_nodelay(hosts, watcher.clone(), service.clone())));
+        }
+        let (changed, watched, client) =
+            (session.changed.clone(), session.watched.clone(), session.client.clone());
         let mut watcher = watcher;
         runtime::spawn(Box::pin(async move {
             loop {
-                let state = watcher.changed().await;
+                service.next_state(&mut watcher).await;
+                let link = lock(&watched).drain();
                 changed.notify_waiters();
-                if state.is_terminated() {
+                if matches!(link.state, LinkState::Ended | LinkState::Denied) {
+                    // What the crate might go on with is nothing of ours.
+                    drop(lock(&client).take());
                     return;
                 }
             }
@@ -99,53 +205,92 @@ impl Session {
         session
     }
 
+    /// What is not watched is looked at when a bell rings for it, or as often as the heart beats. The bell is set now.
+    fn look_again(&self, kind: Kind, path: &str) -> Later<()> {
+        let pause = self.timeout / 4;
+        let bell = self.bells.listen(path, kind == Kind::Children, pause, |top| {
+            let top = top.to_owned();
+            self.request(|client| async move {
+                client.watch(&top, zk::AddWatchMode::PersistentRecursive).await.map_err(wire_error)
+            })
+        });
+        Box::pin(async move {
+            if let Some(bell) = bell
+                && bell.await
+            {
+                return;
+            }
+            runtime::enter(|| tokio::time::sleep(pause)).await;
+        })
+    }
+
     /// Makes the request and sends it now.
     fn request<T, F, M>(&self, make: M) -> Flight<T>
     where
-        T: Send + 'static,
+        T: Answer,
         F: Future<Output = Result<T, WireError>> + Send + 'static,
         M: FnOnce(zk::Client) -> F,
     {
         let client = lock(&self.client).clone();
         match client {
             // The crate sends while it makes the future, and `make` makes it at its first poll: poll once, here.
-            Some(client) => sent(make(client)),
+            Some(client) => self.sent(make(client)),
             None => Box::pin(std::future::ready(Err(WireError::SessionEnded))),
         }
+    }
+
+    /// Answers come in the order in which the requests were sent: who has one has all before it, so what is read earlier
+    /// never passes for newer.
+    fn sent<T: Answer>(
+        &self,
+        future: impl Future<Output = Result<T, WireError>> + Send + 'static,
+    ) -> Flight<T> {
+        let mut flight: Flight<T> = Box::pin(future);
+        // Locked over the sending, so that nobody else's request comes between it and its place.
+        let mut last = lock(&self.before);
+        if let Some(done) = (&mut flight).now_or_never() {
+            // A server that is quicker than the system's scheduler.
+            self.counters.bytes_received.add(answers::bytes(&done));
+            return Box::pin(std::future::ready(done));
+        }
+        let (done, after) = oneshot::channel();
+        let before = last.replace(after);
+        drop(last);
+        // Answered in a task of its own: the flight carries a client, and one that nobody polls any more must not keep
+        // the session open.
+        let (answer, answered) = oneshot::channel();
+        let counters = self.counters.clone();
+        runtime::spawn(Box::pin(async move {
+            // Dropped behind the answer, and by a flight that panics, too.
+            let _done = done;
+            let outcome = flight.await;
+            counters.bytes_received.add(answers::bytes(&outcome));
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            let _ = answer.send(outcome);
+        }));
+        Box::pin(async move {
+            // A flight that panicked leaves its outcome unknown, like any lost answer.
+            answered.await.unwrap_or(Err(WireError::ConnectionLoss))
+        })
     }
 }
 
 /// Sets TCP_NODELAY now and after every reconnection, apart from the news of it: names may take long to resolve.
-async fn keep_nodelay(hosts: String, mut watcher: zk::StateWatcher) {
-    let Ok(peers) = runtime::spawn_blocking(move || nodelay::addresses(&hosts)).await else { return };
+async fn keep_nodelay(hosts: String, mut watcher: zk::StateWatcher, service: Service) {
     loop {
-        let peers = peers.clone();
-        let _ = runtime::spawn_blocking(move || nodelay::set(&peers)).await;
+        // Resolved each time, as the crate does: a server that comes back may have another address.
+        let hosts = hosts.clone();
+        runtime::aside("zkrecipes-names", move || nodelay::set(&hosts)).await;
         loop {
-            match link_state(watcher.changed().await) {
+            match service.next_state(&mut watcher).await {
                 LinkState::Up => break,
                 LinkState::Down => {}
                 LinkState::Ended | LinkState::Denied => return,
             }
         }
     }
-}
-
-fn sent<T: Send + 'static>(future: impl Future<Output = Result<T, WireError>> + Send + 'static) -> Flight<T> {
-    let mut flight: Flight<T> = Box::pin(future);
-    if let Some(done) = (&mut flight).now_or_never() {
-        return Box::pin(std::future::ready(done));
-    }
-    // Answered in a task of its own: the flight carries a client, and one that nobody polls any more must not keep the
-    // session open.
-    let (answer, answered) = oneshot::channel();
-    runtime::spawn(Box::pin(async move {
-        let _ = answer.send(flight.await);
-    }));
-    Box::pin(async move {
-        // A flight that panicked leaves its outcome unknown, like any lost answer.
-        answered.await.unwrap_or(Err(WireError::ConnectionLoss))
-    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -165,6 +310,14 @@ impl Wire for Session {
         lock(&self.watched).drain()
     }
 
+    fn server(&self) -> Option<String> {
+        self.service.hearsay.server()
+    }
+
+    fn cause(&self) -> Option<String> {
+        self.service.hearsay.cause()
+    }
+
     fn link_changed(&self, seen: Link) -> Later<()> {
         let (watched, changed) = (self.watched.clone(), self.changed.clone());
         Box::pin(async move {
@@ -182,10 +335,11 @@ impl Wire for Session {
 
     fn close(&self) -> Later<()> {
         drop(lock(&self.client).take());
-        let mut watcher = lock(&self.watched).watcher.clone();
+        let mut watcher = self.watcher.clone();
+        let service = self.service.clone();
         Box::pin(async move {
-            while !watcher.peek_state().is_terminated() {
-                watcher.changed().await;
+            while !watcher.peek_state().is_terminated() && !service.is_over() {
+                service.next_state(&mut watcher).await;
             }
         })
     }
@@ -193,14 +347,9 @@ impl Wire for Session {
     fn create(&self, path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created> {
         let (path, data, acls) = (path.to_owned(), data.to_owned(), Acls::from(acl));
         self.request(|client| async move {
-            let options = create_mode(mode).with_acls(acls.borrow());
+            let options = create_options(mode, &acls);
             let (stat, sequence) = client.create(&path, &data, &options).await.map_err(wire_error)?;
-            let path = match mode {
-                CreateMode::PersistentSequential | CreateMode::EphemeralSequential => {
-                    format!("{path}{sequence}")
-                }
-                _ => path,
-            };
+            let path = if mode.is_sequential() { format!("{path}{sequence}") } else { path };
             Ok(Created { path, czxid: stat.czxid })
         })
     }
@@ -237,19 +386,62 @@ impl Wire for Session {
         self.request(|client| async move { client.list_children(&path).await.map_err(wire_error) })
     }
 
-    fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
+    fn children_and_stat(&self, path: &str) -> Flight<(Vec<String>, Stat)> {
         let path = path.to_owned();
         self.request(|client| async move {
-            let (data, found, watcher) = client.get_and_watch_data(&path).await.map_err(wire_error)?;
-            Ok((data, stat(found), watch(watcher)))
+            let (names, found) = client.get_children(&path).await.map_err(wire_error)?;
+            Ok((names, stat(found)))
         })
     }
 
-    fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Watch)> {
+    fn is_open_to_deletion(&self, path: &str) -> Flight<bool> {
         let path = path.to_owned();
         self.request(|client| async move {
-            let (names, watcher) = client.list_and_watch_children(&path).await.map_err(wire_error)?;
-            Ok((names, watch(watcher)))
+            let (list, _) = client.get_acl(&path).await.map_err(wire_error)?;
+            let anyone = zk::AuthId::anyone();
+            Ok(list
+                .iter()
+                .any(|entry| *entry.auth_id() == anyone && entry.permission().has(zk::Permission::DELETE)))
+        })
+    }
+
+    fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
+        let Some(room) = self.watches.admit(Kind::Data, path) else {
+            let (pause, read) = (self.look_again(Kind::Data, path), self.get_data(path));
+            return Box::pin(
+                async move { read.await.map(|(data, stat)| (data, stat, Watch::unarmed(pause))) },
+            );
+        };
+        let (path, naming) = (path.to_owned(), self.naming.clone());
+        self.request(|client| async move {
+            let (data, found, watcher) = client.get_and_watch_data(&path).await.map_err(wire_error)?;
+            Ok((data, stat(found), watch(watcher, room, naming)))
+        })
+    }
+
+    fn watch_exists(&self, path: &str) -> Flight<(Option<Stat>, Watch)> {
+        let Some(room) = self.watches.admit(Kind::Exists, path) else {
+            let (pause, look) = (self.look_again(Kind::Exists, path), self.exists(path));
+            return Box::pin(async move { look.await.map(|stat| (stat, Watch::unarmed(pause))) });
+        };
+        let (path, naming) = (path.to_owned(), self.naming.clone());
+        self.request(|client| async move {
+            let (found, watcher) = client.check_and_watch_stat(&path).await.map_err(wire_error)?;
+            Ok((found.map(stat), watch(watcher, room, naming)))
+        })
+    }
+
+    fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
+        let Some(room) = self.watches.admit(Kind::Children, path) else {
+            let (pause, list) = (self.look_again(Kind::Children, path), self.children_and_stat(path));
+            return Box::pin(
+                async move { list.await.map(|(names, stat)| (names, stat, Watch::unarmed(pause))) },
+            );
+        };
+        let (path, naming) = (path.to_owned(), self.naming.clone());
+        self.request(|client| async move {
+            let (names, found, watcher) = client.get_and_watch_children(&path).await.map_err(wire_error)?;
+            Ok((names, stat(found), watch(watcher, room, naming)))
         })
     }
 
@@ -258,15 +450,18 @@ impl Wire for Session {
         self.request(|client| async move { client.sync(&path).await.map_err(wire_error) })
     }
 
-    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Created>> {
+    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
         let (writes, acls) = (writes.to_owned(), Acls::from(acl));
         self.request(|client| async move {
             let mut multi = client.new_multi_writer();
             for write in &writes {
                 match write {
                     Write::Check { path, version } => multi.add_check_version(path, version.unwrap_or(-1)),
-                    Write::Create { path, data, mode } => {
-                        multi.add_create(path, data, &create_mode(*mode).with_acls(acls.borrow()))
+                    Write::Create { path, data, mode, acl: None } => {
+                        multi.add_create(path, data, &create_options(*mode, &acls))
+                    }
+                    Write::Create { path, data, mode, acl: Some(own) } => {
+                        multi.add_create(path, data, &create_options(*mode, &Acls::from(own)))
                     }
                     Write::Set { path, data, version } => multi.add_set_data(path, data, *version),
                     Write::Delete { path, version } => multi.add_delete(path, *version),
@@ -274,15 +469,7 @@ impl Wire for Session {
                 .map_err(wire_error)?;
             }
             match multi.commit().await {
-                Ok(results) => Ok(results
-                    .into_iter()
-                    .filter_map(|result| match result {
-                        zk::MultiWriteResult::Create { path, stat } => {
-                            Some(Created { path, czxid: stat.czxid })
-                        }
-                        _ => None,
-                    })
-                    .collect()),
+                Ok(results) => Ok(results.into_iter().map(applied).collect()),
                 Err(zk::MultiWriteError::RequestFailed { source }) => Err(wire_error(source)),
                 Err(zk::MultiWriteError::OperationFailed { index, source }) => {
                     Err(WireError::Part { index, error: Box::new(wire_error(source)) })
@@ -291,130 +478,31 @@ impl Wire for Session {
         })
     }
 
-    fn create_chroot(&self) -> Flight<()> {
+    fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
+        let path = path.to_owned();
+        self.request(|client| async move {
+            let mut found = client.list_ephemerals(&path).await.map_err(wire_error)?;
+            // The server goes by the first letters of the path, which others may share.
+            let below = if path == "/" { path.clone() } else { format!("{path}/") };
+            found.retain(|node| *node == path || node.starts_with(&below));
+            Ok(found)
+        })
+    }
+
+    fn create_chroot(&self, acl: &AclChoice) -> Flight<()> {
+        let acls = Acls::from(acl);
         self.request(|client| async move {
             let chroot = client.path().to_owned();
             let Ok(rooted) = client.chroot("/") else { return Ok(()) };
             if chroot == "/" {
                 return Ok(());
             }
-            // Persistent, and open for whoever shares it: a chroot outlives its users.
-            let options = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
+            // Persistent: a chroot outlives its users.
+            let options = zk::CreateMode::Persistent.with_acls(acls.borrow());
             rooted.mkdir(&chroot, &options).await.map_err(wire_error)
         })
     }
 }
 
-fn watch(watcher: zk::OneshotWatcher) -> Watch {
-    Box::pin(async move {
-        match watcher.changed().await.event_type {
-            zk::EventType::NodeCreated => Event::Created,
-            zk::EventType::NodeDeleted => Event::Deleted,
-            zk::EventType::NodeDataChanged => Event::DataChanged,
-            zk::EventType::NodeChildrenChanged => Event::ChildrenChanged,
-            zk::EventType::Session => Event::SessionEnded,
-        }
-    })
-}
-
-fn create_mode(mode: CreateMode) -> zk::CreateMode {
-    match mode {
-        CreateMode::Persistent => zk::CreateMode::Persistent,
-        CreateMode::Ephemeral => zk::CreateMode::Ephemeral,
-        CreateMode::PersistentSequential => zk::CreateMode::PersistentSequential,
-        CreateMode::EphemeralSequential => zk::CreateMode::EphemeralSequential,
-        CreateMode::Container => zk::CreateMode::Container,
-    }
-}
-
-/// An access list in the crate's terms, owned for as long as a request is made.
-enum Acls {
-    Open,
-    Creator,
-    List(Vec<zk::Acl>),
-}
-
-impl From<&AclChoice> for Acls {
-    fn from(choice: &AclChoice) -> Acls {
-        match choice {
-            AclChoice::Default | AclChoice::Open => Acls::Open,
-            AclChoice::Creator => Acls::Creator,
-            AclChoice::List(entries) => Acls::List(
-                entries
-                    .iter()
-                    .map(|entry| {
-                        zk::Acl::new(
-                            permissions(&entry.permissions),
-                            zk::AuthId::new(&entry.scheme, &entry.id),
-                        )
-                    })
-                    .collect(),
-            ),
-        }
-    }
-}
-
-impl Acls {
-    fn borrow(&self) -> zk::Acls<'_> {
-        match self {
-            Acls::Open => zk::Acls::anyone_all(),
-            Acls::Creator => zk::Acls::creator_all(),
-            Acls::List(entries) => zk::Acls::new(entries),
-        }
-    }
-}
-
-fn permissions(letters: &str) -> zk::Permission {
-    letters.chars().fold(zk::Permission::NONE, |all, letter| {
-        all | match letter {
-            'r' => zk::Permission::READ,
-            'w' => zk::Permission::WRITE,
-            'c' => zk::Permission::CREATE,
-            'd' => zk::Permission::DELETE,
-            'a' => zk::Permission::ADMIN,
-            _ => zk::Permission::NONE,
-        }
-    })
-}
-
-fn stat(found: zk::Stat) -> Stat {
-    Stat {
-        czxid: found.czxid,
-        mzxid: found.mzxid,
-        ctime: found.ctime,
-        mtime: found.mtime,
-        version: found.version,
-        cversion: found.cversion,
-        aversion: found.aversion,
-        ephemeral_owner: found.ephemeral_owner,
-        data_length: found.data_length,
-        num_children: found.num_children,
-        pzxid: found.pzxid,
-    }
-}
-
-fn wire_error(error: zk::Error) -> WireError {
-    match error {
-        zk::Error::NoNode => WireError::NoNode,
-        zk::Error::NodeExists => WireError::NodeExists,
-        zk::Error::BadVersion => WireError::BadVersion,
-        zk::Error::NotEmpty => WireError::NotEmpty,
-        zk::Error::NoChildrenForEphemerals => WireError::EphemeralParent,
-        zk::Error::NoAuth => WireError::NoAuth,
-        zk::Error::AuthFailed => WireError::AuthFailed,
-        zk::Error::InvalidAcl => WireError::InvalidAcl,
-        zk::Error::NotReadOnly => WireError::ReadOnly,
-        zk::Error::Unimplemented => WireError::Unimplemented,
-        zk::Error::ConnectionLoss | zk::Error::Timeout | zk::Error::NoHosts => WireError::ConnectionLoss,
-        // A moved session's request was refused by the server it left; where it went, nothing is known of it. A
-        // throttled one was not carried out. Both may be asked again on the session, which lives.
-        zk::Error::SessionMoved | zk::Error::Throttled => WireError::ConnectionLoss,
-        zk::Error::SessionExpired | zk::Error::ClientClosed => WireError::SessionEnded,
-        // Nobody knows what became of a request whose answer could not be read, or whose socket broke: the crate reports
-        // the latter by the text of the I/O error.
-        zk::Error::UnexpectedError(_) | zk::Error::UnmarshalError { .. } | zk::Error::Custom(_) => {
-            WireError::ConnectionLoss
-        }
-        other => WireError::Other(other.to_string()),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,32 +1,52 @@
 //! Writes that are applied only while what is held stands, and waiting for them before the turn is passed on.
+//!
+//! Such a write checks that our node exists, not that we still have the turn: it is applied as long as the node exists,
+//! even if the turn has been passed on by then. So the turn is passed on in memory only once every write is answered.
+//! One whose answer got lost may still be on its way, over a server that we have left; after such a one the node is
+//! deleted instead. The deletion is decided by the quorum like the write itself, and a write that comes after it is
+//! refused.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use tokio::sync::{Notify, oneshot};
 
 use super::{Hold, Tenure};
 use crate::error::{LostReason, Result};
+use crate::process::Process;
 use crate::session::call::refusal;
 use crate::session::epoch::Tenant;
-use crate::session::wire::{WireError, Write};
+use crate::session::wire::{Applied, WireError, Write};
 
 impl Hold {
     /// Applies `writes` in one transaction that the server refuses once our node is gone. A lost answer is never
     /// retried: the writes may have been applied.
-    pub(crate) async fn write_guarded(self: &Arc<Self>, writes: &[Write]) -> Result<()> {
+    pub(crate) async fn write_guarded(self: &Arc<Self>, writes: &[Write]) -> Result<Vec<Applied>> {
         if !self.is_held() {
             return Err(self.not_held());
         }
-        let _writing = Writing::on(self);
+        let mut writing = Writing::on(&self.writes);
         if self.tenure() != Tenure::Held {
-            // Let go by another thread meanwhile: whoever counts what is being written has not counted this.
+            // Another thread has let go meanwhile, and has not counted this write among those to wait for.
             return Err(self.not_held());
         }
         let mut guarded = self.checks();
         let own = guarded.len();
         guarded.extend_from_slice(writes);
+        let flight = self.epoch.multi(&guarded);
+        writing.is_open = true;
+        let (answer, answered) = oneshot::channel();
+        // In a task of its own: the caller may stop waiting, and the write goes on.
+        self.session.clock().spawn(Box::pin(async move {
+            let outcome = flight.await;
+            writing.is_open = outcome.as_ref().is_err_and(WireError::is_unanswered);
+            drop(writing);
+            let _ = answer.send(outcome);
+        }));
+        let answered = async { answered.await.unwrap_or(Err(WireError::ConnectionLoss)) };
         let mut call = self.session.call(None);
-        match call.briefly("a guarded write", self.epoch.multi(&guarded)).await? {
-            Ok(_) => Ok(()),
+        match call.briefly("a guarded write", answered).await? {
+            Ok(mut applied) => Ok(applied.split_off(own)),
             Err(WireError::Part { index, error }) if index < own && *error == WireError::NoNode => {
                 self.lose(LostReason::Deleted);
                 Err(self.not_held())
@@ -38,34 +58,76 @@ impl Hold {
             Err(error) => Err(refusal(error, "a guarded write", &self.path)),
         }
     }
+}
 
-    /// Resolves when every guarded write is answered.
-    pub(super) async fn until_written(&self) {
+/// The guarded writes of one acquisition.
+#[derive(Default)]
+pub(super) struct Writes {
+    in_flight: AtomicUsize,
+    /// The answer to one of them was lost.
+    is_one_open: AtomicBool,
+    changed: Notify,
+    process: Process,
+}
+
+/// What is known of the guarded writes.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Every one was applied or refused.
+    Known,
+    Pending,
+    /// One may be applied for as long as our node stands.
+    Unknown,
+}
+
+impl Writes {
+    pub(super) fn outcome(&self) -> Outcome {
+        // The count first: a write says that it stays open before it is counted out.
+        let in_flight = self.in_flight.load(Ordering::Acquire);
+        match self.is_one_open.load(Ordering::Acquire) {
+            true => Outcome::Unknown,
+            false if in_flight > 0 => Outcome::Pending,
+            false => Outcome::Known,
+        }
+    }
+
+    /// Resolves when the outcome is not pending any more.
+    pub(super) async fn settled(&self) -> Outcome {
         loop {
-            let mut written = std::pin::pin!(self.written.notified());
-            written.as_mut().enable();
-            if self.writing.load(Ordering::Acquire) == 0 {
-                return;
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            match self.outcome() {
+                Outcome::Pending => changed.await,
+                outcome => return outcome,
             }
-            written.await;
         }
     }
 }
 
-/// A guarded write whose answer is still out.
-struct Writing<'a>(&'a Hold);
+/// A guarded write on its way.
+struct Writing {
+    writes: Arc<Writes>,
+    /// Sent, and not answered.
+    is_open: bool,
+}
 
-impl Writing<'_> {
-    fn on(hold: &Hold) -> Writing<'_> {
-        hold.writing.fetch_add(1, Ordering::AcqRel);
-        Writing(hold)
+impl Writing {
+    fn on(writes: &Arc<Writes>) -> Writing {
+        writes.in_flight.fetch_add(1, Ordering::AcqRel);
+        Writing { writes: writes.clone(), is_open: false }
     }
 }
 
-impl Drop for Writing<'_> {
+impl Drop for Writing {
     fn drop(&mut self) {
-        if self.0.writing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.written.notify_waiters();
+        if !self.writes.process.is_present() {
+            // A forked child: the writes are the parent's, and so are the locks.
+            return;
         }
+        if self.is_open {
+            self.writes.is_one_open.store(true, Ordering::Release);
+        }
+        self.writes.in_flight.fetch_sub(1, Ordering::AcqRel);
+        self.writes.changed.notify_waiters();
     }
 }

@@ -4,24 +4,30 @@
 //! survived, and the node is then deleted. Losses are told once, by the alarm of the lease, by the watch on our own
 //! node, or by the heartbeat, whichever comes first.
 
+pub(crate) mod finishing;
 mod guarded;
-mod own_nodes;
+mod letting_go;
+mod losing;
+pub(crate) mod own_nodes;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
-use super::grant::{Grant, Won};
+use guarded::Writes;
+
+use super::grant::{Grant, Own};
 use super::place::Node;
 use super::relay::Baton;
-use crate::error::{Error, ErrorKind, LostReason, Result};
-use crate::runtime;
+use crate::error::{Error, LostReason, Result};
+use crate::log::{self, Tenancy};
 use crate::session::Session;
 use crate::session::call::refusal;
-use crate::session::delivery::{Live, Subscription};
+use crate::session::clock::Moment;
 use crate::session::epoch::{Epoch, Interest, Tenant};
-use crate::session::wire::{Flight, WireError, Write};
+use crate::session::wire::{WireError, Write};
+use own_nodes::Follower;
 
 /// How a hold stands. Once it is not `Held` any more it never is again.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -41,12 +47,16 @@ pub(crate) struct Hold {
     /// The path of the recipe.
     path: String,
     nodes: Vec<Node>,
-    tokens: Vec<i64>,
+    /// How many let it go one by one: the nested acquisitions of a reentrant handle.
+    owners: AtomicUsize,
+    began: Moment,
+    /// That of the acquire; what is said of the end is said in it.
+    span: tracing::Span,
     /// How often the turn was passed on in memory before it came here.
     passes: u32,
-    /// Guarded writes that are not answered yet: the turn is not passed on before they are.
-    writing: AtomicUsize,
-    written: Notify,
+    writes: Arc<Writes>,
+    /// While a transaction is under way that deletes our nodes: that they are gone is then no loss.
+    is_finishing: AtomicBool,
     tenure: watch::Sender<Tenure>,
     inner: Mutex<Inner>,
 }
@@ -54,7 +64,7 @@ pub(crate) struct Hold {
 struct Inner {
     /// Dropped at the end: the heartbeat stops asking for our nodes.
     interests: Vec<Interest>,
-    /// Passed on or dropped at the end: whoever of this client waits for it is next.
+    /// Passed on or dropped at the end: then the next one of this client that waits for it has it.
     baton: Option<Baton>,
     /// Dropped at the end, whatever it is: what the owner keeps locked meanwhile.
     keeps: Option<Box<dyn Send>>,
@@ -62,8 +72,12 @@ struct Inner {
     on_revoke: Vec<(u64, RevokeCallback)>,
     next_callback: u64,
     watches_own_nodes: bool,
+    /// Those who watch our nodes, as far as anybody does.
+    followers: Vec<Arc<Follower>>,
     /// Somebody has asked us to let go.
     is_revoked: bool,
+    /// What an end has written of which nobody knows whether it was applied.
+    in_doubt: Option<Vec<Write>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -75,31 +89,33 @@ impl Hold {
     pub(crate) fn begin(
         session: Arc<Session>,
         path: &str,
-        grant: Grant,
+        mut grant: Grant,
         keeps: Option<Box<dyn Send>>,
     ) -> Arc<Hold> {
-        let is_watched = grant.is_watched;
-        let (epoch, won, baton) = grant.take();
+        let (epoch, is_watched, is_revoked) = (grant.epoch.clone(), grant.is_watched, grant.is_revoked);
+        // From here on their deletion is our business.
+        let nodes = std::mem::take(&mut grant.nodes);
+        let (interests, baton) = (std::mem::take(&mut grant.interests), grant.baton.take());
         let passes = baton.as_ref().map_or(0, Baton::passes);
-        let watches_own_nodes = won.iter().all(|won| won.own.is_some());
-        let is_revoked = won.iter().any(|won| won.is_revoked);
-        let (mut nodes, mut tokens, mut interests, mut armed) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for Won { node, token, interest, own, .. } in won {
-            armed.extend(own.map(|watch| (node.path.clone(), watch)));
-            nodes.push(node);
-            tokens.push(token);
-            interests.push(interest);
-        }
+        let is_followed = grant.own.len() == nodes.len();
+        let own = grant.own.drain(..).filter(|_| is_followed);
+        let followers = nodes.iter().zip(own).map(|(node, own)| match own {
+            Own::Armed(watch) => Follower::start(&session, &epoch, &node.path, Some(watch)),
+            Own::Followed(follower) => follower,
+        });
+        let followers: Vec<_> = followers.collect();
+        session.counters.holding.rise();
         let hold = Arc::new(Hold {
+            began: session.now(),
+            span: tracing::Span::current(),
             session,
             epoch,
             path: path.to_owned(),
             nodes,
-            tokens,
+            owners: AtomicUsize::new(1),
             passes,
-            writing: AtomicUsize::new(0),
-            written: Notify::new(),
+            writes: Arc::default(),
+            is_finishing: AtomicBool::new(false),
             tenure: watch::Sender::new(Tenure::Held),
             inner: Mutex::new(Inner {
                 interests: Vec::new(),
@@ -108,22 +124,28 @@ impl Hold {
                 on_lost: Vec::new(),
                 on_revoke: Vec::new(),
                 next_callback: 0,
-                watches_own_nodes,
+                watches_own_nodes: is_followed,
+                followers: Vec::new(),
                 is_revoked,
+                in_doubt: None,
             }),
         });
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&hold) as Weak<dyn Tenant>;
-        // Kept first: whoever is told of a loss as soon as it is admitted must find them to drop.
+        // They are kept before the loss is admitted: the one that is told of the loss drops them, and must find them.
         let mut inner = lock(&hold.inner);
         inner.interests = interests;
         inner.interests.iter().for_each(|interest| interest.admit(tenant.clone()));
         drop(inner);
-        if watches_own_nodes {
-            armed.into_iter().for_each(|(node, watch)| hold.follow(node, Some(watch)));
+        if is_followed {
+            hold.heed(followers);
         } else if is_watched {
             hold.watch_own_node();
         }
         hold
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
     }
 
     pub(crate) fn path(&self) -> &str {
@@ -137,10 +159,6 @@ impl Hold {
 
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
-    }
-
-    pub(crate) fn tokens(&self) -> &[i64] {
-        &self.tokens
     }
 
     pub(crate) fn passes(&self) -> u32 {
@@ -167,6 +185,17 @@ impl Hold {
         false
     }
 
+    /// One more owner, unless it is being let go just now.
+    pub(crate) fn share(&self) -> bool {
+        let one_more = |owners: usize| (owners > 0).then_some(owners + 1);
+        let is_open = self.owners.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).is_ok();
+        let is_shared = is_open && self.is_held();
+        if is_open && !is_shared {
+            self.owners.fetch_sub(1, Ordering::AcqRel);
+        }
+        is_shared
+    }
+
     /// The error for using what is not held, with the reason if it was lost.
     pub(crate) fn not_held(&self) -> Error {
         let error = match self.tenure() {
@@ -190,7 +219,34 @@ impl Hold {
                 *tenure = end;
             }
             first
-        })
+        }) && {
+            self.account_for(end);
+            true
+        }
+    }
+
+    /// What logs and metrics hear of an end.
+    fn account_for(&self, end: Tenure) {
+        let (counters, held) = (&self.session.counters, self.session.now().since(self.began));
+        let _span = self.span.enter();
+        counters.holding.fall();
+        counters.holds.record(held);
+        match end {
+            Tenure::Lost(reason) => {
+                counters.losses.one(reason);
+                if reason == LostReason::Session {
+                    counters.lease_margin_min.meet(self.epoch.certain_until().since(self.session.now()));
+                }
+                log::lost(self.tenancy(), reason, held);
+            }
+            _ => log::released(|| self.tenancy(), held),
+        }
+    }
+
+    /// What is held, for the log.
+    pub(crate) fn tenancy(&self) -> Tenancy {
+        let node = self.node();
+        Tenancy { path: self.path.clone(), node: node.path.clone(), token: node.token() as u64 }
     }
 
     /// Drops what was kept while it lasted; answers who wanted to hear of a loss.
@@ -205,7 +261,7 @@ impl Hold {
     }
 
     /// The condition that all our nodes stand, as the first parts of a transaction.
-    fn checks(&self) -> Vec<Write> {
+    pub(crate) fn checks(&self) -> Vec<Write> {
         self.nodes.iter().map(|node| Write::Check { path: node.path.clone(), version: None }).collect()
     }
 
@@ -218,7 +274,7 @@ impl Hold {
             if !self.is_held() {
                 return Err(self.not_held());
             }
-            let check = self.epoch.multi(&self.checks());
+            let check = self.epoch.check(self.nodes.iter().map(|node| node.path.clone()));
             match call.briefly("verify", check).await.map_err(|error| error.with_path(&self.path))? {
                 Ok(_) => {}
                 Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
@@ -233,216 +289,5 @@ impl Hold {
             }
             return if self.is_held() { Ok(()) } else { Err(self.not_held()) };
         }
-    }
-
-    // ---- letting go
-
-    /// Lets go now; the future deletes our nodes. ConnectionLost from it means unconfirmed, and the deletion then goes on
-    /// in the background, as it does when the future is dropped.
-    pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
-        let let_go = self.let_go();
-        let hold = self.clone();
-        async move {
-            let mut result = Ok(());
-            for deletion in let_go? {
-                result = result.and(hold.confirm(deletion).await);
-            }
-            result
-        }
-    }
-
-    async fn confirm(&self, mut deletion: Deletion) -> Result<()> {
-        let mut call = self.session.call(None);
-        let mut is_ambiguous = false;
-        loop {
-            let flight = deletion.flight.take().unwrap_or_else(|| self.epoch.delete(&deletion.node, None));
-            let answer = match call.briefly("release", flight).await {
-                Ok(answer) => answer,
-                // The client is closing, and the session takes the node with it.
-                Err(error) if error.kind() == ErrorKind::Closed => Ok(()),
-                Err(error) => return Err(error.with_path(&self.path)),
-            };
-            match answer {
-                // With the session went the node; whether before this or after, nothing is left to release.
-                Ok(()) | Err(WireError::SessionEnded) => {}
-                Err(WireError::NoNode) if is_ambiguous => {}
-                Err(WireError::NoNode) => {
-                    deletion.is_confirmed = true;
-                    let reason = self.deletion_reason();
-                    return Err(Error::not_held("its node was deleted by somebody else")
-                        .with_reason(reason)
-                        .with_path(&self.path));
-                }
-                Err(WireError::ConnectionLoss) => {
-                    is_ambiguous = true;
-                    call.retry_after_loss("release").await.map_err(|error| error.with_path(&self.path))?;
-                    continue;
-                }
-                Err(error) => return Err(refusal(error, "release", &self.path)),
-            }
-            deletion.is_confirmed = true;
-            return Ok(());
-        }
-    }
-
-    /// Lets go now and deletes our nodes in the background.
-    pub(crate) fn release_in_background(self: &Arc<Self>) -> Result<()> {
-        self.let_go().map(drop)
-    }
-
-    fn let_go(self: &Arc<Self>) -> Result<Vec<Deletion>> {
-        // What can no longer be certain was lost, not released.
-        if !self.is_held() || !self.change(Tenure::Released) {
-            return Err(self.not_held());
-        }
-        if self.pass_on() {
-            drop(self.wind_up());
-            return Ok(Vec::new());
-        }
-        // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
-        let deletions = self.nodes.iter().map(|node| Deletion {
-            epoch: self.epoch.clone(),
-            flight: Some(self.epoch.delete(&node.path, None)),
-            node: node.path.clone(),
-            is_confirmed: false,
-        });
-        let deletions = deletions.collect();
-        drop(self.wind_up());
-        Ok(deletions)
-    }
-
-    /// Passes the turn on to another owner of this client, if one waits; false if the nodes are to be deleted.
-    fn pass_on(self: &Arc<Self>) -> bool {
-        let mut inner = lock(&self.inner);
-        let Some(baton) = inner.baton.take_if(|baton| baton.is_wanted()) else { return false };
-        let interests = std::mem::take(&mut inner.interests);
-        let (is_revoked, is_watched) = (inner.is_revoked, inner.watches_own_nodes);
-        drop(inner);
-        if is_revoked {
-            // Somebody else wants it: the owner has done what it was asked to.
-            drop((interests, baton));
-            return false;
-        }
-        let won = self.nodes.iter().zip(&self.tokens).zip(interests);
-        let won = won.map(|((node, token), interest)| Won {
-            node: node.clone(),
-            token: *token,
-            interest,
-            own: None,
-            is_revoked: false,
-        });
-        let mut grant = Grant::of(self.epoch.clone(), won.collect());
-        grant.is_watched = is_watched;
-        if self.writing.load(Ordering::Acquire) == 0 {
-            baton.pass(grant);
-            return true;
-        }
-        let hold = self.clone();
-        self.session.clock().spawn(Box::pin(async move {
-            hold.until_written().await;
-            baton.pass(grant);
-        }));
-        true
-    }
-
-    // ---- losing
-
-    /// Calls back once when this is lost, at once if it is already, never on our own release.
-    pub(crate) fn on_lost(self: &Arc<Self>, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
-        let live = Live::default();
-        let callback: LossCallback = Box::new(live.guard(callback));
-        let mut inner = lock(&self.inner);
-        // Under the lock: a loss changes the tenure first and takes the callbacks then, so none falls between.
-        let id = match self.tenure() {
-            Tenure::Held => {
-                let id = inner.next_callback;
-                inner.next_callback += 1;
-                inner.on_lost.push((id, callback));
-                id
-            }
-            tenure => {
-                drop(inner);
-                if let Tenure::Lost(reason) = tenure {
-                    let error = self.lost_error(reason);
-                    self.session.delivery.loss(Box::new(move || callback(error)));
-                }
-                return Subscription::nothing();
-            }
-        };
-        drop(inner);
-        self.watch_own_node();
-        let hold = Arc::downgrade(self);
-        Subscription::new(live, move || {
-            if let Some(hold) = hold.upgrade() {
-                let mut inner = lock(&hold.inner);
-                let at = inner.on_lost.iter().position(|(other, _)| *other == id);
-                let callback = at.map(|at| inner.on_lost.swap_remove(at));
-                drop(inner);
-                drop(callback);
-            }
-        })
-    }
-
-    /// Resolves when this is lost; never after our own release.
-    pub(crate) async fn lost(self: &Arc<Self>) -> Error {
-        self.watch_own_node();
-        let mut tenure = self.tenure.subscribe();
-        let end = tenure.wait_for(|tenure| *tenure != Tenure::Held).await.map(|tenure| *tenure);
-        match end {
-            Ok(Tenure::Lost(reason)) => self.lost_error(reason),
-            _ => std::future::pending().await,
-        }
-    }
-}
-
-impl Tenant for Hold {
-    fn lose(&self, reason: LostReason) {
-        let reason = match reason {
-            // News of a deletion that is read after the lease has run out is news of the session's end.
-            LostReason::Deleted if !self.epoch.is_certain() => LostReason::Session,
-            LostReason::Deleted => self.deletion_reason(),
-            reason => reason,
-        };
-        if !self.change(Tenure::Lost(reason)) {
-            return;
-        }
-        let callbacks = self.wind_up();
-        let (path, node) = (self.path.clone(), self.node().path.clone());
-        // Not logged here: this may be the alarm thread, which no subscriber of logs may hold up.
-        runtime::LOSSES.run(Box::new(move || tracing::warn!(path, node, reason = reason.name(), "lost")));
-        // Loss is sticky, so nothing of ours must keep others waiting: the session may have survived, and of several
-        // nodes only one may be gone. With a closing client they all go.
-        let stays = reason == LostReason::Session || self.nodes.len() > 1;
-        if stays && reason != LostReason::Closed && !self.epoch.has_ended() {
-            for node in &self.nodes {
-                drop(self.epoch.delete_in_background(node.path.clone()));
-            }
-        }
-        for (_, callback) in callbacks {
-            let error = self.lost_error(reason);
-            self.session.delivery.loss(Box::new(move || callback(error)));
-        }
-    }
-}
-
-/// Our node, let go but not yet known to be deleted: whatever interrupts the release, the deletion goes on.
-struct Deletion {
-    epoch: Arc<Epoch>,
-    node: String,
-    /// The request, until its answer is waited for.
-    flight: Option<Flight<()>>,
-    is_confirmed: bool,
-}
-
-impl Drop for Deletion {
-    fn drop(&mut self) {
-        if self.is_confirmed {
-            return;
-        }
-        let node = std::mem::take(&mut self.node);
-        drop(match self.flight.take() {
-            Some(flight) => self.epoch.delete_until_confirmed(node, flight),
-            None => self.epoch.delete_in_background(node),
-        });
     }
 }

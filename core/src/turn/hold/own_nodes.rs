@@ -1,13 +1,19 @@
 //! What happens to our own nodes: somebody asks us to let go, or deletes them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 
 use super::{Hold, RevokeCallback, Tenure, lock};
 use crate::error::LostReason;
+use crate::log;
+use crate::options::RetryOptions;
+use crate::session::Session;
+use crate::session::clock::Clock;
 use crate::session::delivery::{Live, Subscription};
-use crate::session::epoch::Tenant;
-use crate::session::wire::{Event, Watch, WireError};
+use crate::session::epoch::{Epoch, Tenant};
+use crate::session::pause::Pause;
+use crate::session::wire::{Event, Flight, Stat, Watch, WireError};
 use crate::turn::REVOKE;
+use crate::turn::place::Node;
 
 impl Hold {
     // ---- being asked for it
@@ -23,7 +29,7 @@ impl Hold {
         }
         if inner.is_revoked {
             drop(inner);
-            self.session.delivery.loss(callback);
+            self.session.delivery.notice(callback);
             return Subscription::new(live, || {});
         }
         let id = inner.next_callback;
@@ -45,11 +51,13 @@ impl Hold {
 
     fn revoked(&self) {
         let mut inner = lock(&self.inner);
+        self.session.counters.revocations.one();
+        log::revocation(&self.path, &self.node().path);
         inner.is_revoked = true;
         let callbacks = std::mem::take(&mut inner.on_revoke);
         drop(inner);
         for (_, callback) in callbacks {
-            self.session.delivery.loss(callback);
+            self.session.delivery.notice(callback);
         }
     }
 
@@ -64,54 +72,130 @@ impl Hold {
     pub(super) fn watch_own_node(self: &Arc<Self>) {
         let is_watching = std::mem::replace(&mut lock(&self.inner).watches_own_nodes, true);
         if !is_watching && self.tenure() == Tenure::Held {
-            self.nodes.iter().for_each(|node| self.follow(node.path.clone(), None));
+            let start = |node: &Node| Follower::start(&self.session, &self.epoch, &node.path, None);
+            self.heed(self.nodes.iter().map(start).collect());
         }
     }
 
-    pub(super) fn follow(self: &Arc<Self>, node: String, armed: Option<Watch>) {
-        let (hold, epoch) = (Arc::downgrade(self), self.epoch.clone());
+    /// Hears from now on what `followers` hear, and what they have heard already.
+    pub(super) fn heed(self: &Arc<Self>, followers: Vec<Arc<Follower>>) {
+        lock(&self.inner).followers = followers.clone();
+        followers.iter().for_each(|follower| follower.tell(self));
+    }
+}
+
+/// Hears what happens to one node of ours for as long as it stands, and tells those who hold through it: one after the
+/// other, where the turn is passed on. A watch cannot be taken back for nothing, so each holder's own would stay.
+pub(crate) struct Follower(Mutex<Heard>);
+
+#[derive(Default)]
+struct Heard {
+    hold: Weak<Hold>,
+    is_asked: bool,
+    end: Option<LostReason>,
+}
+
+impl Follower {
+    /// With the watch that was `armed` before, or a new one.
+    pub(crate) fn start(
+        session: &Arc<Session>,
+        epoch: &Arc<Epoch>,
+        node: &str,
+        armed: Option<Watch>,
+    ) -> Arc<Follower> {
+        let follower = Arc::new(Follower(Mutex::default()));
         // Sent here and not in the task, so that the watch is armed before anything the caller does next.
-        let first = match armed {
-            Some(watch) => Ok(watch),
-            None => Err(epoch.watch_data(&node)),
-        };
-        self.session.clock().spawn(Box::pin(async move {
-            let mut next = first;
-            let mut is_changed = false;
-            loop {
-                let (event, asked) = match next {
-                    Ok(watch) => (Some(watch), false),
-                    Err(flight) => match flight.await {
-                        Ok((data, _, watch)) => (Some(watch), data == REVOKE),
-                        // Only who asks for a node changes it, and this one did not wait until that could be read.
-                        Err(WireError::NoNode) => (None, is_changed),
-                        Err(WireError::ConnectionLoss) => {
-                            epoch.until_up().await;
-                            next = Err(epoch.watch_data(&node));
-                            continue;
-                        }
-                        // The heartbeat and the lease still tell.
-                        Err(_) => return,
-                    },
-                };
-                if asked && let Some(hold) = hold.upgrade() {
-                    hold.revoked();
-                }
-                let event = match event {
-                    Some(watch) => watch.await,
-                    None => Event::Deleted,
-                };
-                let Some(hold) = hold.upgrade() else { return };
-                match event {
-                    Event::Deleted => hold.lose(LostReason::Deleted),
-                    Event::SessionEnded => hold.lose(LostReason::Session),
-                    event => is_changed = event == Event::DataChanged,
-                }
-                if hold.tenure() != Tenure::Held {
-                    return;
-                }
-                next = Err(epoch.watch_data(&node));
+        let first = armed.ok_or_else(|| epoch.watch_data(node));
+        let (clock, retry) = (session.clock().clone(), session.options().retry.clone());
+        let following = follower.clone().follow(clock, retry, epoch.clone(), node.to_owned(), first);
+        session.clock().spawn(Box::pin(following));
+        follower
+    }
+
+    /// Whether the node is known to be gone.
+    pub(crate) fn has_ended(&self) -> bool {
+        lock(&self.0).end.is_some()
+    }
+
+    /// `hold` hears from now on, also of what was heard before.
+    fn tell(&self, hold: &Arc<Hold>) {
+        let mut heard = lock(&self.0);
+        heard.hold = Arc::downgrade(hold);
+        let (is_asked, end) = (heard.is_asked, heard.end);
+        drop(heard);
+        if is_asked {
+            hold.revoked();
+        }
+        if let Some(reason) = end {
+            hold.lose(reason);
+        }
+    }
+
+    fn is_asked(&self) {
+        let mut heard = lock(&self.0);
+        heard.is_asked = true;
+        let hold = heard.hold.upgrade();
+        drop(heard);
+        if let Some(hold) = hold {
+            hold.revoked();
+        }
+    }
+
+    fn ends(&self, reason: LostReason) {
+        let mut heard = lock(&self.0);
+        heard.end = Some(reason);
+        let hold = heard.hold.upgrade();
+        drop(heard);
+        if let Some(hold) = hold {
+            hold.lose(reason);
+        }
+    }
+
+    async fn follow(
+        self: Arc<Self>,
+        clock: Arc<dyn Clock>,
+        retry: RetryOptions,
+        epoch: Arc<Epoch>,
+        node: String,
+        first: Result<Watch, Flight<(Vec<u8>, Stat, Watch)>>,
+    ) {
+        let pause = || Pause::new(retry.base, retry.max);
+        let mut next = first;
+        let mut is_changed = false;
+        let mut between = pause();
+        loop {
+            let (event, asked) = match next {
+                Ok(watch) => (Some(watch), false),
+                Err(flight) => match flight.await {
+                    Ok((data, _, watch)) => (Some(watch), data == REVOKE),
+                    // Only a request to let go changes the node, and the one who asked did not wait until we could read
+                    // it.
+                    Err(WireError::NoNode) => (None, is_changed),
+                    Err(WireError::ConnectionLoss) => {
+                        // A server that has too much to do answers at once, and is to be left alone for a while.
+                        between.pass(&clock).await;
+                        epoch.until_up().await;
+                        next = Err(epoch.watch_data(&node));
+                        continue;
+                    }
+                    // The heartbeat and the lease still tell.
+                    Err(_) => return,
+                },
+            };
+            between = pause();
+            if asked {
+                self.is_asked();
             }
-        }));
+            let event = match event {
+                Some(watch) => watch.await,
+                None => Event::Deleted,
+            };
+            match event {
+                Event::Deleted => return self.ends(LostReason::Deleted),
+                Event::SessionEnded => return self.ends(LostReason::Session),
+                event => is_changed = event == Event::DataChanged,
+            }
+            next = Err(epoch.watch_data(&node));
+        }
     }
 }

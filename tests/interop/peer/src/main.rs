@@ -1,11 +1,22 @@
 //! Our side of the interoperability tests: obeys lines on stdin; tests/interop/README.md is the protocol.
 
+mod barriers;
+mod groups;
+mod queues;
+
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use zkrecipes::{Client, ClientOptions, Contender, Error, Held, Lock, LockOptions, ReadWriteLock, Semaphore};
+use zkrecipes::{
+    Client, ClientOptions, Contender, Counter, CounterOptions, Election, ElectionOptions, Error, Held, Lock,
+    LockOptions, ReadWriteLock, Semaphore, drive,
+};
+
+use barriers::Barriers;
+use groups::Groups;
+use queues::Queues;
 
 type Answer = Result<String, Error>;
 
@@ -14,6 +25,9 @@ struct Owner {
     client: Client,
     handles: Mutex<HashMap<(String, String), Handle>>,
     held: Mutex<HashMap<(String, String), Vec<Held>>>,
+    groups: Groups,
+    barriers: Barriers,
+    queues: Queues,
 }
 
 #[derive(Clone)]
@@ -21,6 +35,7 @@ enum Handle {
     Lock(Lock),
     ReadWrite(ReadWriteLock),
     Semaphore(Semaphore),
+    Election(Election),
 }
 
 #[derive(Default)]
@@ -75,15 +90,11 @@ impl Stage {
             let [hosts, naming, timeout] = arguments else {
                 return Err(Error::invalid("connect", "HOSTS NAMING TIMEOUT"));
             };
-            let options = ClientOptions {
-                naming: naming.parse()?,
-                session_timeout: Duration::from_millis(number(timeout)?),
-                identity: Some(name.to_owned()),
-                ..Default::default()
-            };
+            let timeout = Duration::from_millis(number(timeout)?);
+            let options =
+                ClientOptions::default().naming(naming.parse()?).session_timeout(timeout).identity(name);
             let client = Client::connect(hosts, options).await?;
-            let owner = Owner { client, handles: Mutex::default(), held: Mutex::default() };
-            self.owners.lock().unwrap().insert(name.to_owned(), Arc::new(owner));
+            self.owners.lock().unwrap().insert(name.to_owned(), Arc::new(Owner::of(client)));
             return Ok(String::new());
         }
         let owner = self.owners.lock().unwrap().get(name).cloned();
@@ -98,6 +109,29 @@ impl Stage {
                 let node = Some(*node).filter(|node| *node != "-");
                 owner.revoke(kind, path, node, milliseconds(patience)?).await
             }
+            ("candidates", [kind, path]) => {
+                let candidates = owner.election(kind, path)?.candidates().await?;
+                let star = |holds| if holds { "*" } else { "" };
+                let words = candidates.iter().map(|one| format!("{}{}", one.identity, star(one.holds)));
+                Ok(words.collect::<Vec<_>>().join(" "))
+            }
+            ("leader", [kind, path]) => {
+                let leader = owner.election(kind, path)?.leader().await?;
+                let stage = |acknowledged| if acknowledged { "acknowledged" } else { "elected" };
+                Ok(leader.map_or(String::new(), |leader| {
+                    format!("{} {}", leader.identity, stage(leader.acknowledged))
+                }))
+            }
+            ("acknowledge", [kind, path]) => {
+                let key = ((*kind).to_owned(), (*path).to_owned());
+                let held = owner.held.lock().unwrap().get(&key).and_then(|held| held.last().cloned());
+                let held = held.ok_or_else(|| Error::invalid("acknowledge", "nothing was acquired"))?;
+                drive::leadership(held).acknowledge(b"at work").await.map(|()| String::new())
+            }
+            ("add", [kind, path, n]) => {
+                let n = n.parse().map_err(|_| Error::invalid("n", "is no number"))?;
+                owner.counter(kind, path)?.add(n).await.map(|value| value.to_string())
+            }
             ("resize", [kind, path, permits]) => match owner.handle(kind, path)? {
                 Handle::Semaphore(semaphore) => {
                     semaphore.resize(number(permits)? as usize).await.map(|()| String::new())
@@ -105,12 +139,22 @@ impl Stage {
                 _ => Err(Error::invalid("kind", "is no semaphore")),
             },
             ("close", []) => owner.client.close(None).await.map(|()| String::new()),
+            (_, [kind, ..]) => match kind.split(':').next() {
+                Some("group") => owner.groups.perform(&owner.client, name, verb, arguments).await,
+                Some("barrier" | "double") => owner.barriers.perform(&owner.client, verb, arguments).await,
+                _ => owner.queues.perform(&owner.client, verb, arguments).await,
+            },
             _ => Err(Error::invalid("verb", format!("{verb} is not one"))),
         }
     }
 }
 
 impl Owner {
+    fn of(client: Client) -> Owner {
+        let (handles, held, groups, barriers, queues) = Default::default();
+        Owner { client, handles, held, groups, barriers, queues }
+    }
+
     /// The node and the fencing token.
     async fn acquire(
         &self,
@@ -120,12 +164,14 @@ impl Owner {
         limit: Option<Duration>,
         permits: usize,
     ) -> Answer {
-        let held = match (self.handle(kind, path)?, kind) {
-            (Handle::Lock(lock), _) => lock.acquire_within(limit).await?,
-            (Handle::ReadWrite(lock), "read") => lock.read().acquire_within(limit).await?,
-            (Handle::ReadWrite(lock), _) => lock.write().acquire_within(limit).await?,
-            (Handle::Semaphore(semaphore), _) => semaphore.acquire_within(permits, limit).await?,
+        let acquiring = match (self.handle(kind, path)?, kind) {
+            (Handle::Lock(lock), _) => drive::acquire(&lock, 1, limit),
+            (Handle::ReadWrite(lock), "read") => drive::acquire(lock.read(), 1, limit),
+            (Handle::ReadWrite(lock), _) => drive::acquire(lock.write(), 1, limit),
+            (Handle::Semaphore(semaphore), _) => drive::acquire(&semaphore, permits, limit),
+            (Handle::Election(election), _) => drive::acquire(&election, 1, limit),
         };
+        let held = acquiring.await?.hand_over();
         let line = format!("event {owner} revoked {path}");
         let _ = held.on_revoke(move || say(&line));
         let answer = format!("{} {}", held.node(), held.fencing_token());
@@ -149,6 +195,7 @@ impl Owner {
             Handle::Lock(lock) => lock.contenders().await?,
             Handle::ReadWrite(lock) => lock.read().contenders().await?,
             Handle::Semaphore(semaphore) => semaphore.contenders().await?,
+            Handle::Election(election) => election.contenders().await?,
         };
         let words = contenders.into_iter().map(|Contender { node, kind, holds, identity, .. }| {
             let state = if holds { "holds" } else { "waits" };
@@ -163,11 +210,24 @@ impl Owner {
             Handle::Lock(lock) => lock.revoke(node, patience).await?,
             Handle::ReadWrite(lock) => lock.read().revoke(node, patience).await?,
             Handle::Semaphore(semaphore) => semaphore.revoke(node, patience).await?,
+            Handle::Election(election) => election.revoke(node, patience).await?,
         };
         Ok(asked.to_string())
     }
 
-    /// The handle of a kind (`lock`, `read`, `write`, `semaphore:PERMITS`) on a path, made at its first use. Both sides
+    fn election(&self, kind: &str, path: &str) -> Result<Election, Error> {
+        match self.handle(kind, path)? {
+            Handle::Election(election) => Ok(election),
+            _ => Err(Error::invalid("kind", "is no election")),
+        }
+    }
+
+    fn counter(&self, kind: &str, path: &str) -> Result<Counter, Error> {
+        let layout = kind.strip_prefix("counter:").ok_or_else(|| Error::invalid("kind", "is no counter"))?;
+        self.client.counter(path, CounterOptions::default().layout(layout.parse()?))
+    }
+
+    /// The handle of a kind (`lock`, `read`, `write`, `semaphore:PERMITS`, `election:LAYOUT`) on a path, made at its first use. Both sides
     /// of a read/write lock are of one handle, which is what makes a downgrade.
     fn handle(&self, kind: &str, path: &str) -> Result<Handle, Error> {
         let family = if matches!(kind, "read" | "write") { "read-write" } else { kind };
@@ -181,6 +241,10 @@ impl Owner {
             None if family == "read-write" => Handle::ReadWrite(self.client.read_write_lock(path)?),
             Some(("semaphore", permits)) => {
                 Handle::Semaphore(self.client.semaphore(path, number(permits)? as usize)?)
+            }
+            Some(("election", layout)) => {
+                let options = ElectionOptions::default().layout(layout.parse()?);
+                Handle::Election(self.client.election(path, b"", options)?)
             }
             _ => return Err(Error::invalid("kind", format!("{kind} is not one"))),
         };

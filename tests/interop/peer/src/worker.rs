@@ -1,48 +1,47 @@
 //! The Rust worker of the mixed contention test: tests/interop/README.md says what a worker does.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::Duration;
 
-use zkrecipes::{Client, ClientOptions, Lock, LockOptions, Semaphore};
+use zkrecipes::{Client, ClientOptions, Handle, LockOptions};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, hosts, naming, kind, path, counter, log, seconds] = &arguments[..] else {
-        return Err("usage: interop-worker NAME HOSTS NAMING KIND PATH COUNTER LOG SECONDS".into());
+    let [name, hosts, naming, kind, path, counter, log, seconds, stay] = &arguments[..] else {
+        return Err("usage: interop-worker NAME HOSTS NAMING KIND PATH COUNTER LOG SECONDS STAY".into());
     };
-    let options = ClientOptions { naming: naming.parse()?, ..Default::default() };
+    let options = ClientOptions::default().naming(naming.parse()?);
     let client = Client::connect(hosts, options).await?;
-    let recipe = match kind.strip_prefix("semaphore:") {
-        Some(permits) => Recipe::Semaphore(client.semaphore(path, permits.parse()?)?),
-        None => Recipe::Lock(client.lock(path, LockOptions::default())?),
+    let handle = match kind.strip_prefix("semaphore:") {
+        Some(permits) => Handle::clone(&*client.semaphore(path, permits.parse()?)?),
+        None => Handle::clone(&*client.lock(path, LockOptions::default())?),
     };
+    println!("ready");
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    let stay = Duration::from_millis(stay.parse()?);
     let end = now() + Duration::from_secs(seconds.parse()?);
-    while now() < end {
-        let held = match &recipe {
-            Recipe::Lock(lock) => lock.acquire().await?,
-            Recipe::Semaphore(semaphore) => semaphore.acquire(1).await?,
-        };
-        work(name, counter, log, held.fencing_token())?;
+    loop {
+        let held = handle.acquire().await?;
+        work(name, counter, log, stay, held.fencing_token())?;
         held.release().await?;
+        if now() >= end {
+            break;
+        }
     }
     client.close(None).await?;
     Ok(())
 }
 
-enum Recipe {
-    Lock(Lock),
-    Semaphore(Semaphore),
-}
-
 /// Counts up, with nothing but the recipe to keep others from doing the same.
-fn work(name: &str, counter: &str, log: &str, token: u64) -> Outcome<()> {
+fn work(name: &str, counter: &str, log: &str, stay: Duration, token: u64) -> Outcome<()> {
     let enter = now().as_nanos();
     let count: u64 = std::fs::read_to_string(counter)?.trim().parse()?;
     std::fs::write(counter, format!("{}\n", count + 1))?;
+    std::thread::sleep(stay);
     let mut log = OpenOptions::new().append(true).open(log)?;
     let leave = now().as_nanos();
     log.write_all(format!("{name} {token} {enter} {leave}\n").as_bytes())?;

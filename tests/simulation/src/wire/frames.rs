@@ -1,6 +1,6 @@
 //! Requests written and replies read, in the terms of the core.
 
-use zkrecipes::session::wire::{CreateMode, Created, Event, Stat, WireError, Write};
+use zkrecipes::session::wire::{Applied, CreateMode, Created, Event, Stat, WireError, Write};
 use zkrecipes_embedded::wire::{Code, Malformed, Op, Reader, Writer};
 
 /// A frame without its length, as the machine takes it.
@@ -41,7 +41,7 @@ pub fn close(xid: i32) -> Vec<u8> {
 }
 
 /// Data watches, exists watches, child watches.
-pub fn set_watches(seen: i64, lists: [&[String]; 3]) -> Vec<u8> {
+pub fn set_watches(seen: i64, lists: &[Vec<String>; 3]) -> Vec<u8> {
     request(Op::SET_WATCHES, |w| {
         w.long(seen);
         for list in lists {
@@ -59,7 +59,11 @@ fn open_acl(w: &mut Writer) {
 }
 
 pub fn create_op(mode: CreateMode) -> Op {
-    if mode == CreateMode::Container { Op::CREATE_CONTAINER } else { Op::CREATE2 }
+    match mode {
+        CreateMode::Container => Op::CREATE_CONTAINER,
+        mode if mode.ttl().is_some() => Op::CREATE_TTL,
+        _ => Op::CREATE2,
+    }
 }
 
 pub fn create_body(w: &mut Writer, path: &str, data: &[u8], mode: CreateMode) {
@@ -69,10 +73,16 @@ pub fn create_body(w: &mut Writer, path: &str, data: &[u8], mode: CreateMode) {
         CreateMode::PersistentSequential => 2,
         CreateMode::EphemeralSequential => 3,
         CreateMode::Container => 4,
+        CreateMode::PersistentTtl(_) => 5,
+        CreateMode::PersistentSequentialTtl(_) => 6,
+        unknown => unreachable!("no node is created as {unknown:?}"),
     };
     w.string(path).buffer(Some(data));
     open_acl(w);
     w.int(flags);
+    if let Some(ttl) = mode.ttl() {
+        w.long(ttl.as_millis() as i64);
+    }
 }
 
 pub fn multi(writes: &[Write], outgoing: impl Fn(&str) -> String) -> Vec<u8> {
@@ -86,7 +96,7 @@ pub fn multi(writes: &[Write], outgoing: impl Fn(&str) -> String) -> Vec<u8> {
                 Write::Check { path, version } => part(Op::CHECK, &mut |w| {
                     w.string(&outgoing(path)).int(version.unwrap_or(-1));
                 }),
-                Write::Create { path, data, mode } => {
+                Write::Create { path, data, mode, .. } => {
                     part(create_op(*mode), &mut |w| create_body(w, &outgoing(path), data, *mode))
                 }
                 Write::Set { path, data, version } => part(Op::SET_DATA, &mut |w| {
@@ -101,8 +111,8 @@ pub fn multi(writes: &[Write], outgoing: impl Fn(&str) -> String) -> Vec<u8> {
     })
 }
 
-/// What a transaction came to: the nodes it created, or the first part that failed for a reason of its own.
-pub type Outcome = Result<Vec<Created>, (usize, i32)>;
+/// What a transaction came to: what became of each part, or the first that failed for a reason of its own.
+pub type Outcome = Result<Vec<Applied>, (usize, i32)>;
 
 pub fn multi_outcome(body: &[u8]) -> Result<Outcome, Malformed> {
     let mut r = Reader::new(body);
@@ -112,40 +122,43 @@ pub fn multi_outcome(body: &[u8]) -> Result<Outcome, Malformed> {
         if done {
             break;
         }
-        match Op(op) {
+        let applied = match Op(op) {
             Op(-1) => {
                 let code = r.int()?;
                 if code != 0 && code != Code::RuntimeInconsistency as i32 && outcome.is_ok() {
                     outcome = Err((index, code));
                 }
+                continue;
             }
-            Op::CREATE2 | Op::CREATE_CONTAINER => {
+            Op::CREATE2 | Op::CREATE_CONTAINER | Op::CREATE_TTL => {
                 let (path, stat) = (r.string()?.into_owned(), read_stat(&mut r)?);
-                if let Ok(created) = &mut outcome {
-                    created.push(Created { path, czxid: stat.czxid });
-                }
+                Applied::Created(Created { path, czxid: stat.czxid })
             }
-            Op::SET_DATA => _ = read_stat(&mut r)?,
-            _ => {}
+            Op::SET_DATA => Applied::Set(read_stat(&mut r)?),
+            Op::DELETE => Applied::Deleted,
+            _ => Applied::Checked,
+        };
+        if let Ok(all) = &mut outcome {
+            all.push(applied);
         }
     }
     Ok(outcome)
 }
 
 pub fn read_stat(r: &mut Reader) -> Result<Stat, Malformed> {
-    Ok(Stat {
-        czxid: r.long()?,
-        mzxid: r.long()?,
-        ctime: r.long()?,
-        mtime: r.long()?,
-        version: r.int()?,
-        cversion: r.int()?,
-        aversion: r.int()?,
-        ephemeral_owner: r.long()?,
-        data_length: r.int()?,
-        num_children: r.int()?,
-        pzxid: r.long()?,
-    })
+    let mut stat = Stat::default();
+    stat.czxid = r.long()?;
+    stat.mzxid = r.long()?;
+    stat.ctime = r.long()?;
+    stat.mtime = r.long()?;
+    stat.version = r.int()?;
+    stat.cversion = r.int()?;
+    stat.aversion = r.int()?;
+    stat.ephemeral_owner = r.long()?;
+    stat.data_length = r.int()?;
+    stat.num_children = r.int()?;
+    stat.pzxid = r.long()?;
+    Ok(stat)
 }
 
 /// What an event's finished frame reports.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use zkrecipes::session::clock::Later;
 use zkrecipes::session::wire::{
-    CreateMode, Created, Dial, Event, Flight, Link, Stat, Watch, Wire, WireError, Write,
+    Applied, CreateMode, Created, Dial, Event, Flight, Link, Stat, Watch, Wire, WireError, Write,
 };
 use zkrecipes::{AclChoice, ClientOptions};
 use zkrecipes_embedded::wire::{Malformed, Op, Reader, Writer};
@@ -211,6 +211,13 @@ impl Wire for Session {
         })
     }
 
+    fn children_and_stat(&self, path: &str) -> Flight<(Vec<String>, Stat)> {
+        let own = self.own();
+        self.ask(self.read_path(Op::GET_CHILDREN2, path, false), None, move |transport, reply| {
+            family(transport, &reply, own.as_ref())
+        })
+    }
+
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
         let watched = self.wish(path, Kind::Data);
         self.ask(self.read_path(Op::GET_DATA, path, true), watched, |transport, reply| {
@@ -219,34 +226,60 @@ impl Wire for Session {
         })
     }
 
-    fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Watch)> {
+    fn watch_exists(&self, path: &str) -> Flight<(Option<Stat>, Watch)> {
+        let watched = self.wish(path, Kind::Exist);
+        let frame = self.read_path(Op::EXISTS, path, true);
+        self.ask(frame, watched, |transport, reply| {
+            let found = if reply.is_there { Some(stat(&mut Reader::new(&reply.body))?) } else { None };
+            Ok((found, watch(transport, reply)))
+        })
+    }
+
+    fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
         let watched = self.wish(path, Kind::Child);
         let own = self.own();
-        self.ask(self.read_path(Op::GET_CHILDREN, path, true), watched, move |transport, reply| {
-            let names = names(transport, &reply, own.as_ref())?;
-            Ok((names, watch(transport, reply)))
+        self.ask(self.read_path(Op::GET_CHILDREN2, path, true), watched, move |transport, reply| {
+            let (names, stat) = family(transport, &reply, own.as_ref())?;
+            Ok((names, stat, watch(transport, reply)))
         })
+    }
+
+    fn is_open_to_deletion(&self, path: &str) -> Flight<bool> {
+        // What is created here is everybody's.
+        self.ask(self.on_path(Op::GET_ACL, path, |_| {}), None, |_, _| Ok(true))
     }
 
     fn sync(&self, path: &str) -> Flight<()> {
         self.ask(self.on_path(Op::SYNC, path, |_| {}), None, |_, _| Ok(()))
     }
 
-    fn multi(&self, writes: &[Write], _acl: &AclChoice) -> Flight<Vec<Created>> {
+    fn multi(&self, writes: &[Write], _acl: &AclChoice) -> Flight<Vec<Applied>> {
         let frame = frames::multi(writes, |path| self.outgoing(path));
         self.ask(frame, None, |transport, reply| {
             match frames::multi_outcome(&reply.body).map_err(unreadable)? {
-                Ok(mut created) => {
+                Ok(mut applied) => {
                     let known = transport.sim.names.lock();
-                    created.iter_mut().for_each(|node| node.path = known.incoming(&node.path));
-                    Ok(created)
+                    for part in &mut applied {
+                        if let Applied::Created(node) = part {
+                            node.path = known.incoming(&node.path);
+                        }
+                    }
+                    Ok(applied)
                 }
                 Err((index, code)) => Err(WireError::Part { index, error: Box::new(frames::refusal(code)) }),
             }
         })
     }
 
-    fn create_chroot(&self) -> Flight<()> {
+    fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
+        self.ask(self.on_path(Op::GET_EPHEMERALS, path, |_| {}), None, |transport, reply| {
+            let paths = strings(&mut Reader::new(&reply.body))?;
+            let known = transport.sim.names.lock();
+            Ok(paths.iter().map(|path| known.incoming(path)).collect())
+        })
+    }
+
+    fn create_chroot(&self, _acl: &AclChoice) -> Flight<()> {
         Box::pin(ready(Ok(())))
     }
 }
@@ -267,16 +300,35 @@ fn data(reply: &Reply) -> Result<(Vec<u8>, Stat), WireError> {
 
 /// As who looks for `own` reads them.
 fn names(transport: &Transport, reply: &Reply, own: Option<&String>) -> Result<Vec<String>, WireError> {
+    listed(transport, &mut Reader::new(&reply.body), own)
+}
+
+/// The names, and their parent's metadata behind them.
+fn family(
+    transport: &Transport,
+    reply: &Reply,
+    own: Option<&String>,
+) -> Result<(Vec<String>, Stat), WireError> {
     let mut r = Reader::new(&reply.body);
-    let names = r.vector(|r| r.string().map(|name| name.into_owned())).map_err(unreadable)?;
+    Ok((listed(transport, &mut r, own)?, stat(&mut r)?))
+}
+
+fn listed(transport: &Transport, r: &mut Reader, own: Option<&String>) -> Result<Vec<String>, WireError> {
+    let names = strings(r)?;
     let known = transport.sim.names.lock();
     Ok(names.iter().map(|name| known.listed(own, name)).collect())
 }
 
+fn strings(r: &mut Reader) -> Result<Vec<String>, WireError> {
+    r.vector(|r| r.string().map(|text| text.into_owned())).map_err(unreadable)
+}
+
 fn watch(transport: &Arc<Transport>, reply: Reply) -> Watch {
     match reply.watch {
-        Some((id, event)) => Box::pin(Watching { id, event, transport: transport.clone(), is_told: false }),
-        None => Box::pin(std::future::pending()),
+        Some((id, event)) => {
+            Watch::new(Box::pin(Watching { id, event, transport: transport.clone(), is_told: false }))
+        }
+        None => Watch::new(Box::pin(std::future::pending())),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::standing::{Kind, parse};
 /// Which mark of the core stands for which on the server. Only looked up, never walked through.
 #[derive(Default)]
 pub struct Names {
+    /// Marks are the same everywhere: for recipes that write names of nodes into nodes.
+    is_plain: bool,
     to_server: HashMap<String, String>,
     to_core: HashMap<String, String>,
     /// The mark, as the server has it, that a task made last.
@@ -33,8 +35,14 @@ fn split(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 impl Names {
+    pub fn plain() -> Names {
+        Names { is_plain: true, ..Names::default() }
+    }
+
     pub fn outgoing(&mut self, rng: &mut Rng, task: u64, text: &str) -> String {
-        let Some((before, mark, after)) = split(text) else { return text.to_owned() };
+        let Some((before, mark, after)) = split(text).filter(|_| !self.is_plain) else {
+            return text.to_owned();
+        };
         if self.to_core.contains_key(mark) {
             return text.to_owned();
         }

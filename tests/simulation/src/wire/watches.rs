@@ -6,11 +6,22 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 use zkrecipes::session::wire::Event;
 
-/// A node's data, or its children. The numbers are those of `removeWatches`.
+/// What is watched: a node's data, its creation while it is missing, or its children.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    Child = 1,
-    Data = 2,
+    Child,
+    Data,
+    Exist,
+}
+
+impl Kind {
+    /// The number that `removeWatches` has for it.
+    fn mode(self) -> i32 {
+        match self {
+            Kind::Child => 1,
+            Kind::Data | Kind::Exist => 2,
+        }
+    }
 }
 
 /// `removeWatches` for whatever there is on a path.
@@ -47,10 +58,12 @@ pub struct Watches {
 pub type Removal = (String, i32);
 
 impl Watches {
-    pub fn add(&mut self, wish: &Wish) -> (u64, oneshot::Receiver<Event>) {
+    /// A node that is not `there` is watched for its creation; everything else of a node that is, as its data.
+    pub fn add(&mut self, wish: &Wish, is_there: bool) -> (u64, oneshot::Receiver<Event>) {
         self.next += 1;
         let (sender, receiver) = oneshot::channel();
-        let watcher = Watcher { id: self.next, kind: wish.kind, task: wish.task, sender };
+        let kind = if wish.kind == Kind::Exist && is_there { Kind::Data } else { wish.kind };
+        let watcher = Watcher { id: self.next, kind, task: wish.task, sender };
         self.by_path.entry(wish.path.clone()).or_default().push(watcher);
         self.paths.insert(self.next, wish.path.clone());
         (self.next, receiver)
@@ -63,8 +76,10 @@ impl Watches {
         };
         let concerned = |watcher: &Watcher| match event {
             Event::Deleted | Event::SessionEnded => true,
-            Event::Created | Event::DataChanged => watcher.kind == Kind::Data,
+            Event::Created | Event::DataChanged => watcher.kind != Kind::Child,
             Event::ChildrenChanged => watcher.kind == Kind::Child,
+            // No server tells that.
+            Event::Unwatched => false,
         };
         let (fired, left): (Vec<_>, Vec<_>) = watchers.into_iter().partition(concerned);
         if !left.is_empty() {
@@ -90,20 +105,20 @@ impl Watches {
         let at = watchers.iter().position(|watcher| watcher.id == id)?;
         let kind = watchers.swap_remove(at).kind;
         if !watchers.is_empty() {
-            if watchers.iter().any(|watcher| watcher.kind == kind) {
+            if watchers.iter().any(|watcher| watcher.kind.mode() == kind.mode()) {
                 return None;
             }
-            return self.remove_when_settled((path, kind as i32));
+            return self.remove_when_settled((path, kind.mode()));
         }
         self.by_path.remove(&path);
-        let mode = if self.is_setting(&path) { kind as i32 } else { ANY };
+        let mode = if self.is_setting(&path) { kind.mode() } else { ANY };
         self.remove_when_settled((path, mode))
     }
 
     fn is_setting(&self, path: &str) -> bool {
         [Kind::Child, Kind::Data]
             .iter()
-            .any(|kind| self.setting.contains_key(&(path.to_owned(), *kind as i32)))
+            .any(|kind| self.setting.contains_key(&(path.to_owned(), kind.mode())))
     }
 
     fn remove_when_settled(&mut self, removal: Removal) -> Option<Removal> {
@@ -116,12 +131,12 @@ impl Watches {
 
     /// A request that sets a watch leaves.
     pub fn setting(&mut self, wish: &Wish) {
-        *self.setting.entry((wish.path.clone(), wish.kind as i32)).or_default() += 1;
+        *self.setting.entry((wish.path.clone(), wish.kind.mode())).or_default() += 1;
     }
 
     /// It was answered: with a watch, or without one, and then a removal may have waited for that.
     pub fn settled(&mut self, wish: &Wish, is_set: bool) -> Vec<Removal> {
-        let key = (wish.path.clone(), wish.kind as i32);
+        let key = (wish.path.clone(), wish.kind.mode());
         let is_last = match self.setting.get_mut(&key) {
             Some(count) => {
                 *count -= 1;
@@ -152,13 +167,13 @@ impl Watches {
         self.removing.clear();
     }
 
-    /// Paths with data watches and with child watches, to be set again.
-    pub fn to_set_again(&self) -> (Vec<String>, Vec<String>) {
+    /// Paths with data watches, with watches for a creation and with child watches, to be set again.
+    pub fn to_set_again(&self) -> [Vec<String>; 3] {
         let of = |kind| {
             let all =
                 self.by_path.iter().filter(move |(_, watchers)| watchers.iter().any(|w| w.kind == kind));
             all.map(|(path, _)| path.clone()).collect()
         };
-        (of(Kind::Data), of(Kind::Child))
+        [of(Kind::Data), of(Kind::Exist), of(Kind::Child)]
     }
 }

@@ -20,6 +20,8 @@ use crate::tell;
 
 /// What comes back for a request.
 pub struct Reply {
+    /// Whether there is such a node, for who asked that.
+    pub is_there: bool,
     pub body: Vec<u8>,
     pub watch: Option<(u64, oneshot::Receiver<Event>)>,
 }
@@ -107,9 +109,12 @@ pub struct State {
 
 const SET_WATCHES_XID: i32 = -8;
 
-fn shuffled(sim: &Sim) -> Vec<usize> {
+fn shuffled(sim: &Sim, host: HostId) -> Vec<usize> {
     let mut endpoints: Vec<usize> = (0..sim.plan.members).collect();
     sim.chance(|rng| rng.shuffle(&mut endpoints));
+    if let Some(home) = sim.plan.homes.get(host) {
+        endpoints.sort_by_key(|member| member != home);
+    }
     endpoints
 }
 
@@ -124,7 +129,7 @@ impl State {
     ) -> State {
         let times = Times::of(timeout);
         State {
-            endpoints: shuffled(&sim),
+            endpoints: shuffled(&sim, host),
             sim,
             host,
             me,
@@ -259,9 +264,9 @@ impl State {
         let timeout = (self.times.session / 1_000_000) as i32;
         let greeting = frames::greeting(self.last_zxid, timeout, self.id, &self.password);
         self.post(greeting);
-        let (data, child) = self.watches.to_set_again();
-        if !(data.is_empty() && child.is_empty()) {
-            let frame = frames::set_watches(self.last_zxid, [&data, &[], &child]);
+        let lists = self.watches.to_set_again();
+        if lists.iter().any(|list| !list.is_empty()) {
+            let frame = frames::set_watches(self.last_zxid, &lists);
             self.send_as(SET_WATCHES_XID, Operation { frame, watch: None, answer: None });
         }
         (self.last_sent, self.last_heard, self.is_pinging) = (now, now, false);

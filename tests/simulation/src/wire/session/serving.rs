@@ -1,7 +1,7 @@
 //! A session's client end while it is connected: requests, answers, events, pings, and the end.
 
 use zkrecipes::session::wire::{Event, LinkState, WireError};
-use zkrecipes_embedded::wire::{Op, ReplyHead, XID_EVENT, XID_PING, event_path};
+use zkrecipes_embedded::wire::{Code, Op, ReplyHead, XID_EVENT, XID_PING, event_path};
 
 use super::{Asked, Effect, Operation, Phase, Reply, State, shuffled};
 use crate::net::{Down, Net};
@@ -10,6 +10,7 @@ use crate::tell;
 use crate::wire::frames;
 use crate::wire::names::short;
 use crate::wire::transport::removal;
+use crate::wire::watches::Kind;
 
 impl State {
     pub(super) fn serve(&mut self, now: Instant, effects: &mut Vec<Effect>) -> bool {
@@ -32,7 +33,7 @@ impl State {
             }
             Phase::Greeting { has_pinged: true } if self.in_flight.is_empty() => {
                 self.phase = Phase::Serving { is_halted: false };
-                self.endpoints = shuffled(&self.sim);
+                self.endpoints = shuffled(&self.sim, self.host);
                 self.tick_at = now + self.times.tick;
                 if let (Some(opened), Some(me)) = (self.opened.take(), self.me.upgrade()) {
                     effects.push(Effect::Run(Box::new(move || {
@@ -104,20 +105,24 @@ impl State {
 
     fn answered(&mut self, operation: Operation, err: i32, body: &[u8], effects: &mut Vec<Effect>) {
         let Operation { watch, answer, .. } = operation;
+        let is_there = err == 0;
         let mut set = None;
+        let mut is_answered = is_there;
         if let Some(wish) = watch {
-            if err == 0 {
-                set = Some(self.watches.add(&wish));
+            // A node that is missing is watched, too, by who asked whether it exists.
+            is_answered |= wish.kind == Kind::Exist && err == Code::NoNode as i32;
+            if is_answered {
+                set = Some(self.watches.add(&wish, is_there));
             }
-            for late in self.watches.settled(&wish, err == 0) {
+            for late in self.watches.settled(&wish, is_answered) {
                 self.send(removal(late));
             }
         }
         let Some(answer) = answer else { return };
         self.unanswered -= 1;
-        let result = match err {
-            0 => Ok(Reply { body: body.to_vec(), watch: set }),
-            err => Err(frames::refusal(err)),
+        let result = match is_answered {
+            true => Ok(Reply { is_there, body: body.to_vec(), watch: set }),
+            false => Err(frames::refusal(err)),
         };
         effects.push(Effect::Run(Box::new(move || answer(result))));
     }

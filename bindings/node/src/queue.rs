@@ -1,0 +1,253 @@
+//! Queues: what each kind puts, what all of them have (`Backlog`), and what is claimed.
+
+use std::sync::{Mutex, PoisonError};
+
+use napi::Env;
+use napi::bindgen_prelude::{Buffer, Uint8Array};
+use napi_derive::napi;
+use zkrecipes::{QueueOptions, Result, drive};
+
+use crate::event_loop::{Inbox, drop_quietly};
+use crate::failure::OrThrow;
+use crate::held::Held;
+use crate::nodes::Transaction;
+use crate::options::finite;
+use crate::remote::{Remote, same};
+
+#[napi(custom_finalize)]
+pub struct Queue(Remote<zkrecipes::Queue>);
+
+#[napi(custom_finalize)]
+pub struct PriorityQueue(Remote<zkrecipes::PriorityQueue>);
+
+#[napi(custom_finalize)]
+pub struct DelayQueue(Remote<zkrecipes::DelayQueue>);
+
+/// What all queues have, and the dead letters of one.
+#[napi(custom_finalize)]
+pub struct Backlog(Remote<zkrecipes::Backlog>);
+
+#[napi(custom_finalize)]
+pub struct Item(Remote<zkrecipes::Item>);
+
+/// An item that was taken, until it is handed over.
+#[napi(custom_finalize)]
+pub struct Got(Mutex<Option<drive::Got>>);
+
+drop_quietly!(Queue, PriorityQueue, DelayQueue, Backlog, Item, Got);
+
+#[napi(object)]
+pub struct QueueSettings {
+    pub max_items: Option<u32>,
+    pub ephemeral: Option<bool>,
+    pub shards: Option<u32>,
+    pub max_attempts: Option<u32>,
+    pub layout: Option<String>,
+}
+
+impl QueueSettings {
+    pub fn into_core(self) -> Result<QueueOptions> {
+        let mut options = QueueOptions::default();
+        options.max_items = self.max_items.map(|most| most as usize);
+        options.ephemeral = self.ephemeral.unwrap_or(options.ephemeral);
+        options.shards = self.shards.map_or(options.shards, |shards| shards as usize);
+        options.max_attempts = self.max_attempts;
+        options.layout = self.layout.map_or(Ok(options.layout), |layout| layout.parse())?;
+        Ok(options)
+    }
+}
+
+impl Queue {
+    pub fn new(queue: zkrecipes::Queue, inbox: &Inbox) -> Queue {
+        Queue(Remote::new(queue, inbox))
+    }
+}
+
+#[napi]
+impl Queue {
+    #[napi(catch_unwind)]
+    pub fn backlog(&self) -> Backlog {
+        Backlog::new(&self.0, &self.0.inbox)
+    }
+
+    /// In as few transactions as carry them.
+    #[napi(catch_unwind)]
+    pub fn put(&self, items: Vec<Uint8Array>, timeout: f64) -> f64 {
+        let items: Vec<_> = items.iter().map(|item| item.to_vec()).collect();
+        self.0.wait(timeout, |queue, limit| drive::put(&queue, items, limit), same)
+    }
+}
+
+impl PriorityQueue {
+    pub fn new(queue: zkrecipes::PriorityQueue, inbox: &Inbox) -> PriorityQueue {
+        PriorityQueue(Remote::new(queue, inbox))
+    }
+}
+
+#[napi]
+impl PriorityQueue {
+    #[napi(catch_unwind)]
+    pub fn backlog(&self) -> Backlog {
+        Backlog::new(&self.0, &self.0.inbox)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn put(&self, data: &[u8], priority: i32, timeout: f64) -> f64 {
+        let data = data.to_vec();
+        self.0.wait(timeout, |queue, limit| drive::put_priority(&queue, data, priority, limit), same)
+    }
+}
+
+impl DelayQueue {
+    pub fn new(queue: zkrecipes::DelayQueue, inbox: &Inbox) -> DelayQueue {
+        DelayQueue(Remote::new(queue, inbox))
+    }
+}
+
+#[napi]
+impl DelayQueue {
+    #[napi(catch_unwind)]
+    pub fn backlog(&self) -> Backlog {
+        Backlog::new(&self.0, &self.0.inbox)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn put(&self, data: &[u8], delay: f64, timeout: f64) -> f64 {
+        let data = data.to_vec();
+        let put = |queue: zkrecipes::DelayQueue, limit| async move {
+            drive::put_delayed(&queue, data, finite("delay", delay)?, limit).await
+        };
+        self.0.wait(timeout, put, same)
+    }
+}
+
+impl Backlog {
+    fn new(backlog: &zkrecipes::Backlog, inbox: &Inbox) -> Backlog {
+        Backlog(Remote::new(backlog.clone(), inbox))
+    }
+}
+
+fn buffers(items: Vec<Vec<u8>>) -> Vec<Buffer> {
+    items.into_iter().map(Buffer::from).collect()
+}
+
+#[napi]
+impl Backlog {
+    #[napi(catch_unwind)]
+    pub fn path(&self) -> &str {
+        self.0.path()
+    }
+
+    /// The same one: `node/lib` asks every queue for it.
+    #[napi(catch_unwind)]
+    pub fn backlog(&self) -> Backlog {
+        Backlog::new(&self.0, &self.0.inbox)
+    }
+
+    /// The call's value is a `Got`.
+    #[napi(catch_unwind)]
+    pub fn get(&self, timeout: f64) -> f64 {
+        self.0.wait(timeout, |backlog, limit| drive::get(&backlog, limit), |got| Got(Mutex::new(Some(got))))
+    }
+
+    /// The call's value is an `Item`.
+    #[napi(catch_unwind)]
+    pub fn claim(&self, timeout: f64) -> f64 {
+        let home = self.0.inbox.clone();
+        let claim = |backlog, limit| drive::claim(&backlog, limit);
+        self.0.wait(timeout, claim, move |item| Item(Remote::new(item, &home)))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn peek(&self) -> f64 {
+        self.0.ask(|backlog| async move { backlog.peek().await }, |data| data.map(Buffer::from))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn len(&self) -> f64 {
+        self.0.ask(|backlog| async move { backlog.len().await }, |len| len as f64)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn items(&self) -> f64 {
+        self.0.ask(|backlog| async move { backlog.items().await }, buffers)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn dead(&self) -> Backlog {
+        Backlog::new(&self.0.dead(), &self.0.inbox)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn replay(&self) -> f64 {
+        self.0.ask(|backlog| async move { backlog.replay().await }, |moved| moved as f64)
+    }
+}
+
+#[napi]
+impl Got {
+    /// The data, once: it is the caller's from now on.
+    #[napi(catch_unwind)]
+    pub fn hand_over(&self) -> Option<Buffer> {
+        self.take().map(|got| got.hand_over().into())
+    }
+
+    /// The caller has withdrawn: it goes back to its old place.
+    #[napi(catch_unwind)]
+    pub fn put_back(&self) {
+        drop(self.take());
+    }
+}
+
+impl Got {
+    fn take(&self) -> Option<drive::Got> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[napi]
+impl Item {
+    /// What the claim is as something that is held.
+    #[napi(catch_unwind)]
+    pub fn held(&self) -> Held {
+        Held::of((**self.0).clone(), &self.0.inbox)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn data(&self) -> Buffer {
+        self.0.data().into()
+    }
+
+    #[napi(catch_unwind)]
+    pub fn attempts(&self) -> u32 {
+        self.0.attempts()
+    }
+
+    #[napi(catch_unwind)]
+    pub fn ack(&self) -> f64 {
+        self.0.ask(|item| item.ack(), same)
+    }
+
+    /// With the writes of a transaction, which is used up.
+    #[napi(catch_unwind)]
+    pub fn ack_with(&self, writes: &Transaction) -> f64 {
+        self.0.ask(|item| item.ack_with(writes.core()), same)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn nack(&self) -> f64 {
+        self.0.ask(|item| item.nack(), same)
+    }
+
+    /// The caller has withdrawn.
+    #[napi(catch_unwind)]
+    pub fn release_in_background(&self, env: &Env) -> napi::Result<()> {
+        self.0.release_in_background().or_throw(env)
+    }
+
+    /// Leaves a scope: done, or given back.
+    #[napi(catch_unwind)]
+    pub fn leave(&self, body_failed: bool) -> f64 {
+        self.0.ask(|item| item.leave(body_failed), same)
+    }
+}

@@ -1,0 +1,251 @@
+//! `Election`: one candidate, and what it wins.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use zkrecipes::drive;
+
+use crate::attach::call;
+use crate::callback;
+use crate::convert;
+use crate::errors::{OrRaise, guard};
+use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
+use crate::feed::FeedBase;
+use crate::handle::{Hold, Kept, context_manager, handle_recipe};
+use crate::held::{Held, HeldBase};
+use crate::owned::Owned;
+
+handle_recipe!(ElectionBase of zkrecipes::Election, Election, leadership);
+
+/// What an election acquires: a Held with more verbs.
+fn leadership(py: Python<'_>, held: zkrecipes::Held, kept: Arc<Kept>) -> Answered {
+    match kept.origin.face {
+        Face::Blocking => {
+            let all = HeldBase::made(held, kept).add_subclass(Held).add_subclass(Leadership);
+            Ok(Py::new(py, all)?.into_any())
+        }
+        Face::Asyncio => asyncio_object(py, "Leadership", || HeldBase::made(held, kept)),
+    }
+}
+
+#[pymethods]
+impl ElectionBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<ElectionBase> {
+        seed.get().take()
+    }
+
+    /// Stands, and waits until this candidate leads; Timeout after `timeout` seconds. The Leadership is a Held, and a context
+    /// manager that resigns.
+    #[pyo3(signature = (timeout=None))]
+    fn campaign(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> Answered {
+        let limit = convert::limit("timeout", timeout)?;
+        slf.as_super().get().take_some(slf.py(), 1, limit)
+    }
+
+    /// Resigns, and waits until the server has confirmed it: the next candidate leads. NotHeld without leading.
+    fn resign(slf: &Bound<'_, Self>) -> Answered {
+        slf.as_super().as_super().get().let_go(slf.py())
+    }
+
+    /// Ends the campaigns in progress with Cancelled, and `run`; later ones are not affected.
+    fn cancel(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let cancel = || {
+            slf.get().core.cancel();
+            Ok(())
+        };
+        slf.as_super().as_super().get().origin.guard(cancel).or_raise(slf.py())
+    }
+
+    /// Whether this candidate certainly leads, by the clock and without I/O.
+    #[getter]
+    fn is_leader(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        let origin = &slf.as_super().as_super().get().origin;
+        origin.guard(|| Ok(slf.get().core.is_leader())).or_raise(slf.py())
+    }
+
+    /// Who leads now, or None; whether or not this candidate stands.
+    fn leader(slf: &Bound<'_, Self>) -> Answered {
+        let election = slf.get().core.clone();
+        let origin = &slf.as_super().as_super().get().origin;
+        origin.run(slf.py(), || async move { election.leader().await })
+    }
+
+    /// All who stand, in the order in which they will lead; the first one leads.
+    fn candidates(slf: &Bound<'_, Self>) -> Answered {
+        let election = slf.get().core.clone();
+        let origin = &slf.as_super().as_super().get().origin;
+        origin.run(slf.py(), || async move { election.candidates().await })
+    }
+
+    /// Who leads, now and whenever that changes; None while nobody does. That a leader has begun its work is told, too.
+    fn observe(slf: &Bound<'_, Self>) -> Answered {
+        let feed = guard(|| Ok(slf.get().core.observe())).or_raise(slf.py())?;
+        FeedBase::of(slf.py(), &slf.as_super().as_super().get().origin, feed)
+    }
+
+    /// The path of the election.
+    #[getter]
+    fn path(&self) -> &str {
+        self.core.path()
+    }
+
+    #[pyo3(name = "_terms")]
+    fn terms(slf: &Bound<'_, Self>, work: Arg) -> PyResult<Terms> {
+        callback::function("work", work, slf.as_super().as_super().get().origin.face)?;
+        let terms = guard(|| drive::terms(&slf.get().core)).or_raise(slf.py())?;
+        let kept = slf.as_super().get().kept.clone();
+        Ok(Terms { terms: Arc::new(tokio::sync::Mutex::new(terms)).into(), kept: kept.into() })
+    }
+}
+
+/// The terms of a candidate, one after the other: what both faces of `run` use.
+#[pyclass(frozen, module = "zkrecipes._native")]
+pub struct Terms {
+    terms: Owned<Arc<tokio::sync::Mutex<drive::Terms>>>,
+    kept: Owned<Arc<Kept>>,
+}
+
+#[pymethods]
+impl Terms {
+    /// Campaigns, however often it takes; None when it was cancelled.
+    fn next(&self, py: Python<'_>) -> Answered {
+        let (terms, kept) = (self.terms.clone(), self.kept.clone());
+        self.kept.origin.run_to(
+            py,
+            || async move { terms.lock().await.next().await },
+            move |py, won| match won {
+                Some(won) => leadership(py, (*won).clone(), kept),
+                None => Ok(py.None()),
+            },
+        )
+    }
+
+    /// Waits until a term is over: lost or resigned, or all of it cancelled.
+    fn over(&self, py: Python<'_>, leadership: &Bound<'_, HeldBase>) -> Answered {
+        let (terms, won) = (self.terms.clone(), drive::leadership(leadership.get().held.clone()));
+        self.kept.origin.run(py, || async move {
+            let over = terms.lock().await.over(&won);
+            over.await;
+            Ok(())
+        })
+    }
+
+    /// Ends a term: resigns, if that was not done yet, and says what the work came to: None, or what it raised.
+    fn end(&self, py: Python<'_>, leadership: &Bound<'_, HeldBase>, raised: Arg) -> Answered {
+        let (terms, won) = (self.terms.clone(), drive::leadership(leadership.get().held.clone()));
+        let told = match raised.is_none() {
+            true => Ok(None),
+            false => callback::tell_failure(raised).map(Some),
+        };
+        // Somebody interrupted that, which ends all of it.
+        let failure = told.inspect_err(|_| Terms::abandon(leadership))?;
+        self.kept.origin.run(py, || {
+            let releasing = won.release();
+            async move {
+                // Unconfirmed, it goes on in the background; lost or resigned, there is nothing to do.
+                let _ = releasing.await;
+                let mut terms = terms.lock().await;
+                match failure {
+                    Some(failure) => terms.failed(&won, &failure),
+                    None => terms.succeeded(),
+                }
+                Ok(())
+            }
+        })
+    }
+
+    /// Ends the last term without waiting for anything.
+    #[staticmethod]
+    fn abandon(leadership: &Bound<'_, HeldBase>) {
+        // Lost or resigned, there is nothing to do.
+        let _ = guard(|| leadership.get().held.release_in_background());
+    }
+}
+
+/// One candidate in an election. Made by `client.election(path, data)`.
+///
+/// What an election acquires is the leadership, so that `with election as leadership:` waits until it leads, too.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/election-doc", identity="ann")
+/// >>> election = client.election("/leader", "10.0.0.7:80")
+/// >>> with election.campaign(timeout=5) as leadership:
+/// ...     leadership.acknowledge("ready")
+/// ...     leader = election.leader()
+/// >>> leader.identity, leader.data, leader.acknowledged, leader.epoch == leadership.epoch
+/// ('ann', b'ready', True, True)
+/// >>> @election.leading
+/// ... def report(leadership):
+/// ...     return leadership.is_held
+/// >>> report(), election.is_leader                        # it stood, led, and resigned
+/// (True, False)
+/// >>> client.close()
+#[pyclass(frozen, weakref, extends = ElectionBase, module = "zkrecipes")]
+pub struct Election;
+
+context_manager! { Election,
+    /// A context manager that leads within `timeout` seconds or raises Timeout.
+    #[pyo3(signature = (timeout=None))]
+    fn hold(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> PyResult<Hold> {
+        slf.as_super().as_super().get().hold(1, timeout)
+    }
+
+    /// Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure
+    /// that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
+    ///
+    /// Nothing can take a thread away from its work: it has to look at `leadership.is_held`, or `on_lost`, and return.
+    fn run(slf: &Bound<'_, Self>, work: Arg) -> PyResult<()> {
+        let py = slf.py();
+        let terms = Bound::new(py, ElectionBase::terms(slf.as_super(), work)?)?;
+        loop {
+            let next = terms.get().next(py)?;
+            let Ok(won) = next.bind(py).cast::<HeldBase>() else { return Ok(()) };
+            let arguments = PyTuple::new(py, [won])?;
+            // That of a daemon thread may last until the interpreter is gone.
+            match call(work, &arguments) {
+                Ok(result) => {
+                    terms.get().end(py, won, py.None().bind(py))?;
+                    callback::check_result("work", &result, Face::Blocking)?;
+                }
+                Err(raised) if raised.is_instance_of::<PyException>(py) => {
+                    terms.get().end(py, won, raised.value(py))?;
+                }
+                Err(raised) => {
+                    Terms::abandon(won);
+                    return Err(raised);
+                }
+            }
+        }
+    }
+
+    /// A decorator: whoever calls the function stands, waits until this candidate leads, and resigns when it is done. It is
+    /// called with the leadership first, and then the arguments.
+    fn leading(slf: &Bound<'_, Self>, function: Arg) -> Answered {
+        let function = callback::function("function", function, Face::Blocking)?;
+        let decorate = slf.py().import("zkrecipes._leading")?.getattr("blocking")?;
+        Ok(decorate.call1((slf, function))?.unbind())
+    }
+}
+
+/// One term of a leader: a Held, of which the fencing token is the `epoch`. As a context manager it resigns on exit; leaving
+/// raises Lost if the leadership was lost.
+#[pyclass(frozen, weakref, extends = Held, module = "zkrecipes")]
+pub struct Leadership;
+
+#[pymethods]
+impl Leadership {
+    /// Rises strictly from one leader to the next: the fencing token.
+    #[getter]
+    fn epoch(slf: &Bound<'_, Self>) -> u64 {
+        slf.as_super().as_super().get().held.fencing_token()
+    }
+
+    /// Tells everybody that this leader has begun its work, and `data`, which replaces that of the candidate. NotHeld: it
+    /// leads no more, and the server has refused it.
+    fn acknowledge(slf: &Bound<'_, Self>, data: Arg) -> Answered {
+        HeldBase::acknowledge(slf.as_super().as_super(), data)
+    }
+}

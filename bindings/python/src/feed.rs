@@ -1,0 +1,232 @@
+//! What goes on changing, told as it changes: an iterator in the blocking face, an asynchronous one in asyncio.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::exceptions::{PyStopAsyncIteration, PyStopIteration};
+use pyo3::prelude::*;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use zkrecipes::{Result, drive};
+
+use crate::answer::Answer;
+use crate::client::Origin;
+use crate::errors::OrRaise;
+use crate::face::{Answered, Arg, Face, Fresh, Seed, two_faces};
+use crate::owned::Owned;
+
+/// A feed of the core that several may ask at a time, and that loses nothing when an answer finds nobody: because of a
+/// signal, or because the task was cancelled when the item was on its way already.
+struct Source<T> {
+    state: Arc<Mutex<State<T>>>,
+    closer: zkrecipes::Closer,
+    is_closed: AtomicBool,
+}
+
+struct State<T> {
+    feed: zkrecipes::Feed<T>,
+    /// What left the core, found nobody, and is told first.
+    not_received: Option<Result<T>>,
+}
+
+impl<T: Answer> Source<T> {
+    async fn next(self: Arc<Self>) -> Result<Option<Item>> {
+        let mut turn = Turn {
+            state: Some(self.state.clone().lock_owned().await),
+            source: self,
+            process: drive::Process::present(),
+        };
+        if turn.source.is_closed() {
+            return Ok(None);
+        }
+        let Some(state) = &mut turn.state else { return Ok(None) };
+        let item = match state.not_received.take() {
+            Some(item) => Some(item),
+            None => state.feed.next().await,
+        };
+        Ok(item.map(|item| Box::new(OnItsWay { item: Some(item), turn }) as Item))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+
+    /// Closed while somebody has the turn, the feed ends when the turn does.
+    fn end_if_closed(&self) {
+        if self.is_closed()
+            && let Ok(mut state) = self.state.try_lock()
+        {
+            state.not_received = None;
+            state.feed.close();
+        }
+    }
+}
+
+/// Whoever asks the feed, until the item has been received: what comes after it must not overtake it.
+struct Turn<T: Answer> {
+    state: Option<OwnedMutexGuard<State<T>>>,
+    source: Arc<Source<T>>,
+    process: drive::Process,
+}
+
+impl<T: Answer> Drop for Turn<T> {
+    fn drop(&mut self) {
+        let state = self.state.take();
+        if !self.process.is_present() {
+            // A forked child: the lock is the parent's.
+            std::mem::forget(state);
+            return;
+        }
+        drop(state);
+        self.source.end_if_closed();
+    }
+}
+
+type Item = Box<dyn Receive>;
+type Next = Pin<Box<dyn Future<Output = Result<Option<Item>>> + Send>>;
+
+/// A source of whatever items.
+trait Pull: Send + Sync {
+    fn pull(self: Arc<Self>) -> Next;
+    fn close(&self);
+}
+
+impl<T: Answer> Pull for Source<T> {
+    fn pull(self: Arc<Self>) -> Next {
+        Box::pin(self.next())
+    }
+
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.closer.close();
+        self.end_if_closed();
+    }
+}
+
+/// An item on its way to somebody.
+trait Receive: Send {
+    fn receive(self: Box<Self>, py: Python<'_>) -> Answered;
+}
+
+/// Goes back where it came from if nobody receives it: an error, too.
+struct OnItsWay<T: Answer> {
+    item: Option<Result<T>>,
+    turn: Turn<T>,
+}
+
+impl<T: Answer> Receive for OnItsWay<T> {
+    fn receive(mut self: Box<Self>, py: Python<'_>) -> Answered {
+        let item = self.item.take().transpose();
+        // The next one may ask.
+        drop(self);
+        item.or_raise(py)?.answer(py)
+    }
+}
+
+impl<T: Answer> Drop for OnItsWay<T> {
+    fn drop(&mut self) {
+        if let (Some(item), Some(state)) = (self.item.take(), &mut self.turn.state) {
+            state.not_received = Some(item);
+        }
+    }
+}
+
+/// What feeds are on both faces.
+#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+pub struct FeedBase {
+    source: Owned<Arc<dyn Pull>>,
+    origin: Owned<Origin>,
+}
+
+two_faces!(FeedBase, Feed);
+
+impl FeedBase {
+    pub fn of<T: Answer>(py: Python<'_>, origin: &Origin, feed: zkrecipes::Feed<T>) -> Answered {
+        let origin = origin.clone();
+        let source: Arc<dyn Pull> = Arc::new(Source {
+            closer: feed.closer(),
+            state: Arc::new(Mutex::new(State { feed, not_received: None })),
+            is_closed: AtomicBool::new(false),
+        });
+        FeedBase::hand_out(py, origin.face, || {
+            FeedBase { source: source.into(), origin: origin.into() }.into()
+        })
+    }
+}
+
+#[pymethods]
+impl FeedBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<FeedBase> {
+        seed.get().take()
+    }
+
+    #[pyo3(name = "_next")]
+    fn next(&self, py: Python<'_>) -> Answered {
+        let (face, source) = (self.origin.face, self.source.clone());
+        self.origin.run_to(
+            py,
+            || source.pull(),
+            move |py, item| match (item, face) {
+                (Some(item), _) => item.receive(py),
+                (None, Face::Blocking) => Err(PyStopIteration::new_err(())),
+                (None, Face::Asyncio) => Err(PyStopAsyncIteration::new_err(())),
+            },
+        )
+    }
+
+    #[pyo3(name = "_close")]
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.origin
+            .guard(|| {
+                self.source.close();
+                Ok(())
+            })
+            .or_raise(py)
+    }
+}
+
+/// What goes on changing, as an iterator: the present state first, then each time that it has changed. A slow reader is told
+/// the latest state, not every one.
+///
+/// It goes on over reconnections and new sessions by itself, and ends when it or the client is closed; what cannot go on,
+/// such as Denied, is raised. As a context manager it is closed on exit. Several threads may share it.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/feed-doc")
+/// >>> config = client.config("/config/mode")
+/// >>> with config.watch() as feed:
+/// ...     for now in feed:
+/// ...         print(now)
+/// ...         if now is not None:
+/// ...             break
+/// ...         version = config.set("blue")
+/// None
+/// Versioned(value=b'blue', version=0)
+/// >>> client.close()
+#[pyclass(frozen, generic, weakref, extends = FeedBase, module = "zkrecipes")]
+pub struct Feed;
+
+#[pymethods]
+impl Feed {
+    /// Ends the iteration, also where another thread waits for the next item.
+    fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
+        slf.as_super().get().close(slf.py())
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(slf: &Bound<'_, Self>) -> Answered {
+        slf.as_super().get().next(slf.py())
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __exit__(slf: &Bound<'_, Self>, _kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
+        Feed::close(slf)
+    }
+}

@@ -1,0 +1,117 @@
+//! The verbs that an acquisition and the handle that made it have in common. A handle passes them on to what it holds.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
+use zkrecipes::{Error, Result, drive};
+
+use crate::callback::subscribe;
+use crate::client::Origin;
+use crate::convert::flag_or;
+use crate::errors::{OrRaise, exception, guard};
+use crate::face::{Answered, Arg};
+use crate::handle::Kept;
+use crate::nodes::TransactionBase;
+use crate::owned::Owned;
+
+/// Whose verbs they are.
+pub enum Holder {
+    Handle(Arc<Kept>),
+    /// With what it keeps alive, such as its handle.
+    Held(zkrecipes::Held, Arc<dyn Any + Send + Sync>),
+}
+
+/// What handles and acquisitions share, on both faces.
+#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+pub struct HoldingBase {
+    pub origin: Owned<Origin>,
+    holder: Owned<Holder>,
+}
+
+impl HoldingBase {
+    pub fn new(origin: Origin, holder: Holder) -> HoldingBase {
+        HoldingBase { origin: origin.into(), holder: holder.into() }
+    }
+
+    pub fn let_go(&self, py: Python<'_>) -> Answered {
+        self.origin.run(py, || {
+            let releasing = self.held().map(|held| held.release());
+            async move { releasing?.await }
+        })
+    }
+
+    /// What is held now.
+    pub fn held(&self) -> Result<zkrecipes::Held> {
+        match &*self.holder {
+            Holder::Handle(kept) => drive::held(&kept.core),
+            Holder::Held(held, _) => Ok(held.clone()),
+        }
+    }
+}
+
+#[pymethods]
+impl HoldingBase {
+    /// Lets go of what is held, and waits until the server has confirmed it; a second time is NotHeld. With `wait=False` it
+    /// returns at once, and confirms in the background; callbacks may do that too.
+    #[pyo3(signature = (wait=None), text_signature = "($self, wait=True)")]
+    fn release(&self, py: Python<'_>, wait: Option<Arg>) -> Answered {
+        if flag_or("wait", wait, true)? {
+            self.let_go(py)
+        } else {
+            self.origin.run_at_once(py, || self.held()?.release_in_background())
+        }
+    }
+
+    /// Asks the server: returns, or raises NotHeld, or ConnectionLost when it cannot be known.
+    fn verify(&self, py: Python<'_>) -> Answered {
+        let held = self.held();
+        self.origin.run(py, || async move { held?.verify().await })
+    }
+
+    /// Node writes that the server applies only while this is held, in one transaction.
+    fn guarded(&self, py: Python<'_>) -> Answered {
+        let transaction = self.origin.guard(|| Ok(self.held()?.guarded())).or_raise(py)?;
+        TransactionBase::of(py, &self.origin, transaction)
+    }
+
+    /// Calls `callback(error)` once if what is held now gets lost, at once if it is lost already, never for an own release;
+    /// returns a function that unsubscribes. A callback that refers to an acquisition keeps it alive until it is released.
+    fn on_lost<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
+        subscribe(&self.origin, callback, |callback| {
+            let tell = move |error: Error| {
+                callback.call(|py| Ok(vec![exception(py, &error).into_value(py).into_any()]));
+            };
+            Ok(self.held()?.on_lost(tell))
+        })
+    }
+
+    /// Calls `callback()` once when somebody asks for what is held now (`lock.revoke()`), at once if that has happened:
+    /// finish, then release. Returns a function that unsubscribes.
+    fn on_revoke<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
+        subscribe(&self.origin, callback, |callback| {
+            Ok(self.held()?.on_revoke(move || callback.call(|_| Ok(Vec::new()))))
+        })
+    }
+
+    /// Whether it is certainly held, by the clock and without I/O.
+    #[getter]
+    fn is_held(&self, py: Python<'_>) -> PyResult<bool> {
+        self.origin.check().or_raise(py)?;
+        Ok(match &*self.holder {
+            Holder::Handle(kept) => kept.core.is_held(),
+            Holder::Held(held, _) => held.is_held(),
+        })
+    }
+
+    /// The number that rises with every acquisition of the path, for resources that refuse lower ones. A handle that holds
+    /// nothing raises NotHeld.
+    #[getter]
+    fn fencing_token(&self, py: Python<'_>) -> PyResult<u64> {
+        match &*self.holder {
+            Holder::Handle(kept) => guard(|| kept.core.fencing_token()).or_raise(py),
+            Holder::Held(held, _) => Ok(held.fencing_token()),
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Queues: what all of them have, and how each is put into.
+
+use pyo3::prelude::*;
+use zkrecipes::drive;
+
+use crate::answer::Answer;
+use crate::client::Origin;
+use crate::convert::{duration, limit, payload, payloads, signed};
+use crate::errors::OrRaise;
+use crate::face::{Answered, Arg, Fresh, Seed, recipe, two_faces};
+use crate::item::{self, Claims};
+use crate::owned::Owned;
+
+recipe!(BacklogBase of zkrecipes::Backlog, Backlog);
+
+impl BacklogBase {
+    fn made(origin: &Origin, core: &zkrecipes::Backlog) -> PyClassInitializer<BacklogBase> {
+        BacklogBase { origin: origin.clone().into(), core: core.clone().into() }.into()
+    }
+}
+
+#[pymethods]
+impl BacklogBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<BacklogBase> {
+        seed.get().take()
+    }
+
+    /// Takes the next item and returns its data: at most once, for it is removed before it is returned. Waits for one; Timeout
+    /// after `timeout` seconds, and 0 is one attempt. ConnectionLost: an item may have been removed that nobody has.
+    #[pyo3(signature = (timeout=None))]
+    fn get(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
+        let limit = limit("timeout", timeout)?;
+        self.origin.run_to(py, || drive::get(&self.core, limit), |py, got| got.hand_over().answer(py))
+    }
+
+    /// Claims the next item: at least once, for nobody else has it until it is acknowledged, given back, or this session ends.
+    /// Waits for one; Timeout after `timeout` seconds, and 0 is one attempt.
+    #[pyo3(signature = (timeout=None))]
+    fn claim(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
+        let (limit, origin) = (limit("timeout", timeout)?, Origin::clone(&self.origin));
+        self.origin.run_to(
+            py,
+            || drive::claim(&self.core, limit),
+            move |py, item| item::claimed(py, origin, item),
+        )
+    }
+
+    /// The data of the next item that could be taken, which stays; None if there is none.
+    fn peek(&self, py: Python<'_>) -> Answered {
+        let backlog = self.core.clone();
+        self.origin.run(py, || async move { backlog.peek().await })
+    }
+
+    /// How many items there are, claimed ones included.
+    fn len(&self, py: Python<'_>) -> Answered {
+        let backlog = self.core.clone();
+        self.origin.run(py, || async move { backlog.len().await })
+    }
+
+    /// The data of all items in order, claimed ones included. It reads every one of them.
+    fn items(&self, py: Python<'_>) -> Answered {
+        let backlog = self.core.clone();
+        self.origin.run(py, || async move { backlog.items().await })
+    }
+
+    /// Puts the dead letters back into this queue, as new items; returns how many.
+    fn replay(&self, py: Python<'_>) -> Answered {
+        let backlog = self.core.clone();
+        self.origin.run(py, || async move { backlog.replay().await })
+    }
+
+    /// Ends the waits in progress on this object with Cancelled, never later ones.
+    fn cancel(&self, py: Python<'_>) -> PyResult<()> {
+        self.origin
+            .guard(|| {
+                self.core.cancel();
+                Ok(())
+            })
+            .or_raise(py)
+    }
+
+    /// The items that were claimed `max_attempts` times in vain.
+    #[getter]
+    fn dead(&self, py: Python<'_>) -> Answered {
+        BacklogBase::of(py, &self.origin, self.origin.guard(|| Ok(self.core.dead())).or_raise(py)?)
+    }
+
+    /// Where the items are.
+    #[getter]
+    fn path(&self) -> &str {
+        self.core.path()
+    }
+
+    #[pyo3(name = "_claims")]
+    fn claims(&self) -> Claims {
+        Claims::of(&self.origin, &self.core)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(format!("<{} {}>", slf.get_type().name()?, slf.get().core.path()))
+    }
+}
+
+/// Items that wait to be taken: the `dead` letters of a queue. `for item in backlog:` claims one after the other.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/backlog-doc")
+/// >>> queue = client.queue("/queues/mail", max_attempts=1)
+/// >>> queue.put("spam")
+/// >>> queue.claim().nack()
+/// >>> queue.dead.items(), queue.replay(), queue.items()
+/// ([b'spam'], 1, [b'spam'])
+/// >>> client.close()
+#[pyclass(frozen, weakref, extends = BacklogBase, module = "zkrecipes")]
+pub struct Backlog;
+
+#[pymethods]
+impl Backlog {
+    fn __iter__(slf: &Bound<'_, Self>) -> Claims {
+        slf.as_super().get().claims()
+    }
+}
+
+/// The base of a queue, with its way to put on top of `BacklogBase`, and the iteration of its blocking class.
+macro_rules! queue {
+    ($base:ident of $core:ty, $public:ident) => {
+        #[doc = concat!("What `", stringify!($public), "` is on both faces.")]
+        #[pyclass(frozen, subclass, extends = BacklogBase, module = "zkrecipes._native")]
+        pub struct $base {
+            core: Owned<$core>,
+        }
+
+        impl $base {
+            pub fn of(py: Python<'_>, origin: &Origin, core: $core) -> Answered {
+                let (face, origin) = (origin.face, origin.clone());
+                $base::hand_out(py, face, move || {
+                    BacklogBase::made(&origin, &core).add_subclass($base { core: core.into() })
+                })
+            }
+        }
+
+        two_faces!($base, $public);
+
+        #[pymethods]
+        impl $public {
+            fn __iter__(slf: &Bound<'_, Self>) -> Claims {
+                slf.as_super().as_super().get().claims()
+            }
+        }
+    };
+}
+
+queue!(QueueBase of zkrecipes::Queue, Queue);
+
+#[pymethods]
+impl QueueBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<QueueBase> {
+        seed.get().take()
+    }
+
+    /// Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout`
+    /// seconds. ConnectionLost: nobody can know whether it went in.
+    #[pyo3(signature = (data, timeout=None))]
+    fn put(slf: &Bound<'_, Self>, data: Arg, timeout: Option<Arg>) -> Answered {
+        let (data, limit) = (payload("data", data)?, limit("timeout", timeout)?);
+        let origin = &slf.as_super().get().origin;
+        origin.run(slf.py(), || drive::put(&slf.get().core, vec![data], limit))
+    }
+
+    /// Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error says
+    /// how many went in, from the first on: its attribute `put`.
+    #[pyo3(signature = (items, timeout=None))]
+    fn put_many(slf: &Bound<'_, Self>, items: Arg, timeout: Option<Arg>) -> Answered {
+        let (items, limit) = (payloads("items", items)?, limit("timeout", timeout)?);
+        let origin = &slf.as_super().get().origin;
+        origin.run(slf.py(), || drive::put(&slf.get().core, items, limit))
+    }
+}
+
+/// Items that are taken in the order in which they came. Made by `client.queue(path)`.
+///
+/// `for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is asked for,
+/// or when the loop ends, is given back. `with item:` acknowledges it, or gives it back if the body failed.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/queue-doc")
+/// >>> queue = client.queue("/queues/mail")
+/// >>> queue.put("one")
+/// >>> queue.put_many(["two", "three"])
+/// >>> queue.get()   # at most once: it is removed before we see it
+/// b'one'
+/// >>> for item in queue:   # at least once: whoever is next has it if we crash
+/// ...     with item:
+/// ...         print(item.data, item.attempts)
+/// ...     if queue.len() == 0:
+/// ...         break
+/// b'two' 1
+/// b'three' 1
+/// >>> client.close()
+#[pyclass(frozen, weakref, extends = QueueBase, module = "zkrecipes")]
+pub struct Queue;
+
+queue!(PriorityQueueBase of zkrecipes::PriorityQueue, PriorityQueue);
+
+#[pymethods]
+impl PriorityQueueBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<PriorityQueueBase> {
+        seed.get().take()
+    }
+
+    /// Puts an item, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout` seconds.
+    /// Where the naming is kazoo's, the priority is between 0 and 999.
+    #[pyo3(signature = (data, priority, timeout=None))]
+    fn put(slf: &Bound<'_, Self>, data: Arg, priority: Arg, timeout: Option<Arg>) -> Answered {
+        let (data, priority) = (payload("data", data)?, signed("priority", priority)?);
+        let (limit, origin) = (limit("timeout", timeout)?, &slf.as_super().get().origin);
+        origin.run(slf.py(), || drive::put_priority(&slf.get().core, data, priority, limit))
+    }
+}
+
+/// Items of which the one with the lowest priority number is taken first, and of those with the same the one that came first.
+/// Made by `client.priority_queue(path)`.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/priority-queue-doc")
+/// >>> alarms = client.priority_queue("/queues/alarms")
+/// >>> alarms.put("dust", 10)
+/// >>> alarms.put("fire", -5)
+/// >>> alarms.get()
+/// b'fire'
+/// >>> client.close()
+#[pyclass(frozen, weakref, extends = PriorityQueueBase, module = "zkrecipes")]
+pub struct PriorityQueue;
+
+queue!(DelayQueueBase of zkrecipes::DelayQueue, DelayQueue);
+
+#[pymethods]
+impl DelayQueueBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<DelayQueueBase> {
+        seed.get().take()
+    }
+
+    /// Puts an item that nobody gets before `delay` seconds have passed; once, also when its answer gets lost. Waits while the
+    /// queue is full; Timeout after `timeout` seconds.
+    #[pyo3(signature = (data, delay, timeout=None))]
+    fn put(slf: &Bound<'_, Self>, data: Arg, delay: Arg, timeout: Option<Arg>) -> Answered {
+        let (data, delay) = (payload("data", data)?, duration("delay", delay)?);
+        let (limit, origin) = (limit("timeout", timeout)?, &slf.as_super().get().origin);
+        origin.run(slf.py(), || drive::put_delayed(&slf.get().core, data, delay, limit))
+    }
+}
+
+/// Items that are taken when they are due, the first due first. Made by `client.delay_queue(path)`.
+///
+/// What is due is told by the clocks of those who put and take: they should not be far apart.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/delay-queue-doc")
+/// >>> reminders = client.delay_queue("/queues/reminders")
+/// >>> reminders.put("later", 0.2)
+/// >>> reminders.put("sooner", 0.1)
+/// >>> reminders.peek(), reminders.get(), reminders.get()
+/// (None, b'sooner', b'later')
+/// >>> client.close()
+#[pyclass(frozen, weakref, extends = DelayQueueBase, module = "zkrecipes")]
+pub struct DelayQueue;

@@ -1,0 +1,55 @@
+//! Telling what changes, until a signal or the time given ends it.
+
+use std::time::{Duration, Instant};
+
+use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::{Client, Feed, State};
+
+use crate::common::Common;
+use crate::outcome::{self, Failure, INTERNAL, Outcome};
+use crate::signals::Signals;
+
+/// The signals that end it.
+pub(crate) const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// Calls `tell` with every item of the feed. Ctrl-C, the usual way to end it, and the end of the time are status 0.
+pub(crate) fn follow<T: Send + 'static>(
+    common: Common,
+    limit: Option<Duration>,
+    open: impl FnOnce(&Client) -> zkrecipes::Result<Feed<T>>,
+    mut tell: impl FnMut(T) -> Outcome<()>,
+) -> Outcome {
+    let cancel = CancelToken::new();
+    let withdrawing = cancel.clone();
+    let signals = Signals::catch(&ENDING, move |_| withdrawing.cancel())
+        .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
+    let until = limit.map(|limit| Instant::now() + limit);
+    let outcome = common.with_client(&cancel, |client| {
+        let interrupted = client.on_state(|state| match state {
+            State::Suspended => outcome::say("no server answers; still trying"),
+            State::Connected => outcome::say("connected again"),
+            _ => {}
+        });
+        let mut feed = open(client)?;
+        loop {
+            let rest = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let asked = async move {
+                let item = drive::within(rest, feed.next()).await.flatten();
+                Ok((feed, item))
+            };
+            let item;
+            (feed, item) = drive::wait(asked, Some(&cancel), None)?;
+            match item {
+                Some(item) => tell(item?)?,
+                None => break,
+            }
+        }
+        interrupted.unsubscribe();
+        Ok(0)
+    });
+    match signals.ending() {
+        Some(libc::SIGINT) => Ok(0),
+        Some(signal) => Err(Failure::signal(signal)),
+        None => outcome,
+    }
+}

@@ -1,0 +1,260 @@
+//! A command that runs under something: `zkrecipes lock`, `zkrecipes elect`.
+//!
+//! 1. Run the command in our own process group, so that it keeps the terminal.
+//! 2. Pass signals on, except those that the terminal sent to both of us.
+//! 3. When what is held is lost, end the command and everything it started.
+//! 4. Leave what it ran under, and tell how it ended.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use zkrecipes::drive::CancelToken;
+use zkrecipes::{Error, ErrorKind};
+
+use crate::outcome::{CANNOT_RUN, Failure, INTERNAL, NOT_FOUND, Outcome, say};
+use crate::signals::{Signal, Signals, is_ending};
+use crate::tree::Tree;
+use crate::under::Under;
+
+const PASSED_ON: [i32; 7] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
+
+/// What happens to the command when what is held is lost, or asked for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Then {
+    Kill,
+    Continue,
+}
+
+/// The command, and what may happen to it.
+pub(crate) struct Job {
+    pub(crate) path: String,
+    pub(crate) command: Vec<OsString>,
+    /// Between TERM and KILL.
+    pub(crate) grace: Duration,
+    pub(crate) on_loss: Then,
+    pub(crate) on_revoke: Then,
+}
+
+/// How it ended, with the command's status as shells tell it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Done(i32),
+    /// The command was ended because somebody asked for what it ran under.
+    Yielded(i32),
+    /// What it ran under was lost before it ended.
+    Lost(i32),
+}
+
+/// What can happen while the command runs.
+pub(crate) enum News {
+    Signal(Signal),
+    Lost(Error),
+    Asked,
+    Ended,
+}
+
+/// Takes the signals of the process: they withdraw what waits, and are passed on to a command that runs.
+pub(crate) struct Desk {
+    signals: Signals,
+    cancel: CancelToken,
+    running: Running,
+}
+
+/// Who is told while a command runs.
+type Running = Arc<Mutex<Option<Sender<News>>>>;
+
+impl Desk {
+    pub(crate) fn open() -> Outcome<Desk> {
+        let (cancel, running) = (CancelToken::new(), Running::default());
+        let (withdrawing, told) = (cancel.clone(), running.clone());
+        let signals = Signals::catch(&PASSED_ON, move |signal| match &*lock(&told) {
+            Some(sender) => {
+                if is_final(signal.number) {
+                    withdrawing.cancel();
+                }
+                let _ = sender.send(News::Signal(signal));
+            }
+            None if is_ending(signal.number) => withdrawing.cancel(),
+            None => {}
+        })
+        .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
+        Ok(Desk { signals, cancel, running })
+    }
+
+    /// Withdraws what waits when a signal says so.
+    pub(crate) fn cancel(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// The failure of what was withdrawn names the signal.
+    pub(crate) fn explain<T>(&self, outcome: Outcome<T>) -> Outcome<T> {
+        match self.signals.ending() {
+            Some(signal) if outcome.as_ref().is_err_and(Failure::is_withdrawn) => {
+                Err(Failure::signal(signal))
+            }
+            _ => outcome,
+        }
+    }
+
+    /// Runs the command, calls `begun` when it runs, and leaves what it runs under once it has ended.
+    pub(crate) fn run(&self, job: &Job, under: &impl Under, begun: impl FnOnce()) -> Outcome<End> {
+        let (sender, news) = channel();
+        *lock(&self.running) = Some(sender.clone());
+        let end = self.attend(job, under, begun, &sender, &news);
+        *lock(&self.running) = None;
+        if end.is_ok() && !self.cancel.is_cancelled() {
+            // They were the command's.
+            self.signals.forget();
+        }
+        end
+    }
+
+    fn attend(
+        &self,
+        job: &Job,
+        under: &impl Under,
+        begun: impl FnOnce(),
+        sender: &Sender<News>,
+        news: &Receiver<News>,
+    ) -> Outcome<End> {
+        if self.signals.ending().is_some() {
+            return Err(Failure::withdrawn());
+        }
+        let mut child = self.spawn(job, under)?;
+        under.listen(sender);
+        let (id, ended) = (child.id() as i32, sender.clone());
+        std::thread::spawn(move || {
+            await_end(id);
+            let _ = ended.send(News::Ended);
+        });
+        begun();
+        let mut tree = Tree::of(id);
+        let seen = job.attend(&mut tree, id, news);
+        let status = child
+            .wait()
+            .map_err(|error| Failure::new(INTERNAL, format!("the command's status is unknown: {error}")))?;
+        if seen.was_killed {
+            tree.finish(seen.kill_at);
+        }
+        let left = under.leave(!status.success(), &self.cancel);
+        let code = code_of(status);
+        Ok(match (seen.lost, left) {
+            (true, _) => End::Lost(code),
+            (false, Err(error)) if error.kind() == ErrorKind::Cancelled => return Err(error.into()),
+            // Lost too late for a notice.
+            (false, Err(error)) => {
+                say(&error.to_string());
+                End::Lost(code)
+            }
+            (false, Ok(())) if seen.was_killed => End::Yielded(code),
+            (false, Ok(())) => End::Done(code),
+        })
+    }
+
+    fn spawn(&self, job: &Job, under: &impl Under) -> Outcome<Child> {
+        let mut command = Command::new(&job.command[0]);
+        command.args(&job.command[1..]).envs(under.environment());
+        let input = under.input();
+        if input.is_some() {
+            command.stdin(Stdio::piped());
+        }
+        let spawned = self.signals.spawn(&mut command, job.on_loss == Then::Kill);
+        let mut child = spawned.map_err(|error| {
+            let status = match error.kind() {
+                std::io::ErrorKind::NotFound => NOT_FOUND,
+                _ => CANNOT_RUN,
+            };
+            Failure::new(status, format!("cannot run {:?}: {error}", job.command[0]))
+        })?;
+        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+            // A command need not read all of it.
+            std::thread::spawn(move || drop(stdin.write_all(&input)));
+        }
+        Ok(child)
+    }
+}
+
+fn lock(running: &Running) -> MutexGuard<'_, Option<Sender<News>>> {
+    running.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Whether the signal means that all is to end, and is not only something between people and the command.
+fn is_final(number: i32) -> bool {
+    matches!(number, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT)
+}
+
+/// What was seen while the command ran.
+struct Attended {
+    lost: bool,
+    was_killed: bool,
+    kill_at: Option<Instant>,
+}
+
+impl Job {
+    /// Attends to the command until it ends.
+    fn attend(&self, tree: &mut Tree, id: i32, news: &Receiver<News>) -> Attended {
+        let mut seen = Attended { lost: false, was_killed: false, kill_at: None };
+        loop {
+            let received = match seen.kill_at {
+                Some(at) => news.recv_timeout(at.saturating_duration_since(Instant::now())),
+                None => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let then = match received {
+                Ok(News::Signal(signal)) => {
+                    if !signal.reached_group {
+                        // SAFETY: plain numbers; the child was not waited for yet.
+                        unsafe { libc::kill(id, signal.number) };
+                    }
+                    continue;
+                }
+                Ok(News::Lost(error)) => {
+                    say(&error.to_string());
+                    seen.lost = true;
+                    self.on_loss
+                }
+                Ok(News::Asked) => {
+                    say(&format!("somebody asks for {}", self.path));
+                    self.on_revoke
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    say("the command did not end in time; killing it");
+                    tree.kill();
+                    seen.kill_at = None;
+                    continue;
+                }
+                Ok(News::Ended) | Err(RecvTimeoutError::Disconnected) => return seen,
+            };
+            if then == Then::Kill && !seen.was_killed {
+                seen.was_killed = true;
+                seen.kill_at = Some(Instant::now() + self.grace);
+                tree.terminate();
+            }
+        }
+    }
+}
+
+/// Waits for the end of a child, but leaves it to be waited for: until then nobody else gets its number, and a signal
+/// that we send it cannot reach a stranger.
+fn await_end(id: i32) {
+    loop {
+        // SAFETY: a siginfo of zeros is a valid one to write to.
+        let ended = unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            libc::waitid(libc::P_PID, id as libc::id_t, &mut info, libc::WEXITED | libc::WNOWAIT)
+        };
+        if ended == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+            return;
+        }
+    }
+}
+
+/// As shells tell it: 128 and the signal for a command that was killed.
+fn code_of(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}

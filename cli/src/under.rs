@@ -1,0 +1,93 @@
+//! What a command runs under: something held, until it has ended.
+
+use std::sync::mpsc::Sender;
+
+use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::{DoubleBarrier, Held, Item, Leadership, Result};
+
+use crate::job::News;
+
+pub(crate) trait Under {
+    /// What the command finds in its environment.
+    fn environment(&self) -> Vec<(&'static str, String)>;
+
+    /// What the command reads from its stdin, where that is not ours.
+    fn input(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Tells when it is lost, and when somebody asks for it.
+    fn listen(&self, news: &Sender<News>);
+
+    /// Ends it, as the command has ended. `cancel` withdraws what may wait for others.
+    fn leave(&self, has_failed: bool, cancel: &CancelToken) -> Result<()>;
+}
+
+impl Under for Held {
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![("ZKR_FENCING_TOKEN", self.fencing_token().to_string()), ("ZKR_SEQUENCER", self.sequencer())]
+    }
+
+    fn listen(&self, news: &Sender<News>) {
+        let (lost, asked) = (news.clone(), news.clone());
+        self.on_lost(move |error| drop(lost.send(News::Lost(error))));
+        self.on_revoke(move || drop(asked.send(News::Asked)));
+    }
+
+    fn leave(&self, has_failed: bool, _cancel: &CancelToken) -> Result<()> {
+        drive::wait(Held::leave(self, has_failed), None, None)
+    }
+}
+
+impl Under for Leadership {
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let mut environment = Under::environment(&**self);
+        environment.push(("ZKR_EPOCH", self.epoch().to_string()));
+        environment
+    }
+
+    fn listen(&self, news: &Sender<News>) {
+        Under::listen(&**self, news);
+    }
+
+    fn leave(&self, has_failed: bool, cancel: &CancelToken) -> Result<()> {
+        Under::leave(&**self, has_failed, cancel)
+    }
+}
+
+impl Under for Item {
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let mut environment = Under::environment(&**self);
+        environment.push(("ZKR_ATTEMPTS", self.attempts().to_string()));
+        environment
+    }
+
+    fn input(&self) -> Option<Vec<u8>> {
+        Some(self.data().to_vec())
+    }
+
+    fn listen(&self, news: &Sender<News>) {
+        Under::listen(&**self, news);
+    }
+
+    fn leave(&self, has_failed: bool, _cancel: &CancelToken) -> Result<()> {
+        drive::wait(Item::leave(self, has_failed), None, None)
+    }
+}
+
+/// Who has entered is told of a loss when it leaves.
+impl Under for DoubleBarrier {
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn listen(&self, _news: &Sender<News>) {}
+
+    fn leave(&self, has_failed: bool, cancel: &CancelToken) -> Result<()> {
+        if has_failed {
+            return self.withdraw();
+        }
+        let leaving = self.clone();
+        drive::wait(async move { leaving.leave(None).await }, Some(cancel), None)
+    }
+}

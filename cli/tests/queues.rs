@@ -1,0 +1,240 @@
+//! `zkrecipes queue`.
+
+mod support;
+
+use std::io::Write;
+use std::process::Stdio;
+
+use support::terminal::Terminal;
+use support::{
+    Ended, Running, UNTIL_A_LINE, assert_nothing_left, command, eventually, run, server, start, wait,
+};
+use zkrecipes_embedded::Server;
+
+const PATH: &str = "/queues/work";
+
+fn put(server: &Server, items: &[&str]) {
+    let ended = run(server, &[&["queue", "put", PATH], items].concat());
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (0, "", ""));
+}
+
+/// Runs the command with that on its stdin.
+fn fed(server: &Server, args: &[&str], input: &[u8]) -> i32 {
+    let mut child = command(server, args).stdin(Stdio::piped()).spawn().expect("built");
+    child.stdin.take().expect("piped").write_all(input).expect("it reads");
+    support::code(wait(&mut child))
+}
+
+fn claiming(server: &Server, options: &[&str], script: &str) -> Running {
+    start(server, &[&["queue", "claim"], options, &[PATH, "--", "sh", "-c", script]].concat())
+}
+
+fn length(server: &Server) -> String {
+    run(server, &["queue", "len", PATH]).out
+}
+
+#[test]
+fn items_are_taken_in_the_order_in_which_they_were_put() {
+    let server = server();
+    assert_eq!(length(&server), "0\n");
+    assert_eq!(run(&server, &["queue", "peek", PATH]).status, 1);
+    put(&server, &["a", "b c"]);
+    put(&server, &["--", "--d"]);
+    assert_eq!(length(&server), "3\n");
+    assert_eq!(run(&server, &["queue", "peek", PATH]).out, "a\n");
+    assert_eq!(run(&server, &["queue", "peek", "--all", PATH]).out, "a\nb c\n--d\n");
+    assert_eq!(run(&server, &["queue", "get", PATH]).out, "a\n");
+    assert_eq!(run(&server, &["queue", "get", "--count", "2", PATH]).out, "b c\n--d\n");
+    let none = run(&server, &["queue", "get", "--try", PATH]);
+    assert_eq!((none.status, none.out.as_str()), (75, ""));
+    assert!(none.err.contains(PATH), "{none:?}");
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn lines_of_stdin_are_items() {
+    let server = server();
+    let many: String = (0..2500).map(|n| format!("item {n}\n")).collect();
+    assert_eq!(fed(&server, &["queue", "put", PATH], many.as_bytes()), 0);
+    assert_eq!(length(&server), "2500\n");
+    assert_eq!(run(&server, &["queue", "drain", PATH]).out, many);
+    assert_eq!(run(&server, &["queue", "drain", PATH]).out, "");
+    assert_eq!(fed(&server, &["queue", "put", "-z", PATH], b"two\nlines\0\0the last"), 0);
+    assert_eq!(run(&server, &["queue", "drain", "--null", PATH]).out, "two\nlines\0\0the last\0\n");
+}
+
+#[test]
+fn what_cannot_be_put_is_told_with_what_went_in_before() {
+    let server = server();
+    let too_large = "x".repeat(2_000_000);
+    let input = format!("a\nb\n{too_large}\nc\n");
+    let mut child = command(&server, &["queue", "put", PATH])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("built");
+    let mut stdin = child.stdin.take().expect("piped");
+    let feeding = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let said = std::io::read_to_string(child.stderr.take().expect("piped")).expect("text");
+    assert_eq!(support::code(wait(&mut child)), 2, "{said}");
+    assert!(said.contains("2 items were put before that"), "{said}");
+    let _ = feeding.join().expect("no panic");
+    assert_eq!(length(&server), "2\n");
+}
+
+#[test]
+fn what_is_read_is_put_before_the_input_ends() {
+    let server = server();
+    let mut child = command(&server, &["queue", "put", PATH]).stdin(Stdio::piped()).spawn().expect("built");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(b"early\n").expect("it reads");
+    let early = start(&server, &["queue", "get", PATH]).end();
+    assert_eq!((early.status, early.out.as_str()), (0, "early\n"));
+    // A signal ends it although nothing comes.
+    let id = child.id() as i32;
+    // SAFETY: a child of ours that was not waited for.
+    assert_eq!(unsafe { libc::kill(id, libc::SIGTERM) }, 0);
+    assert_eq!(support::code(wait(&mut child)), 128 + libc::SIGTERM);
+    drop(stdin);
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn a_command_runs_for_each_item_and_finds_it_on_its_stdin() {
+    let server = server();
+    put(&server, &["a", "b"]);
+    let script = "echo \"$(cat) $ZKR_ATTEMPTS\"; test $ZKR_FENCING_TOKEN -gt 0 && test -n \"$ZKR_SEQUENCER\"";
+    let ended = claiming(&server, &["--until-empty"], script).end();
+    assert_eq!((ended.status, ended.out.as_str()), (0, "a 1\nb 1\n"), "{ended:?}");
+    assert_eq!(length(&server), "0\n");
+    let none = claiming(&server, &["--timeout", "100ms"], "true").end();
+    assert_eq!(none.status, 75, "{none:?}");
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn a_command_need_not_read_its_item() {
+    let server = server();
+    let large = "x".repeat(500_000);
+    assert_eq!(fed(&server, &["queue", "put", PATH], large.as_bytes()), 0);
+    assert_eq!(claiming(&server, &["--count", "1"], "exit 0").end().status, 0);
+    assert_eq!(length(&server), "0\n");
+}
+
+#[test]
+fn an_item_whose_command_fails_goes_back_and_then_to_the_dead() {
+    let server = server();
+    put(&server, &["bad", "good"]);
+    let script = "item=$(cat); echo $item $ZKR_ATTEMPTS; test $item = good || exit 7";
+    let options = ["--max-attempts", "2", "--pause", "0", "--until-empty"];
+    let ended = claiming(&server, &options, script).end();
+    assert_eq!((ended.status, ended.out.as_str()), (7, "bad 1\nbad 2\ngood 1\n"), "{ended:?}");
+    assert!(ended.err.contains("status 7") && ended.err.contains("attempt 2"), "{ended:?}");
+    assert_eq!(length(&server), "0\n");
+    assert_eq!(run(&server, &["queue", "dead", PATH]).out, "bad\n");
+    assert_eq!(run(&server, &["queue", "dead", "--replay", PATH]).out, "1\n");
+    assert_eq!(run(&server, &["queue", "peek", PATH]).out, "bad\n");
+    assert_eq!(run(&server, &["queue", "dead", PATH]).out, "");
+    assert_eq!(claiming(&server, &options, script).end().status, 7);
+    assert_eq!(run(&server, &["queue", "dead", "--drain", PATH]).out, "bad\n");
+    assert_eq!(run(&server, &["queue", "dead", PATH]).out, "");
+}
+
+#[test]
+fn a_signal_reaches_the_command_and_ends_the_work_after_it() {
+    let server = server();
+    put(&server, &["a", "b"]);
+    let working =
+        claiming(&server, &[], "trap 'echo told; exit 0' TERM; echo started; while :; do sleep 0.05; done");
+    assert_eq!(working.out.line(), "started");
+    working.signal(libc::SIGTERM);
+    let Ended { status, out, .. } = working.end();
+    assert_eq!((status, out.as_str()), (0, "told\n"));
+    assert_eq!(run(&server, &["queue", "peek", "--all", PATH]).out, "b\n");
+    assert_eq!(run(&server, &["queue", "get", PATH]).out, "b\n");
+    let waiting = claiming(&server, &[], "true");
+    eventually("it waits", || server.watch_count() > 0);
+    waiting.signal(libc::SIGINT);
+    assert_eq!(waiting.end().status, 128 + libc::SIGINT);
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn when_the_claim_is_lost_the_command_ends_and_another_gets_the_item() {
+    let server = server();
+    put(&server, &["a"]);
+    let script = format!("cat; echo; {UNTIL_A_LINE}");
+    let working = claiming(&server, &["--count", "1"], &script);
+    assert_eq!(working.out.line(), "a");
+    for session in server.sessions() {
+        server.expire(session);
+    }
+    assert_eq!(working.end().status, 76);
+    let next = claiming(&server, &["--count", "1"], "cat; echo; echo $ZKR_ATTEMPTS").end();
+    assert_eq!((next.status, next.out.as_str()), (0, "a\n2\n"), "{next:?}");
+}
+
+#[test]
+fn priorities_and_delays_are_queues_of_their_own() {
+    let server = server();
+    let put = |args: &[&str]| assert_eq!(run(&server, &[&["queue", "put"], args].concat()).status, 0);
+    put(&["--priority", "7", "/queues/urgent", "later"]);
+    put(&["--priority", "-1", "/queues/urgent", "first", "second"]);
+    let taken = run(&server, &["queue", "drain", "--kind", "priority", "/queues/urgent"]);
+    assert_eq!(taken.out, "first\nsecond\nlater\n");
+    put(&["--delay", "1h", "/queues/calls", "much later"]);
+    put(&["--delay", "300ms", "/queues/calls", "soon"]);
+    let get = ["queue", "get", "--kind", "delay", "/queues/calls"];
+    assert_eq!(run(&server, &[&get[..], &["--try"]].concat()).status, 75);
+    assert_eq!(run(&server, &get).out, "soon\n");
+    assert_eq!(run(&server, &["queue", "len", "/queues/calls"]).out, "1\n");
+}
+
+#[test]
+fn a_queue_can_be_spread_over_several_nodes() {
+    let server = server();
+    let words = ["--shards", "3", PATH];
+    assert_eq!(run(&server, &[&["queue", "put"], &words[..], &["a", "b", "c", "d"]].concat()).status, 0);
+    assert_eq!(run(&server, &[&["queue", "len"], &words[..]].concat()).out, "4\n");
+    let drained = run(&server, &[&["queue", "drain"], &words[..]].concat());
+    let mut items: Vec<_> = drained.out.lines().collect();
+    items.sort_unstable();
+    assert_eq!(items, ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn a_full_queue_is_waited_for_until_the_time_is_over() {
+    let server = server();
+    let bounded = ["queue", "put", "--max-items", "1", "--timeout", "100ms", PATH];
+    assert_eq!(run(&server, &[&bounded[..], &["a"]].concat()).status, 0);
+    let full = run(&server, &[&bounded[..], &["b"]].concat());
+    assert_eq!(full.status, 75, "{full:?}");
+    assert!(full.err.contains("full"), "{full:?}");
+    let waits = start(&server, &["queue", "put", "--max-items", "1", PATH, "b"]);
+    eventually("it waits", || server.watch_count() > 0);
+    assert_eq!(run(&server, &["queue", "get", PATH]).out, "a\n");
+    assert_eq!(waits.end().status, 0);
+    assert_eq!(run(&server, &["queue", "get", PATH]).out, "b\n");
+}
+
+/// What a person sees who types that, with `zkrecipes queue` for QUEUE.
+fn typed(server: &Server, line: &str) -> Terminal {
+    let queue = format!("'{}' queue", support::program().to_string_lossy());
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &line.replace("QUEUE", &queue)]);
+    shell.env("ZKRECIPES_HOSTS", server.connect_string()).env_remove("ZKRECIPES_AUTH");
+    Terminal::run(shell)
+}
+
+#[test]
+fn on_a_terminal_it_shows_how_far_it_is() {
+    let server = server();
+    let mut putting = typed(&server, &format!("seq 100 | QUEUE put {PATH}"));
+    putting.shows("100 items");
+    assert_eq!(putting.end(), 0);
+    assert!(!putting.screen().contains('%'), "nobody knows how much a pipe has");
+    let mut draining = typed(&server, &format!("QUEUE drain {PATH} > /dev/null"));
+    draining.shows("100 %  100 items");
+    assert_eq!(draining.end(), 0);
+    assert_eq!(length(&server), "0\n");
+}

@@ -1,0 +1,49 @@
+//! Barriers, blocking.
+
+use std::time::Duration;
+
+use super::Client;
+use crate::drive::wait;
+use crate::error::Result;
+
+impl Client {
+    /// See [`crate::Client::barrier`].
+    pub fn barrier(&self, path: &str) -> Result<Barrier> {
+        self.0.barrier(path).map(Barrier)
+    }
+}
+
+/// [`crate::Barrier`], blocking.
+#[derive(Clone, Debug)]
+pub struct Barrier(crate::Barrier);
+
+impl Barrier {
+    /// See [`crate::Barrier::path`].
+    pub fn path(&self) -> &str {
+        self.0.path()
+    }
+
+    /// See [`crate::Barrier::create`].
+    pub fn create(&self) -> Result<()> {
+        let barrier = self.0.clone();
+        wait(async move { barrier.create().await }, None, None)
+    }
+
+    /// See [`crate::Barrier::remove`].
+    pub fn remove(&self) -> Result<()> {
+        let barrier = self.0.clone();
+        wait(async move { barrier.remove().await }, None, None)
+    }
+
+    /// See [`crate::Barrier::is_up`].
+    pub fn is_up(&self) -> Result<bool> {
+        let barrier = self.0.clone();
+        wait(async move { barrier.is_up().await }, None, None)
+    }
+
+    /// See [`crate::Barrier::wait`].
+    pub fn wait(&self, limit: Option<Duration>) -> Result<()> {
+        let barrier = self.0.clone();
+        wait(async move { barrier.wait(limit).await }, None, None)
+    }
+}

@@ -1,0 +1,76 @@
+//! Double barriers, blocking.
+
+use std::time::Duration;
+
+use super::Client;
+use crate::drive::{check_may_wait, wait};
+use crate::error::Result;
+
+impl Client {
+    /// See [`crate::Client::double_barrier`].
+    pub fn double_barrier(&self, path: &str, parties: usize, name: Option<&str>) -> Result<DoubleBarrier> {
+        self.0.double_barrier(path, parties, name).map(DoubleBarrier)
+    }
+}
+
+/// [`crate::DoubleBarrier`], blocking.
+#[derive(Clone, Debug)]
+pub struct DoubleBarrier(crate::DoubleBarrier);
+
+impl DoubleBarrier {
+    /// See [`crate::DoubleBarrier::path`].
+    pub fn path(&self) -> &str {
+        self.0.path()
+    }
+
+    /// See [`crate::DoubleBarrier::parties`].
+    pub fn parties(&self) -> usize {
+        self.0.parties()
+    }
+
+    /// See [`crate::DoubleBarrier::name`].
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// See [`crate::DoubleBarrier::has_entered`].
+    pub fn has_entered(&self) -> bool {
+        self.0.has_entered()
+    }
+
+    /// See [`crate::DoubleBarrier::enter`].
+    pub fn enter(&self, limit: Option<Duration>) -> Result<()> {
+        let barrier = self.0.clone();
+        wait(async move { barrier.enter(limit).await }, None, None)
+    }
+
+    /// See [`crate::DoubleBarrier::leave`].
+    pub fn leave(&self, limit: Option<Duration>) -> Result<()> {
+        let barrier = self.0.clone();
+        wait(async move { barrier.leave(limit).await }, None, None)
+    }
+
+    /// See [`crate::DoubleBarrier::withdraw`].
+    pub fn withdraw(&self) -> Result<()> {
+        self.0.withdraw()
+    }
+
+    /// Enters, does the work on this thread, and leaves. A panic of it gives the round up.
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        check_may_wait()?;
+        self.enter(None)?;
+        let mut withdrawing = Withdrawing(Some(self));
+        let outcome = work();
+        withdrawing.0 = None;
+        self.leave(None)?;
+        Ok(outcome)
+    }
+}
+
+struct Withdrawing<'a>(Option<&'a DoubleBarrier>);
+
+impl Drop for Withdrawing<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.map(DoubleBarrier::withdraw);
+    }
+}

@@ -1,0 +1,123 @@
+//! Acquiring for a language in which an acquisition may be withdrawn on its way to its owner, and in which the handle may
+//! be all that an owner has.
+
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::error::{Error, Result};
+use crate::recipes::election::{Election, Leadership, Terms};
+use crate::recipes::handle::Handle;
+use crate::recipes::held::Held;
+use crate::recipes::queue::{Backlog, DelayQueue, Got, Item, PriorityQueue, Queue};
+use crate::session::delivery::Subscription;
+
+/// Waits for `n` permits, or for the one turn there is, for at most `limit`, `None` for ever. The wait begins when this is
+/// called: a cancel of the handle that comes right after means it.
+///
+/// # Cancel safety
+/// As for [`Handle::acquire`].
+pub fn acquire(
+    handle: &Handle,
+    n: usize,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<Granted>> + Send + use<> {
+    let (handle, acquiring) = (handle.clone(), handle.take(n, limit));
+    async move { Ok(Granted { held: acquiring.await?, handle }) }
+}
+
+/// An acquisition on its way to its owner. Dropped before it gets there, because the owner withdrew meanwhile, it is
+/// released.
+#[must_use = "dropping it releases the lock"]
+#[derive(Debug)]
+pub struct Granted {
+    handle: Handle,
+    held: Held,
+}
+
+impl Granted {
+    /// The owner has it, and its handle keeps it until it is released, or until the handle and every clone are gone: for a
+    /// language in which an owner may have nothing but the handle.
+    pub fn keep(self) -> Held {
+        self.handle.keep(&self.held);
+        self.held
+    }
+
+    /// The owner has it, and nobody else does.
+    pub fn hand_over(self) -> Held {
+        self.held
+    }
+}
+
+/// The acquisition made last through a handle, or NotHeld.
+pub fn held(handle: &Handle) -> Result<Held> {
+    handle.held()
+}
+
+/// What was acquired through an [`Election`], as the leadership that it is.
+pub fn leadership(held: Held) -> Leadership {
+    Leadership::of(held)
+}
+
+/// The client through which it was acquired.
+pub fn client_of(held: &Held) -> &Client {
+    held.client()
+}
+
+/// What a face does in [`Election::run`] whose work is no future.
+pub fn terms(election: &Election) -> Result<Terms> {
+    election.terms()
+}
+
+/// As [`Held::on_lost`], but it hears of a deletion only when somebody else listens, and costs no request: for a face that
+/// keeps account of what is held.
+pub fn on_known_loss(held: &Held, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
+    held.on_known_loss(callback)
+}
+
+/// As [`Backlog::get`] with or without a limit, where the caller may withdraw while the answer is on its way to it.
+///
+/// # Cancel safety
+/// As for [`Backlog::get`].
+pub fn get(backlog: &Backlog, limit: Option<Duration>) -> impl Future<Output = Result<Got>> + Send + use<> {
+    backlog.take(limit)
+}
+
+/// As [`Backlog::claim`] with or without a limit. An item that is dropped on its way to its owner is given back.
+///
+/// # Cancel safety
+/// As for [`Backlog::claim`].
+pub fn claim(
+    backlog: &Backlog,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<Item>> + Send + use<> {
+    backlog.begin(limit)
+}
+
+/// As [`Queue::put_many`] with or without a limit.
+pub fn put(
+    queue: &Queue,
+    items: Vec<Vec<u8>>,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<()>> + Send + use<> {
+    queue.put_all(items, limit)
+}
+
+/// As [`PriorityQueue::put`] with or without a limit.
+pub fn put_priority(
+    queue: &PriorityQueue,
+    data: Vec<u8>,
+    priority: i32,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<()>> + Send + use<> {
+    queue.put_one(data, priority, limit)
+}
+
+/// As [`DelayQueue::put`] with or without a limit.
+pub fn put_delayed(
+    queue: &DelayQueue,
+    data: Vec<u8>,
+    delay: Duration,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<()>> + Send + use<> {
+    queue.put_one(data, delay, limit)
+}

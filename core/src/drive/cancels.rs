@@ -1,0 +1,36 @@
+//! Withdrawing what waits through one handle, for a language whose threads have no other way.
+
+use std::sync::{Mutex, MutexGuard};
+
+use super::CancelToken;
+use crate::error::{Error, Result};
+
+/// The calls in progress through a handle.
+#[derive(Debug, Default)]
+pub struct Cancels(Mutex<CancelToken>);
+
+impl Cancels {
+    /// What `future` answers, unless [`Cancels::cancel`] ends it before.
+    pub fn heed<T, F: Future<Output = Result<T>>>(
+        &self,
+        future: F,
+    ) -> impl Future<Output = Result<T>> + use<T, F> {
+        let token = self.token().clone();
+        async move {
+            tokio::select! {
+                biased;
+                result = future => result,
+                () = token.cancelled() => Err(Error::cancelled()),
+            }
+        }
+    }
+
+    /// Ends the calls in progress with Cancelled, never later ones.
+    pub fn cancel(&self) {
+        std::mem::take(&mut *self.token()).cancel();
+    }
+
+    fn token(&self) -> MutexGuard<'_, CancelToken> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,100 @@
+//! Closing a client, and ending the sessions of a process, from outside of the runtime.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{CancelToken, run, unless_withdrawn, wait, within};
+use crate::client::Client;
+use crate::error::Result;
+use crate::sanitizer;
+use crate::session::exit;
+use crate::session::owed::Owed;
+
+/// Ends every session that this process has, so that what it holds is free at once and not only after the session
+/// timeout: for a process that exits. Clients answer Closed from now on; those that are just being connected, too.
+/// Returns when the servers have confirmed it, after `limit` at the latest; from then on no callback of these clients
+/// begins any more.
+///
+/// It may be called on any thread, in a callback too, and while other threads use the library. It never panics. A
+/// forked child ends its own sessions and leaves its parent's alone.
+pub fn end_sessions(limit: Duration) {
+    let ended = std::panic::catch_unwind(|| sanitizer::ours(|| exit::end_all(limit)));
+    if ended.is_err() {
+        tracing::error!(
+            event = "closing_panicked",
+            "ending the sessions panicked; what is held is free after the session timeout"
+        );
+    }
+}
+
+/// Closes in the background; `done` is the last callback of `client`.
+pub fn start_close(
+    client: &Client,
+    limit: Option<Duration>,
+    done: impl FnOnce(Result<()>) + Send + 'static,
+) -> Result<()> {
+    let session = client.session()?;
+    let ticket = session.delivery.owed.last_ticket();
+    let client = client.clone();
+    let owed = session.delivery.owed.clone();
+    let closing = async move {
+        let outcome = unless_withdrawn(owed.clone(), async move { client.close(limit).await }).await;
+        // What no server answered in that time never will be.
+        owed.withdraw();
+        owed.only_last().await;
+        outcome
+    };
+    run(closing, &[CancelToken::new()], move |result| {
+        session.delivery.completion(ticket, Box::new(move || done(result)));
+    });
+    Ok(())
+}
+
+/// Closes like [`Client::close`] and blocks this thread until that is done and, if `tells` says that this client's
+/// callbacks come by themselves, until the last of them is over, for as long as the limit allows.
+pub fn close(client: &Client, limit: Option<Duration>, tells: bool) -> Result<()> {
+    client.process().check()?;
+    let closed = client.clone();
+    let owed = client.owed();
+    let closing = async move {
+        let begun = std::time::Instant::now();
+        let outcome = closed.close(limit).await;
+        owed.withdraw();
+        if tells {
+            let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+            within(left, owed.nothing()).await;
+        }
+        outcome
+    };
+    let outcome = wait(closing, None, None);
+    sanitizer::acquire(&*client.owed());
+    outcome
+}
+
+/// Lets a client go: it closes in the background, and its calls in progress end with Closed. With `wait`, this blocks
+/// until the last callback is over, and none comes afterwards; without, those that are owed still come.
+pub fn let_go(client: &Client, wait_for_callbacks: bool) {
+    if !client.process().is_present() {
+        return;
+    }
+    client.close_in_background();
+    let owed = client.owed();
+    owed.withdraw();
+    if wait_for_callbacks {
+        until_settled(&owed);
+        client.silence();
+        // One that was queued before it was over may have begun.
+        until_settled(&owed);
+    }
+}
+
+fn until_settled(owed: &Arc<Owed>) {
+    let settling = owed.clone();
+    let settled = async move {
+        settling.nothing().await;
+        Ok(())
+    };
+    // Refused only where callbacks run, and nobody waits there.
+    let _ = wait(settled, None, None);
+    sanitizer::acquire(&**owed);
+}

@@ -1,0 +1,333 @@
+//! How the faces run the core's futures: block on one ([`wait`]) or be called back ([`start`]).
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::feed::Feed;
+use crate::pool::{self, Line};
+use crate::runtime;
+use crate::session::delivery::{Live, Subscription};
+use crate::session::owed::Owed;
+
+mod acquiring;
+mod cancels;
+mod closing;
+mod declaring;
+pub mod log;
+mod servers;
+mod sessions;
+
+pub use crate::hosts::embedded_by;
+pub use crate::metrics::{Sample, Value};
+pub use crate::process::{PerProcess, Process};
+pub use crate::recipes::declared::Declared;
+pub use crate::recipes::election::Terms;
+pub use crate::recipes::queue::Got;
+pub use crate::sanitizer;
+pub use crate::session::delivery::Turn;
+pub use acquiring::{
+    Granted, acquire, claim, client_of, get, held, leadership, on_known_loss, put, put_delayed, put_priority,
+    terms,
+};
+pub use cancels::Cancels;
+pub use closing::{close, end_sessions, let_go, start_close};
+pub use declaring::{Begun, Done, Proposed, begin, bind, enter, join, join_as_site, next_proposal};
+pub use servers::ask_server;
+pub use sessions::Sessions;
+
+/// Stands for something that `end` ends.
+pub fn subscription(end: impl FnOnce() + Send + 'static) -> Subscription {
+    Subscription::new(Live::default(), end)
+}
+
+/// Withdraws the calls that it was given to.
+#[derive(Clone)]
+pub struct CancelToken {
+    is_cancelled: Arc<watch::Sender<bool>>,
+    process: Process,
+}
+
+impl Default for CancelToken {
+    fn default() -> Self {
+        CancelToken::new()
+    }
+}
+
+impl std::fmt::Debug for CancelToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CancelToken({})", self.is_cancelled())
+    }
+}
+
+impl CancelToken {
+    /// A token that has not been used.
+    pub fn new() -> CancelToken {
+        CancelToken { is_cancelled: Arc::new(watch::Sender::new(false)), process: Process::present() }
+    }
+
+    /// Every call that has this token, now or later, ends with Cancelled.
+    pub fn cancel(&self) {
+        // In a forked child the calls are the parent's, and so are the locks.
+        if self.process.is_present() {
+            self.is_cancelled.send_replace(true);
+        }
+    }
+
+    /// Whether [`CancelToken::cancel`] was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.process.is_present() && *self.is_cancelled.borrow()
+    }
+
+    async fn cancelled(&self) {
+        if !self.process.is_present() {
+            return std::future::pending().await;
+        }
+        let mut receiver = self.is_cancelled.subscribe();
+        let _ = receiver.wait_for(|cancelled| *cancelled).await;
+    }
+}
+
+/// Something to look at while a call blocks, such as the interpreter's pending signals.
+pub struct Tick<'a> {
+    /// How often.
+    pub every: Duration,
+    /// Answers false to withdraw the call, which then ends with Cancelled.
+    pub hook: &'a mut dyn FnMut() -> bool,
+}
+
+/// `Err(Forked)` in a child of the process that connected `client`: for what has no other answer.
+pub fn check_process(client: &Client) -> Result<()> {
+    client.process().check()
+}
+
+/// `Err(Deadlock)` where [`wait`] would refuse: for calls that do something before they wait.
+pub fn check_may_wait() -> Result<()> {
+    runtime::check_may_block()
+}
+
+/// A named thread of a face. Like every thread of the library it takes no signal of the process.
+pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    runtime::thread(name, body)
+}
+
+/// Runs `future` on the library's runtime and blocks this thread until it is done.
+///
+/// Inside a callback or on a thread of the runtime the answer is Deadlock. A withdrawn future is dropped, which leaves
+/// nothing behind, and its result, should it have one by then, is dropped too. Forked, if the tick forked and this is
+/// the child: the parent goes on waiting.
+pub fn wait<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    cancel: Option<&CancelToken>,
+    mut tick: Option<Tick<'_>>,
+) -> Result<T> {
+    check_may_wait()?;
+    let own = CancelToken::new();
+    let cancel = cancel.cloned().unwrap_or_else(CancelToken::new);
+    let (sender, receiver) = channel();
+    run(future, &[cancel, own.clone()], move |result| {
+        let _ = sender.send(result);
+    });
+    loop {
+        let Some(tick) = tick.as_mut() else {
+            return receiver.recv().unwrap_or_else(|_| Err(vanished()));
+        };
+        match receiver.recv_timeout(tick.every) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Disconnected) => return Err(vanished()),
+            Err(RecvTimeoutError::Timeout) => {
+                let goes_on = (tick.hook)();
+                if let Err(forked) = own.process.check() {
+                    // The call goes on in the parent, and what it has in common with us is the parent's.
+                    std::mem::forget((own, receiver));
+                    return Err(forked);
+                }
+                if !goes_on {
+                    own.cancel();
+                    // Wait until the future is really gone: what it had acquired is being let go by then.
+                    drop(receiver.recv());
+                    return Err(Error::cancelled());
+                }
+            }
+        }
+    }
+}
+
+/// Runs `future` in the background; `done` is called exactly once, on a thread of the library that waits for no other
+/// callback.
+pub fn start<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    cancel: &CancelToken,
+    done: impl FnOnce(Result<T>) + Send + 'static,
+) -> Result<()> {
+    run(future, std::slice::from_ref(cancel), move |result| pool::run(Box::new(move || done(result))));
+    Ok(())
+}
+
+/// The same for a `done` that runs no code of the user's, such as one that hands the result to an event loop: they are
+/// called one after the other.
+pub fn start_in_order<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    cancel: &CancelToken,
+    done: impl FnOnce(Result<T>) + Send + 'static,
+) -> Result<()> {
+    static HANDED_OVER: PerProcess<Line> = PerProcess::new();
+    run(future, std::slice::from_ref(cancel), move |result| {
+        HANDED_OVER.of_this_process().run(Box::new(move || done(result)))
+    });
+    Ok(())
+}
+
+/// The same, but `done` is called where the callbacks of `client` are.
+pub fn start_for<T: Send + 'static>(
+    client: &Client,
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    cancel: &CancelToken,
+    done: impl FnOnce(Result<T>) + Send + 'static,
+) -> Result<()> {
+    let session = client.session()?;
+    let ticket = session.delivery.owed.ticket();
+    let future = unless_withdrawn(session.delivery.owed.clone(), future);
+    run(future, std::slice::from_ref(cancel), move |result| {
+        session.delivery.completion(ticket, Box::new(move || done(result)));
+    });
+    Ok(())
+}
+
+/// Tells each item of `feed` where the callbacks of `client` are, one at a time, until the subscription ends: the next
+/// item is asked for when `callback` has returned, so a slow one is told the latest and not everything. `end` is called
+/// once when the feed ends by itself: with the error if it could not go on, and with `None` if it or the client was closed.
+/// Unsubscribing closes the feed.
+pub fn feed<T: Send + 'static>(
+    client: &Client,
+    mut feed: Feed<T>,
+    callback: impl FnMut(T) + Send + 'static,
+    end: impl FnOnce(Option<Error>) + Send + 'static,
+) -> Result<Subscription> {
+    let session = client.session()?;
+    let (live, closer) = (Live::default(), feed.closer());
+    let (is_wanted, closed) = (live.clone(), closer.clone());
+    let owed = session.delivery.owed.clone();
+    let ticket = owed.ticket();
+    runtime::spawn(Box::pin(async move {
+        let mut callback = callback;
+        let outcome = loop {
+            let item = tokio::select! {
+                biased;
+                item = feed.next() => item,
+                () = owed.withdrawn() => None,
+            };
+            match item {
+                Some(Ok(item)) => {
+                    let (lent, mut back) = oneshot::channel();
+                    let mut lent = Lent { callback: Some(callback), back: Some(lent) };
+                    let is_wanted = is_wanted.clone();
+                    session.delivery.notice(Box::new(move || {
+                        if let Some(callback) = lent.callback.as_mut().filter(|_| is_wanted.is_live()) {
+                            callback(item);
+                        }
+                    }));
+                    let given_back = tokio::select! {
+                        given_back = &mut back => given_back,
+                        () = closed.closed() => {
+                            // What it has to let go of does not wait for the callback.
+                            feed.close();
+                            back.await
+                        }
+                    };
+                    // Not given back: nobody is told anything any more.
+                    let Ok(given_back) = given_back else { return };
+                    callback = given_back;
+                }
+                Some(Err(error)) => break Some(error),
+                None => break None,
+            }
+        };
+        // What was watched is so no longer when the user hears of the end.
+        drop(feed);
+        let end = is_wanted.guard(end);
+        session.delivery.completion(ticket, Box::new(move || end(outcome)));
+    }));
+    Ok(Subscription::new(live, move || closer.close()))
+}
+
+/// A callback that is being called; it comes back, also when it panics.
+struct Lent<F> {
+    callback: Option<F>,
+    back: Option<oneshot::Sender<F>>,
+}
+
+impl<F> Drop for Lent<F> {
+    fn drop(&mut self) {
+        if let (Some(callback), Some(back)) = (self.callback.take(), self.back.take()) {
+            let _ = back.send(callback);
+        }
+    }
+}
+
+/// What comes of `future` within a time; `None` is for ever, and what is not there by then is dropped.
+pub async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, future).await.ok(),
+        None => Some(future.await),
+    }
+}
+
+async fn unless_withdrawn<T>(owed: Arc<Owed>, future: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::select! {
+        biased;
+        result = future => result,
+        () = owed.withdrawn() => Err(Error::closed("client")),
+    }
+}
+
+/// [`Client::watch_sequencer`] for at most `limit`, zero being one look; Timeout if it still stands then.
+pub async fn watch_sequencer(client: &Client, sequencer: &str, limit: Option<Duration>) -> Result<()> {
+    let still_stands = || {
+        Err(Error::new(
+            ErrorKind::Timeout,
+            "the acquisition still stands after the time given; watch again, or give more time",
+        ))
+    };
+    match limit {
+        None => client.watch_sequencer(sequencer).await,
+        Some(Duration::ZERO) => match client.check_sequencer(sequencer).await? {
+            true => still_stands(),
+            false => Ok(()),
+        },
+        Some(_) => within(limit, client.watch_sequencer(sequencer)).await.unwrap_or_else(still_stands),
+    }
+}
+
+fn run<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    cancel: &[CancelToken],
+    done: impl FnOnce(Result<T>) + Send + 'static,
+) {
+    let tokens = cancel.to_vec();
+    let task = runtime::spawn_task(async move {
+        let cancelled =
+            futures_util::future::select_all(tokens.iter().map(|token| Box::pin(token.cancelled())));
+        tokio::select! {
+            biased;
+            _ = cancelled => Err(Error::cancelled()),
+            result = future => result,
+        }
+    });
+    runtime::spawn(Box::pin(async move {
+        // A panic in the core must reach the caller as an error, not as a call that never ends.
+        done(task.await.unwrap_or_else(|_| Err(vanished())));
+    }));
+}
+
+fn vanished() -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        "a call ended without a result, which is a bug of zkrecipes; please report it",
+    )
+}

@@ -1,0 +1,21 @@
+//! Asking the servers themselves.
+
+use crate::error::{Error, Result};
+use crate::hosts;
+use crate::options::ClientOptions;
+use crate::session::wire::asked;
+use crate::tls::Tls;
+
+/// What a server answers to a four letter word such as `srvr`, over TLS if the options have it; else a sentence why it does
+/// not. Blocks for some seconds at most.
+pub fn ask_server(
+    server: &str,
+    word: &str,
+    options: &ClientOptions,
+) -> Result<std::result::Result<String, String>> {
+    let tls = options.tls.as_ref().map(Tls::read).transpose()?;
+    match hosts::servers(server).first() {
+        Some(server) => Ok(asked(server, word, tls.as_ref())),
+        None => Err(Error::invalid("hosts", format!("{server:?} is no server; write host:port"))),
+    }
+}

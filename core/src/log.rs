@@ -1,0 +1,266 @@
+//! What the library says of itself: one function for each event that people wait for at night. docs/observability.md has the
+//! table of all events; `core/tests/observability.rs` compares it with the sources.
+//!
+//! Events are told in the order in which they happened, on a thread where a subscriber of logs holds nobody up. Nothing is
+//! formatted unless somebody listens at that level.
+
+use std::time::{Duration, SystemTime};
+
+use tracing::level_filters::LevelFilter;
+
+use crate::error::LostReason;
+use crate::pool;
+
+/// Not here: this may be the thread that keeps the lease, or the alarm.
+fn soon(say: impl FnOnce() + Send + 'static) {
+    if LevelFilter::current() != LevelFilter::OFF {
+        let span = tracing::Span::current();
+        pool::LOG.run(Box::new(move || span.in_scope(say)));
+    }
+}
+
+fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A session as ZooKeeper's own tools write it.
+fn hex(session: u64) -> String {
+    format!("{session:#x}")
+}
+
+// ---- the session
+
+/// A connection, as far as it is known who is at its other end.
+#[derive(Clone, Default)]
+pub(crate) struct Peer {
+    pub(crate) session: u64,
+    /// `host:port`.
+    pub(crate) server: Option<String>,
+}
+
+pub(crate) fn connected(peer: Peer, timeout: Duration, took: Duration) {
+    soon(move || {
+        tracing::info!(
+            event = "connected",
+            server = peer.server,
+            session = hex(peer.session),
+            timeout_ms = ms(timeout),
+            took_ms = ms(took),
+            "connected to ZooKeeper"
+        );
+    });
+}
+
+pub(crate) fn suspended(peer: Peer, cause: Option<String>, lease: Duration) {
+    soon(move || {
+        tracing::warn!(
+            event = "suspended",
+            server = peer.server,
+            session = hex(peer.session),
+            cause,
+            lease_ms = ms(lease),
+            "out of touch with ZooKeeper; what is held stays held until the lease runs out"
+        );
+    });
+}
+
+pub(crate) fn reconnected(peer: Peer, after: Duration) {
+    soon(move || {
+        tracing::info!(
+            event = "reconnected",
+            server = peer.server,
+            session = hex(peer.session),
+            after_ms = ms(after),
+            "in touch with ZooKeeper again; the session goes on"
+        );
+    });
+}
+
+/// Why a session is taken for lost.
+#[derive(Copy, Clone)]
+pub(crate) enum End {
+    /// The server said so, or the crate gave up.
+    Expired,
+    /// Out of touch for a whole session timeout.
+    OutOfTouch,
+    Denied,
+}
+
+pub(crate) fn session_lost(session: u64, end: End, after: Option<Duration>) {
+    let reason = match end {
+        End::Expired => "expired",
+        End::OutOfTouch => "out of touch",
+        End::Denied => "denied",
+    };
+    soon(move || {
+        tracing::error!(
+            event = "session_lost",
+            session = hex(session),
+            reason,
+            after_ms = after.map(ms),
+            "the session is lost, and with it everything that was held; a new one is being opened"
+        );
+    });
+}
+
+pub(crate) fn session_renewed(peer: Peer, before: u64, after: Duration) {
+    soon(move || {
+        tracing::warn!(
+            event = "session_renewed",
+            server = peer.server,
+            session = hex(peer.session),
+            before = hex(before),
+            after_ms = ms(after),
+            "a new session; what waits queues again, what was declared is made again"
+        );
+    });
+}
+
+pub(crate) fn connect_failed(cause: String, pause: Duration) {
+    soon(move || {
+        tracing::info!(
+            event = "connect_failed",
+            cause,
+            pause_ms = ms(pause),
+            "no session yet; trying again after a pause"
+        );
+    });
+}
+
+pub(crate) fn closed(session: u64) {
+    soon(move || tracing::info!(event = "closed", session = hex(session), "the client is closed"));
+}
+
+pub(crate) fn lease_low(session: u64, left: Duration, held: usize) {
+    soon(move || {
+        tracing::warn!(
+            event = "lease_low",
+            session = hex(session),
+            lease_ms = ms(left),
+            held,
+            "the lease runs out soon: the servers answer late or not at all"
+        );
+    });
+}
+
+pub(crate) fn retry(request: &str, pause: Duration) {
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        let request = request.to_owned();
+        soon(move || {
+            tracing::debug!(
+                event = "retry",
+                request,
+                pause_ms = ms(pause),
+                cause = "connection lost before the answer came",
+                "asking again after a pause"
+            );
+        });
+    }
+}
+
+pub(crate) fn slow_callback(took: Duration) {
+    soon(move || {
+        tracing::warn!(
+            event = "slow_callback",
+            took_ms = ms(took),
+            "a callback took long; those behind it had to wait"
+        );
+    });
+}
+
+// ---- acquisitions
+
+/// Somebody who holds what we wait for.
+pub(crate) struct Holder {
+    pub(crate) identity: String,
+    pub(crate) node: String,
+    pub(crate) since: SystemTime,
+}
+
+pub(crate) fn waiting_long(path: &str, recipe: &'static str, waited: Duration, holder: Option<Holder>) {
+    let path = path.to_owned();
+    let since = holder.as_ref().map(|holder| crate::time::rfc3339(holder.since));
+    let (identity, node) = holder.map(|holder| (holder.identity, holder.node)).unzip();
+    soon(move || {
+        tracing::info!(
+            event = "waiting_long",
+            path,
+            recipe,
+            waited_ms = ms(waited),
+            holder = identity,
+            holder_node = node,
+            holder_since = since,
+            "still waiting for its turn"
+        );
+    });
+}
+
+/// What was acquired.
+#[derive(Clone)]
+pub(crate) struct Tenancy {
+    pub(crate) path: String,
+    pub(crate) node: String,
+    pub(crate) token: u64,
+}
+
+pub(crate) fn acquired(what: impl FnOnce() -> Tenancy, waited: Duration, was_long: bool) {
+    if was_long {
+        let Tenancy { path, node, token } = what();
+        soon(move || {
+            let waited_ms = ms(waited);
+            tracing::info!(
+                event = "acquired_late",
+                path,
+                node,
+                token,
+                waited_ms,
+                "acquired after a long wait"
+            );
+        });
+    } else if tracing::enabled!(tracing::Level::DEBUG) {
+        let Tenancy { path, node, token } = what();
+        soon(move || {
+            tracing::debug!(event = "acquired", path, node, token, waited_ms = ms(waited), "acquired");
+        });
+    }
+}
+
+pub(crate) fn released(what: impl FnOnce() -> Tenancy, held: Duration) {
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        let Tenancy { path, node, token } = what();
+        soon(move || {
+            tracing::debug!(event = "released", path, node, token, held_ms = ms(held), "released");
+        });
+    }
+}
+
+pub(crate) fn lost(what: Tenancy, reason: LostReason, held: Duration) {
+    let Tenancy { path, node, token } = what;
+    let (reason, is_ours) = (reason.name(), reason == LostReason::Closed);
+    soon(move || {
+        let held_ms = ms(held);
+        if is_ours {
+            // The caller closed the client and knows.
+            tracing::debug!(event = "lost", path, node, token, reason, held_ms, "lost");
+        } else {
+            tracing::warn!(event = "lost", path, node, token, reason, held_ms, "lost");
+        }
+    });
+}
+
+pub(crate) fn revocation(path: &str, node: &str) {
+    let (path, node) = (path.to_owned(), node.to_owned());
+    soon(move || tracing::info!(event = "revocation", path, node, "somebody asks for what is held here"));
+}
+
+pub(crate) fn forced(node: &str, after: Duration) {
+    let node = node.to_owned();
+    soon(move || {
+        tracing::warn!(
+            event = "forced",
+            node,
+            after_ms = ms(after),
+            "deleted the node of a holder that had not let go in time"
+        );
+    });
+}

@@ -1,0 +1,146 @@
+//! What a client counts of itself, for people who watch over it. Counting is a few atomic additions and allocates nothing; a
+//! snapshot is for reading.
+
+mod kinds;
+mod text;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use kinds::Histogram;
+pub(crate) use kinds::Request;
+use kinds::{Count, Least, Level, Losses, Metric, Most, Requests, Tally};
+
+/// The one table: what is counted, how, and as what it is read. The documentation is what Prometheus is told, too.
+macro_rules! metrics {
+    ($($(#[doc = $help:literal])+ $name:ident: $kind:ty => $seen:ty,)+) => {
+        /// What a client has done and seen since it connected, and how it stands.
+        ///
+        /// ```
+        /// # zkrecipes::doctest(async {
+        /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+        /// let held = client.lock("/locks/report", Default::default())?.acquire().await?;
+        /// let metrics = client.metrics();
+        /// assert_eq!((metrics.acquisitions, metrics.holding, metrics.waits.count), (1, 1, 1));
+        /// assert!(metrics.to_prometheus().contains("zkrecipes_acquisitions_total 1\n"));
+        /// # held.release().await?;
+        /// # Ok(()) });
+        /// ```
+        #[derive(Clone, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub struct Metrics {
+            $($(#[doc = $help])+ pub $name: $seen,)+
+        }
+
+        /// The numbers of one client, as they are counted.
+        #[derive(Default)]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: $kind,)+
+        }
+
+        impl Counters {
+            /// So many are ahead of us in a line.
+            pub(crate) fn queue(&self, ahead: usize) {
+                self.queue_depth.set(ahead);
+                self.queue_depth_max.meet(ahead);
+            }
+
+            pub(crate) fn snapshot(&self) -> Metrics {
+                Metrics { $($name: self.$name.see(),)+ }
+            }
+        }
+
+        impl Metrics {
+            /// All of them, with what they are called and what they tell: for the faces.
+            #[doc(hidden)]
+            pub fn samples(&self) -> Vec<Sample<'_>> {
+                vec![$(Sample {
+                    name: stringify!($name),
+                    help: concat!($($help),+).trim(),
+                    value: <$kind>::value(&self.$name),
+                },)+]
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Sessions that were opened: one, and one more for each that was lost.
+    sessions: Count => u64,
+    /// How often the session ended, or could no longer be assumed to live.
+    sessions_lost: Count => u64,
+    /// How often the connection broke.
+    suspensions: Count => u64,
+    /// How often a server was found again in time, so that the session went on.
+    reconnections: Count => u64,
+    /// Requests, by kind.
+    requests: Requests => BTreeMap<&'static str, u64>,
+    /// How many of the requests were heartbeats of the lease.
+    heartbeats: Count => u64,
+    /// How often an answer was missing, and its request was made again.
+    retries: Count => u64,
+    /// Bytes of the requests.
+    bytes_sent: Count => u64,
+    /// Bytes of the answers.
+    bytes_received: Count => u64,
+    /// What was acquired: locks, permits, leaderships; nested acquisitions do not count.
+    acquisitions: Count => u64,
+    /// Acquires that ran out of time, those that had none included.
+    timeouts: Count => u64,
+    /// Acquires that their caller withdrew.
+    cancellations: Count => u64,
+    /// Acquires that ended with another error.
+    failures: Count => u64,
+    /// Acquisitions that came when the one ahead in the line let go.
+    hand_offs: Count => u64,
+    /// Acquisitions that were passed on in memory, between waiters of one client.
+    local_hand_offs: Count => u64,
+    /// How long each acquisition was waited for.
+    waits: Tally => Histogram,
+    /// How long each acquisition was held, until it was let go or lost.
+    holds: Tally => Histogram,
+    /// Acquires under way.
+    waiting: Level => u64,
+    /// What is held now.
+    holding: Level => u64,
+    /// What was held and lost, by reason.
+    losses: Losses => BTreeMap<&'static str, u64>,
+    /// How often somebody asked for what was held.
+    revocations: Count => u64,
+    /// Nodes of others that were deleted by force.
+    forced: Count => u64,
+    /// How many were ahead when a line was looked at last.
+    queue_depth: Level => u64,
+    /// The most that were ever ahead.
+    queue_depth_max: Most => u64,
+    /// The least that was left of the lease when it was extended, while something was held.
+    lease_margin_min: Least => Option<Duration>,
+    /// Callbacks that took longer than a second.
+    slow_callbacks: Count => u64,
+}
+
+/// One metric of a snapshot.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Sample<'a> {
+    /// As the field of [`Metrics`] is called.
+    pub name: &'static str,
+    /// What it tells.
+    pub help: &'static str,
+    pub value: Value<'a>,
+}
+
+/// What a metric is, and its value.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// Only grows.
+    Counter(u64),
+    /// The same, for each value of the label that is named first.
+    Counters(&'static str, &'a BTreeMap<&'static str, u64>),
+    /// Tells how things stand.
+    Gauge(u64),
+    /// A time; `None` while there is none to tell.
+    Time(Option<Duration>),
+    Histogram(&'a Histogram),
+}

@@ -1,0 +1,209 @@
+//! Who we are towards the servers, and how the connection is kept from others. Secrets never reach a `Debug` output, and
+//! are overwritten when the options are dropped.
+
+use std::fmt;
+
+use zeroize::Zeroize;
+
+use super::{AclChoice, ClientOptions};
+use crate::error::{Error, Result};
+
+/// A credential such as scheme `digest` and credential `user:password`.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Auth {
+    pub scheme: String,
+    pub credential: Vec<u8>,
+}
+
+impl Auth {
+    /// The credential to present under a scheme.
+    pub fn new(scheme: impl Into<String>, credential: impl Into<Vec<u8>>) -> Auth {
+        Auth { scheme: scheme.into(), credential: credential.into() }
+    }
+}
+
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Auth({}, …)", self.scheme)
+    }
+}
+
+impl Zeroize for Auth {
+    fn zeroize(&mut self) {
+        self.credential.zeroize();
+    }
+}
+
+/// TLS towards the servers: every one that the connect string names, at its secure port.
+///
+/// `ca`, `cert` and `key` are each the path of a PEM file or PEM itself: what contains `-----BEGIN` is PEM. Files are read
+/// whenever a session is opened, so that renewed ones count from the next session on.
+///
+/// ```
+/// use zkrecipes::{ClientOptions, TlsOptions};
+/// let tls = TlsOptions::default().ca("/etc/zk/ca.pem").cert("/etc/zk/me.pem").key("/etc/zk/me.key");
+/// let options = ClientOptions::default().tls(tls);
+/// assert!(options.tls.is_some_and(|tls| tls.verify_hostname));
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct TlsOptions {
+    /// The authorities to trust, and their revocation lists if there are any. It must be given.
+    pub ca: Option<String>,
+    /// Our own certificate and what leads from it to an authority, for servers that ask who we are; together with `key`.
+    pub cert: Option<String>,
+    /// The private key of `cert`, without a passphrase.
+    pub key: Option<String>,
+    /// Whether the server's certificate must name the host of the connect string.
+    pub verify_hostname: bool,
+}
+
+impl Default for TlsOptions {
+    fn default() -> Self {
+        TlsOptions { ca: None, cert: None, key: None, verify_hostname: true }
+    }
+}
+
+impl fmt::Debug for TlsOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |given: &Option<String>| match given {
+            Some(text) if is_pem(text) => Some("PEM…".to_owned()),
+            given => given.clone(),
+        };
+        f.debug_struct("TlsOptions")
+            .field("ca", &shown(&self.ca))
+            .field("cert", &shown(&self.cert))
+            .field("key", &shown(&self.key))
+            .field("verify_hostname", &self.verify_hostname)
+            .finish()
+    }
+}
+
+impl Zeroize for TlsOptions {
+    fn zeroize(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+/// Whether this is PEM itself and no path.
+pub(crate) fn is_pem(given: &str) -> bool {
+    given.contains("-----BEGIN")
+}
+
+/// SASL with DIGEST-MD5: the password itself does not travel. GSSAPI (Kerberos) is not built in.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct SaslOptions {
+    pub user: String,
+    pub password: String,
+}
+
+impl SaslOptions {
+    /// Who we are, and how we prove it.
+    pub fn new(user: impl Into<String>, password: impl Into<String>) -> SaslOptions {
+        SaslOptions { user: user.into(), password: password.into() }
+    }
+}
+
+impl fmt::Debug for SaslOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SaslOptions({}, …)", self.user)
+    }
+}
+
+impl Zeroize for SaslOptions {
+    fn zeroize(&mut self) {
+        self.password.zeroize();
+    }
+}
+
+macro_rules! overwritten_when_dropped {
+    ($($options:ident)*) => {$(
+        impl Drop for $options {
+            fn drop(&mut self) {
+                self.zeroize();
+            }
+        }
+    )*};
+}
+
+overwritten_when_dropped! { Auth TlsOptions SaslOptions }
+
+/// Far more than any scheme needs, and far less than the server's packet limit.
+const MOST_CREDENTIAL: usize = 64 << 10;
+
+impl ClientOptions {
+    /// Whether the servers are told who we are, so that nodes can be ours.
+    pub(crate) fn has_credentials(&self) -> bool {
+        !self.auth.is_empty() || self.sasl.is_some()
+    }
+
+    pub(super) fn check_credentials(&self) -> Result<()> {
+        if self.auth.iter().any(|auth| auth.scheme.is_empty()) {
+            return Err(Error::invalid("auth", "a credential needs a scheme such as digest"));
+        }
+        // It goes to the server in a packet of its own, with every connection.
+        if self.auth.iter().any(|auth| auth.scheme.len() + auth.credential.len() > MOST_CREDENTIAL) {
+            return Err(Error::invalid(
+                "auth",
+                format!("a credential must be at most {MOST_CREDENTIAL} bytes"),
+            ));
+        }
+        if let Some(sasl) = &self.sasl {
+            let has = |name, given: &str| match given {
+                "" => Err(Error::invalid(name, "must not be empty")),
+                _ => Ok(()),
+            };
+            has("sasl.user", &sasl.user)?;
+            has("sasl.password", &sasl.password)?;
+        }
+        // A server can make an identity of the certificate that it asks for.
+        let has_certificate = self.tls.as_ref().is_some_and(|tls| tls.cert.is_some());
+        if self.acl == AclChoice::Creator && !self.has_credentials() && !has_certificate {
+            return Err(Error::invalid(
+                "acl",
+                "creator needs credentials: give auth, sasl or tls.cert as well",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_do_not_reach_a_debug_output() {
+        let tls = TlsOptions::default().ca("/ca.pem").key("-----BEGIN PRIVATE KEY-----\nhunter2");
+        let options = ClientOptions::default()
+            .auth(Auth::new("digest", "user:hunter2"))
+            .sasl(SaslOptions::new("user", "hunter2"))
+            .tls(tls);
+        for text in [format!("{options:?}"), format!("{options:#?}")] {
+            assert!(!text.contains("hunter2"), "{text}");
+            assert!(text.contains("/ca.pem"), "{text}");
+        }
+    }
+
+    /// What a vector that was overwritten has kept of its bytes.
+    fn kept(bytes: &mut Vec<u8>) -> Vec<u8> {
+        // SAFETY: within the capacity, and written before it was cleared.
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.capacity()) }.to_vec()
+    }
+
+    #[test]
+    fn secrets_are_overwritten() {
+        let mut auth = Auth::new("digest", "user:hunter2");
+        auth.zeroize();
+        assert_eq!(kept(&mut auth.credential), [0; 12]);
+        let mut sasl = SaslOptions::new("user", "hunter2");
+        sasl.zeroize();
+        // SAFETY: nothing is written that is no text.
+        assert_eq!(kept(unsafe { sasl.password.as_mut_vec() }), [0; 7]);
+        let mut tls = TlsOptions::default().key("hunter2");
+        tls.zeroize();
+        assert_eq!(tls.key, None);
+    }
+}

@@ -1,0 +1,111 @@
+//! A setter for each option, so that options are written as one expression: outside this crate the structs cannot be
+//! written as literals, because a later version may add a field.
+
+use std::time::Duration;
+
+use super::{
+    AclChoice, Auth, ClientOptions, CounterLayout, CounterOptions, ElectionLayout, ElectionOptions,
+    GroupLayout, GroupOptions, LeaseMode, LockOptions, Naming, QueueLayout, QueueOptions, RetryOptions,
+    SaslOptions, TlsOptions,
+};
+
+/// `field: type` becomes a consuming method of that name; `= value` says how the argument becomes the field's value.
+macro_rules! setters {
+    ($options:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $value:expr;)* }) => {
+        impl $options {$(
+            $(#[$doc])*
+            pub fn $field(mut self, $field: $type) -> Self {
+                self.$field = $value;
+                self
+            }
+        )*}
+    };
+}
+
+setters! { ClientOptions {
+    /// How long the server keeps the session of a silent client.
+    session_timeout: Duration = session_timeout;
+    /// How long `connect` tries before ConnectionLost.
+    connect_timeout: Duration = connect_timeout;
+    /// The name of a holder that others see, instead of `host:pid`.
+    identity: impl Into<String> = Some(identity.into());
+    /// Who may touch the nodes that we create.
+    acl: AclChoice = acl;
+    /// Whether `auth` may travel over plain text to servers of other machines.
+    allow_plaintext_auth: bool = allow_plaintext_auth;
+    /// TLS towards the server.
+    tls: TlsOptions = Some(tls);
+    /// SASL towards the server.
+    sasl: SaslOptions = Some(sasl);
+    /// Whose node names to use.
+    naming: Naming = naming;
+    /// How verbs retry when the connection breaks.
+    retry: RetryOptions = retry;
+    /// What the heartbeat of a holder proves.
+    lease: LeaseMode = lease;
+    /// Whether to accept a server that lost its quorum and only reads.
+    read_only: bool = read_only;
+} }
+
+impl ClientOptions {
+    /// One more credential to present to the server.
+    pub fn auth(mut self, auth: Auth) -> Self {
+        self.auth.push(auth);
+        self
+    }
+}
+
+setters! { TlsOptions {
+    /// PEM of the authorities to trust.
+    ca: impl Into<String> = Some(ca.into());
+    /// PEM of our own certificate.
+    cert: impl Into<String> = Some(cert.into());
+    /// PEM of our own key.
+    key: impl Into<String> = Some(key.into());
+    /// Whether the server's certificate must name its host.
+    verify_hostname: bool = verify_hostname;
+} }
+
+setters! { RetryOptions {
+    /// The first pause.
+    base: Duration = base;
+    /// The longest pause.
+    max: Duration = max;
+    /// How long without a server a verb goes on before it answers ConnectionLost.
+    give_up_after: Duration = Some(give_up_after);
+} }
+
+setters! { LockOptions {
+    /// Whether the handle is the owner, so that nested acquisitions count.
+    reentrant: bool = reentrant;
+    /// How many times waiters of one client may pass the turn on in memory before they let others in.
+    local_handoff: u32 = local_handoff;
+} }
+
+setters! { CounterOptions {
+    /// Which of Curator's counters takes part.
+    layout: CounterLayout = layout;
+} }
+
+setters! { GroupOptions {
+    /// Where the members are.
+    layout: GroupLayout = Some(layout);
+} }
+
+setters! { ElectionOptions {
+    /// Which of Curator's elections takes part.
+    layout: ElectionLayout = layout;
+} }
+
+setters! { QueueOptions {
+    /// How many items there may be.
+    max_items: usize = Some(max_items);
+    /// Whether an item goes when the session of the client that put it ends.
+    ephemeral: bool = ephemeral;
+    /// Over how many nodes the items are spread.
+    shards: usize = shards;
+    /// How often an item is claimed before it goes to the dead letters.
+    max_attempts: u32 = Some(max_attempts);
+    /// Whose queue it takes part in.
+    layout: QueueLayout = layout;
+} }

@@ -1,0 +1,171 @@
+//! A barrier: while its node is there, everybody who comes to it waits.
+//!
+//! 1. Putting it up creates the node, to stay; it says who did. Lifting it deletes the node. Both are done once, however often
+//!    they are asked for.
+//! 2. Waiting is a watch on the node. Whatever wakes a waiter, it looks again: gone, or put up anew since, is lifted.
+//! 3. Every look is behind a `sync`: who is told of a barrier by other means must not walk through it because the server
+//!    behind his connection has not heard of it yet.
+//!
+//! The node is the path itself, as in Curator's `DistributedBarrier` and kazoo's `Barrier`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::error::{Error, Result};
+use crate::path;
+use crate::session::call::{Call, Failure};
+use crate::session::epoch::Epoch;
+use crate::session::wire::{CreateMode, Flight, WireError};
+
+impl Client {
+    /// A handle on the barrier at `path`. Does no I/O.
+    pub fn barrier(&self, path: &str) -> Result<Barrier> {
+        self.session()?;
+        path::recipe(path)?;
+        Ok(Barrier { client: self.clone(), path: Arc::from(path) })
+    }
+}
+
+/// Stops everybody who waits at it until it is lifted, shared with everybody who uses that path, in any language. Clones are
+/// the same handle.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use std::time::Duration;
+/// use zkrecipes::{Client, ErrorKind};
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// let barrier = client.barrier("/barriers/import")?;
+/// barrier.wait(None).await?; // nobody has put it up
+/// barrier.create().await?;
+/// let late = barrier.wait(Some(Duration::from_millis(10))).await.expect_err("it is up");
+/// assert_eq!(late.kind(), ErrorKind::Timeout);
+/// barrier.remove().await?;
+/// assert!(!barrier.is_up().await?);
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Barrier {
+    client: Client,
+    path: Arc<str>,
+}
+
+impl Barrier {
+    const CREATE: &'static str = "create";
+    const REMOVE: &'static str = "remove";
+    const WAIT: &'static str = "wait";
+    const IS_UP: &'static str = "is_up";
+
+    /// The path of the barrier.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Puts the barrier up. If it is up already, that is fine. It stays up until somebody removes it, also when this client
+    /// is gone.
+    ///
+    /// A lost answer is asked for again: should somebody else lift the barrier at that very moment, it is put up again.
+    pub async fn create(&self) -> Result<()> {
+        let session = self.client.session()?;
+        let (path, identity) = (&*self.path, session.identity().as_bytes());
+        let mut call = session.call(None);
+        loop {
+            match call
+                .ask(Barrier::CREATE, |epoch| epoch.create(path, identity, CreateMode::Persistent))
+                .await
+            {
+                Ok(_) | Err(Failure::Refused(WireError::NodeExists)) => return Ok(()),
+                Err(Failure::Refused(WireError::NoNode)) => {
+                    let parent = path::parent(path);
+                    let made = call.ask(Barrier::CREATE, |epoch| {
+                        let (session, epoch) = (session.clone(), epoch.clone());
+                        async move { session.ensure(&epoch, parent, session.parents()).await }
+                    });
+                    made.await.map_err(|failure| failure.about(Barrier::CREATE, parent))?;
+                }
+                Err(failure) => return Err(failure.about(Barrier::CREATE, path)),
+            }
+        }
+    }
+
+    /// Lifts the barrier: everybody who waits goes on. If it is not up, that is fine.
+    ///
+    /// A lost answer is asked for again: should somebody else put the barrier up at that very moment, it is lifted again.
+    pub async fn remove(&self) -> Result<()> {
+        let session = self.client.session()?;
+        let mut call = session.call(None);
+        match call.ask(Barrier::REMOVE, |epoch| epoch.delete(&self.path, None)).await {
+            Ok(()) | Err(Failure::Refused(WireError::NoNode)) => Ok(()),
+            Err(failure) => Err(failure.about(Barrier::REMOVE, &self.path)),
+        }
+    }
+
+    /// Whether the barrier is up.
+    pub async fn is_up(&self) -> Result<bool> {
+        let session = self.client.session()?;
+        self.stands(&mut session.call(None), Barrier::IS_UP).await
+    }
+
+    async fn stands(&self, call: &mut Call, verb: &'static str) -> Result<bool> {
+        let found = self.look(call, verb, |epoch| epoch.exists(&self.path));
+        Ok(found.await?.is_some())
+    }
+
+    /// Waits until the barrier is lifted, at once if it is not up; Timeout after `limit`. A waiter that sees the barrier up
+    /// waits through outages and into the next session.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn wait(&self, limit: Option<Duration>) -> Result<()> {
+        let session = self.client.session()?;
+        let mut call = session.call(limit).for_the(LIFTING);
+        self.pass(&mut call).await.map_err(|error| error.with_path(&*self.path))
+    }
+
+    async fn pass(&self, call: &mut Call) -> Result<()> {
+        if call.is_single_attempt() {
+            return match self.stands(call, Barrier::WAIT).await? {
+                true => Err(Error::timeout(LIFTING)),
+                false => Ok(()),
+            };
+        }
+        let mut first = None;
+        loop {
+            let (found, watch) =
+                self.look(call, Barrier::WAIT, |epoch| epoch.watch_exists(&self.path)).await?;
+            let Some(stat) = found else { return Ok(()) };
+            if *first.get_or_insert(stat.czxid) < stat.czxid {
+                // Ours was lifted, and this one was put up since.
+                return Ok(());
+            }
+            call.insist();
+            call.patiently(watch).await?;
+        }
+    }
+
+    /// Both requests leave in one flight.
+    async fn look<T>(
+        &self,
+        call: &mut Call,
+        verb: &'static str,
+        look: impl Fn(&Arc<Epoch>) -> Flight<T>,
+    ) -> Result<T> {
+        let answer = call.ask(verb, |epoch| {
+            let (sync, look) = (epoch.sync(&self.path), look(epoch));
+            async move {
+                sync.await?;
+                look.await
+            }
+        });
+        answer.await.map_err(|failure| failure.about(verb, &self.path))
+    }
+}
+
+const LIFTING: &str = "the lifting of the barrier";
+
+impl std::fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Barrier").field("path", &self.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,284 @@
+//! A value that many follow: one node, whose data is the value and whose version counts the changes.
+//!
+//! 1. Reading is one read. A missing node is no value.
+//! 2. Setting replaces the data; the first to set creates the node, and what is missing above it, to stay.
+//! 3. Setting with a version is applied only while the value has that version.
+//! 4. Following is a watch on the node, also while it is missing. A follower is told the latest value.
+//! 5. A lost answer is resolved by what is there once the quorum has decided: a value with the version that ours would
+//!    have, and ours word for word, is ours.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::feed::{Feed, Source};
+use crate::path;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::clock::Moment;
+use crate::session::epoch::Epoch;
+use crate::session::watching::{Data, Watching};
+use crate::session::wire::{CreateMode, Stat, WireError};
+
+impl Client {
+    /// A handle on the value at `path`. Does no I/O.
+    pub fn config(&self, path: &str) -> Result<Config> {
+        self.session()?;
+        path::recipe(path)?;
+        Ok(Config { client: self.clone(), path: Arc::from(path), cache: Cache::default() })
+    }
+}
+
+/// A value at a path, shared with everybody who reads or sets it, in any language. Clones are the same handle.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use zkrecipes::{Client, ErrorKind};
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// let config = client.config("/config/mode")?;
+/// assert_eq!(config.get().await?, None);
+/// assert_eq!(config.set(b"blue", None).await?, 0, "created");
+/// let now = config.get().await?.expect("set");
+/// assert_eq!(config.set(b"green", Some(now.version)).await?, 1);
+/// let late = config.set(b"red", Some(now.version)).await.expect_err("somebody was first");
+/// assert_eq!(late.kind(), ErrorKind::BadVersion);
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Config {
+    client: Client,
+    path: Arc<str>,
+    cache: Cache,
+}
+
+/// A value and how often it has been changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Versioned {
+    /// The value.
+    pub value: Vec<u8>,
+    /// 0 when the value was created, one more with every change of it.
+    pub version: i32,
+}
+
+/// What was known last, without asking anybody: [`Config::cached`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cached {
+    /// The value, or `None` where there was none.
+    pub value: Option<Versioned>,
+    /// How old this may be: so long ago a server was asked that said it.
+    pub age: Duration,
+}
+
+impl Config {
+    const GET: &'static str = "get";
+    const SET: &'static str = "set";
+
+    /// The path of the value.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The value, or `None` if nobody has set it. Retried within the retry budget.
+    pub async fn get(&self) -> Result<Option<Versioned>> {
+        let session = self.client.session()?;
+        let mut call = session.call(None);
+        let path = &*self.path;
+        let (asked, answer) = call
+            .ask(Config::GET, |epoch| {
+                let (epoch, asked) = (epoch.clone(), session.now());
+                async move {
+                    match epoch.caught_up(path, || epoch.get_data(path)).await {
+                        Ok(found) => Ok((asked, Some(found))),
+                        Err(WireError::NoNode) => Ok((asked, None)),
+                        Err(error) => Err(error),
+                    }
+                }
+            })
+            .await
+            .map_err(|failure| failure.about(Config::GET, path))?;
+        Ok(self.cache.keep(asked, answer))
+    }
+
+    /// Sets the value, if it has that version; `None` for whichever it has, or none at all. Answers the new version.
+    ///
+    /// BadVersion: somebody has changed it since. NoNode: there is no value that could have a version. A lost answer is
+    /// resolved by looking; ConnectionLost says that it could not be, and that the value may or may not have been set.
+    /// (Should somebody else have set the very same value at the same moment, that counts as ours.)
+    pub async fn set(&self, value: &[u8], version: Option<i32>) -> Result<i32> {
+        let about = |error: Error| error.with_path(&*self.path);
+        if version.is_some_and(|version| version < 0) {
+            return Err(about(Error::invalid(
+                "version",
+                "is negative, which no version is; leave it out to set whatever the value is",
+            )));
+        }
+        let session = self.client.session()?;
+        let mut call = session.call(None);
+        let before = self.cached().and_then(|cached| cached.value);
+        let setting = Setting { session: &session, path: &self.path, value, version, before };
+        setting.apply(&mut call).await.map_err(about)
+    }
+
+    /// The value now, and whenever it has changed: always the latest, `None` where there is none.
+    pub fn watch(&self) -> Feed<Option<Versioned>> {
+        let session = self.client.session();
+        let watching = session.map(|session| session.watch_node("watch", &self.path));
+        Feed::new(Following { watching, cache: self.cache.clone() })
+    }
+
+    /// What this handle has been told last, by a feed of it or by `get`, without asking anybody. `None` before that.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # use zkrecipes::Client;
+    /// # let client = Client::connect("embedded:", Default::default()).await?;
+    /// let config = client.config("/config/cached")?;
+    /// assert_eq!(config.cached(), None);
+    /// config.get().await?;
+    /// assert_eq!(config.cached().expect("asked").value, None);
+    /// # Ok(()) });
+    /// ```
+    pub fn cached(&self) -> Option<Cached> {
+        let session = self.client.session().ok()?;
+        self.cache.look(session.now())
+    }
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// What was told last, and when that was asked for.
+#[derive(Clone, Default)]
+struct Cache(Arc<Mutex<Option<LastTold>>>);
+
+type LastTold = (Moment, Option<Versioned>);
+
+impl Cache {
+    fn keep(&self, asked: Moment, found: Option<(Vec<u8>, Stat)>) -> Option<Versioned> {
+        let value = found.map(|(value, stat)| Versioned { value, version: stat.version });
+        let mut cached = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if cached.as_ref().is_none_or(|(before, _)| *before <= asked) {
+            *cached = Some((asked, value.clone()));
+        }
+        value
+    }
+
+    fn look(&self, now: Moment) -> Option<Cached> {
+        let cached = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        cached.as_ref().map(|(asked, value)| Cached { value: value.clone(), age: now.since(*asked) })
+    }
+}
+
+struct Following {
+    watching: Result<Watching<Data>>,
+    cache: Cache,
+}
+
+impl Source<Option<Versioned>> for Following {
+    async fn next(&mut self) -> Result<Option<Versioned>> {
+        let watching = self.watching.as_mut().map_err(|error| error.clone())?;
+        let Data(found) = watching.next().await?;
+        Ok(self.cache.keep(watching.asked(), found))
+    }
+}
+
+/// One call of `set`.
+struct Setting<'a> {
+    session: &'a Arc<Session>,
+    path: &'a str,
+    value: &'a [u8],
+    version: Option<i32>,
+    /// What was there before, as far as this handle knows.
+    before: Option<Versioned>,
+}
+
+impl Setting<'_> {
+    async fn apply(&self, call: &mut Call) -> Result<i32> {
+        let mut creates = false;
+        loop {
+            let epoch = call.epoch(Config::SET).await?;
+            let answer = if creates {
+                let created = epoch.create(self.path, self.value, CreateMode::Persistent);
+                call.briefly(Config::SET, created).await?.map(|_| 0)
+            } else {
+                let set = epoch.set_data(self.path, self.value, self.version);
+                call.briefly(Config::SET, set).await?.map(|stat| stat.version)
+            };
+            match answer {
+                Ok(version) => return Ok(version),
+                Err(WireError::NoNode) if creates => self.prepare(&epoch, call).await?,
+                Err(WireError::NoNode) if self.version.is_none() => creates = true,
+                // Somebody was first; then it is there to be set.
+                Err(WireError::NodeExists) => creates = false,
+                Err(error) if error.is_unanswered() => {
+                    if let Some(version) = self.resolve(call, creates).await? {
+                        return Ok(version);
+                    }
+                }
+                Err(error) => return Err(refusal(error, Config::SET, self.path)),
+            }
+        }
+    }
+
+    async fn prepare(&self, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
+        let parent = path::parent(self.path);
+        let made = self.session.ensure(epoch, parent, CreateMode::Persistent);
+        match call.briefly(Config::SET, made).await? {
+            Err(error) if error.is_unanswered() => call.retry_after_loss(Config::SET).await,
+            answer => answer.map_err(|error| refusal(error, Config::SET, parent)),
+        }
+    }
+
+    /// The answer was lost: the version if ours was applied, `None` if it certainly was not.
+    async fn resolve(&self, call: &mut Call, creates: bool) -> Result<Option<i32>> {
+        let found = loop {
+            call.retry_after_loss(Config::SET).await?;
+            let epoch = call.epoch(Config::SET).await?;
+            // What was asked before has been decided when this is answered, and the read sees it.
+            let (settled, read) = (epoch.settle(self.path), epoch.get_data(self.path));
+            match (call.briefly(Config::SET, settled).await?, call.briefly(Config::SET, read).await?) {
+                (Err(error), _) | (_, Err(error)) if error.is_unanswered() => {}
+                (_, Err(WireError::NoNode)) => break None,
+                (_, Ok(found)) => break Some(found),
+                (_, Err(error)) => return Err(refusal(error, Config::SET, self.path)),
+            }
+        };
+        match (found, self.version) {
+            // Ours was never there, or somebody has deleted it since, and it is set after that.
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(refusal(WireError::NoNode, Config::SET, self.path)),
+            (Some((value, stat)), None) if creates && stat.version == 0 => {
+                Ok((value == self.value).then_some(stat.version))
+            }
+            (Some((_, stat)), Some(version)) if stat.version == version => Ok(None),
+            (Some((value, stat)), Some(version)) if stat.version == version.wrapping_add(1) => {
+                match value == self.value {
+                    true => Ok(Some(stat.version)),
+                    false => Err(refusal(WireError::BadVersion, Config::SET, self.path)),
+                }
+            }
+            (Some((value, stat)), None) if value == self.value => Ok(Some(stat.version)),
+            (Some((value, stat)), None) if self.is_as_before(&value, stat.version) => Ok(None),
+            (Some(_), _) => Err(unknown()),
+        }
+    }
+
+    fn is_as_before(&self, value: &[u8], version: i32) -> bool {
+        self.before.as_ref().is_some_and(|before| before.version == version && before.value == value)
+    }
+}
+
+fn unknown() -> Error {
+    Error::new(
+        ErrorKind::ConnectionLost,
+        "the answer to set was lost, and the value may have been changed by others since, so nobody can tell whether ours was \
+         set; read it, and set it again if it is not what it should be",
+    )
+}

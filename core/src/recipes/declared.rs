@@ -1,0 +1,51 @@
+//! A membership or a binding on its way to whoever declared it.
+
+use tokio::sync::OwnedMutexGuard;
+
+use crate::process::Process;
+use crate::session::kept::Kept;
+
+/// Dropped before its owner has it, it is undone in the background.
+#[must_use = "dropping it undoes it"]
+#[derive(Default)]
+pub struct Declared {
+    kept: Option<Kept>,
+    /// Where it goes, locked until it is there: nobody else declares or undoes something meanwhile.
+    place: Option<OwnedMutexGuard<Option<Kept>>>,
+    process: Process,
+}
+
+impl Declared {
+    pub(super) fn to(place: OwnedMutexGuard<Option<Kept>>, kept: Kept) -> Declared {
+        Declared { kept: Some(kept), place: Some(place), process: Process::present() }
+    }
+
+    /// It lasts as long as the client.
+    pub(super) fn of_the_client(kept: Kept) -> Declared {
+        Declared { kept: Some(kept), place: None, process: Process::present() }
+    }
+
+    /// Its owner has it.
+    pub fn receive(mut self) {
+        match (self.kept.take(), &mut self.place) {
+            (kept, Some(place)) => **place = kept,
+            (Some(kept), None) => kept.leave_alone(),
+            (None, None) => {}
+        }
+    }
+}
+
+impl Drop for Declared {
+    fn drop(&mut self) {
+        if !self.process.is_present() {
+            // A forked child: the lock is the parent's.
+            std::mem::forget(self.place.take());
+        }
+    }
+}
+
+impl std::fmt::Debug for Declared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Declared").finish_non_exhaustive()
+    }
+}

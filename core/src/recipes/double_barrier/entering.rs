@@ -1,0 +1,396 @@
+//! Entering: a node of our own, then waiting until the round is declared, or declaring it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::giving_up::{tidy, unless_declared};
+use super::layout::{self, Member, Round, members};
+use super::leaving::over;
+use super::place::{self, Place};
+use super::{Inner, Inside};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::Naming;
+use crate::path;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::epoch::Epoch;
+use crate::session::wire::{Applied, CreateMode, Event, Flight, Stat, Watch, WireError, Write};
+
+pub(super) const VERB: &str = "enter";
+
+/// Of so few a list costs little, and no more of them list.
+const FEW: usize = 8;
+
+/// What became of a member that had come.
+enum End {
+    Inside(Round),
+    /// Its node or its session is gone.
+    Gone,
+    /// A round is on that is not ours: it has its members, or they died in it.
+    Late(Round),
+}
+
+pub(super) async fn enter(barrier: &Inner, session: &Arc<Session>, call: &mut Call) -> Result<Inside> {
+    loop {
+        tidy(barrier, call).await?;
+        let mut place = Place::new(call.epoch(VERB).await?, &barrier.path, &barrier.given_up);
+        match attempt(barrier, session, &mut place, call).await {
+            Ok(End::Inside(round)) => {
+                barrier.has_agreed.store(true, Ordering::Relaxed);
+                return Ok(Inside { place, round });
+            }
+            Ok(End::Gone) => {}
+            Ok(End::Late(round)) => {
+                // Peers would wait for our node, too, before they leave.
+                let gone = place.leave(call, VERB).await;
+                gone.or_else(|error| if error.kind() == ErrorKind::Lost { Ok(()) } else { Err(error) })?;
+                over(barrier, &round, None, call, VERB).await?;
+            }
+            Err(error) if error.kind() == ErrorKind::Timeout => {
+                let inside = session.within_grace(unless_declared(barrier, place)).await.flatten();
+                return inside.ok_or(error);
+            }
+            Err(error) => {
+                // Who has been told that it is not in must not be counted by those who come next.
+                session.within_grace(place.withdraw()).await;
+                return Err(error);
+            }
+        }
+    }
+}
+
+async fn attempt(barrier: &Inner, session: &Arc<Session>, place: &mut Place, call: &mut Call) -> Result<End> {
+    let Some(came) = come(barrier, session, place, call).await? else {
+        barrier.has_agreed.store(false, Ordering::Relaxed);
+        return Ok(End::Gone);
+    };
+    call.insist();
+    if came.may_disagree && came.count < barrier.parties {
+        present(barrier, place, call).await?;
+    }
+    take_part(barrier, place, came, call).await
+}
+
+/// How it was when our node was created.
+struct Came {
+    /// The children, our own included.
+    count: usize,
+    /// It may be there for another number than the others, and nobody has looked.
+    may_disagree: bool,
+    /// `ready` as it was right after that, and the watch on it.
+    ready: Option<(Option<Stat>, Watch)>,
+}
+
+/// Creates our node, and learns in the same transaction how many children there are then. `None`: once more.
+///
+/// The transaction sets the data of the path, for its answer: the number of children at that very moment in the
+/// server's order. So exactly the last of those who are needed knows that it is, and only that one lists them.
+///
+/// A handle that has been in a round does not ask again for how many the path is. If others have changed that since, it
+/// sees that by their names when they are few, and by the path when it has waited for a moment.
+async fn come(
+    barrier: &Inner,
+    session: &Arc<Session>,
+    place: &mut Place,
+    call: &mut Call,
+) -> Result<Option<Came>> {
+    let has_agreed = barrier.has_agreed.load(Ordering::Relaxed);
+    let version = match has_agreed {
+        true => None,
+        false => match agree(barrier, session, &place.epoch, call).await? {
+            None => return Ok(None),
+            Some(version) => version,
+        },
+    };
+    let create = place.create(barrier.parties, barrier.name.as_bytes());
+    let epoch = &place.epoch;
+    let (created, ready) =
+        (epoch.multi(&[create, barrier.says(version)]), epoch.watch_exists(&layout::ready(&barrier.path)));
+    let flight = async { Ok((created.await?, ready.await)) };
+    match call.briefly(VERB, flight).await? {
+        Ok((created, ready)) => {
+            let (Some(Applied::Created(node)), Some(Applied::Set(stat))) = (created.first(), created.get(1))
+            else {
+                return Err(refusal(WireError::Other(format!("{created:?}")), VERB, &barrier.path));
+            };
+            place.found(path::name(&node.path));
+            let count = stat.num_children as usize;
+            // Without having asked; or it may have come for another number than the first, in the same moment.
+            let may_disagree = if has_agreed { (2..=FEW).contains(&count) } else { count == 2 };
+            Ok(Some(Came { count, may_disagree, ready: ready.ok() }))
+        }
+        Err(error) if error.is_unanswered() => {
+            call.retry_after_loss(VERB).await?;
+            match place.ask(call, VERB, |epoch| place::settled(epoch, &barrier.path)).await? {
+                // It goes with its session, and is looked for in the next.
+                None => Ok(None),
+                Some(names) => {
+                    let names = names.map_err(|error| refusal(error, VERB, &barrier.path))?;
+                    // Others may have come since, who were not the last that were needed.
+                    let came = Came { count: names.len(), may_disagree: true, ready: None };
+                    Ok(place.find(&names).then_some(came))
+                }
+            }
+        }
+        Err(error) => {
+            place.gone();
+            match error {
+                // The path is gone again, or somebody else has said for how many it is.
+                WireError::Part { error, .. }
+                    if matches!(*error, WireError::NoNode | WireError::BadVersion) =>
+                {
+                    Ok(None)
+                }
+                error => Err(refusal(error, VERB, &barrier.path)),
+            }
+        }
+    }
+}
+
+/// For how many the path is, by what it says.
+fn parties(data: &[u8]) -> Option<usize> {
+    std::str::from_utf8(data).ok()?.parse().ok()
+}
+
+/// For how many the path says that it is, which is what we say. Answers the version that our own word on it replaces,
+/// if it must be a certain one; `None`: once more.
+async fn agree(
+    barrier: &Inner,
+    session: &Arc<Session>,
+    epoch: &Arc<Epoch>,
+    call: &mut Call,
+) -> Result<Option<Option<i32>>> {
+    let at = &barrier.path;
+    let refused = |error| Err(refusal(error, VERB, at));
+    match call.briefly(VERB, epoch.get_data(at)).await? {
+        Ok((data, stat)) => {
+            match parties(&data) {
+                Some(parties) if parties == barrier.parties => Ok(Some(None)),
+                Some(parties) if stat.num_children > 0 => {
+                    let names = match call.briefly(VERB, epoch.children(at)).await? {
+                        Ok(names) => names,
+                        Err(WireError::NoNode) => return Ok(None),
+                        Err(error) if error.is_unanswered() => {
+                            call.retry_after_loss(VERB).await?;
+                            return Ok(None);
+                        }
+                        Err(error) => return refused(error),
+                    };
+                    // Of peers it is not known; and who said it may have gone.
+                    let number = |member: Member<'_>| member.says.map_or(parties, |(parties, _)| parties);
+                    match members(&names).map(number).find(|theirs| *theirs != barrier.parties) {
+                        Some(theirs) => Err(mismatch(theirs, barrier.parties)),
+                        None => Ok(Some(Some(stat.version))),
+                    }
+                }
+                // Of rounds that are over, or a peer's.
+                _ => Ok(Some(Some(stat.version))),
+            }
+        }
+        Err(WireError::NoNode) => {
+            match call.briefly(VERB, session.ensure(epoch, at, session.parents())).await? {
+                Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
+                made => made.map_err(|error| refusal(error, VERB, at))?,
+            }
+            Ok(None)
+        }
+        Err(error) if error.is_unanswered() => {
+            call.retry_after_loss(VERB).await?;
+            Ok(None)
+        }
+        Err(error) => refused(error),
+    }
+}
+
+fn mismatch(theirs: usize, ours: usize) -> Error {
+    Error::new(
+        ErrorKind::Mismatch,
+        format!("others wait there for {theirs} parties, and we for {ours}; all must say the same number"),
+    )
+}
+
+async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Call) -> Result<End> {
+    let ready = layout::ready(&barrier.path);
+    let (mut declares, mut is_declared) = (came.count >= barrier.parties, false);
+    let mut armed = came.ready;
+    let is_kazoo = barrier.naming == Naming::Kazoo;
+    loop {
+        if declares {
+            declares = declare(barrier, place, call).await?;
+            if !declares && is_kazoo {
+                // It may have been declared, without an answer, and taken back.
+                match own(barrier, place, call).await? {
+                    None => return Ok(End::Gone),
+                    Some(own) if own.version > 0 => return Ok(End::Inside(Round::unseen())),
+                    Some(_) => {}
+                }
+            }
+        }
+        if !declares {
+            let (found, declared) = match armed.take() {
+                Some(armed) => armed,
+                None => match place.ask(call, VERB, |epoch| epoch.watch_exists(&ready)).await? {
+                    None => return Ok(End::Gone),
+                    Some(armed) => armed.map_err(|error| refusal(error, VERB, &barrier.path))?,
+                },
+            };
+            if found.is_none() {
+                match until_declared(barrier, place, declared, call).await? {
+                    None => return Ok(End::Gone),
+                    Some(event) => is_declared |= event == Event::Created,
+                }
+            }
+        }
+        match place.ask(call, VERB, |epoch| epoch.watch_data(&ready)).await? {
+            None => return Ok(End::Gone),
+            Some(Ok((data, stat, over))) => {
+                let round = Round::of(&data, &stat);
+                let is_ours = match round.tells_of(place.name()) {
+                    Some(is_ours) => is_ours,
+                    None => match own(barrier, place, call).await? {
+                        None => return Ok(End::Gone),
+                        Some(own) => round.includes_own(place.name(), &own),
+                    },
+                };
+                if !is_ours {
+                    return Ok(End::Late(round));
+                }
+                place.tell_when_over(over);
+                return Ok(End::Inside(round));
+            }
+            // Taken back while we looked: kazoo does that when the first leaves, and our node was there before.
+            Some(Err(WireError::NoNode)) if is_kazoo => {
+                let Some(own) = own(barrier, place, call).await? else { return Ok(End::Gone) };
+                // Nothing else changes it but our own declaration, be its answer lost.
+                if is_declared || own.version > 0 {
+                    return Ok(End::Inside(Round::unseen()));
+                }
+            }
+            // Of another round, and gone meanwhile: this one has yet to be declared.
+            Some(Err(WireError::NoNode)) => {}
+            Some(Err(error)) => return Err(refusal(error, VERB, &ready)),
+        }
+    }
+}
+
+/// Our own node; `None`: it is gone.
+async fn own(barrier: &Inner, place: &Place, call: &mut Call) -> Result<Option<Stat>> {
+    let path = place.path();
+    match place.ask(call, VERB, |epoch| epoch.exists(&path)).await? {
+        None => Ok(None),
+        Some(found) => found.map_err(|error| refusal(error, VERB, &barrier.path)),
+    }
+}
+
+/// Waits for what the watch on `ready` tells; `None`: our own node is gone.
+async fn until_declared(
+    barrier: &Inner,
+    place: &Place,
+    mut declared: Watch,
+    call: &mut Call,
+) -> Result<Option<Event>> {
+    if call.is_single_attempt() {
+        return Err(Error::timeout(super::ENTERING));
+    }
+    let sooner = call.for_a(super::MOMENT, &mut declared).await?;
+    if sooner.is_some() {
+        return Ok(sooner);
+    }
+    let said = place.ask(call, VERB, |epoch| epoch.get_data(&barrier.path)).await?;
+    if let Some(Ok((data, _))) = said
+        && parties(&data) != Some(barrier.parties)
+    {
+        present(barrier, place, call).await?;
+    }
+    loop {
+        let watched = place.ask(call, VERB, |epoch| watch_own(epoch, &place.path())).await?;
+        let Some(watched) = watched else { return Ok(None) };
+        let Some(gone) = watched.map_err(|error| refusal(error, VERB, &barrier.path))? else {
+            return Ok(None);
+        };
+        let either = async {
+            tokio::select! {
+                biased;
+                event = &mut declared => Some(event),
+                _ = gone => None,
+            }
+        };
+        if let Some(event) = call.patiently(either).await? {
+            return Ok(Some(event));
+        }
+    }
+}
+
+/// Our node never has children: so only its deletion wakes us. `None` when it is gone.
+fn watch_own(epoch: &Arc<Epoch>, node: &str) -> Flight<Option<Watch>> {
+    let flight = epoch.watch_children(node);
+    Box::pin(async move {
+        match flight.await {
+            Ok((_, _, watch)) => Ok(Some(watch)),
+            Err(WireError::NoNode) => Ok(None),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+/// The names of all children; Mismatch: others are there for another number of parties. `None`: we are not there any
+/// more.
+async fn present(barrier: &Inner, place: &Place, call: &mut Call) -> Result<Option<Vec<String>>> {
+    let names = match place.ask(call, VERB, |epoch| epoch.children(&barrier.path)).await? {
+        None | Some(Err(WireError::NoNode)) => return Ok(None),
+        Some(names) => names.map_err(|error| refusal(error, VERB, &barrier.path))?,
+    };
+    let says_other = |member: Member<'_>| member.says.filter(|(parties, _)| *parties != barrier.parties);
+    if let Some((parties, _)) = members(&names).find_map(says_other) {
+        return Err(mismatch(parties, barrier.parties));
+    }
+    Ok(Some(names))
+}
+
+/// Declares the round if all its members are there; answers whether there is a `ready` now, be it of another round. The
+/// transaction checks that they are: who gave up, or died, is counted by nobody.
+async fn declare(barrier: &Inner, place: &Place, call: &mut Call) -> Result<bool> {
+    let ready = layout::ready(&barrier.path);
+    loop {
+        let Some(names) = present(barrier, place, call).await? else { return Ok(false) };
+        let present: Vec<_> = members(&names).collect();
+        if present.len() < names.len() {
+            return Ok(true);
+        }
+        if present.len() < barrier.parties {
+            return Ok(false);
+        }
+        let chosen = first_of(present, barrier.parties);
+        let part = |member: &Member<'_>| {
+            let node = path::join(&barrier.path, member.name);
+            match member.name == place.name() {
+                // As good as a check, and leaves a mark that outlives a lost answer.
+                true => Write::Set { path: node, data: barrier.name.as_bytes().to_vec(), version: None },
+                false => Write::Check { path: node, version: None },
+            }
+        };
+        let mut writes: Vec<_> = chosen.iter().map(part).collect();
+        let data = Round::declaration(&chosen);
+        writes.push(Write::Create { path: ready.clone(), data, mode: CreateMode::Persistent, acl: None });
+        // Who is giving up at this moment sees by the version that it may be in.
+        writes.push(barrier.says(None));
+        match call.briefly(VERB, place.epoch.multi(&writes)).await? {
+            Ok(_) => return Ok(true),
+            Err(WireError::Part { error, .. }) if *error == WireError::NodeExists => return Ok(true),
+            // One of them has gone.
+            Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {}
+            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
+            Err(error) => return Err(refusal(error, VERB, &ready)),
+        }
+    }
+}
+
+/// Those who came first of too many, and peers in any case: they take part in whatever round is declared.
+fn first_of(present: Vec<Member<'_>>, parties: usize) -> Vec<Member<'_>> {
+    let (mut ours, mut chosen): (Vec<_>, Vec<_>) =
+        present.into_iter().partition(|member| member.says.is_some());
+    ours.sort_by_key(|member| member.says.map(|(_, number)| number));
+    ours.truncate(parties.saturating_sub(chosen.len()).max(1));
+    chosen.extend(ours);
+    chosen
+}

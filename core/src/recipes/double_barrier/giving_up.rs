@@ -1,0 +1,86 @@
+//! Giving up while others are awaited: nobody may count us any more, neither the others nor we ourselves when we come
+//! again.
+
+use super::entering::VERB;
+use super::layout::{self, Round};
+use super::place::{self, Place};
+use super::{Inner, Inside};
+use crate::error::Result;
+use crate::options::Naming;
+use crate::path;
+use crate::session::call::{Call, Failure};
+use crate::session::wire::{WireError, Write};
+
+/// Deletes the nodes that this handle has given up and that may stand yet, maybe in a session that only the server
+/// still knows: together with a new one they would count twice.
+pub(super) async fn tidy(barrier: &Inner, call: &mut Call) -> Result<()> {
+    let given_up = || barrier.given_up.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let guids = given_up().clone();
+    if guids.is_empty() {
+        return Ok(());
+    }
+    let names = call.ask(VERB, |epoch| place::settled(epoch, &barrier.path)).await;
+    let names = names.map_err(|failure| failure.about(VERB, &barrier.path))?;
+    for name in names.iter().filter(|name| guids.iter().any(|guid| name.starts_with(guid))) {
+        let node = path::join(&barrier.path, name);
+        match call.ask(VERB, |epoch| epoch.delete(&node, None)).await {
+            Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
+            Err(failure) => return Err(failure.about(VERB, &node)),
+        }
+    }
+    given_up().retain(|guid| !guids.contains(guid));
+    Ok(())
+}
+
+/// Gives our node up when our time is over, unless a round was declared with it meanwhile: then the others have been
+/// let in with us, and we are in. What no server answers goes on in the background.
+pub(super) async fn unless_declared(barrier: &Inner, mut place: Place) -> Option<Inside> {
+    match last_look(barrier, &mut place).await {
+        Ok(Some(round)) => return Some(Inside { place, round }),
+        // Somebody else will not let us look, or no server answers.
+        Err(_) | Ok(None) => place.withdraw().await,
+    }
+    None
+}
+
+/// The round that our node belongs to; `None`: to none, and it is gone. Every declaration changes the version of the
+/// path, so that none comes between the look and the deletion.
+async fn last_look(barrier: &Inner, place: &mut Place) -> Result<Option<Round>, WireError> {
+    if !place.may_stand {
+        return Ok(None);
+    }
+    let (epoch, ready) = (place.epoch.clone(), layout::ready(&barrier.path));
+    if place.name().is_empty() && !place.find(&place::settled(&epoch, &barrier.path).await?) {
+        return Ok(None);
+    }
+    let own = place.path();
+    loop {
+        let asked = (epoch.exists(&barrier.path), epoch.get_data(&ready), epoch.exists(&own));
+        let (Some(stat), declared, Some(found)) = (asked.0.await?, asked.1.await, asked.2.await?) else {
+            return Ok(None);
+        };
+        match declared {
+            Ok((data, stat)) => {
+                let round = Round::of(&data, &stat);
+                if round.includes_own(place.name(), &found) {
+                    return Ok(Some(round));
+                }
+            }
+            // Taken back by a peer that left before we looked.
+            Err(WireError::NoNode) if found.version > 0 && barrier.naming == Naming::Kazoo => {
+                return Ok(Some(Round::unseen()));
+            }
+            Err(WireError::NoNode) => {}
+            Err(error) => return Err(error),
+        }
+        let unchanged = Write::Check { path: barrier.path.clone(), version: Some(stat.version) };
+        match epoch.multi(&[unchanged, Write::Delete { path: own.clone(), version: None }]).await {
+            Err(WireError::Part { error, .. }) if *error == WireError::BadVersion => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                place.gone();
+                return Ok(None);
+            }
+        }
+    }
+}

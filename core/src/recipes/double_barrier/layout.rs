@@ -1,0 +1,230 @@
+//! What stands below the path of a double barrier: `ready` while a round is on, and one node for each member.
+//!
+//! Curator and kazoo take every other child for a member, whatever its name is. So the name of ours can say more: for
+//! how many its owner waits, and the number that the server gave it tells who came first.
+
+use crate::path;
+use crate::session::wire::frame::Measure;
+use crate::session::wire::{CreateMode, Stat, Write};
+
+const READY: &str = "ready";
+const OF: &str = "-of-";
+
+/// Where a round is declared.
+pub(super) fn ready(barrier: &str) -> String {
+    path::join(barrier, READY)
+}
+
+/// What the name of a member's node begins with; the server appends the number.
+pub(super) fn prefix(guid: &str, parties: usize) -> String {
+    format!("{guid}{OF}{parties}-")
+}
+
+/// What declaring a round of so many of ours takes at most; peers have shorter names.
+pub(super) fn largest_declaration(measure: &Measure, barrier: &str, parties: usize) -> usize {
+    let name = format!("{}{}", prefix(&uuid::Uuid::nil().simple().to_string(), parties), i32::MIN);
+    let numbers = Numbers::Exactly(vec![(SPENT, SPENT); MOST_RANGES]);
+    let data = format!("{numbers} {name}").into_bytes();
+    let (mode, says) = (CreateMode::Persistent, parties.to_string().into_bytes());
+    let rest = [
+        Write::Create { path: ready(barrier), data, mode, acl: None },
+        Write::Set { path: barrier.to_owned(), data: says, version: None },
+    ];
+    measure.multi(&rest) + parties * measure.check(&path::join(barrier, &name))
+}
+
+/// The number at the end of all numbers.
+const SPENT: i32 = i32::MAX;
+
+/// A member, by the name of its node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Member<'a> {
+    pub(super) name: &'a str,
+    /// For how many it waits, and its number; `None` for a peer's, which does not say. At the end of the server's
+    /// numbers all are the same, [`SPENT`].
+    pub(super) says: Option<(usize, i32)>,
+}
+
+impl Member<'_> {
+    pub(super) fn of(name: &str) -> Member<'_> {
+        let says = name.split_once(OF).and_then(|(_, rest)| {
+            let (parties, number) = rest.split_once('-')?;
+            let number: i32 = number.parse().ok()?;
+            // Creates that overtake each other there get negative ones.
+            Some((parties.parse().ok()?, if number < 0 { SPENT } else { number }))
+        });
+        Member { name, says }
+    }
+}
+
+/// The members among the children.
+pub(super) fn members(names: &[String]) -> impl Iterator<Item = Member<'_>> {
+    names.iter().filter(|name| *name != READY).map(|name| Member::of(name))
+}
+
+/// One round: from the moment when all were there until all have left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Round {
+    /// When `ready` was created.
+    pub(super) generation: i64,
+    /// The numbers of ours that belong to it; `None` where a peer has declared it, who lets in whoever comes.
+    numbers: Option<Numbers>,
+    /// The member that leaves last.
+    pub(super) anchor: Option<String>,
+}
+
+/// The numbers of the members of a round: they came one after the other, so these are few ranges as a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Numbers {
+    /// From and to, in order, and nobody else.
+    Exactly(Vec<(i32, i32)>),
+    /// Those of them that stand.
+    UpTo(i32),
+}
+
+/// Everybody reads them.
+const MOST_RANGES: usize = 8;
+
+impl Numbers {
+    /// Of numbers in order.
+    fn of(numbers: &[i32]) -> Numbers {
+        let mut ranges: Vec<(i32, i32)> = Vec::new();
+        for number in numbers {
+            match ranges.last_mut() {
+                Some((_, last)) if last.checked_add(1) == Some(*number) => *last = *number,
+                _ => ranges.push((*number, *number)),
+            }
+        }
+        match numbers.last() {
+            Some(last) if *last < SPENT && ranges.len() <= MOST_RANGES => Numbers::Exactly(ranges),
+            last => Numbers::UpTo(last.copied().unwrap_or_default()),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Numbers> {
+        if let Some(last) = text.strip_prefix("..") {
+            return last.parse().ok().map(Numbers::UpTo);
+        }
+        let range = |range: &str| {
+            let (first, last) = range.split_once("..")?;
+            Some((first.parse().ok()?, last.parse().ok()?))
+        };
+        text.split(',').map(range).collect::<Option<_>>().map(Numbers::Exactly)
+    }
+
+    fn last(&self) -> i32 {
+        match self {
+            Numbers::Exactly(ranges) => ranges.last().map_or(0, |(_, last)| *last),
+            Numbers::UpTo(last) => *last,
+        }
+    }
+}
+
+impl std::fmt::Display for Numbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Numbers::Exactly(ranges) => {
+                let ranges: Vec<_> = ranges.iter().map(|(first, last)| format!("{first}..{last}")).collect();
+                f.write_str(&ranges.join(","))
+            }
+            Numbers::UpTo(last) => write!(f, "..{last}"),
+        }
+    }
+}
+
+impl Round {
+    /// What `ready` says of a round of these members, and only these.
+    pub(super) fn declaration(members: &[Member<'_>]) -> Vec<u8> {
+        let mut numbers: Vec<_> =
+            members.iter().filter_map(|member| member.says).map(|(_, number)| number).collect();
+        numbers.sort_unstable();
+        // The lowest name, which is who stays to the last where peers leave, too.
+        let anchor = members.iter().map(|member| member.name).min().unwrap_or_default();
+        format!("{} {anchor}", Numbers::of(&numbers)).into_bytes()
+    }
+
+    pub(super) fn of(data: &[u8], stat: &Stat) -> Round {
+        let said = std::str::from_utf8(data).ok().and_then(|text| {
+            let (numbers, anchor) = text.split_once(' ')?;
+            Some((Numbers::parse(numbers)?, anchor.to_owned()))
+        });
+        let (numbers, anchor) = said.unzip();
+        Round { generation: stat.czxid, numbers, anchor }
+    }
+
+    /// A peer's that has taken its `ready` back already.
+    pub(super) fn unseen() -> Round {
+        Round { generation: -1, numbers: None, anchor: None }
+    }
+
+    /// Whether the member, whose node stands, belongs to it, as far as its name tells.
+    pub(super) fn includes(&self, member: &Member<'_>) -> bool {
+        match (&self.numbers, member.says) {
+            (Some(numbers), Some((_, number))) => number <= numbers.last(),
+            _ => true,
+        }
+    }
+
+    /// Whether it was declared with the node of that name, where `ready` tells: then the node stood at that moment.
+    pub(super) fn tells_of(&self, name: &str) -> Option<bool> {
+        match (&self.numbers, Member::of(name).says) {
+            (Some(Numbers::Exactly(ranges)), Some((_, number))) => {
+                Some(ranges.iter().any(|(first, last)| (*first..=*last).contains(&number)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of our own node while it stands, of which it is known when it was created. Where numbers do not tell,
+    /// whoever came before `ready` belongs to it: peers declare a round like that, and at the end of the numbers there
+    /// may be one too many.
+    pub(super) fn includes_own(&self, name: &str, own: &Stat) -> bool {
+        match (&self.numbers, Member::of(name).says) {
+            (Some(numbers), Some((_, number))) if number < SPENT => number <= numbers.last(),
+            _ => own.czxid < self.generation,
+        }
+    }
+
+    /// Whether it is this round that `ready` stands for.
+    pub(super) fn is_on(&self, ready: Option<&Stat>) -> bool {
+        ready.is_some_and(|stat| stat.czxid == self.generation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_for_how_many_and_which() {
+        let name = format!("{}0000000012", prefix("0123456789abcdef", 3));
+        assert_eq!(Member::of(&name).says, Some((3, 12)));
+        for spent in ["a-of-3-2147483647", "a-of-3--2147483648", "a-of-3--000000001"] {
+            assert_eq!(Member::of(spent).says, Some((3, SPENT)), "{spent}");
+        }
+        for foreign in ["0123456789abcdef", "f3e1b9a0-58f5-4a0d-9d52-3c0f35f9f1d1", "a-of-b-c", "x-of-3"] {
+            assert_eq!(Member::of(foreign).says, None, "{foreign}");
+        }
+        let names = ["a-of-2-0000000001".to_owned(), READY.to_owned()];
+        assert_eq!(members(&names).count(), 1, "ready is no member");
+    }
+
+    #[test]
+    fn a_round_is_of_those_who_were_there() {
+        let members = ["b-of-2-0000000007", "a-of-2-0000000009"].map(Member::of);
+        let stat = Stat { czxid: 50, ..Stat::default() };
+        let round = Round::of(&Round::declaration(&members), &stat);
+        assert_eq!((round.generation, round.anchor.as_deref()), (50, Some("a-of-2-0000000009")));
+        assert!(members.iter().all(|member| round.includes(member)));
+        assert!(!round.includes(&Member::of("0-of-2-0000000010")));
+        let peers = Round::of(b"10.0.0.7", &stat);
+        assert!(peers.includes_own("c-of-2-0000000003", &Stat { czxid: 49, ..Stat::default() }));
+        assert!(!peers.includes_own("c-of-2-0000000003", &Stat { czxid: 51, ..Stat::default() }));
+        let spent = ["b-of-2-2147483647", "a-of-2--2147483648"].map(Member::of);
+        let last = Round::of(&Round::declaration(&spent), &stat);
+        let came = |name: &str, czxid| last.includes_own(name, &Stat { czxid, ..Stat::default() });
+        assert!(came(spent[0].name, 48) && came(spent[1].name, 49) && came("a-of-2-0000000009", 47));
+        assert!(!came("c-of-2-2147483647", 51) && !came("c-of-2--2147483647", 51), "came when it was on");
+        assert!(round.is_on(Some(&stat)) && !round.is_on(None) && !peers.is_on(Some(&Stat::default())));
+    }
+}

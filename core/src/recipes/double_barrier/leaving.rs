@@ -1,0 +1,171 @@
+//! Leaving: our node goes, and then we wait until the nodes of all members of the round have gone.
+//!
+//! One member, the anchor, keeps its node until it is alone, and then deletes `ready` with it. Everybody else has watched
+//! `ready` since it entered, so its end is one wake-up for each, and nothing is asked any more. The anchor's name is the
+//! lowest, so that Curator's and kazoo's members wait for it, too. It watches the highest of those who are left; names are
+//! random, so that each time about half of them have gone meanwhile.
+//!
+//! If the anchor dies, `ready` still stands: so who has waited for a moment waits for the anchor's node to go, and then
+//! looks who is left.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::layout::{self, Member, Round, members};
+use super::place::Place;
+use super::{Inner, Inside};
+use crate::error::{Error, LostReason, Result};
+use crate::options::Naming;
+use crate::path;
+use crate::session::call::{Call, refusal};
+use crate::session::epoch::Epoch;
+use crate::session::wire::{Event, WireError, Write};
+
+const VERB: &str = "leave";
+
+pub(super) async fn leave(barrier: &Inner, inside: Inside, call: &mut Call) -> Result<()> {
+    let Inside { mut place, round } = inside;
+    if place.epoch.has_ended() {
+        return Err(Error::lost(LostReason::Session));
+    }
+    if round.anchor.as_deref() == Some(place.name()) {
+        return over(barrier, &round, Some(place), call, VERB).await;
+    }
+    // What was told before we have left is no news of us.
+    let ends = place.told_when_over().filter(|_| barrier.naming != Naming::Kazoo);
+    let mut ends = ends.and_then(|mut ends| (&mut ends).now_or_never().is_none().then_some(ends));
+    place.leave(call, VERB).await?;
+    call.insist();
+    if !call.is_single_attempt()
+        && let Some(ends) = &mut ends
+        && call.for_a(super::MOMENT, ends).await? == Some(Event::Deleted)
+    {
+        return Ok(());
+    }
+    if let Some(anchor) = &round.anchor {
+        let anchor = path::join(&barrier.path, anchor);
+        until_gone(&anchor, None, call, VERB).await?;
+    }
+    over(barrier, &round, None, call, VERB).await
+}
+
+/// Asks in the session of our own node as long as we have one. Lost: that session has ended.
+async fn ask<T, F>(
+    own: Option<&Place>,
+    call: &mut Call,
+    verb: &str,
+    path: &str,
+    request: impl Fn(&Arc<Epoch>) -> F,
+) -> Result<T>
+where
+    F: Future<Output = Result<T, WireError>>,
+{
+    let Some(place) = own else {
+        return call.ask(verb, request).await.map_err(|failure| failure.about(verb, path));
+    };
+    match place.ask(call, verb, request).await? {
+        Some(answer) => answer.map_err(|error| refusal(error, verb, path)),
+        None => Err(Error::lost(LostReason::Session)),
+    }
+}
+
+/// Waits until nobody else has the node.
+async fn until_gone(node: &str, own: Option<&Place>, call: &mut Call, verb: &'static str) -> Result<()> {
+    loop {
+        let (found, watch) = ask(own, call, verb, node, |epoch| epoch.watch_exists(node)).await?;
+        if found.is_none() {
+            return Ok(());
+        }
+        if call.is_single_attempt() {
+            return Err(Error::timeout(super::LEAVING));
+        }
+        call.insist();
+        call.patiently(watch).await?;
+    }
+}
+
+/// Waits until the round is over, and takes `ready` back if nobody is left who would. Our own node, if we have one in
+/// the round, stands until then.
+pub(super) async fn over(
+    barrier: &Inner,
+    round: &Round,
+    mut own: Option<Place>,
+    call: &mut Call,
+    verb: &'static str,
+) -> Result<()> {
+    let ready = layout::ready(&barrier.path);
+    // kazoo takes it back when the first leaves.
+    let ready_tells = barrier.naming != Naming::Kazoo;
+    let (mut sent_last, mut is_first) = (false, true);
+    loop {
+        if own.is_none() && ready_tells && std::mem::take(&mut is_first) {
+            // As a rule that is all there is to ask.
+            let found = ask(None, call, verb, &ready, |epoch| epoch.exists(&ready)).await?;
+            if !round.is_on(found.as_ref()) {
+                return Ok(());
+            }
+        }
+        // The version goes ahead: `ready` is taken back only if nobody has entered since.
+        let asked = ask(own.as_ref(), call, verb, &barrier.path, |epoch| {
+            let path = &barrier.path;
+            let (stat, names, ready) = (epoch.exists(path), epoch.children(path), epoch.exists(&ready));
+            async move { Ok((stat.await?, names.await, ready.await?)) }
+        });
+        let (stat, names, found) = asked.await?;
+        let (stat, names) = match (stat, names) {
+            (Some(stat), Ok(names)) => (stat, names),
+            (None, _) | (_, Err(WireError::NoNode)) => return Ok(()),
+            (_, Err(error)) if error.is_unanswered() => continue,
+            (_, Err(error)) => return Err(refusal(error, verb, &barrier.path)),
+        };
+        let is_on = round.is_on(found.as_ref());
+        if own.is_none() && ready_tells && !is_on {
+            return Ok(());
+        }
+        let name = own.as_ref().map(|place| place.name().to_owned());
+        let is_other = |member: &Member<'_>| round.includes(member) && Some(member.name) != name.as_deref();
+        let others: Vec<_> = members(&names).filter(is_other).collect();
+        if let Some(name) = name {
+            if !names.contains(&name) {
+                return if sent_last { Ok(()) } else { Err(Error::lost(LostReason::Deleted)) };
+            }
+            if others.iter().any(|other| other.says.is_none() && *other.name < *name) {
+                // A peer that came late, and whose node stays to the last.
+                if let Some(place) = own.take() {
+                    place.leave(call, verb).await?;
+                }
+                continue;
+            }
+        }
+        if let Some(last) = others.iter().map(|member| member.name).max() {
+            until_gone(&path::join(&barrier.path, last), own.as_ref(), call, verb).await?;
+            continue;
+        }
+        let mut writes = vec![match &own {
+            Some(place) => Write::Delete { path: place.path(), version: None },
+            None if is_on => Write::Check { path: barrier.path.clone(), version: Some(stat.version) },
+            None => return Ok(()),
+        }];
+        if is_on {
+            writes.push(Write::Delete { path: ready.clone(), version: None });
+        }
+        let epoch = match &own {
+            Some(place) => place.epoch.clone(),
+            None => call.epoch(verb).await?,
+        };
+        match call.briefly(verb, epoch.multi(&writes)).await? {
+            Ok(_) => {
+                own.iter_mut().for_each(Place::gone);
+                return Ok(());
+            }
+            Err(error) if error.is_unanswered() => {
+                sent_last = true;
+                call.retry_after_loss(verb).await?;
+            }
+            Err(WireError::Part { error, .. })
+                if matches!(*error, WireError::NoNode | WireError::BadVersion) => {}
+            Err(error) => return Err(refusal(error, verb, &ready)),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! A double barrier: so many members enter together and leave together, round after round.
+//!
+//! 1. Entering creates an ephemeral node. The server answers how many there are then, so the last one knows that it is.
+//! 2. The last one declares the round: a transaction checks that all its members are there, and creates `ready`. It
+//!    says by their numbers which members belong to the round. Who came too late takes part in the next.
+//! 3. Everybody else has a watch on `ready`, and reads it: one wake-up. It stands until the round is over, so a slow
+//!    member cannot miss it. Who reads it watches its end.
+//! 4. Leaving deletes the node and waits until the nodes of all members of the round have gone, see [`leaving`]. The
+//!    last to leave deletes `ready` with its own node.
+//! 5. Who gives up deletes its node, and looks in the same transaction that no round was declared meanwhile.
+//! 6. A member that dies is gone with its session, and nobody waits for it. `ready` of a round whose members have all
+//!    died is deleted by whoever comes next.
+//!
+//! The layout is that of Curator's `DistributedDoubleBarrier` and of kazoo's `DoubleBarrier`, whose members may take
+//! part: theirs do not know of rounds, and enter whenever there is a `ready`. See [`layout`].
+
+mod entering;
+mod giving_up;
+mod layout;
+mod leaving;
+mod place;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use self::layout::Round;
+use self::place::{Given, Place};
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::Naming;
+use crate::path;
+use crate::session::kept::not_declared;
+use crate::session::wire::Write;
+
+impl Client {
+    /// A handle on the double barrier at `path` for so many parties. Does no I/O. Others see the member by its `name`,
+    /// or by the identity of this client.
+    pub fn double_barrier(&self, path: &str, parties: usize, name: Option<&str>) -> Result<DoubleBarrier> {
+        let session = self.session()?;
+        path::recipe(path)?;
+        if parties == 0 || parties > MOST_PARTIES {
+            return Err(Error::invalid("parties", format!("{parties} is not from 1 to {MOST_PARTIES}")));
+        }
+        let bytes = layout::largest_declaration(&session.epoch().measure(), path, parties);
+        if bytes > path::PACKET_LIMIT {
+            let problem = format!(
+                "{parties} at a path of this length are too many: a server takes {} bytes at once, and to check them all \
+                 takes {bytes}; choose a shorter path",
+                path::PACKET_LIMIT
+            );
+            return Err(Error::invalid("parties", problem).with_path(path));
+        }
+        let name = name.unwrap_or(session.identity()).to_owned();
+        let naming = session.options().naming;
+        let (path, state) = (path.to_owned(), Mutex::default());
+        let inner = Inner {
+            path,
+            parties,
+            name,
+            naming,
+            state,
+            given_up: Given::default(),
+            has_agreed: AtomicBool::new(false),
+        };
+        Ok(DoubleBarrier { client: self.clone(), inner: Arc::new(inner) })
+    }
+}
+
+/// All of them are checked in one transaction.
+const MOST_PARTIES: usize = 5000;
+const ENTERING: &str = "the coming of all parties";
+const LEAVING: &str = "the leaving of all parties";
+/// Who waits for longer looks after what goes wrong seldom, and costs a request: its own node or the anchor's is gone.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// Lets so many members begin together and end together, any number of times, shared with everybody who uses that path,
+/// in any language. Clones are the same handle, and the same member.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use zkrecipes::Client;
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// let a = client.double_barrier("/barriers/step", 2, Some("a"))?;
+/// let b = client.double_barrier("/barriers/step", 2, Some("b"))?;
+/// for _ in 0..3 {
+///     futures_util::future::try_join(a.enter(None), b.enter(None)).await?;
+///     // Both compute this step now, and neither begins the next one before the other is done.
+///     futures_util::future::try_join(a.leave(None), b.leave(None)).await?;
+/// }
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct DoubleBarrier {
+    client: Client,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: String,
+    parties: usize,
+    name: String,
+    naming: Naming,
+    state: Mutex<State>,
+    given_up: Given,
+    /// Whether this handle has been in a round, so that its number is known to be everybody's, unless they change it.
+    has_agreed: AtomicBool,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Outside,
+    /// A call of this handle enters or leaves.
+    Moving,
+    Inside(Inside),
+}
+
+/// A member of a round that is on.
+struct Inside {
+    place: Place,
+    round: Round,
+}
+
+/// Outside again, unless it ends elsewhere.
+struct Moving<'a>(&'a Inner);
+
+impl Moving<'_> {
+    /// It ends inside. Not to be dropped after that: somebody else may be moving by then.
+    fn inside(self, inside: Inside) {
+        *self.0.state() = State::Inside(inside);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        if matches!(*state, State::Moving) {
+            *state = State::Outside;
+        }
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Says on the path for how many it is, maybe only in place of a certain version.
+    fn says(&self, version: Option<i32>) -> Write {
+        Write::Set { path: self.path.clone(), data: self.parties.to_string().into_bytes(), version }
+    }
+
+    /// The round that this handle is in; it is leaving from now on.
+    fn step_out(&self) -> Result<(Inside, Moving<'_>)> {
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, State::Moving) {
+            State::Inside(inside) => Ok((inside, Moving(self))),
+            before => {
+                *state = before;
+                Err(not_declared("this handle has not entered; enter first"))
+            }
+        }
+    }
+}
+
+impl DoubleBarrier {
+    /// The path of the barrier.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    /// How many enter and leave together.
+    pub fn parties(&self) -> usize {
+        self.inner.parties
+    }
+
+    /// By which name others see this member.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Whether this handle has entered and not left.
+    pub fn has_entered(&self) -> bool {
+        self.client.process().is_present() && matches!(*self.inner.state(), State::Inside(_))
+    }
+
+    /// Waits until all parties are there; Timeout after `limit`. More than that wait for the next round.
+    ///
+    /// Who is told Timeout is counted by nobody, unless no server answers for a quarter of a second: then its node goes
+    /// as soon as one does, or with its session, and others may be let in with it until then.
+    ///
+    /// Mismatch: others wait there for another number of parties. Exists: this handle has entered already.
+    ///
+    /// # Cancel safety Dropping the future leaves nothing behind. Our node is deleted in the background; a round that
+    /// is declared before it is gone has a member too few.
+    pub async fn enter(&self, limit: Option<Duration>) -> Result<()> {
+        let about = |error: Error| error.with_path(self.path());
+        let session = self.client.session()?;
+        let moving = {
+            let mut state = self.inner.state();
+            if !matches!(*state, State::Outside) {
+                let message = "this handle is in a round already; let it leave first, or make another handle";
+                return Err(about(Error::new(ErrorKind::Exists, message)));
+            }
+            *state = State::Moving;
+            Moving(&self.inner)
+        };
+        let mut call = session.call(limit).for_the(ENTERING);
+        let inside = entering::enter(&self.inner, &session, &mut call).await.map_err(about)?;
+        moving.inside(inside);
+        Ok(())
+    }
+
+    /// Waits until all members of the round have left or died; Timeout after `limit`, and then we have left.
+    ///
+    /// NotHeld: this handle has not entered. Lost: our session or our node is gone since we entered, so the others need
+    /// not have waited for us.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves all the same; it just does not wait for the others.
+    pub async fn leave(&self, limit: Option<Duration>) -> Result<()> {
+        let about = |error: Error| error.with_path(self.path());
+        let session = self.client.session()?;
+        let (inside, _moving) = self.inner.step_out().map_err(about)?;
+        let mut call = session.call(limit).for_the(LEAVING);
+        leaving::leave(&self.inner, inside, &mut call).await.map_err(about)
+    }
+
+    /// Gives the round up without waiting for anybody: our node is deleted in the background, and nobody waits for us.
+    /// For work that failed. NotHeld: this handle has not entered.
+    pub fn withdraw(&self) -> Result<()> {
+        self.client.session()?;
+        let (inside, _moving) = self.inner.step_out().map_err(|error| error.with_path(self.path()))?;
+        drop(inside);
+        Ok(())
+    }
+
+    /// Enters, does the work, and leaves.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let barrier = client.double_barrier("/barriers/alone", 1, None)?;
+    /// assert_eq!(barrier.run(async { 6 * 7 }).await?, 42);
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the round up; nobody waits for us.
+    pub async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T> {
+        /// For work that is dropped or panics.
+        struct Withdrawing<'a>(Option<&'a DoubleBarrier>);
+        impl Drop for Withdrawing<'_> {
+            fn drop(&mut self) {
+                let _ = self.0.map(DoubleBarrier::withdraw);
+            }
+        }
+        self.enter(None).await?;
+        let mut withdrawing = Withdrawing(Some(self));
+        let outcome = work.await;
+        withdrawing.0 = None;
+        self.leave(None).await?;
+        Ok(outcome)
+    }
+}
+
+impl std::fmt::Debug for DoubleBarrier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DoubleBarrier").field("path", &self.inner.path).finish_non_exhaustive()
+    }
+}

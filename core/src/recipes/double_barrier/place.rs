@@ -1,0 +1,165 @@
+//! The node of a member, from the moment when it may exist until it certainly does not.
+
+use std::sync::{Arc, Mutex};
+
+use super::layout::prefix;
+use crate::error::{Error, LostReason, Result};
+use crate::path;
+use crate::session::call::{Call, refusal};
+use crate::session::chance;
+use crate::session::clock::Later;
+use crate::session::epoch::Epoch;
+use crate::session::wire::{CreateMode, Flight, Watch, WireError, Write};
+
+/// GUIDs of nodes that one handle gave up and that may stand yet: it must not come a second time before they are gone.
+pub(super) type Given = Arc<Mutex<Vec<String>>>;
+
+/// The names of all children, once whatever was asked before has been decided; none where there is no such path.
+pub(super) fn settled(epoch: &Arc<Epoch>, path: &str) -> Flight<Vec<String>> {
+    let (settled, list) = (epoch.settle(path), epoch.children(path));
+    Box::pin(async move {
+        match (settled.await, list.await) {
+            (Err(WireError::NoNode), _) | (Ok(()), Err(WireError::NoNode)) => Ok(Vec::new()),
+            (settled, list) => settled.and(list),
+        }
+    })
+}
+
+pub(super) struct Place {
+    pub(super) epoch: Arc<Epoch>,
+    pub(super) parent: String,
+    guid: String,
+    /// Once it is known.
+    name: Option<String>,
+    pub(super) may_stand: bool,
+    /// Tells a member when `ready` of its round has gone. Behind a lock only to be shared between threads.
+    over: Mutex<Option<Watch>>,
+    given_up: Given,
+}
+
+impl Place {
+    pub(super) fn new(epoch: Arc<Epoch>, parent: &str, given_up: &Given) -> Place {
+        Place {
+            epoch,
+            parent: parent.to_owned(),
+            guid: chance::guid().simple().to_string(),
+            name: None,
+            may_stand: false,
+            over: Mutex::default(),
+            given_up: given_up.clone(),
+        }
+    }
+
+    /// What creates the node. From here on it may stand.
+    pub(super) fn create(&mut self, parties: usize, data: &[u8]) -> Write {
+        self.may_stand = true;
+        let path = path::join(&self.parent, &prefix(&self.guid, parties));
+        Write::Create { path, data: data.to_vec(), mode: CreateMode::EphemeralSequential, acl: None }
+    }
+
+    /// It was not created, or is gone.
+    pub(super) fn gone(&mut self) {
+        self.may_stand = false;
+    }
+
+    pub(super) fn found(&mut self, name: &str) {
+        self.name = Some(name.to_owned());
+    }
+
+    /// Looks for it after its creation was not answered; false: it was not created.
+    pub(super) fn find(&mut self, names: &[String]) -> bool {
+        match names.iter().find(|name| name.starts_with(&self.guid)) {
+            Some(own) => self.found(own),
+            None => self.gone(),
+        }
+        self.may_stand
+    }
+
+    pub(super) fn tell_when_over(&mut self, over: Watch) {
+        self.over = Mutex::new(Some(over));
+    }
+
+    pub(super) fn told_when_over(&mut self) -> Option<Watch> {
+        self.over.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn path(&self) -> String {
+        path::join(&self.parent, self.name())
+    }
+
+    /// Repeats what may be done twice until it is answered; `None` when the session of the node has ended.
+    pub(super) async fn ask<T, F>(
+        &self,
+        call: &mut Call,
+        what: &str,
+        request: impl Fn(&Arc<Epoch>) -> F,
+    ) -> Result<Option<Result<T, WireError>>>
+    where
+        F: Future<Output = Result<T, WireError>>,
+    {
+        while !self.epoch.has_ended() {
+            match call.briefly(what, request(&self.epoch)).await? {
+                Err(error) if error.is_unanswered() => call.retry_after_loss(what).await?,
+                answer => return Ok(Some(answer)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Deletes the node. Lost: somebody else had, or its session has ended before it was certain that we had.
+    pub(super) async fn leave(mut self, call: &mut Call, what: &str) -> Result<()> {
+        let node = self.path();
+        let mut is_first = true;
+        while !self.epoch.has_ended() {
+            let deleted = call.briefly(what, self.epoch.delete(&node, None)).await?;
+            match deleted {
+                Err(WireError::NoNode) if is_first => {
+                    self.gone();
+                    return Err(Error::lost(LostReason::Deleted));
+                }
+                Ok(()) | Err(WireError::NoNode) => {
+                    self.gone();
+                    return Ok(());
+                }
+                Err(error) if error.is_unanswered() => call.retry_after_loss(what).await?,
+                Err(error) => return Err(refusal(error, what, &node)),
+            }
+            is_first = false;
+        }
+        Err(Error::lost(LostReason::Session))
+    }
+
+    /// Gives the node up; the answer resolves when it is gone, and need not be waited for.
+    pub(super) fn withdraw(mut self) -> Later<()> {
+        self.give_up()
+    }
+
+    fn give_up(&mut self) -> Later<()> {
+        if !std::mem::take(&mut self.may_stand) {
+            return Box::pin(std::future::ready(()));
+        }
+        self.given_up.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(self.guid.clone());
+        if self.epoch.has_ended() {
+            return Box::pin(std::future::ready(()));
+        }
+        match self.name.take() {
+            Some(name) => self.epoch.delete_in_background(path::join(&self.parent, &name), 0),
+            None => self.epoch.delete_by_guid_in_background(self.parent.clone(), self.guid.clone()),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.epoch.process().is_present() {
+            drop(self.give_up());
+        } else {
+            // The parent's to take back.
+            std::mem::forget(self.told_when_over());
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Leading: what was won, until it is resigned or lost.
+
+use std::ops::Deref;
+
+use super::statement::Acknowledgement;
+use crate::error::{Error, ErrorKind, Result};
+use crate::recipes::held::Held;
+use crate::session::call::refusal;
+use crate::session::unless;
+use crate::session::wire::{WireError, Write};
+
+/// One term of a leader: a [`Held`], with the verbs of one. Dropping it resigns in the background.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+/// let election = client.election("/leader", b"", Default::default())?;
+/// let leadership = election.campaign().await?;
+/// assert!(leadership.is_held());
+/// leadership.acknowledge(b"serving at 10.0.0.7:80").await?;
+/// leadership.release().await?;
+/// # Ok(()) });
+/// ```
+#[must_use = "dropping a Leadership resigns at once; keep it for as long as the work takes"]
+#[derive(Clone, Debug)]
+pub struct Leadership {
+    held: Held,
+}
+
+impl Deref for Leadership {
+    type Target = Held;
+
+    fn deref(&self) -> &Held {
+        &self.held
+    }
+}
+
+/// How a term ended.
+pub(super) enum Fate<T> {
+    /// The work is done.
+    Done(T),
+    /// Lost, resigned or cancelled.
+    Ended,
+}
+
+const VERB: &str = "acknowledge";
+
+/// Resigns, and waits for the confirmation as long as there is a server to give it. Unconfirmed, it goes on in the
+/// background; lost or resigned, there is nothing to do.
+pub(super) async fn resign(held: &Held) {
+    let epoch = held.hold().epoch().clone();
+    let _ = unless(held.release(), epoch.until_down()).await;
+}
+
+impl Leadership {
+    pub(crate) fn of(held: Held) -> Leadership {
+        Leadership { held }
+    }
+
+    /// Rises strictly from one leader to the next: the [`Held::fencing_token`].
+    pub fn epoch(&self) -> u64 {
+        self.held.fencing_token()
+    }
+
+    /// Tells everybody that this leader has begun its work, and `data`: [`Leader::acknowledged`](super::Leader). The
+    /// server refuses it once we lead no more: NotHeld. Doing it again replaces the data. An answer that gets lost is
+    /// looked for; ConnectionLost says that it could not be.
+    pub async fn acknowledge(&self, data: &[u8]) -> Result<()> {
+        let hold = self.held.hold();
+        let (path, session) = (hold.path(), hold.session());
+        let identity = session.identity().to_owned();
+        let said = Acknowledgement { epoch: self.epoch(), identity, data: data.to_vec() };
+        let bytes = said.to_bytes();
+        let mut call = session.call(None);
+        loop {
+            if !self.held.is_held() {
+                return Err(if self.held.is_released() {
+                    Error::not_held("it was resigned before")
+                } else {
+                    hold.not_held()
+                }
+                .with_path(path));
+            }
+            let (before, stat) = match call.briefly(VERB, hold.epoch().get_data(path)).await? {
+                Ok(found) => found,
+                Err(error) if error.is_unanswered() => {
+                    call.retry_after_loss(VERB).await.map_err(|error| error.with_path(path))?;
+                    continue;
+                }
+                // With our node below it the path stands: this server may lag, and the write will tell.
+                Err(WireError::NoNode) => {
+                    self.held.verify().await?;
+                    continue;
+                }
+                Err(error) => return Err(refusal(error, VERB, path)),
+            };
+            match Acknowledgement::parse(&before) {
+                Some(before) if before == said => return Ok(()),
+                // The epoch never falls: somebody leads after us, or what is written there is no leader's.
+                Some(before) if before.epoch > said.epoch => self.held.verify().await?,
+                _ => {}
+            }
+            let set = Write::Set { path: path.to_owned(), data: bytes.clone(), version: Some(stat.version) };
+            match hold.write_guarded(&[set]).await {
+                Ok(_) => return Ok(()),
+                // Somebody wrote there meanwhile, or nobody knows whether we did: look again.
+                Err(error) if error.kind() == ErrorKind::BadVersion => {}
+                Err(error) if error.kind() == ErrorKind::ConnectionLost => {
+                    call.retry_after_loss(VERB).await.map_err(|error| error.with_path(path))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Lets `work` work until it is done, we lead no more, or `stop` is. Then it is gone, and we have resigned.
+    pub(super) async fn serve<T>(
+        &self,
+        work: impl Future<Output = T>,
+        stop: impl Future<Output = ()>,
+    ) -> Fate<T> {
+        // In a block, so that the work has ended before anybody else leads.
+        let fate = {
+            tokio::select! {
+                biased;
+                () = stop => Fate::Ended,
+                _ = self.held.hold().ended() => Fate::Ended,
+                result = work => Fate::Done(result),
+            }
+        };
+        resign(&self.held).await;
+        fate
+    }
+}

@@ -1,0 +1,269 @@
+//! The election of a leader.
+//!
+//! 1. Candidates queue like those who want a lock (see [`crate::turn`]); the first in order leads. The czxid of its node is
+//!    the epoch of its leadership: it rises from one leader to the next.
+//! 2. A leader that goes deletes its node, or its session ends; the next in order hears of it by an event and leads without
+//!    a request.
+//! 3. A leader that has begun its work says so in the data of the election's own node, in a transaction that checks that
+//!    its candidate's node stands. See `statement`.
+//! 4. An observer watches the first candidate's node and that data, and lists the candidates only when the leader has
+//!    gone. See `observe`.
+//! 5. A leader that cannot be certain of its session any more has lost, whatever the network says. See [`crate::Held`].
+
+mod leadership;
+mod observe;
+mod statement;
+mod terms;
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use self::leadership::Fate;
+pub use self::leadership::Leadership;
+pub use self::observe::Leader;
+pub use self::terms::Terms;
+use super::contenders::{self, Contender};
+use super::handle::{Handle, Meanwhile, Recipe};
+use crate::client::Client;
+use crate::error::{Error, Result};
+use crate::feed::Feed;
+use crate::options::{ElectionLayout, ElectionOptions, Naming};
+use crate::path;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::clock::Later;
+use crate::session::pause::Pause;
+use crate::session::wire::{CreateMode, frame};
+use crate::turn::grant::Grant;
+use crate::turn::name::{self, Kind};
+use crate::turn::place::Queue;
+use crate::turn::{self, REVOKE};
+
+/// One candidate in the election at a path: `client.election(path, data, options)`. Clones are the same candidate.
+///
+/// Its verbs are those of every [`Handle`], and those of an election: what a handle acquires is the leadership.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+/// let election = client.election("/leader", b"10.0.0.7:80", Default::default())?;
+/// let leadership = election.campaign().await?;
+/// leadership.acknowledge(b"ready").await?;
+/// let leader = election.leader().await?.expect("it is us");
+/// assert_eq!((leader.epoch, leader.acknowledged), (leadership.epoch(), true));
+/// election.resign().await?;
+/// assert_eq!(election.leader().await?, None);
+/// # Ok(()) });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Election {
+    handle: Handle,
+    kind: Kind,
+    /// Changes when the runs in progress are to end.
+    stops: Arc<watch::Sender<u64>>,
+}
+
+impl Deref for Election {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl Client {
+    /// A handle on the election at `path`, for a candidate. Those who ask for the leader are told its `data`. Does no
+    /// I/O.
+    pub fn election(&self, path: &str, data: &[u8], options: ElectionOptions) -> Result<Election> {
+        let session = self.session()?;
+        path::recipe(path)?;
+        let identity = session.identity();
+        if identity.contains('\0') {
+            return Err(Error::invalid(
+                "identity",
+                "has a NUL, behind which a candidate's data begins; choose another",
+            ));
+        }
+        let kind = match (session.options().naming, options.layout) {
+            // kazoo's candidates are those of its lock.
+            (Naming::Kazoo, _) | (_, ElectionLayout::Selector) => Kind::Lock,
+            (Naming::Curator | Naming::Zookeeper, ElectionLayout::Latch) => Kind::Latch,
+        };
+        let statement = statement::of_candidate(identity, data);
+        let node = path::join(path, &name::fresh(session.options().naming, kind).0);
+        let bytes = session.epoch().measure().create(&node, &statement, CreateMode::EphemeralSequential);
+        frame::fits(bytes).map_err(|error| refusal(error, "a candidate", path))?;
+        let candidacy = Arc::new(Candidacy { path: path.to_owned(), kind, statement });
+        let handle = Handle::new(self, path, Meanwhile::Waits, candidacy);
+        Ok(Election { handle, kind, stops: Arc::default() })
+    }
+}
+
+impl Election {
+    /// Queues and waits until this candidate leads.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind: the candidate is withdrawn in the background.
+    pub fn campaign(&self) -> impl Future<Output = Result<Leadership>> + Send + use<> {
+        self.lead(None)
+    }
+
+    /// Campaigns for as long as `limit`, then Timeout. Zero is one attempt without waiting.
+    ///
+    /// # Cancel safety
+    /// As for [`Election::campaign`].
+    pub fn campaign_timeout(
+        &self,
+        limit: Duration,
+    ) -> impl Future<Output = Result<Leadership>> + Send + use<> {
+        self.lead(Some(limit))
+    }
+
+    fn lead(&self, limit: Option<Duration>) -> impl Future<Output = Result<Leadership>> + Send + use<> {
+        // Its place among the waits of this handle is taken now.
+        let winning = self.handle.take(1, limit);
+        async move { winning.await.map(Leadership::of) }
+    }
+
+    /// Campaigns, lets `work` work for as long as this candidate leads, resigns, and campaigns again, until
+    /// [`Election::cancel`] or a failure that trying again cannot help.
+    ///
+    /// The future that `work` made is dropped when the leadership is lost or resigned. An error of it is logged, and the
+    /// next campaign begins after a pause. Answers Ok when it was cancelled; Closed when the client was closed.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let election = client.election("/leader", b"", Default::default())?;
+    /// let stop = election.clone();
+    /// election
+    ///     .run(|leadership| {
+    ///         println!("leading in epoch {}", leadership.epoch());
+    ///         // The first term is the last one here.
+    ///         stop.cancel();
+    ///         async { Ok::<(), zkrecipes::Error>(()) }
+    ///     })
+    ///     .await?;
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the future of `work` and resigns in the background.
+    pub async fn run<F, W, E>(&self, mut work: F) -> Result<()>
+    where
+        F: FnMut(Leadership) -> W,
+        W: Future<Output = Result<(), E>>,
+        E: std::fmt::Display,
+    {
+        let mut terms = self.terms()?;
+        while let Some(leadership) = terms.next().await? {
+            match leadership.serve(work(leadership.clone()), terms.stopped()).await {
+                Fate::Done(Err(error)) => terms.failed(&leadership, &error),
+                Fate::Done(Ok(())) | Fate::Ended => terms.succeeded(),
+            }
+        }
+        Ok(())
+    }
+
+    /// The terms of this candidate, one after the other, until [`Election::cancel`].
+    pub(crate) fn terms(&self) -> Result<Terms> {
+        let session = self.handle.client().session()?;
+        let retry = &session.options().retry;
+        let pause = Pause::new(retry.base, retry.max);
+        Ok(Terms { election: self.clone(), stops: self.stops.subscribe(), pause, is_paused: false, session })
+    }
+
+    /// Resigns: at once, and the future confirms it. The next candidate leads; a [`Election::run`] in progress campaigns
+    /// again, behind all others. NotHeld without leading.
+    pub fn resign(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        self.handle.release()
+    }
+
+    /// Ends the campaigns in progress on this handle with Cancelled, and the runs. Later ones are not affected.
+    pub fn cancel(&self) {
+        if self.handle.client().process().is_present() {
+            self.stops.send_modify(|count| *count += 1);
+            self.handle.cancel();
+        }
+    }
+
+    /// Whether this candidate certainly leads.
+    pub fn is_leader(&self) -> bool {
+        self.handle.is_held()
+    }
+
+    /// Who leads now, whether or not we stand.
+    pub async fn leader(&self) -> Result<Option<Leader>> {
+        let session = self.handle.client().session()?;
+        observe::leader(&mut session.call(None), self.path(), self.kind).await
+    }
+
+    /// All who stand, in the order in which they will lead; the first one leads. Who was asked to let go has no identity:
+    /// the request has replaced it.
+    pub async fn candidates(&self) -> Result<Vec<Contender>> {
+        let mut candidates = self.handle.contenders().await?;
+        for candidate in candidates.iter_mut().filter(|candidate| candidate.identity.as_bytes() == REVOKE) {
+            candidate.identity.clear();
+        }
+        Ok(candidates)
+    }
+
+    /// Who leads, now and whenever that changes, `None` while nobody does. Epochs never fall, and no two leaders are told
+    /// of one epoch, unless the servers have lost everything and count from the beginning. That a leader has begun its work
+    /// is told, too.
+    pub fn observe(&self) -> Feed<Option<Leader>> {
+        observe::feed(self.handle.client().session(), self.path(), self.kind)
+    }
+}
+
+struct Candidacy {
+    path: String,
+    kind: Kind,
+    statement: Vec<u8>,
+}
+
+impl Recipe for Candidacy {
+    fn word(&self) -> &'static str {
+        "election"
+    }
+
+    fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
+        Box::pin(async move {
+            let queue = Queue {
+                data: &self.statement,
+                verb: "campaign",
+                ..Queue::of(&session, &self.path, self.kind)
+            };
+            turn::take(&queue, &mut call).await
+        })
+    }
+
+    fn holder(self: Arc<Self>, mut call: Call) -> Later<Result<Option<Contender>>> {
+        Box::pin(async move {
+            let first = contenders::first(&mut call, &self.path, self.kind).await?;
+            Ok(first.map(|first| {
+                let identity = statement::parse_candidate(first.identity.as_bytes()).0;
+                Contender { identity, ..first }
+            }))
+        })
+    }
+
+    fn contenders(self: Arc<Self>, mut call: Call) -> Later<Result<Vec<Contender>>> {
+        Box::pin(async move {
+            let queue = contenders::queue(&mut call, &self.path, self.kind).await?;
+            let candidates = queue.into_iter().enumerate().map(|(place, seen)| {
+                let identity = statement::parse_candidate(&seen.data).0;
+                Contender { identity, ..seen.contender(place == 0) }
+            });
+            Ok(candidates.collect())
+        })
+    }
+
+    fn locate(&self, node: &str) -> Option<String> {
+        let node = contenders::whole(&self.path, node);
+        Some(node).filter(|node| contenders::queues_under(&self.path, node, self.kind))
+    }
+}

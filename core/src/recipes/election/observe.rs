@@ -1,0 +1,287 @@
+//! Who leads: looking once, and following.
+//!
+//! The first candidate leads. An observer watches that one node and what the leader says in the election's own node;
+//! the candidates are listed, behind a `sync`, only when the leader has gone, and watched only while there is none. So
+//! a thousand candidates cost an observer nothing while nothing happens.
+
+use std::sync::Arc;
+
+use super::statement::{Acknowledgement, parse_candidate};
+use crate::error::Result;
+use crate::feed::{Feed, Source};
+use crate::path;
+use crate::recipes::contenders;
+use crate::session::Session;
+use crate::session::call::{Call, Failure};
+use crate::session::pause::Pause;
+use crate::session::watching::{ChildData, Children, Data, Watching};
+use crate::session::wire::{Stat, WireError};
+use crate::turn::REVOKE;
+use crate::turn::name::{Entry, Kind};
+
+/// Who leads an election.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leader {
+    /// Who it says it is, `host:pid` by default.
+    pub identity: String,
+    /// What it says: as a candidate, or, once it has begun its work, when it said so.
+    pub data: Vec<u8>,
+    /// Rises from one leader to the next.
+    pub epoch: u64,
+    /// Whether it has begun its work: [`Leadership::acknowledge`](super::Leadership::acknowledge).
+    pub acknowledged: bool,
+}
+
+impl Leader {
+    /// Made of the candidate's node and of the election's.
+    fn of(statement: &[u8], stat: &Stat, record: Option<&Acknowledgement>) -> Leader {
+        let epoch = stat.czxid as u64;
+        match record.filter(|said| said.epoch == epoch) {
+            Some(said) => {
+                Leader { identity: said.identity.clone(), data: said.data.clone(), epoch, acknowledged: true }
+            }
+            None => {
+                // The request to let go has replaced what it said, before anybody read that.
+                let (identity, data) = parse_candidate(if statement == REVOKE { b"" } else { statement });
+                Leader { identity, data, epoch, acknowledged: false }
+            }
+        }
+    }
+}
+
+const VERB: &str = "looking for the leader";
+
+/// Who leads now.
+pub(super) async fn leader(call: &mut Call, path: &str, kind: Kind) -> Result<Option<Leader>> {
+    loop {
+        let Some(first) = first(call, path, kind, Behind::Sync).await? else { return Ok(None) };
+        let node = path::join(path, &first);
+        // In one flight.
+        let answer = call
+            .ask(VERB, |epoch| {
+                let (candidate, record) = (epoch.get_data(&node), epoch.get_data(path));
+                async move { Ok((candidate.await?, record.await?)) }
+            })
+            .await;
+        match answer {
+            Ok(((statement, stat), (record, _))) => {
+                let record = Acknowledgement::parse(&record);
+                return Ok(Some(Leader::of(&statement, &stat, record.as_ref())));
+            }
+            // Gone meanwhile: somebody else leads.
+            Err(Failure::Refused(WireError::NoNode)) => {}
+            Err(failure) => return Err(failure.about(VERB, path)),
+        }
+    }
+}
+
+/// What makes sure that a list is not an old one.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Behind {
+    Sync,
+    /// A leader that was deposed answers a `sync`, too.
+    Quorum,
+}
+
+/// The name of the candidate that is first in order, as it is now.
+async fn first(call: &mut Call, path: &str, kind: Kind, behind: Behind) -> Result<Option<String>> {
+    let answer = call
+        .ask(VERB, |epoch| {
+            // They leave now, in this order.
+            let ahead = match behind {
+                Behind::Sync => epoch.sync(path),
+                Behind::Quorum => epoch.settle(path),
+            };
+            let listed = epoch.children(path);
+            async move {
+                ahead.await?;
+                listed.await
+            }
+        })
+        .await;
+    let names = match answer {
+        Ok(names) => names,
+        Err(Failure::Refused(WireError::NoNode)) => return Ok(None),
+        Err(failure) => return Err(failure.about(VERB, path)),
+    };
+    let mut first: Option<Entry> = None;
+    for entry in names.iter().filter_map(|name| contenders::in_line(name, kind)) {
+        let comes_first = match &first {
+            None => true,
+            Some(first) => match entry.precedes(first) {
+                Some(comes_first) => comes_first,
+                // At the end of the range only the nodes themselves tell.
+                None => {
+                    let queue = contenders::queue(call, path, kind).await?;
+                    return Ok(queue.into_iter().next().map(|seen| seen.entry.name));
+                }
+            },
+        };
+        if comes_first {
+            first = Some(entry);
+        }
+    }
+    Ok(first.map(|entry| entry.name))
+}
+
+pub(super) fn feed(session: Result<Arc<Session>>, path: &str, kind: Kind) -> Feed<Option<Leader>> {
+    Feed::new(Following { session, path: path.to_owned(), kind, observing: None })
+}
+
+/// Follows once somebody asks; a client that is closed tells that then.
+struct Following {
+    session: Result<Arc<Session>>,
+    path: String,
+    kind: Kind,
+    observing: Option<Observing>,
+}
+
+impl Source<Option<Leader>> for Following {
+    async fn next(&mut self) -> Result<Option<Leader>> {
+        let session = self.session.clone()?;
+        let observing = self.observing.get_or_insert_with(|| Observing::of(session, &self.path, self.kind));
+        observing.next().await
+    }
+}
+
+struct Observing {
+    session: Arc<Session>,
+    path: String,
+    kind: Kind,
+    /// The first in order.
+    candidate: Option<Candidate>,
+    record: Watching<Data>,
+    /// What the election's own node said last; `None` before that is known.
+    said: Option<Option<Acknowledgement>>,
+    /// Whether anybody stands, while nobody does.
+    vacancy: Option<Watching<Children>>,
+    told: Option<Told>,
+    /// What is to go ahead of the next list.
+    behind: Behind,
+    pause: Pause,
+}
+
+struct Candidate {
+    node: Watching<ChildData>,
+    /// What went ahead of the list that names it.
+    behind: Behind,
+    /// What its node said last; `None` before that is known.
+    statement: Option<(Vec<u8>, Stat)>,
+}
+
+/// What was told last, and the highest epoch.
+struct Told {
+    leader: Option<Leader>,
+    epoch: u64,
+}
+
+enum News {
+    Record(Option<Acknowledgement>),
+    Candidate(Option<(Vec<u8>, Stat)>),
+}
+
+impl Observing {
+    fn of(session: Arc<Session>, path: &str, kind: Kind) -> Observing {
+        let retry = &session.options().retry;
+        Observing {
+            path: path.to_owned(),
+            kind,
+            candidate: None,
+            record: session.watch_node(VERB, path),
+            said: None,
+            vacancy: None,
+            told: None,
+            behind: Behind::Sync,
+            pause: Pause::new(retry.base, retry.max),
+            session,
+        }
+    }
+
+    async fn next(&mut self) -> Result<Option<Leader>> {
+        let session = self.session.clone();
+        loop {
+            if self.candidate.is_none() {
+                match self.find(&session).await? {
+                    Some(node) => {
+                        self.vacancy = None;
+                        let node = Watching::new(&session, VERB, &node);
+                        self.candidate = Some(Candidate { node, behind: self.behind, statement: None });
+                    }
+                    None if self.is_news(None) => return Ok(self.tell(None)),
+                    None => self.somebody(&session).await?,
+                }
+                continue;
+            }
+            if let Some(candidate) = &self.candidate
+                && let (Some((statement, stat)), Some(said)) = (&candidate.statement, &self.said)
+            {
+                let leader = Leader::of(statement, stat, said.as_ref());
+                if self.told.as_ref().is_some_and(|told| leader.epoch < told.epoch) {
+                    // From a server that lags behind what was told, as a rule. If the quorum has named this candidate, the
+                    // servers have lost what they had, and count from the beginning.
+                    if candidate.behind == Behind::Sync {
+                        (self.candidate, self.behind) = (None, Behind::Quorum);
+                        self.pause.pass(session.clock()).await;
+                        continue;
+                    }
+                }
+                if self.is_news(Some(&leader)) {
+                    return Ok(self.tell(Some(leader)));
+                }
+            }
+            match self.news().await? {
+                News::Record(said) => self.said = Some(said),
+                News::Candidate(None) => self.candidate = None,
+                News::Candidate(Some((mut statement, stat))) => {
+                    let Some(candidate) = &mut self.candidate else { continue };
+                    if let (true, Some((before, _))) = (statement == REVOKE, &candidate.statement) {
+                        // The request to let go has replaced the identity: it is still the same leader.
+                        statement.clone_from(before);
+                    }
+                    candidate.statement = Some((statement, stat));
+                }
+            }
+        }
+    }
+
+    /// The node of the candidate that is first in order, however long a server takes to tell.
+    async fn find(&mut self, session: &Arc<Session>) -> Result<Option<String>> {
+        let mut call = session.call(None);
+        call.insist();
+        let first = first(&mut call, &self.path, self.kind, self.behind).await?;
+        Ok(first.map(|name| path::join(&self.path, &name)))
+    }
+
+    /// Waits until the candidates change, while there are none.
+    async fn somebody(&mut self, session: &Arc<Session>) -> Result<()> {
+        let path = &self.path;
+        let vacancy = self.vacancy.get_or_insert_with(|| session.watch_children(VERB, path));
+        vacancy.next().await.map(drop)
+    }
+
+    /// Both at once: neither loses anything when the other one comes first.
+    async fn news(&mut self) -> Result<News> {
+        let Some(candidate) = &mut self.candidate else { return Ok(News::Candidate(None)) };
+        tokio::select! {
+            biased;
+            found = self.record.next() => {
+                Ok(News::Record(found?.0.and_then(|(data, _)| Acknowledgement::parse(&data))))
+            }
+            found = candidate.node.next() => Ok(News::Candidate(found?.0)),
+        }
+    }
+
+    fn is_news(&self, leader: Option<&Leader>) -> bool {
+        self.told.as_ref().is_none_or(|told| told.leader.as_ref() != leader)
+    }
+
+    fn tell(&mut self, leader: Option<Leader>) -> Option<Leader> {
+        self.pause.restart();
+        self.behind = Behind::Sync;
+        let before = self.told.as_ref().map_or(0, |told| told.epoch);
+        let epoch = leader.as_ref().map_or(before, |leader| leader.epoch);
+        self.told = Some(Told { leader: leader.clone(), epoch });
+        leader
+    }
+}

@@ -1,0 +1,342 @@
+//! A group: each member is an ephemeral child of the path, and its data is what the member says of itself.
+//!
+//! 1. Joining creates the node. It is kept in every epoch and made again when somebody deletes it, until the member leaves,
+//!    its handle is dropped or its client closed.
+//! 2. Updating sets the node's data.
+//! 3. Following is one watch on the list and one on each member: a change costs one list and one read of that member,
+//!    however many there are.
+//! 4. A follower is told the difference to what it was told before: who has left, who has joined, whose data has
+//!    changed. A name that several nodes have is one member, from the first of them to the last.
+//!
+//! The layouts are Curator's `GroupMember` (the node has the member's name), kazoo's `Party` (a name like no other, the
+//! member's name as data) and `ShallowParty` (both in the node's name). See `Layout`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use super::declared::Declared;
+use super::names::child;
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::feed::{Feed, Source};
+use crate::options::{GroupLayout, GroupOptions, Naming};
+use crate::path;
+use crate::session::chance;
+use crate::session::epoch::Epoch;
+use crate::session::kept::{Kept, not_declared};
+use crate::session::watching::tree::{Depth, Tree};
+use crate::session::wire::WireError;
+
+impl Client {
+    /// A handle on the group at `path`. Does no I/O.
+    pub fn group(&self, path: &str, options: GroupOptions) -> Result<Group> {
+        let session = self.session()?;
+        path::recipe(path)?;
+        let layout = options.layout.unwrap_or(match session.options().naming {
+            Naming::Kazoo => GroupLayout::Party,
+            Naming::Curator | Naming::Zookeeper => GroupLayout::Member,
+        });
+        Ok(Group { client: self.clone(), path: Arc::from(path), layout, own: Arc::default() })
+    }
+}
+
+/// A group of members that know each other by name. Clones are the same handle, and the same member.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use zkrecipes::{Client, GroupEvent};
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// let group = client.group("/groups/workers", Default::default())?;
+/// group.join("worker-1", b"idle").await?;
+/// assert_eq!(group.members().await?["worker-1"], b"idle");
+/// let mut feed = group.watch();
+/// let now = feed.next().await.transpose()?.expect("it goes on");
+/// assert!(matches!(now, GroupEvent::Snapshot(members) if members.len() == 1));
+/// group.update(b"busy").await?;
+/// let changed = feed.next().await.transpose()?.expect("it goes on");
+/// assert_eq!(changed, GroupEvent::Changed { name: "worker-1".into(), data: b"busy".to_vec() });
+/// group.leave().await?;
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Group {
+    client: Client,
+    path: Arc<str>,
+    layout: GroupLayout,
+    /// Our own membership, while we have one; the last handle to go leaves.
+    own: Arc<Mutex<Option<Kept>>>,
+}
+
+/// What happened in a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GroupEvent {
+    /// All members and their data, at first.
+    Snapshot(BTreeMap<String, Vec<u8>>),
+    /// Somebody came.
+    Joined {
+        /// Who.
+        name: String,
+        /// What they say of themselves.
+        data: Vec<u8>,
+    },
+    /// Somebody has gone.
+    Left {
+        /// Who.
+        name: String,
+    },
+    /// A member says something else of itself.
+    Changed {
+        /// Who.
+        name: String,
+        /// What they say of themselves now.
+        data: Vec<u8>,
+    },
+}
+
+impl Group {
+    const JOIN: &'static str = "join";
+    const LEAVE: &'static str = "leave";
+    const UPDATE: &'static str = "update";
+    const MEMBERS: &'static str = "members";
+
+    /// The path of the group.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Becomes a member, and stays one over all sessions of the client until it leaves, the last clone of this handle is
+    /// dropped, or the client is closed. Exists: this handle has joined already, or another member has that name. (That may
+    /// be the one that a crashed process has left: its name is free after its session timeout.)
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn join(&self, name: &str, data: &[u8]) -> Result<()> {
+        self.declare(name, data).await?.receive();
+        Ok(())
+    }
+
+    pub(crate) async fn declare(&self, name: &str, data: &[u8]) -> Result<Declared> {
+        child(&self.path, name)?;
+        let session = self.client.session()?;
+        let (node, data) = self.layout.node_of(&self.path, name, data)?;
+        let own = self.own.clone().lock_owned().await;
+        if own.is_some() {
+            let message = "this handle is a member already; let it leave first, or make another handle";
+            return Err(Error::new(ErrorKind::Exists, message).with_path(&*self.path));
+        }
+        let kept = Kept::declare(&session, Group::JOIN, node, &data, session.parents()).await?;
+        Ok(Declared::to(own, kept))
+    }
+
+    /// Ends the membership. NotHeld: there is none. ConnectionLost: unconfirmed, and the deletion goes on in the background.
+    pub async fn leave(&self) -> Result<()> {
+        self.client.session()?;
+        let own = self.own.lock().await.take();
+        own.ok_or_else(|| self.no_member())?.undo(Group::LEAVE).await.map(drop)
+    }
+
+    /// Replaces what this member says of itself. NotHeld: it has not joined. ConnectionLost: not yet, it goes on in the
+    /// background.
+    pub async fn update(&self, data: &[u8]) -> Result<()> {
+        self.client.session()?;
+        let own = self.own.lock().await;
+        let kept = own.as_ref().ok_or_else(|| self.no_member())?;
+        if self.layout != GroupLayout::Member && !data.is_empty() {
+            return Err(no_data(&self.path));
+        }
+        if self.layout == GroupLayout::Member { kept.update(Group::UPDATE, data).await } else { Ok(()) }
+    }
+
+    fn no_member(&self) -> Error {
+        not_declared("this handle is not a member; join first").with_path(&*self.path)
+    }
+
+    /// The members and what they say of themselves.
+    pub async fn members(&self) -> Result<BTreeMap<String, Vec<u8>>> {
+        let session = self.client.session()?;
+        let (path, layout) = (&*self.path, self.layout);
+        let mut call = session.call(None);
+        let answer = call.ask(Group::MEMBERS, |epoch| {
+            let epoch = epoch.clone();
+            async move { epoch.caught_up(path, || members(&epoch, path, layout)).await }
+        });
+        answer.await.map_err(|failure| failure.about(Group::MEMBERS, path))
+    }
+
+    /// First all members, then who joins, who leaves and whose data changes. After a gap, the differences are told.
+    pub fn watch(&self) -> Feed<GroupEvent> {
+        let session = self.client.session();
+        let tree = session.map(|session| Tree::new(&session, "watch", &self.path, Depth::Children));
+        Feed::new(Following {
+            tree,
+            layout: self.layout,
+            names: BTreeMap::new(),
+            told: None,
+            due: VecDeque::new(),
+        })
+    }
+}
+
+impl std::fmt::Debug for Group {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Group").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// One list, then one read of each member, all in one flight. A member that leaves in between is left out.
+async fn members(
+    epoch: &Arc<Epoch>,
+    path: &str,
+    layout: GroupLayout,
+) -> Result<BTreeMap<String, Vec<u8>>, WireError> {
+    let names = match epoch.children(path).await {
+        Err(WireError::NoNode) => return Ok(BTreeMap::new()),
+        answer => answer?,
+    };
+    let reads: Vec<_> = names
+        .into_iter()
+        .map(|name| {
+            let read = (!layout.names_say_all()).then(|| epoch.get_data(&path::join(path, &name)));
+            (name, read)
+        })
+        .collect();
+    let mut members = BTreeMap::new();
+    for (name, read) in reads {
+        let data = match read {
+            None => Vec::new(),
+            Some(read) => match read.await {
+                Ok((data, _)) => data,
+                Err(WireError::NoNode) => continue,
+                Err(error) => return Err(error),
+            },
+        };
+        members.extend(layout.member_of(&name, &data));
+    }
+    Ok(members)
+}
+
+/// Where members are and what their nodes say.
+impl GroupLayout {
+    const PARTY: &'static str = "__party__";
+
+    /// The node of a member of that name, and its data.
+    fn node_of(self, path: &str, name: &str, data: &[u8]) -> Result<(String, Vec<u8>)> {
+        let mark = || chance::guid().simple().to_string();
+        if self != GroupLayout::Member && !data.is_empty() {
+            return Err(no_data(path));
+        }
+        Ok(match self {
+            GroupLayout::Member => (path::join(path, name), data.to_vec()),
+            GroupLayout::Party => {
+                (path::join(path, &format!("{}{}", mark(), GroupLayout::PARTY)), name.as_bytes().to_vec())
+            }
+            GroupLayout::ShallowParty => (path::join(path, &format!("{}-{name}", mark())), Vec::new()),
+        })
+    }
+
+    /// The member that a node stands for, if it is one's.
+    fn member_of(self, node: &str, data: &[u8]) -> Option<(String, Vec<u8>)> {
+        match self {
+            GroupLayout::Member => Some((node.to_owned(), data.to_vec())),
+            GroupLayout::Party => node
+                .contains(GroupLayout::PARTY)
+                .then(|| (String::from_utf8_lossy(data).into_owned(), Vec::new())),
+            GroupLayout::ShallowParty => node.split_once('-').map(|(_, name)| (name.to_owned(), Vec::new())),
+        }
+    }
+
+    fn names_say_all(self) -> bool {
+        self == GroupLayout::ShallowParty
+    }
+}
+
+fn no_data(path: &str) -> Error {
+    Error::invalid("data", "has no room in kazoo's parties, which keep a name alone; join with empty data")
+        .with_path(path)
+}
+
+struct Following {
+    tree: Result<Tree>,
+    layout: GroupLayout,
+    /// By node, whose it is.
+    names: BTreeMap<String, String>,
+    /// By member.
+    told: Option<BTreeMap<String, Told>>,
+    due: VecDeque<GroupEvent>,
+}
+
+#[derive(Clone, Default)]
+struct Told {
+    data: Vec<u8>,
+    /// When each of the member's nodes was created. More than one have no data.
+    nodes: BTreeMap<String, i64>,
+}
+
+impl Source<GroupEvent> for Following {
+    async fn next(&mut self) -> Result<GroupEvent> {
+        let tree = self.tree.as_mut().map_err(|error| error.clone())?;
+        loop {
+            if let Some(event) = self.due.pop_front() {
+                return Ok(event);
+            }
+            let touched = tree.next().await?;
+            let is_first = self.told.is_none();
+            let told = self.told.get_or_insert_default();
+            let mut before = BTreeMap::new();
+            for node in touched {
+                let now = tree.get(&node).and_then(|(data, stat)| {
+                    let (name, data) = self.layout.member_of(path::name(&node), data)?;
+                    Some((name, data, stat.czxid))
+                });
+                let then = self.names.remove(&node);
+                for name in now.iter().map(|(name, ..)| name).chain(&then) {
+                    before.entry(name.clone()).or_insert_with(|| told.get(name).cloned());
+                }
+                if let Some(name) = then
+                    && let Some(member) = told.get_mut(&name)
+                {
+                    member.nodes.remove(&node);
+                }
+                if let Some((name, data, czxid)) = now {
+                    self.names.insert(node.clone(), name.clone());
+                    let member = told.entry(name).or_default();
+                    member.data = data;
+                    member.nodes.insert(node, czxid);
+                }
+            }
+            for name in before.keys() {
+                if told.get(name).is_some_and(|member| member.nodes.is_empty()) {
+                    told.remove(name);
+                }
+            }
+            if is_first {
+                let members = told.iter().map(|(name, member)| (name.clone(), member.data.clone()));
+                return Ok(GroupEvent::Snapshot(members.collect()));
+            }
+            for (name, before) in before {
+                let now = told.get(&name);
+                self.due.extend(difference(name, before, now));
+            }
+        }
+    }
+}
+
+/// What is to be told of one member.
+fn difference(name: String, before: Option<Told>, now: Option<&Told>) -> Vec<GroupEvent> {
+    let left = GroupEvent::Left { name: name.clone() };
+    let (before, now) = match (before, now) {
+        (None, None) => return vec![],
+        (Some(_), None) => return vec![left],
+        (None, Some(now)) => return vec![GroupEvent::Joined { name, data: now.data.clone() }],
+        (Some(before), Some(now)) => (before, now),
+    };
+    let data = now.data.clone();
+    if !before.nodes.iter().any(|(node, czxid)| now.nodes.get(node) == Some(czxid)) {
+        return vec![left, GroupEvent::Joined { name, data }];
+    }
+    if before.data == data { vec![] } else { vec![GroupEvent::Changed { name, data }] }
+}

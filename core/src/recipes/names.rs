@@ -1,0 +1,238 @@
+//! Names and what they stand for: each name is a child of the path, and its data is what it stands for.
+//!
+//! 1. Binding creates the node. Binding a name that is bound already is refused.
+//! 2. An ephemeral binding goes with the client: it is kept in every epoch and made again when somebody deletes it, until
+//!    it is unbound or the client is closed.
+//! 3. Following is one watch on the list and one on each node: a change costs one list or one read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::declared::Declared;
+use crate::client::Client;
+use crate::error::{Error, Result};
+use crate::feed::{Feed, Source};
+use crate::path;
+use crate::session::Session;
+use crate::session::call::refusal;
+use crate::session::kept::Kept;
+use crate::session::watching::tree::{Depth, Tree};
+use crate::session::wire::{CreateMode, Stat, WireError};
+
+impl Client {
+    /// A handle on the names below `path`. Does no I/O.
+    pub fn names(&self, path: &str) -> Result<Names> {
+        self.session()?;
+        path::recipe(path)?;
+        Ok(Names { client: self.clone(), path: Arc::from(path) })
+    }
+}
+
+/// Names below a path, and what they stand for, shared with everybody who uses that path. Clones are the same handle.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use zkrecipes::{Client, ErrorKind};
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// let names = client.names("/names/services")?;
+/// names.bind("billing", b"10.0.0.7:443", true).await?;
+/// assert_eq!(names.lookup("billing").await?.as_deref(), Some(&b"10.0.0.7:443"[..]));
+/// assert_eq!(names.bind("billing", b"", false).await.expect_err("bound").kind(), ErrorKind::Exists);
+/// assert_eq!(names.list().await?, ["billing"]);
+/// names.unbind("billing").await?;
+/// assert_eq!(names.lookup("billing").await?, None);
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Names {
+    client: Client,
+    path: Arc<str>,
+}
+
+impl Names {
+    const BIND: &'static str = "bind";
+    const LOOKUP: &'static str = "lookup";
+    const UNBIND: &'static str = "unbind";
+    const LIST: &'static str = "list";
+
+    /// The path below which the names are.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Binds a name to `data`. Exists: it is bound already, by whomever.
+    ///
+    /// An `ephemeral` binding lasts as long as the client, over all its sessions, and is made again when somebody deletes
+    /// it; any other until it is unbound.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind of an `ephemeral` binding. Any other may be bound.
+    pub async fn bind(&self, name: &str, data: &[u8], ephemeral: bool) -> Result<()> {
+        self.declare(name, data, ephemeral).await?.receive();
+        Ok(())
+    }
+
+    pub(crate) async fn declare(&self, name: &str, data: &[u8], ephemeral: bool) -> Result<Declared> {
+        let node = child(&self.path, name)?;
+        let session = self.client.session()?;
+        if ephemeral {
+            let kept = Kept::declare(&session, Names::BIND, node, data, session.parents()).await?;
+            return Ok(Declared::of_the_client(kept));
+        }
+        let bound = self.bind_for_good(&session, &node, data).await;
+        bound.map(|()| Declared::default()).map_err(|error| error.with_path(node))
+    }
+
+    async fn bind_for_good(&self, session: &Arc<Session>, node: &str, data: &[u8]) -> Result<()> {
+        let mut call = session.call(None);
+        let mut in_doubt = false;
+        loop {
+            let epoch = call.epoch(Names::BIND).await?;
+            let created = epoch.create(node, data, CreateMode::Persistent);
+            match call.briefly(Names::BIND, created).await? {
+                Ok(_) => return Ok(()),
+                Err(WireError::NoNode) => {
+                    let made = session.ensure(&epoch, &self.path, session.parents());
+                    match call.briefly(Names::BIND, made).await? {
+                        Err(error) if error.is_unanswered() => call.retry_after_loss(Names::BIND).await?,
+                        made => made.map_err(|error| refusal(error, Names::BIND, &self.path))?,
+                    }
+                }
+                Err(error) if error.is_unanswered() => {
+                    in_doubt = true;
+                    call.retry_after_loss(Names::BIND).await?;
+                }
+                Err(WireError::NodeExists) if in_doubt => {
+                    // Ours if it is as ours would be: nobody can tell it from somebody else's of the same data.
+                    match call.briefly(Names::BIND, epoch.get_data(node)).await? {
+                        Ok((found, stat)) if found == data && is_as_created(&stat) => return Ok(()),
+                        Ok(_) => return Err(refusal(WireError::NodeExists, Names::BIND, node)),
+                        Err(error) if error.is_unanswered() => call.retry_after_loss(Names::BIND).await?,
+                        Err(WireError::NoNode) => {}
+                        Err(error) => return Err(refusal(error, Names::BIND, node)),
+                    }
+                }
+                Err(error) => return Err(refusal(error, Names::BIND, node)),
+            }
+        }
+    }
+
+    /// What a name stands for, or `None` if it is not bound.
+    pub async fn lookup(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let node = child(&self.path, name)?;
+        let session = self.client.session()?;
+        let mut call = session.call(None);
+        let answer = call.ask(Names::LOOKUP, |epoch| {
+            let (epoch, node) = (epoch.clone(), node.as_str());
+            async move {
+                match epoch.caught_up(node, || epoch.get_data(node)).await {
+                    Ok((data, _)) => Ok(Some(data)),
+                    Err(WireError::NoNode) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            }
+        });
+        answer.await.map_err(|failure| failure.about(Names::LOOKUP, &node))
+    }
+
+    /// Unbinds a name, whoever has bound it. NoNode: it is not bound.
+    ///
+    /// What another client keeps bound as ephemeral is bound again by it at once.
+    pub async fn unbind(&self, name: &str) -> Result<()> {
+        let node = child(&self.path, name)?;
+        let session = self.client.session()?;
+        let mut in_doubt = false;
+        if let Some(kept) = Kept::find(&session, &node) {
+            if kept.undo(Names::UNBIND).await? {
+                return Ok(());
+            }
+            // Somebody may have taken the name from us, or may not.
+            in_doubt = true;
+        }
+        let mut call = session.call(None);
+        loop {
+            let epoch = call.epoch(Names::UNBIND).await?;
+            match call.briefly(Names::UNBIND, epoch.delete(&node, None)).await? {
+                Ok(()) => return Ok(()),
+                // Gone by the attempt whose answer was lost, or before.
+                Err(WireError::NoNode) if in_doubt => return Ok(()),
+                Err(error) if error.is_unanswered() => {
+                    in_doubt = true;
+                    call.retry_after_loss(Names::UNBIND).await?;
+                }
+                Err(error) => return Err(refusal(error, Names::UNBIND, &node)),
+            }
+        }
+    }
+
+    /// The names that are bound, sorted.
+    pub async fn list(&self) -> Result<Vec<String>> {
+        let session = self.client.session()?;
+        let path = &*self.path;
+        let mut call = session.call(None);
+        let answer = call.ask(Names::LIST, |epoch| {
+            let epoch = epoch.clone();
+            async move {
+                match epoch.caught_up(path, || epoch.children(path)).await {
+                    Err(WireError::NoNode) => Ok(Vec::new()),
+                    answer => answer,
+                }
+            }
+        });
+        let mut names = answer.await.map_err(|failure| failure.about(Names::LIST, path))?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// All names and what they stand for, now and whenever that has changed.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let names = client.names("/names/hosts")?;
+    /// names.bind("a", b"1", false).await?;
+    /// let mut feed = names.watch();
+    /// let all = feed.next().await.transpose()?.expect("it goes on");
+    /// assert_eq!(all["a"], b"1");
+    /// # Ok(()) });
+    /// ```
+    pub fn watch(&self) -> Feed<BTreeMap<String, Vec<u8>>> {
+        let session = self.client.session();
+        let tree = session.map(|session| Tree::new(&session, "watch", &self.path, Depth::Children));
+        Feed::new(Following { tree })
+    }
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Names").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// The node of a name: a single component below the path.
+pub(super) fn child(parent: &str, name: &str) -> Result<String> {
+    if name.is_empty() || name.contains('/') {
+        let problem = format!("{name:?} is not one; use a word without '/'");
+        return Err(Error::invalid("name", problem).with_path(parent));
+    }
+    let node = path::join(parent, name);
+    path::validate(&node)?;
+    Ok(node)
+}
+
+fn is_as_created(stat: &Stat) -> bool {
+    stat.version == 0 && stat.ephemeral_owner == 0
+}
+
+struct Following {
+    tree: Result<Tree>,
+}
+
+impl Source<BTreeMap<String, Vec<u8>>> for Following {
+    async fn next(&mut self) -> Result<BTreeMap<String, Vec<u8>>> {
+        let tree = self.tree.as_mut().map_err(|error| error.clone())?;
+        let _touched: BTreeSet<String> = tree.next().await?;
+        Ok(tree.all().map(|(path, (data, _))| (path::name(path).to_owned(), data.clone())).collect())
+    }
+}

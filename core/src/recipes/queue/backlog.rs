@@ -1,0 +1,266 @@
+//! What all queues have: taking items, and looking at them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::item::Item;
+use super::take::Got;
+use super::{Store, claim, dead, look, shards, take};
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::QueueOptions;
+use crate::session::Session;
+use crate::session::call::Call;
+use crate::session::chance;
+use crate::session::clock::Later;
+
+/// Items that wait to be taken. A [`Queue`](super::Queue), a [`PriorityQueue`](super::PriorityQueue) and a
+/// [`DelayQueue`](super::DelayQueue) each are a backlog, and so are the [`dead`](Backlog::dead) letters of one.
+///
+/// Clones are the same handle.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+/// let queue = client.queue("/queues/mail", zkrecipes::QueueOptions::default().max_attempts(1))?;
+/// queue.put(b"spam").await?;
+/// queue.claim().await?.nack().await?;
+/// assert_eq!(queue.dead().items().await?, [b"spam"]);
+/// assert_eq!(queue.replay().await?, 1);
+/// assert_eq!(queue.peek().await?.as_deref(), Some(&b"spam"[..]));
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Backlog {
+    client: Client,
+    path: Arc<str>,
+    /// One, or the shards.
+    stores: Arc<[Arc<Store>]>,
+    /// How many times something was put, to go from one shard to the next.
+    puts: Arc<AtomicUsize>,
+    /// Changes when the waits in progress are to end.
+    cancels: Arc<watch::Sender<u64>>,
+}
+
+impl Backlog {
+    pub(super) fn new(client: Client, path: &str, stores: Vec<Arc<Store>>) -> Backlog {
+        let cancels = Arc::new(watch::Sender::new(0));
+        // Anywhere: else all that put only once would put into the first shard.
+        let puts = Arc::new(AtomicUsize::new(chance::below(stores.len())));
+        Backlog { client, path: path.into(), stores: stores.into(), puts, cancels }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn call(&self, limit: Option<Duration>) -> Result<(Arc<Session>, Call)> {
+        let session = self.client.session()?;
+        let call = session.call(limit).withdrawable(self.cancels.subscribe());
+        Ok((session, call))
+    }
+
+    // ---- taking
+
+    /// Takes the next item, and waits for one: at most once, for it is removed before it is returned. Who crashes then takes
+    /// it along; [`Backlog::claim`] is for items that must not be lost. An answer that gets lost is looked for;
+    /// ConnectionLost says that an item may have been removed, which goes back when a server answers.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing: an item whose removal is on its way goes back to its old place, unless the process
+    /// ends in that moment.
+    pub async fn get(&self) -> Result<Vec<u8>> {
+        self.take(None).await.map(Got::hand_over)
+    }
+
+    /// Waits for as long as `limit`, then Timeout. Zero is one attempt without waiting.
+    ///
+    /// # Cancel safety
+    /// As for [`Backlog::get`].
+    pub async fn get_timeout(&self, limit: Duration) -> Result<Vec<u8>> {
+        self.take(Some(limit)).await.map(Got::hand_over)
+    }
+
+    /// Takes the next item if there is one that nobody has claimed.
+    ///
+    /// # Cancel safety
+    /// As for [`Backlog::get`].
+    pub async fn try_get(&self) -> Result<Option<Vec<u8>>> {
+        unless_empty(self.get_timeout(Duration::ZERO).await)
+    }
+
+    pub(crate) fn take(&self, limit: Option<Duration>) -> impl Future<Output = Result<Got>> + Send + use<> {
+        let (call, stores, path) = (self.call(limit), self.stores.clone(), self.path.clone());
+        async move {
+            let (session, call) = call?;
+            let take = |store: Arc<Store>, call| -> Later<Result<Got>> {
+                let session = session.clone();
+                Box::pin(async move { store.take(session, call).await })
+            };
+            let taken = shards::anywhere(&stores, &session, call, take::VERB, take).await;
+            taken.map_err(|error| about(error, "an item to take", &path))
+        }
+    }
+
+    /// Claims the next item, and waits for one: at least once. Nobody else has it until it is acknowledged, given back, or
+    /// our session ends; then the next one gets it.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind: a claim that is on its way is taken back in the background.
+    pub async fn claim(&self) -> Result<Item> {
+        self.begin(None).await
+    }
+
+    /// Waits for as long as `limit`, then Timeout. Zero is one attempt without waiting.
+    ///
+    /// # Cancel safety
+    /// As for [`Backlog::claim`].
+    pub async fn claim_timeout(&self, limit: Duration) -> Result<Item> {
+        self.begin(Some(limit)).await
+    }
+
+    /// Claims the next item if there is one that nobody has claimed.
+    ///
+    /// # Cancel safety
+    /// As for [`Backlog::claim`].
+    pub async fn try_claim(&self) -> Result<Option<Item>> {
+        unless_empty(self.begin(Some(Duration::ZERO)).await)
+    }
+
+    pub(crate) fn begin(&self, limit: Option<Duration>) -> impl Future<Output = Result<Item>> + Send + use<> {
+        let (call, backlog) = (self.call(limit), self.clone());
+        async move {
+            let (session, call) = call?;
+            let claim = |store: Arc<Store>, call| -> Later<Result<Item>> {
+                let (session, client) = (session.clone(), backlog.client.clone());
+                Box::pin(async move { store.claim(&client, session, call).await })
+            };
+            let claimed = shards::anywhere(&backlog.stores, &session, call, claim::VERB, claim).await;
+            claimed.map_err(|error| about(error, "an item to claim", backlog.path()))
+        }
+    }
+
+    /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
+    pub fn cancel(&self) {
+        if self.client.process().is_present() {
+            self.cancels.send_modify(|count| *count += 1);
+        }
+    }
+
+    // ---- putting
+
+    /// Puts items of that priority, or due then.
+    pub(super) fn put(
+        &self,
+        items: Vec<Vec<u8>>,
+        key: i64,
+        limit: Option<Duration>,
+    ) -> impl Future<Output = Result<()>> + Send + use<> {
+        let call = self.call(limit);
+        let (store, path) = (self.next_store().clone(), self.path.clone());
+        async move {
+            let (session, call) = call?;
+            let put = store.put(session, call, items, key).await;
+            put.map_err(|error| about(error, "room in the queue", &path))
+        }
+    }
+
+    // ---- looking
+
+    /// The data of the next item that could be taken, which stays.
+    pub async fn peek(&self) -> Result<Option<Vec<u8>>> {
+        let session = self.client.session()?;
+        for store in &*self.stores {
+            let next = look::peek(&store.stock, &session).await?;
+            if next.is_some() {
+                return Ok(next);
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many items there are, claimed ones included. It costs one look at their parent, however many there are.
+    #[allow(clippy::len_without_is_empty, reason = "asking a server is no property")]
+    pub async fn len(&self) -> Result<usize> {
+        let session = self.client.session()?;
+        let mut all = 0;
+        for store in &*self.stores {
+            all += look::len(&store.stock.layout, &session).await?;
+        }
+        Ok(all)
+    }
+
+    /// The data of all items in order, claimed ones included. It reads every one of them.
+    pub async fn items(&self) -> Result<Vec<Vec<u8>>> {
+        let session = self.client.session()?;
+        let mut all = Vec::new();
+        for store in &*self.stores {
+            all.append(&mut look::items(&store.stock.layout, &session).await?);
+        }
+        Ok(all)
+    }
+
+    // ---- dead letters
+
+    /// The items that were claimed `max_attempts` times in vain. Does no I/O.
+    pub fn dead(&self) -> Backlog {
+        let Store { stock, stores, options, .. } = &*self.stores[0];
+        let layout = stock.layout.dead();
+        let options =
+            QueueOptions { max_attempts: None, max_items: None, ephemeral: false, ..options.clone() };
+        let path = layout.path.clone();
+        // In a forked child the lock is the parent's, and this handle good for nothing.
+        let stores = if self.client.process().is_present() { stores.clone() } else { Arc::default() };
+        Backlog::new(self.client.clone(), &path, vec![Store::of(&stores, layout, options)])
+    }
+
+    /// Puts the dead letters back into this queue, as new items; answers how many. Each moves in one transaction, so none
+    /// is lost or doubled.
+    pub async fn replay(&self) -> Result<usize> {
+        let session = self.client.session()?;
+        self.revive_all(&session).await.map_err(|error| error.with_path(self.path()))
+    }
+
+    async fn revive_all(&self, session: &Arc<Session>) -> Result<usize> {
+        let mut call = session.call(None);
+        let letters = look::list(&self.stores[0].stock.layout.dead(), &mut call, dead::REPLAY).await?;
+        let mut revived = 0;
+        for letter in &letters {
+            revived += usize::from(self.next_store().revive(session, &mut call, letter).await?);
+        }
+        Ok(revived)
+    }
+
+    /// Where something is put next.
+    fn next_store(&self) -> &Arc<Store> {
+        &self.stores[self.puts.fetch_add(1, Ordering::Relaxed) % self.stores.len()]
+    }
+}
+
+/// What was waited for, if it did not come in time, and where.
+fn about(error: Error, what: &str, path: &str) -> Error {
+    let error = match (error.kind(), error.put()) {
+        (ErrorKind::Timeout, None) => Error::timeout(what),
+        (ErrorKind::Timeout, Some(put)) => Error::timeout(what).with_put(put),
+        _ => error,
+    };
+    error.with_path(path)
+}
+
+fn unless_empty<T>(taken: Result<T>) -> Result<Option<T>> {
+    match taken {
+        Ok(taken) => Ok(Some(taken)),
+        Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl std::fmt::Debug for Backlog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Backlog").field("path", &self.path()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,169 @@
+//! Claiming an item: a node of ours says that we work on it, and goes with our session, so that the next one has it then.
+//!
+//! The transaction of a claim makes that node and writes the item's data anew, which raises its version: the version is how
+//! often it was claimed. When its answer is lost, the node tells by what is written in it.
+
+use std::sync::Arc;
+
+use super::Store;
+use super::item::{Claimed, Item};
+use super::puts::make_claims;
+use super::stock::Out;
+use crate::client::Client;
+use crate::error::{Error, LostReason, Result};
+use crate::path;
+use crate::recipes::held::Held;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::chance;
+use crate::session::epoch::{Epoch, Tenant};
+use crate::session::wire::{Applied, CreateMode, WireError, Write};
+use crate::turn::grant::Grant;
+use crate::turn::hold::Hold;
+use crate::turn::name::Entry;
+use crate::turn::place::Node;
+
+pub(super) const VERB: &str = "claim";
+
+impl Store {
+    /// Claims the next item, as soon as there is one.
+    pub(super) async fn claim(
+        self: &Arc<Self>,
+        client: &Client,
+        session: Arc<Session>,
+        mut call: Call,
+    ) -> Result<Item> {
+        self.marks.look_after(&session);
+        loop {
+            let mut out = self.stock.next(&session, &mut call, VERB).await?;
+            let Some((bytes, stat)) = out.read(&session, &mut call, VERB).await? else {
+                out.lost();
+                continue;
+            };
+            let alive = self.unless_dead(&session, out, &bytes, stat.version).await?;
+            let Some((out, data, rest)) = alive else { continue };
+            let Some((grant, out)) = self.win(&session, &mut call, out, bytes, stat.version).await? else {
+                continue;
+            };
+            let (node, name, is_over) = (out.path(), out.name.clone(), out.is_over.clone());
+            let hold = Hold::begin(session.clone(), &self.stock.layout.path, grant, Some(Box::new(out)));
+            if session.is_closing() {
+                // Closing told the losses of all that was held; this one came too late for that.
+                hold.lose(LostReason::Closed);
+                return Err(Error::closed("client").with_path(&self.stock.layout.path));
+            }
+            let (store, attempts) = (self.clone(), stat.version + 1);
+            let claimed = Claimed { store, node, name, data, rest, attempts, is_over };
+            return Ok(Item::new(Held::of(client, hold), claimed));
+        }
+    }
+
+    /// Sends the transaction of the claim; `None` if somebody else was faster.
+    async fn win(
+        &self,
+        session: &Arc<Session>,
+        call: &mut Call,
+        out: Out,
+        bytes: Vec<u8>,
+        version: i32,
+    ) -> Result<Option<(Grant, Out)>> {
+        let node = path::join(&self.stock.layout.claims, &out.name.text);
+        let said = format!("{} {}", session.identity(), chance::guid().simple()).into_bytes();
+        let writes = [
+            Write::Create { path: node.clone(), data: said.clone(), mode: CreateMode::Ephemeral, acl: None },
+            Write::Set { path: out.path(), data: bytes, version: Some(version) },
+        ];
+        let epoch = call.epoch(VERB).await?;
+        let mut pending = Pending { epoch: epoch.clone(), node: node.clone(), said, is_settled: false };
+        loop {
+            let czxid = match call.briefly(VERB, epoch.multi(&writes)).await? {
+                Ok(applied) => match applied.into_iter().next() {
+                    Some(Applied::Created(created)) => created.czxid,
+                    _ => -1,
+                },
+                Err(WireError::Part { index, error }) => {
+                    pending.is_settled = true;
+                    match (index, *error) {
+                        (0, WireError::NoNode) => {
+                            make_claims(session, call, VERB, &self.stock.layout).await?;
+                            pending.is_settled = false;
+                            continue;
+                        }
+                        // Claimed and given back since it was read.
+                        (_, WireError::BadVersion) => drop(out),
+                        (_, WireError::NoNode | WireError::NodeExists) => out.lost(),
+                        (_, error) => return Err(refusal(error, VERB, &self.stock.layout.path)),
+                    }
+                    self.stock.raced(true);
+                    return Ok(None);
+                }
+                Err(WireError::SessionEnded) => {
+                    pending.is_settled = true;
+                    return Ok(None);
+                }
+                Err(WireError::ConnectionLoss) => match pending.recover(call).await? {
+                    Some(czxid) => czxid,
+                    // It was not applied, or the session has ended: to be read again, whatever became of it.
+                    None => {
+                        pending.is_settled = true;
+                        return Ok(None);
+                    }
+                },
+                Err(error) => {
+                    pending.is_settled = true;
+                    return Err(refusal(error, VERB, &self.stock.layout.path));
+                }
+            };
+            pending.is_settled = true;
+            self.stock.raced(false);
+            let interest = epoch.interest(&node);
+            let node = Node::of(node, Entry::lease(&out.name.text), czxid);
+            let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
+            let stands = grant.learn_czxids(call, VERB).await?;
+            // Only what is certain for some time is worth having; see [`Epoch::is_firm`].
+            call.until(VERB, epoch.until_firm()).await?;
+            return Ok((stands && !epoch.has_ended()).then_some((grant, out)));
+        }
+    }
+}
+
+/// A claim that may or may not have been made. Dropped unsettled, it is deleted if it was.
+struct Pending {
+    epoch: Arc<Epoch>,
+    node: String,
+    said: Vec<u8>,
+    is_settled: bool,
+}
+
+impl Pending {
+    /// After a lost answer: the czxid of the node if it is ours. A quorum write that changes nothing goes ahead of the read:
+    /// when it is answered, what was asked before has been decided.
+    async fn recover(&self, call: &mut Call) -> Result<Option<i64>> {
+        loop {
+            if self.epoch.has_ended() {
+                return Ok(None);
+            }
+            let (settled, read) =
+                (self.epoch.settle(path::parent(&self.node)), self.epoch.get_data(&self.node));
+            let settled = call.briefly(VERB, settled).await?;
+            match settled.and(call.briefly(VERB, read).await?) {
+                Ok((said, stat)) => {
+                    let is_ours = said == self.said && stat.ephemeral_owner as u64 == self.epoch.session_id();
+                    return Ok(is_ours.then_some(stat.czxid));
+                }
+                Err(WireError::NoNode) => return Ok(None),
+                Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
+                Err(error) => return Err(refusal(error, VERB, &self.node)),
+            }
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.is_settled && self.epoch.process().is_present() {
+            let (node, said) = (std::mem::take(&mut self.node), std::mem::take(&mut self.said));
+            drop(self.epoch.delete_own_in_background(node, said));
+        }
+    }
+}

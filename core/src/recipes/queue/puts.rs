@@ -1,0 +1,352 @@
+//! What one client puts into a queue with the same bound, one transaction after the other, so that it keeps its order. What is put while one is
+//! under way goes together in the next: so puts that do not wait for each other are as fast as the server is.
+//!
+//! Each transaction is applied once, whatever gets lost: see `session::once`. What may go in at all is `room`'s.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::oneshot;
+
+use super::layout::Layout;
+use super::room::{Admission, Room, used_up};
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::PACKET_LIMIT;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::once::{Marks, Outcome};
+use crate::session::wire::{CreateMode, WireError, Write};
+
+pub(super) const VERB: &str = "put";
+/// What is reserved for the parts of a transaction that are about the queue.
+const RESERVED: usize = 500;
+
+pub(super) struct Puts {
+    /// The parent of the items.
+    items: String,
+    marks: Arc<Marks>,
+    waiting: Mutex<Waiting>,
+    /// What the one who serves knows of the room there is.
+    room: tokio::sync::Mutex<Room>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    queue: VecDeque<Batch>,
+    is_served: bool,
+    /// Whether the first waits for room. Who has no time to wait has no business behind it.
+    is_full: bool,
+}
+
+/// What one call puts.
+pub(super) struct Batch {
+    /// What has not gone in yet.
+    pub(super) writes: VecDeque<Write>,
+    went_in: Arc<AtomicUsize>,
+    /// Whether the caller gave no time to wait for room.
+    is_single: bool,
+    answer: oneshot::Sender<Result<()>>,
+}
+
+impl Puts {
+    pub(super) fn new(items: &str, marks: &Arc<Marks>, bound: Option<usize>) -> Puts {
+        Puts {
+            items: items.to_owned(),
+            marks: marks.clone(),
+            waiting: Mutex::default(),
+            room: tokio::sync::Mutex::new(Room::new(items, bound)),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Puts all of `writes`, in order. In a task of its own, so that a caller who goes takes no answer along that others
+    /// wait for. The error says how many went in, if there are several.
+    pub(super) async fn put(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        writes: VecDeque<Write>,
+    ) -> Result<()> {
+        let (all, went_in) = (writes.len(), Arc::new(AtomicUsize::new(0)));
+        let (answer, answered) = oneshot::channel();
+        let batch = Batch { writes, went_in: went_in.clone(), is_single: call.is_single_attempt(), answer };
+        let is_served = {
+            let mut waiting = self.waiting();
+            waiting.queue.push_back(batch);
+            waiting.refuse_who_cannot_wait();
+            std::mem::replace(&mut waiting.is_served, true)
+        };
+        if !is_served {
+            session.clock().spawn(Box::pin(self.clone().serve(session.clone())));
+        }
+        let answered = async { answered.await.unwrap_or_else(|_| Err(vanished())) };
+        call.patiently(answered).await.and_then(|result| result).map_err(|error| match all {
+            1 => error,
+            _ => error.with_put(went_in.load(Ordering::Acquire)),
+        })
+    }
+
+    async fn serve(self: Arc<Self>, session: Arc<Session>) {
+        let mut served = Served(Some(&self));
+        let mut room = self.room.lock().await;
+        loop {
+            let mut batches = self.next(&session);
+            if batches.is_empty() {
+                if self.is_done() {
+                    served.0 = None;
+                    return;
+                }
+                continue;
+            }
+            let result = self.serve_some(&session, &mut room, &mut batches).await;
+            match result {
+                Ok(mut went_in) => {
+                    while went_in > 0 {
+                        let batch = &mut batches[0];
+                        let of_it = went_in.min(batch.writes.len());
+                        batch.writes.drain(..of_it);
+                        batch.went_in.fetch_add(of_it, Ordering::AcqRel);
+                        went_in -= of_it;
+                        if batch.writes.is_empty()
+                            && let Some(batch) = batches.pop_front()
+                        {
+                            // Some callers may not wait any more.
+                            let _ = batch.answer.send(Ok(()));
+                        }
+                    }
+                }
+                Err((failed, error)) => {
+                    for batch in batches.drain(..failed) {
+                        let _ = batch.answer.send(Err(error.clone()));
+                    }
+                }
+            }
+            let mut waiting = self.waiting();
+            while let Some(batch) = batches.pop_back() {
+                waiting.queue.push_front(batch);
+            }
+        }
+    }
+
+    /// Puts as many items of the batches as go into one transaction, and into the queue. Answers how many; or how many
+    /// batches have failed, and why.
+    async fn serve_some(
+        &self,
+        session: &Arc<Session>,
+        room: &mut Room,
+        batches: &mut VecDeque<Batch>,
+    ) -> Result<usize, (usize, Error)> {
+        let first = |error: Error| (1, error.with_path(&self.items));
+        let fitting = self.cut(session, batches).map_err(first)?;
+        let mut call = session.call(None);
+        loop {
+            let (many, guard) = match room.admit(session, &mut call, &batches[0], fitting).await {
+                Ok(Admission::Some { many, guard }) => (many, guard),
+                Ok(Admission::Full) if batches[0].is_single => {
+                    return Err((batches.len(), full().with_path(&self.items)));
+                }
+                Ok(Admission::Full) => {
+                    let _full = self.full();
+                    tokio::select! {
+                        biased;
+                        () = batches[0].answer.closed() => {
+                            room.give_up();
+                            return Ok(0);
+                        }
+                        changed = room.changed(session, &mut call) => changed.map_err(first)?,
+                    }
+                    continue;
+                }
+                Err(error) => return Err(first(error)),
+            };
+            let mut parts: Vec<_> = guard.into_iter().collect();
+            let guards = parts.len();
+            parts.extend(batches.iter().flat_map(|batch| &batch.writes).take(many).cloned());
+            // Of what stands behind nothing was sent.
+            let reached = batches_of(batches, many);
+            let failed = |error: Error| (reached, error.with_path(&self.items));
+            let outcome = self.marks.apply(session, &mut call, VERB, &parts).await;
+            match outcome.map_err(failed)? {
+                Outcome::Applied => {
+                    room.went_in(many);
+                    return Ok(many);
+                }
+                // Somebody else has put something meanwhile: it may be full now.
+                Outcome::Refused(part, WireError::BadVersion | WireError::NoNode) if part < guards => {}
+                Outcome::Refused(_, WireError::NoNode) => {
+                    make(session, &mut call, VERB, &self.items).await.map_err(failed)?;
+                }
+                Outcome::Refused(_, WireError::NodeExists) => return Err(failed(used_up())),
+                Outcome::Refused(_, error) => return Err(failed(refusal(error, VERB, &self.items))),
+            }
+        }
+    }
+
+    /// The queue is full, until the answer is dropped.
+    fn full(&self) -> Full<'_> {
+        let mut waiting = self.waiting();
+        waiting.is_full = true;
+        waiting.refuse_who_cannot_wait();
+        Full(self)
+    }
+
+    /// Whether nobody waits; then the next one has to be served anew.
+    fn is_done(&self) -> bool {
+        let mut waiting = self.waiting();
+        let is_done = waiting.queue.is_empty();
+        waiting.is_served = !is_done;
+        is_done
+    }
+
+    /// How large the items of a transaction may be together.
+    fn largest(&self, session: &Session) -> usize {
+        let measure = session.epoch().measure();
+        let about_the_queue = 3 * measure.check(&self.items) + RESERVED;
+        PACKET_LIMIT.saturating_sub(measure.empty_multi() + about_the_queue)
+    }
+
+    /// The first of what waits, without what was withdrawn: more than enough for one transaction. All can wait for room, or
+    /// none.
+    fn next(&self, session: &Session) -> VecDeque<Batch> {
+        let (measure, largest) = (session.epoch().measure(), self.largest(session));
+        let mut waiting = self.waiting();
+        let (mut batches, mut bytes) = (VecDeque::<Batch>::new(), 0);
+        waiting.queue.retain(|batch| !batch.answer.is_closed());
+        while bytes <= largest
+            && let Some(batch) = pop_like(&mut waiting.queue, batches.front())
+        {
+            for write in &batch.writes {
+                bytes += measure.part(write);
+                if bytes > largest {
+                    break;
+                }
+            }
+            batches.push_back(batch);
+        }
+        batches
+    }
+
+    /// How many of the items go into one transaction; TooLarge if the first one alone does not.
+    fn cut(&self, session: &Session, batches: &VecDeque<Batch>) -> Result<usize> {
+        let (measure, largest) = (session.epoch().measure(), self.largest(session));
+        let (mut many, mut bytes) = (0, 0);
+        for item in batches.iter().flat_map(|batch| &batch.writes) {
+            bytes += measure.part(item);
+            if bytes > largest {
+                break;
+            }
+            many += 1;
+        }
+        if many > 0 || bytes == 0 {
+            return Ok(many);
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "too large: the item would be a packet of {} bytes, and a server takes at most {PACKET_LIMIT}; store large \
+                 values elsewhere and put a reference",
+                bytes + PACKET_LIMIT - largest
+            ),
+        ))
+    }
+}
+
+impl Waiting {
+    /// While it is full, those who cannot wait are told so.
+    fn refuse_who_cannot_wait(&mut self) {
+        if !self.is_full {
+            return;
+        }
+        let all = std::mem::take(&mut self.queue);
+        let (refused, rest): (VecDeque<_>, _) = all.into_iter().partition(|batch| batch.is_single);
+        self.queue = rest;
+        for batch in refused {
+            let _ = batch.answer.send(Err(full()));
+        }
+    }
+}
+
+fn full() -> Error {
+    Error::timeout("room in the queue")
+}
+
+struct Full<'a>(&'a Puts);
+
+impl Drop for Full<'_> {
+    fn drop(&mut self) {
+        self.0.waiting().is_full = false;
+    }
+}
+
+/// The next batch, if it can wait as `first` can.
+fn pop_like(queue: &mut VecDeque<Batch>, first: Option<&Batch>) -> Option<Batch> {
+    let is_like = first.is_none_or(|first| Some(first.is_single) == queue.front().map(|next| next.is_single));
+    if is_like { queue.pop_front() } else { None }
+}
+
+/// How many of the batches the first writes are of, so many.
+fn batches_of(batches: &VecDeque<Batch>, many: usize) -> usize {
+    let mut before = 0;
+    let is_reached = |batch: &&Batch| {
+        let is_reached = before < many;
+        before += batch.writes.len();
+        is_reached
+    };
+    batches.iter().take_while(is_reached).count()
+}
+
+fn vanished() -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        "a put ended without a result, which is a bug of zkrecipes; please report it",
+    )
+}
+
+/// Makes a parent that is missing.
+pub(super) async fn make(session: &Arc<Session>, call: &mut Call, verb: &str, path: &str) -> Result<()> {
+    make_as(session, call, verb, path, session.parents()).await
+}
+
+/// Makes the parent of the claims, which peers may count on where they claim, too.
+pub(super) async fn make_claims(
+    session: &Arc<Session>,
+    call: &mut Call,
+    verb: &str,
+    layout: &Layout,
+) -> Result<()> {
+    let mode = if layout.has_claims_of_peers { session.parents() } else { CreateMode::Container };
+    make_as(session, call, verb, &layout.claims, mode).await
+}
+
+pub(super) async fn make_as(
+    session: &Arc<Session>,
+    call: &mut Call,
+    verb: &str,
+    path: &str,
+    mode: CreateMode,
+) -> Result<()> {
+    let epoch = call.epoch(verb).await?;
+    match call.briefly(verb, session.ensure(&epoch, path, mode)).await? {
+        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
+        made => made.map_err(|error| refusal(error, verb, path)),
+    }
+}
+
+/// If serving ends by a panic, nobody is to wait for it.
+struct Served<'a>(Option<&'a Puts>);
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        if let Some(puts) = self.0 {
+            let mut waiting = puts.waiting();
+            waiting.is_served = false;
+            let left = std::mem::take(&mut waiting.queue);
+            drop(waiting);
+            drop(left);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Looking for items when none is left, and waiting for some. One call of a client does so for all that wait on the path.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::layout::{Name, Order};
+use super::line::Spot;
+use super::stock::{Out, Stock};
+use super::told::{Told, free};
+use crate::error::{Error, Result};
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::wire::WireError;
+
+/// What one who looks for items knows, for all of the client.
+#[derive(Default)]
+pub(super) struct Scout {
+    /// What is watched.
+    told: Option<Told>,
+    /// Our place in the line.
+    spot: Option<Spot>,
+    /// Whether we cannot stand there.
+    needs_no_line: bool,
+    /// Whether those who do not wait look at it, too.
+    serves_all: bool,
+}
+
+impl Scout {
+    /// Whether the next call can go on with it, and it does no harm meanwhile.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        let has_place = self.spot.as_ref().map(Spot::is_harmless);
+        self.told.is_some() && has_place.unwrap_or(self.needs_no_line || self.serves_all)
+    }
+
+    /// Resolves when others come behind our place.
+    pub(super) async fn until_in_the_way(&mut self, session: &Arc<Session>) {
+        match &mut self.spot {
+            Some(spot) => spot.until_in_the_way(session).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// What a waiter woke for.
+enum News {
+    Items,
+    /// We may have moved up.
+    Line,
+    /// Something has come back, or is due.
+    Again,
+}
+
+impl Stock {
+    /// Hands out the next item, as soon as there is one. Timeout when there is none and the caller does not wait.
+    pub(super) async fn next(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<Out> {
+        let mut seeking = self.seek(session);
+        if self.layout.order != Order::Arrival {
+            // Whatever came since the last look may come before what is left of it.
+            self.catch_up(session, call, verb).await?;
+        }
+        loop {
+            if self.is_outdated() {
+                let names = self.list(call, verb, false).await?;
+                self.fill(names);
+            }
+            if let Some(out) = self.pick(session, wall_clock()) {
+                seeking.found();
+                return Ok(out);
+            }
+            self.replenish(session, call, verb).await?;
+        }
+    }
+
+    /// Knows all that is there now.
+    async fn catch_up(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<()> {
+        let scout = match call.is_single_attempt() {
+            // It does not wait for others.
+            true => None,
+            false => call.patiently(self.post.scout_unless_busy()).await?,
+        };
+        let Some(mut scout) = scout else {
+            let names = self.list(call, verb, true).await?;
+            self.fill(names);
+            return Ok(());
+        };
+        scout.serves_all = true;
+        let told = scout.told.get_or_insert_with(|| Told::new(session, &self.layout, verb));
+        loop {
+            let epoch = call.epoch(verb).await?;
+            let link = epoch.link();
+            // In one flight. Whatever was changed before the `sync` is told before it is answered.
+            let synced = epoch.sync(&self.layout.items);
+            told.catch_up_within(call, verb).await?;
+            let synced = call.briefly(verb, synced).await?;
+            told.catch_up_within(call, verb).await?;
+            self.take_note(told);
+            match synced {
+                Ok(()) if epoch.link() == link => return Ok(()),
+                Err(error) if !error.is_unanswered() => {
+                    return Err(refusal(error, verb, &self.layout.items));
+                }
+                _ => call.retry_after_loss(verb).await?,
+            }
+        }
+    }
+
+    fn take_note(&self, told: &mut Told) {
+        if let Some(names) = told.news(&self.layout) {
+            self.fill(names);
+        }
+    }
+
+    /// Returns when there may be something to pick.
+    async fn replenish(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<()> {
+        if call.is_single_attempt() {
+            // Whoever has the scout may wait for long.
+            let names = self.list(call, verb, true).await?;
+            self.fill(names);
+            let nothing = || Error::timeout("an item to take").with_path(&self.layout.path);
+            return if self.is_used_up() { Err(nothing()) } else { Ok(()) };
+        }
+        let mut scout = call.patiently(self.post.scout()).await?;
+        if !self.is_used_up() {
+            return Ok(());
+        }
+        if scout.told.is_none() {
+            let names = self.list(call, verb, false).await?;
+            self.fill(names);
+            if !self.is_used_up() {
+                return Ok(());
+            }
+        }
+        // From here on a broken connection delays us, and only our own deadline ends the wait.
+        call.insist();
+        self.wait(&mut scout, session, call, verb).await
+    }
+
+    /// Whether nothing that is ready can be taken now.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.first().is_none_or(|name| self.layout.is_early(&name, wall_clock()))
+    }
+
+    /// The items that nobody has claimed, in order.
+    pub(super) async fn list(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<Vec<Name>> {
+        let layout = &self.layout;
+        loop {
+            let epoch = call.epoch(verb).await?;
+            // In one flight. The claims first: what is claimed in between shows when it is taken.
+            let sync = is_synced.then(|| epoch.sync(&layout.items));
+            let claims = epoch.children(&layout.claims);
+            let items = epoch.children(&layout.items);
+            let synced = match sync {
+                Some(sync) => call.briefly(verb, sync).await?,
+                None => Ok(()),
+            };
+            let claims = missing_is_empty(call.briefly(verb, claims).await?);
+            let items = missing_is_empty(call.briefly(verb, items).await?);
+            match (synced, claims, items) {
+                (Ok(()), Ok(claimed), Ok(names)) => return Ok(free(layout, &names, &claimed)),
+                (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) if error.is_unanswered() => {
+                    call.retry_after_loss(verb).await?;
+                }
+                (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => {
+                    return Err(refusal(error, verb, &layout.items));
+                }
+            }
+        }
+    }
+
+    async fn wait(
+        self: &Arc<Self>,
+        scout: &mut Scout,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<()> {
+        loop {
+            if scout.spot.is_none() && !scout.needs_no_line {
+                scout.spot = Spot::enter(&self.layout, session, call, verb).await?;
+                scout.needs_no_line = scout.spot.is_none();
+            }
+            let mut back = std::pin::pin!(self.back.notified());
+            back.as_mut().enable();
+            let Scout { told, spot, .. } = &mut *scout;
+            if let Some(told) = told {
+                self.take_note(told);
+            }
+            if !self.is_used_up() {
+                return Ok(());
+            }
+            let told = self.told(session, told, spot.as_mut(), verb);
+            let news = async {
+                tokio::select! {
+                    biased;
+                    news = told => news,
+                    () = back => Ok(News::Again),
+                    () = self.until_due(session) => Ok(News::Again),
+                }
+            };
+            if let News::Line = call.patiently(news).await??
+                // Taken out: one whose look is cut short would not hear again of what it was woken for.
+                && let Some(mut spot) = scout.spot.take()
+                && spot.look(call, verb).await?
+            {
+                scout.spot = Some(spot);
+            }
+        }
+    }
+
+    /// What is told to those in the front of the line about the items, and to everybody about the line.
+    async fn told(
+        &self,
+        session: &Arc<Session>,
+        told: &mut Option<Told>,
+        spot: Option<&mut Spot>,
+        verb: &'static str,
+    ) -> Result<News> {
+        if spot.as_ref().is_some_and(|spot| !spot.is_in_front()) {
+            moved(spot).await;
+            return Ok(News::Line);
+        }
+        let told = told.get_or_insert_with(|| Told::new(session, &self.layout, verb));
+        tokio::select! {
+            biased;
+            changed = told.changed() => changed.map(|()| News::Items),
+            () = moved(spot) => Ok(News::Line),
+        }
+    }
+
+    /// Resolves when the first item that is known is due.
+    async fn until_due(&self, session: &Session) {
+        match self.first() {
+            Some(name) => {
+                let left = u64::try_from(name.key - wall_clock()).unwrap_or(0) + 1;
+                session.clock().sleep_until(session.now() + Duration::from_millis(left)).await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+async fn moved(spot: Option<&mut Spot>) {
+    match spot {
+        Some(spot) => spot.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn missing_is_empty(listed: Result<Vec<String>, WireError>) -> Result<Vec<String>, WireError> {
+    match listed {
+        Err(WireError::NoNode) => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
+/// Milliseconds since 1970, as those who put know them, too.
+pub(super) fn wall_clock() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,413 @@
+//! The items that one client knows of: listed once and used up, whoever of the client takes them, before they are listed again.
+//!
+//! 1. What is handed out is not handed out a second time until it comes back. What comes back takes its old place.
+//! 2. The data of the next few is asked for ahead. It counts for a moment only: when everything was taken and the parent
+//!    made anew, the same names come again, with other data and the same versions.
+//! 3. With other clients about, each begins somewhere among the first and goes on from there, until somebody was faster.
+//!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
+//!    one costs less than to find that out name by name.
+//! 4. When nothing is left, one of those who wait looks for all of them: see `scout`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::kept::Post;
+use super::layout::{Layout, Name, Order};
+use super::puts::Puts;
+use super::removals::Removals;
+use crate::error::Result;
+use crate::path;
+use crate::process::Process;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::chance;
+use crate::session::clock::Moment;
+use crate::session::once::Marks;
+use crate::session::wire::{Flight, Stat, WireError};
+
+/// How many items are read ahead, and among how many to choose at most.
+const AHEAD: usize = 8;
+const WIDEST: usize = 64;
+/// The choice is as many times as wide as the client has items at a time, and at most so many times.
+const MOST_AT_ONCE: usize = 16;
+/// How many times that nobody was faster outweigh one that somebody was.
+const LASTS: usize = 8;
+/// After how many misses to list anew at least, and how many names in a list cost as much as a miss.
+const FEWEST_MISSES: usize = 2;
+const NAMES_FOR_A_MISS: usize = 64;
+/// How long what was read ahead counts.
+const FRESH: Duration = Duration::from_secs(1);
+
+pub(super) type Read = (Vec<u8>, Stat);
+
+/// What is read ahead, and until when it counts.
+type Ahead = (Flight<Read>, Moment);
+
+pub(super) struct Stock {
+    pub(super) layout: Layout,
+    pub(super) marks: Arc<Marks>,
+    pub(super) removals: Arc<Removals>,
+    /// By the bound of those who put: their order counts among themselves.
+    puts: Mutex<BTreeMap<Option<usize>, Arc<Puts>>>,
+    shelf: Mutex<Items>,
+    pub(super) post: Post,
+    /// Something came back.
+    pub(super) back: Notify,
+    process: Process,
+}
+
+#[derive(Default)]
+struct Items {
+    ready: BTreeMap<Name, Option<Ahead>>,
+    /// Handed out: being taken, or claimed; and whether a list has shown it as free meanwhile.
+    out: BTreeMap<String, bool>,
+    /// Those whose data nobody can read.
+    spoilt: BTreeSet<String>,
+    /// How often somebody was faster lately: each time counts for `LASTS` times that nobody was.
+    losses: usize,
+    /// With others about: what was handed out last, and how many of those behind it come next.
+    last: Option<Name>,
+    run: usize,
+    /// How many were gone, or somebody else's, since the items were listed.
+    misses: usize,
+    /// How many calls look for items.
+    seekers: usize,
+}
+
+impl Items {
+    /// One that could be taken now: the first; or with others about one of the next of the same rank, and then those
+    /// behind it.
+    fn choose(&mut self, layout: &Layout, now: i64, dice: impl FnOnce() -> usize) -> Option<Name> {
+        let first = self.ready.keys().next().filter(|first| !layout.is_early(first, now))?;
+        let is_equal = |name: &&Name| match layout.order {
+            Order::Arrival => true,
+            Order::Priority => name.key == first.key,
+            Order::Due => !layout.is_early(name, now),
+        };
+        let width = (1usize << self.losses.div_ceil(LASTS).min(6)).min(WIDEST);
+        let width = if width > 1 { width * self.out.len().clamp(1, MOST_AT_ONCE) } else { 1 };
+        let behind = self.last.as_ref().filter(|_| width > 1 && self.run > 0).and_then(|last| {
+            self.ready
+                .range((Bound::Excluded(last), Bound::Unbounded))
+                .map(|(name, _)| name)
+                .next()
+                .filter(is_equal)
+        });
+        let chosen = match behind.cloned() {
+            Some(behind) => {
+                self.run -= 1;
+                behind
+            }
+            None => {
+                let among = self.ready.keys().take(width).take_while(is_equal).count();
+                let at = if among > 1 { dice() % among } else { 0 };
+                self.run = width;
+                self.ready.keys().nth(at).cloned()?
+            }
+        };
+        self.last = Some(chosen.clone());
+        Some(chosen)
+    }
+
+    /// Somebody else has or had it.
+    fn missed(&mut self) {
+        self.misses += 1;
+        self.run = 0;
+    }
+}
+
+impl Stock {
+    pub(super) fn new(layout: Layout) -> Stock {
+        let marks = Marks::at(layout.marks.clone());
+        Stock {
+            puts: Mutex::default(),
+            removals: Removals::new(&marks),
+            marks,
+            layout,
+            shelf: Mutex::default(),
+            post: Post::default(),
+            back: Notify::new(),
+            process: Process::present(),
+        }
+    }
+
+    fn items(&self) -> MutexGuard<'_, Items> {
+        self.shelf.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// What is put by those who allow so many items.
+    pub(super) fn puts(&self, bound: Option<usize>) -> Arc<Puts> {
+        let mut puts = self.puts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let new = || Arc::new(Puts::new(&self.layout.items, &self.marks, bound));
+        puts.entry(bound).or_insert_with(new).clone()
+    }
+
+    /// Hands out an item, unless none is left.
+    pub(super) fn pick(self: &Arc<Self>, session: &Session, now: i64) -> Option<Out> {
+        let mut items = self.items();
+        let name = items.choose(&self.layout, now, || chance::guid().as_u128() as usize)?;
+        let read = items.ready.remove(&name)?;
+        items.out.insert(name.text.clone(), false);
+        // With others about, what is read ahead is read for them to take.
+        let ahead = if items.losses > 0 { 0 } else { AHEAD };
+        let epoch = session.epoch();
+        for (name, read) in items.ready.iter_mut().take(ahead).filter(|(_, read)| read.is_none()) {
+            *read =
+                Some((epoch.get_data(&path::join(&self.layout.items, &name.text)), session.now() + FRESH));
+        }
+        drop(items);
+        Some(Out { stock: self.clone(), name, read, is_lost: false, is_over: Arc::default() })
+    }
+
+    /// What a list has shown: everything but what is handed out already.
+    pub(super) fn fill(&self, names: Vec<Name>) {
+        let mut items = self.items();
+        items.misses = 0;
+        let mut known = std::mem::take(&mut items.ready);
+        let spoilt = std::mem::take(&mut items.spoilt);
+        for name in names {
+            if let Some(is_shown) = items.out.get_mut(&name.text) {
+                *is_shown = true;
+            } else if spoilt.contains(&name.text) {
+                items.spoilt.insert(name.text);
+            } else {
+                let read = known.remove(&name).flatten();
+                items.ready.insert(name, read);
+            }
+        }
+    }
+
+    /// An item is there again that we had taken.
+    pub(super) fn comes_back(&self, name: Name) {
+        self.items().ready.entry(name).or_default();
+        self.back.notify_waiters();
+    }
+
+    /// The first that is left, in order.
+    pub(super) fn first(&self) -> Option<Name> {
+        self.items().ready.keys().next().cloned()
+    }
+
+    /// Somebody else was faster, or nobody.
+    pub(super) fn raced(&self, is_lost: bool) {
+        let mut items = self.items();
+        if is_lost {
+            items.losses = items.losses.next_multiple_of(LASTS) + LASTS;
+            items.run = 0;
+        } else {
+            items.losses = items.losses.saturating_sub(1);
+        }
+        items.losses = items.losses.min(6 * LASTS);
+    }
+
+    /// Whether so much of what was listed was somebody else's that it is worth a new list. Who is told so makes it.
+    pub(super) fn is_outdated(&self) -> bool {
+        let mut items = self.items();
+        let is_outdated = items.misses >= FEWEST_MISSES.max(items.ready.len() / NAMES_FOR_A_MISS);
+        if is_outdated {
+            items.misses = 0;
+        }
+        is_outdated
+    }
+
+    /// One call more looks for items, until the answer is dropped.
+    pub(super) fn seek(self: &Arc<Self>, session: &Arc<Session>) -> Seeking {
+        self.items().seekers += 1;
+        Seeking { stock: self.clone(), session: session.clone(), has_found: false }
+    }
+}
+
+/// While somebody looks for items, what is watched for that stays.
+pub(super) struct Seeking {
+    stock: Arc<Stock>,
+    session: Arc<Session>,
+    has_found: bool,
+}
+
+impl Seeking {
+    /// It has what it was looking for, and may soon look for the next one.
+    pub(super) fn found(&mut self) {
+        self.has_found = true;
+    }
+}
+
+impl Drop for Seeking {
+    fn drop(&mut self) {
+        if !self.session.process().is_present() {
+            return;
+        }
+        let mut items = self.stock.items();
+        items.seekers -= 1;
+        let is_last = items.seekers == 0;
+        drop(items);
+        if is_last {
+            self.stock.post.leave(&self.session, self.has_found);
+        }
+    }
+}
+
+/// An item that was handed out. It comes back when this is dropped, unless it is over with it.
+pub(super) struct Out {
+    stock: Arc<Stock>,
+    pub(super) name: Name,
+    read: Option<Ahead>,
+    /// Whether somebody else has or had it.
+    is_lost: bool,
+    /// Whether we have removed it.
+    pub(super) is_over: Arc<AtomicBool>,
+}
+
+impl Out {
+    pub(super) fn path(&self) -> String {
+        path::join(&self.stock.layout.items, &self.name.text)
+    }
+
+    /// We have removed it.
+    pub(super) fn over(self) {
+        self.is_over.store(true, Ordering::Release);
+    }
+
+    /// It is gone, or somebody else's: who wants it has to find it again. A list may have shown that it came back before
+    /// we knew that it was lost; nothing would show that a second time.
+    pub(super) fn lost(mut self) {
+        self.is_lost = true;
+        self.stock.items().missed();
+    }
+
+    /// Nobody can read it: it stands in nobody's way.
+    pub(super) fn spoilt(mut self) {
+        self.is_lost = true;
+        self.stock.items().spoilt.insert(self.name.text.clone());
+    }
+
+    /// Its data; `None` when it is gone.
+    pub(super) async fn read(
+        &mut self,
+        session: &Session,
+        call: &mut Call,
+        verb: &str,
+    ) -> Result<Option<Read>> {
+        let node = self.path();
+        loop {
+            let flight = match self.read.take() {
+                Some((flight, until)) if session.now() < until => flight,
+                _ => call.epoch(verb).await?.get_data(&node),
+            };
+            match call.briefly(verb, flight).await? {
+                Ok(read) => return Ok(Some(read)),
+                Err(WireError::NoNode) => return Ok(None),
+                Err(error) if error.is_unanswered() => {
+                    if !session.epoch().has_ended() {
+                        call.retry_after_loss(verb).await?;
+                    }
+                }
+                Err(error) => return Err(refusal(error, verb, &node)),
+            }
+        }
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        if !self.stock.process.is_present() {
+            // A forked child: the lock may be held by a thread that stayed with the parent.
+            std::mem::forget(self.read.take());
+            return;
+        }
+        let mut items = self.stock.items();
+        let is_shown = items.out.remove(&self.name.text) == Some(true);
+        let is_spoilt = items.spoilt.contains(&self.name.text);
+        let is_over = self.is_over.load(Ordering::Acquire) || is_spoilt;
+        if !is_over && (!self.is_lost || is_shown) {
+            items.ready.insert(self.name.clone(), None);
+        }
+        drop(items);
+        self.stock.back.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Naming, QueueLayout};
+
+    fn stock(order: Order) -> Arc<Stock> {
+        Arc::new(Stock::new(Layout::new("/q", order, Naming::Curator, QueueLayout::Simple).expect("valid")))
+    }
+
+    fn names(stock: &Stock, keys: &[i64]) -> Vec<Name> {
+        let name = |(number, key): (usize, &i64)| {
+            path::name(&stock.layout.fresh(*key).expect("valid")).to_owned() + &format!("{number:010}")
+        };
+        stock.layout.sort(&keys.iter().enumerate().map(name).collect::<Vec<_>>())
+    }
+
+    fn hand_out(stock: &Arc<Stock>, name: &Name) -> Out {
+        let mut items = stock.items();
+        items.ready.remove(name);
+        items.out.insert(name.text.clone(), false);
+        drop(items);
+        Out { stock: stock.clone(), name: name.clone(), read: None, is_lost: false, is_over: Arc::default() }
+    }
+
+    #[test]
+    fn what_a_list_has_shown_while_it_was_out_is_found_again_unless_we_have_removed_it() {
+        let stock = stock(Order::Arrival);
+        let names = names(&stock, &[0]);
+        for (is_shown, is_removed) in [(true, false), (false, false), (true, true)] {
+            let out = hand_out(&stock, &names[0]);
+            if is_shown {
+                stock.fill(names.clone());
+            }
+            if is_removed {
+                out.over()
+            } else {
+                out.lost()
+            }
+            assert_eq!(stock.first().is_some(), is_shown && !is_removed, "{is_shown} {is_removed}");
+            stock.fill(Vec::new());
+        }
+    }
+
+    #[test]
+    fn losing_races_makes_the_choice_wider_but_not_among_what_is_less_urgent() {
+        let cases = [
+            (Order::Arrival, &[0, 0, 0, 0][..], 4),
+            (Order::Priority, &[5, 5, 7, 9], 2),
+            (Order::Due, &[10, 20, 30, 40], 3),
+        ];
+        for (order, keys, expected) in cases {
+            let stock = stock(order);
+            stock.fill(names(&stock, keys));
+            (0..6).for_each(|_| stock.raced(true));
+            let mut items = stock.items();
+            let mut chosen = |dice| {
+                items.run = 0;
+                items.choose(&stock.layout, 30, || dice).map(|name| name.text)
+            };
+            let all: BTreeSet<_> = (0..WIDEST).map(&mut chosen).collect();
+            assert_eq!(all.len(), expected, "{order:?}: {all:?}");
+            assert!(!all.contains(&None), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_which_many_were_gone_is_made_anew_once_and_a_long_one_later() {
+        for (listed, most) in [(20, 2), (64 * 20, 20)] {
+            let stock = stock(Order::Arrival);
+            let names = names(&stock, &vec![0; listed + most]);
+            stock.fill(names.clone());
+            for name in &names[..most] {
+                assert!(!stock.is_outdated());
+                hand_out(&stock, name).lost();
+            }
+            assert!(stock.is_outdated(), "after {most} of {listed}");
+            assert!(!stock.is_outdated());
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! A coordinator: that it is there, what it has in hand, and that it is done with it.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::begin::undo;
+use super::layout::Taken;
+use super::transaction::{DECIDING, Transaction, collect, missing};
+use super::{Inner, Outcome};
+use crate::error::Result;
+use crate::session::Session;
+use crate::session::call::{Call, Failure, refusal};
+use crate::session::chance;
+use crate::session::epoch::Epoch;
+use crate::session::kept::Kept;
+use crate::session::wire::{CreateMode, Flight, WireError, Write};
+
+const OUTCOME: &str = "outcome";
+
+/// That a coordinator is there.
+pub(super) struct Alive {
+    /// Under which transactions say that they are its own.
+    pub(super) name: String,
+    _kept: Kept,
+    /// A node of one session, and the only one with that name. What is begun depends on it, so once it is deleted, nothing
+    /// that was begun in that session comes true any more.
+    session_node: Option<SessionNode>,
+}
+
+struct SessionNode {
+    epoch: Weak<Epoch>,
+    path: String,
+    /// Otherwise it may.
+    stands: bool,
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        if let Some(node) = self.session_node.take()
+            && let Some(epoch) = node.epoch.upgrade()
+            // A forked child has no session.
+            && epoch.process().is_present()
+            && !epoch.has_ended()
+        {
+            drop(epoch.delete_in_background(node.path, 0));
+        }
+    }
+}
+
+/// What a handle is at.
+#[derive(Default)]
+pub(super) struct Hands {
+    /// The nonces of the transactions that somebody has a handle on, or begins.
+    held: Mutex<HashSet<String>>,
+    /// How many are done with, and the servers have not been told.
+    ending: AtomicUsize,
+    ended: Notify,
+}
+
+impl Hands {
+    fn held(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Somebody has this transaction in hand. Dropped before it is over, `recover` answers it.
+pub(super) struct Hand {
+    pub(super) inner: Arc<Inner>,
+    nonce: String,
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        // A forked child: a thread that stayed with the parent may have had the lock.
+        if self.inner.client.process().is_present() {
+            self.inner.hands.held().remove(&self.nonce);
+        }
+    }
+}
+
+struct Ending(Arc<Inner>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let hands = &self.0.hands;
+        if hands.ending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            hands.ended.notify_waiters();
+        }
+    }
+}
+
+impl Inner {
+    /// The name by which this coordinator is there.
+    pub(super) async fn alive(&self, session: &Arc<Session>, verb: &'static str) -> Result<String> {
+        let mut alive = self.alive.lock().await;
+        if let Some(alive) = &*alive {
+            return Ok(alive.name.clone());
+        }
+        let name = chance::guid().simple().to_string();
+        let identity = session.identity().as_bytes();
+        let node = self.layout.presence(&name);
+        let kept = Kept::declare(session, verb, node, identity, session.parents()).await?;
+        *alive = Some(Alive { name: name.clone(), _kept: kept, session_node: None });
+        Ok(name)
+    }
+
+    /// The node of this session on which everything depends that is begun in it; `None`: ask again.
+    pub(super) async fn session_node(
+        &self,
+        epoch: &Arc<Epoch>,
+        call: &mut Call,
+        verb: &str,
+    ) -> Result<Option<String>> {
+        let mut alive = self.alive.lock().await;
+        let Some(alive) = alive.as_mut() else { return Ok(None) };
+        let path = format!("{}.{:x}", self.layout.presence(&alive.name), epoch.session_id());
+        let is_of_this = |node: &&mut SessionNode| std::ptr::eq(node.epoch.as_ptr(), &**epoch);
+        let node = match alive.session_node.as_mut().filter(is_of_this) {
+            Some(node) if node.stands => return Ok(Some(path)),
+            Some(node) => node,
+            None => {
+                let (epoch, path) = (Arc::downgrade(epoch), path.clone());
+                alive.session_node.insert(SessionNode { epoch, path, stands: false })
+            }
+        };
+        match call.briefly(verb, epoch.create(&path, b"", CreateMode::Ephemeral)).await? {
+            Ok(_) | Err(WireError::NodeExists) => {
+                node.stands = true;
+                Ok(Some(path))
+            }
+            // The parent is made with the coordinator's own node.
+            Err(error) if error.is_unanswered() || error == WireError::NoNode => {
+                call.retry_after_loss(verb).await.map(|()| None)
+            }
+            Err(error) => Err(refusal(error, verb, &path)),
+        }
+    }
+
+    /// Somebody has deleted it.
+    pub(super) async fn forget_session_node(&self) {
+        let mut alive = self.alive.lock().await;
+        if let Some(node) = alive.as_mut().and_then(|alive| alive.session_node.as_mut()) {
+            node.stands = false;
+        }
+    }
+
+    /// `None`: somebody has it already.
+    pub(super) fn take_in_hand(self: &Arc<Self>, nonce: &str) -> Option<Hand> {
+        let is_free = self.hands.held().insert(nonce.to_owned());
+        is_free.then(|| Hand { inner: self.clone(), nonce: nonce.to_owned() })
+    }
+
+    /// Waits until the servers have been told of everything that this handle is done with.
+    pub(super) async fn until_told(&self, call: &mut Call, verb: &str) -> Result<()> {
+        let told = async {
+            loop {
+                let mut ended = std::pin::pin!(self.hands.ended.notified());
+                ended.as_mut().enable();
+                if self.hands.ending.load(Ordering::Acquire) == 0 {
+                    return Ok(());
+                }
+                ended.await;
+            }
+        };
+        call.briefly(verb, told).await?.map_err(|error: WireError| refusal(error, verb, &self.layout.root))
+    }
+}
+
+/// A transaction as its coordinator has it. Clones are the same.
+#[derive(Clone)]
+pub struct CommitTransaction(Arc<Coordinated>);
+
+pub(super) struct Coordinated {
+    hand: Hand,
+    transaction: Transaction,
+    /// The version of the mark that says whose it is: what somebody else has taken over is theirs to end.
+    mark: i32,
+    is_over: AtomicBool,
+}
+
+impl CommitTransaction {
+    pub(super) fn new(hand: Hand, transaction: Transaction, mark: i32) -> CommitTransaction {
+        CommitTransaction(Arc::new(Coordinated { hand, transaction, mark, is_over: AtomicBool::new(false) }))
+    }
+
+    /// Its caller never learned that it began: aborts it in the background, unless something is decided.
+    pub(crate) fn withdraw(&self) {
+        let this = self.0.clone();
+        let Ok(session) = this.hand.inner.client.session() else { return };
+        let about = session.clone();
+        drop(session.errand(async move {
+            let mut call = about.call(None).outlasting();
+            if let Err(error) = undo(&this.hand.inner.layout, &mut call, &this.transaction.key).await {
+                tracing::warn!(event = "transaction_left", id = this.transaction.key.id, %error, "a transaction that was given up is left to `recover`");
+            }
+        }));
+    }
+
+    /// By which name it began.
+    pub fn id(&self) -> &str {
+        &self.0.transaction.key.id
+    }
+
+    /// Who votes.
+    pub fn sites(&self) -> &[String] {
+        &self.0.transaction.header.sites
+    }
+
+    /// What it is about.
+    pub fn payload(&self) -> &[u8] {
+        &self.0.transaction.header.payload
+    }
+
+    /// Waits for the outcome, and brings it about: commits when all sites have voted for it, and aborts when the time of the
+    /// transaction is over. Timeout after `limit`: nothing is decided yet, ask again.
+    ///
+    /// Who has been told is done with it: `recover` does not list it any more, and asking again answers the same. A commit
+    /// is not collected before, whoever has acknowledged it; what a coordinator finds nothing of was aborted.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the transaction as it is; past its deadline a site decides it.
+    pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
+        let inner = &self.0.hand.inner;
+        let session = inner.client.session()?;
+        let mut call = session.call(limit).for_the(DECIDING);
+        let node = inner.layout.transaction(self.id());
+        let decided = self.0.transaction.decided(&inner.layout, &session, &mut call, true).await;
+        let decided = decided.map_err(|error| error.with_path(&node))?;
+        let Some(outcome) = decided else { return Err(missing(&node)) };
+        // A commit's mark goes when the caller is told, and not before: should we crash, it is to be found.
+        self.0.end(&session, outcome);
+        if outcome == Outcome::Abort {
+            // Told it is, whether or not the servers know.
+            let _ = inner.until_told(&mut call, OUTCOME).await;
+        }
+        Ok(outcome)
+    }
+}
+
+impl Coordinated {
+    /// The mark goes in the background. The first request leaves now.
+    fn end(self: &Arc<Self>, session: &Arc<Session>, outcome: Outcome) {
+        if self.is_over.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let inner = &self.hand.inner;
+        inner.hands.ending.fetch_add(1, Ordering::AcqRel);
+        let ending = Ending(inner.clone());
+        let mark = inner.layout.coordinator(&self.transaction.key);
+        // Not ours from the beginning: then it is noted how it ended, for the one whose it was.
+        let first = (self.mark == 0).then(|| session.epoch().delete(&mark, Some(self.mark)));
+        let (this, about) = (self.clone(), session.clone());
+        drop(session.errand(async move {
+            let ended = match first {
+                Some(first) => this.delete_mark(&about, &mark, first).await,
+                None => this.delete_and_note(&about, &mark, outcome).await,
+            };
+            if let Err(error) = ended {
+                tracing::debug!(event = "transaction_untidy", %error, "a transaction that is over is left to `recover`");
+            }
+            drop(ending);
+        }));
+    }
+
+    async fn delete_mark(&self, session: &Arc<Session>, mark: &str, first: Flight<()>) -> Result<()> {
+        let mut call = session.call(None).outlasting();
+        let deleted = match first.await {
+            Err(error) if error.is_unanswered() => {
+                call.retry_after_loss(OUTCOME).await?;
+                call.ask(OUTCOME, |epoch| epoch.delete(mark, Some(self.mark))).await
+            }
+            answer => answer.map_err(Failure::Refused),
+        };
+        self.deleted(&mut call, mark, deleted).await
+    }
+
+    async fn deleted(&self, call: &mut Call, mark: &str, deleted: Result<(), Failure>) -> Result<()> {
+        match deleted {
+            Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {
+                collect(&self.hand.inner.layout, call, &self.transaction.key).await
+            }
+            // Taken over.
+            Err(Failure::Refused(WireError::BadVersion)) => Ok(()),
+            Err(failure) => Err(failure.about(OUTCOME, mark)),
+        }
+    }
+
+    async fn delete_and_note(&self, session: &Arc<Session>, mark: &str, outcome: Outcome) -> Result<()> {
+        let mut call = session.call(None).outlasting();
+        let folder = self.hand.inner.layout.coordinators();
+        loop {
+            let (data, stat) = match call.ask(OUTCOME, |epoch| epoch.get_data(&folder)).await {
+                // The folder goes and comes back with the coordinators.
+                Err(Failure::Refused(WireError::NoNode)) => {
+                    call.retry_after_loss(OUTCOME).await?;
+                    continue;
+                }
+                found => found.map_err(|failure| failure.about(OUTCOME, &folder))?,
+            };
+            let data = Taken::parse(&data).with(&self.transaction.key, outcome);
+            let writes = [
+                Write::Delete { path: mark.to_owned(), version: Some(self.mark) },
+                Write::Set { path: folder.clone(), data, version: Some(stat.version) },
+            ];
+            let deleted = match call.ask(OUTCOME, |epoch| epoch.multi(&writes)).await {
+                Err(Failure::Refused(WireError::Part { index: 1, error }))
+                    if matches!(*error, WireError::NoNode | WireError::BadVersion) =>
+                {
+                    continue;
+                }
+                // Not ours to write, which must not keep the transaction for ever.
+                Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoAuth => {
+                    call.ask(OUTCOME, |epoch| epoch.delete(mark, Some(self.mark))).await
+                }
+                Err(Failure::Refused(WireError::Part { error, .. })) => Err(Failure::Refused(*error)),
+                deleted => deleted.map(drop),
+            };
+            return self.deleted(&mut call, mark, deleted).await;
+        }
+    }
+}
+
+impl std::fmt::Debug for CommitTransaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CommitTransaction").field("id", &self.id()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,294 @@
+//! Two-phase commit: all sites do something, or none does.
+//!
+//! 1. A transaction begins with one write: a node with its payload and its sites, a child `open`, and an entry in the inbox of
+//!    each site.
+//! 2. A site votes with one write that is applied only while the transaction is open. A vote stays, whoever crashes. To vote
+//!    for the abort is to decide it.
+//! 3. The decision is one write that takes `open` away: so it is made once. It is a commit only if the votes of all sites are
+//!    there in that very write. Everybody watches the decision.
+//! 4. Past the deadline whoever waits decides: a commit if all have voted, else the abort. Who is late then cannot vote.
+//! 5. A site that has done what was decided acknowledges: its entry and its vote go. The last one collects the transaction.
+//!
+//! Who decides before the deadline is the mode: the coordinator, which waits for one vote after the other, or the site whose
+//! vote is the last. Sites and coordinators are there by ephemeral nodes of their own, which decide nothing. [`layout`] tells
+//! where it all is.
+
+mod begin;
+mod coordinator;
+mod layout;
+mod proposal;
+mod recover;
+mod site;
+mod status;
+mod transaction;
+
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use self::coordinator::{Alive, Hands};
+use self::layout::Layout;
+use self::site::Site;
+use self::transaction::ServersTime;
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::path;
+use crate::session::kept::not_declared;
+
+pub use coordinator::CommitTransaction;
+pub use proposal::Proposal;
+pub use status::{CommitStatus, CoordinatorState, SiteStatus};
+
+impl Client {
+    /// A handle on the transactions at `path`. Does no I/O. The mode is that of the transactions that it begins.
+    pub fn two_phase_commit(&self, path: &str, mode: CommitMode) -> Result<TwoPhaseCommit> {
+        self.session()?;
+        path::recipe(path)?;
+        let layout = Layout { root: path.to_owned() };
+        let inner = Inner {
+            client: self.clone(),
+            layout,
+            mode,
+            alive: tokio::sync::Mutex::default(),
+            hands: Hands::default(),
+            site: Mutex::default(),
+            servers_time: ServersTime::default(),
+        };
+        Ok(TwoPhaseCommit { inner: Arc::new(inner) })
+    }
+}
+
+/// Who decides a transaction before its deadline.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CommitMode {
+    /// The coordinator, while it waits for the outcome.
+    #[default]
+    Coordinator,
+    /// The site whose vote is the last.
+    Peer,
+}
+
+impl CommitMode {
+    /// `coordinator` or `peer`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CommitMode::Coordinator => "coordinator",
+            CommitMode::Peer => "peer",
+        }
+    }
+}
+
+impl FromStr for CommitMode {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<CommitMode> {
+        match s {
+            "coordinator" => Ok(CommitMode::Coordinator),
+            "peer" => Ok(CommitMode::Peer),
+            _ => Err(Error::invalid("mode", format!("{s:?} is not one of coordinator, peer"))),
+        }
+    }
+}
+
+/// What a transaction came to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// All sites do it.
+    Commit,
+    /// None does.
+    Abort,
+}
+
+impl Outcome {
+    /// `commit` or `abort`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Commit => "commit",
+            Outcome::Abort => "abort",
+        }
+    }
+}
+
+/// Transactions that all sites commit or none, shared with everybody who uses that path, in any language. Clones are the same
+/// handle, and the same site.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// use std::time::Duration;
+/// use zkrecipes::{Client, CommitMode, Outcome};
+///
+/// let client = Client::connect("embedded:", Default::default()).await?;
+/// let site = client.two_phase_commit("/commits/orders", CommitMode::Coordinator)?;
+/// site.join("stock").await?;
+///
+/// let coordinator = client.two_phase_commit("/commits/orders", CommitMode::Coordinator)?;
+/// let order = coordinator.begin("order-17", &["stock"], b"3 chairs", Duration::from_secs(10)).await?;
+///
+/// let proposal = site.next(None).await?;
+/// assert_eq!(proposal.payload(), b"3 chairs");
+/// proposal.vote_commit().await?; // from here on it must be possible, also after a crash
+/// assert_eq!(order.outcome(None).await?, Outcome::Commit);
+/// assert_eq!(proposal.outcome(None).await?, Outcome::Commit);
+/// proposal.acknowledge().await?; // done
+/// assert!(coordinator.history().await?.is_empty());
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct TwoPhaseCommit {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    layout: Layout,
+    mode: CommitMode,
+    /// That this coordinator is there, from its first transaction on, and by which name.
+    alive: tokio::sync::Mutex<Option<Alive>>,
+    hands: Hands,
+    site: Mutex<Option<Arc<Site>>>,
+    servers_time: ServersTime,
+}
+
+impl Inner {
+    fn site(&self) -> MutexGuard<'_, Option<Arc<Site>>> {
+        self.site.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl TwoPhaseCommit {
+    /// The path of the transactions.
+    pub fn path(&self) -> &str {
+        &self.inner.layout.root
+    }
+
+    /// The mode of the transactions that this handle begins.
+    pub fn mode(&self) -> CommitMode {
+        self.inner.mode
+    }
+
+    // ---- the coordinator
+
+    /// Begins a transaction: every site is asked, also one that is not there now. When `timeout` is over and not all have
+    /// voted, whoever waits for the outcome aborts it.
+    ///
+    /// Exists: there is one of that id, or one of its sites has not acknowledged it. TooLarge: the payload is.
+    ///
+    /// # Cancel safety
+    /// Dropping the future aborts in the background what may have begun.
+    pub async fn begin(
+        &self,
+        id: &str,
+        sites: &[&str],
+        payload: &[u8],
+        timeout: Duration,
+    ) -> Result<CommitTransaction> {
+        begin::begin(&self.inner, id, sites, payload, timeout).await
+    }
+
+    /// Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
+    /// coordinator that has crashed is there until its session timeout.
+    pub async fn recover(&self) -> Result<Vec<CommitTransaction>> {
+        recover::recover(&self.inner).await
+    }
+
+    // ---- a site
+
+    /// Becomes a site, and is one over all sessions of the client until it leaves, the last clone of this handle and the last
+    /// of its proposals are dropped, or the client is closed. Exists: this handle has joined already, or another that is
+    /// there is that site.
+    pub async fn join(&self, site: &str) -> Result<()> {
+        site::check(&self.inner.layout, "site", site)?;
+        let session = self.inner.client.session()?;
+        if self.inner.site().is_some() {
+            return Err(self.has_joined());
+        }
+        let joined = Site::join(&self.inner, &session, site).await?;
+        let mut own = self.inner.site();
+        if own.is_some() {
+            return Err(self.has_joined());
+        }
+        *own = Some(Arc::new(joined));
+        drop(own);
+        // What we were the last to do, should we have died before it was cleared away.
+        let inner = self.inner.clone();
+        drop(session.errand(async move {
+            if let Err(error) = recover::sweep(&inner).await {
+                tracing::debug!(event = "transaction_untidy", %error, "transactions that are over are left to `recover`");
+            }
+        }));
+        Ok(())
+    }
+
+    fn has_joined(&self) -> Error {
+        let message = "this handle is a site already; let it leave first, or make another handle";
+        Error::new(ErrorKind::Exists, message).with_path(self.path())
+    }
+
+    /// Is that site no longer. What it was asked stays in its inbox. NotHeld: this handle has not joined.
+    pub async fn leave(&self) -> Result<()> {
+        self.inner.client.session()?;
+        let own = self.inner.site().take();
+        own.ok_or_else(|| self.no_site())?.leave().await
+    }
+
+    /// Leaves in the background.
+    pub(crate) fn withdraw(&self) {
+        if let Some(site) = self.inner.site().take() {
+            site.withdraw();
+        }
+    }
+
+    fn joined(&self) -> Result<Arc<Site>> {
+        self.inner.site().clone().ok_or_else(|| self.no_site())
+    }
+
+    fn no_site(&self) -> Error {
+        not_declared("this handle is no site; join first").with_path(self.path())
+    }
+
+    /// The next transaction on which this site has to vote; each is told once, in the order in which they began. Timeout
+    /// after `limit`. NotHeld: this handle has not joined.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the future is dropped.
+    pub async fn next(&self, limit: Option<Duration>) -> Result<Proposal> {
+        let session = self.inner.client.session()?;
+        let site = self.joined()?;
+        let next = site.next(&self.inner, &session, limit).await;
+        next.map_err(|error| error.with_path(self.path()))
+    }
+
+    /// Everything that this site has not acknowledged, voted on or not, in the order in which it began: what a site asks
+    /// for after a restart. NotHeld: this handle has not joined.
+    pub async fn pending(&self) -> Result<Vec<Proposal>> {
+        let session = self.inner.client.session()?;
+        let site = self.joined()?;
+        site.pending(&self.inner, &session).await
+    }
+
+    // ---- the operator
+
+    /// All transactions that have not been collected, the oldest first.
+    pub async fn history(&self) -> Result<Vec<CommitStatus>> {
+        status::history(&self.inner).await
+    }
+
+    /// How a transaction stands; `None` if there is none of that id.
+    pub async fn show(&self, id: &str) -> Result<Option<CommitStatus>> {
+        site::check(&self.inner.layout, "id", id)?;
+        status::show(&self.inner, id).await
+    }
+
+    /// Decides the abort, unless something is decided already; answers what is. NoNode: there is none of that id.
+    pub async fn decide_abort(&self, id: &str, reason: &str) -> Result<Outcome> {
+        site::check(&self.inner.layout, "id", id)?;
+        status::decide_abort(&self.inner, id, reason).await
+    }
+}
+
+impl std::fmt::Debug for TwoPhaseCommit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TwoPhaseCommit").field("path", &self.inner.layout.root).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,265 @@
+//! What a site is asked: its vote, what was decided, and that it has done so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::layout::{Decision, Key};
+use super::site::Site;
+use super::transaction::{DECIDING, Transaction, collect, create, if_there, missing, removal};
+use super::{CommitMode, Inner, Outcome};
+use crate::error::{Error, ErrorKind, Result};
+use crate::session::call::{Call, Failure};
+use crate::session::kept::not_declared;
+use crate::session::wire::{WireError, Write};
+
+const VOTE: &str = "vote";
+const ACKNOWLEDGE: &str = "acknowledge";
+
+/// A transaction as a site is asked to vote on it. Clones are the same.
+#[derive(Clone)]
+pub struct Proposal {
+    inner: Arc<Inner>,
+    site: Arc<Site>,
+    transaction: Arc<Transaction>,
+    has_voted: bool,
+}
+
+impl Proposal {
+    pub(super) fn new(
+        inner: Arc<Inner>,
+        site: Arc<Site>,
+        transaction: Arc<Transaction>,
+        has_voted: bool,
+    ) -> Proposal {
+        Proposal { inner, site, transaction, has_voted }
+    }
+
+    pub(super) fn key(&self) -> &Key {
+        &self.transaction.key
+    }
+
+    /// Whoever asks for the next one is told of it once more.
+    pub(crate) fn tell_again(&self) {
+        self.site.tell_again(&self.transaction.key);
+    }
+
+    /// The transaction's.
+    pub fn id(&self) -> &str {
+        &self.transaction.key.id
+    }
+
+    /// What it is about.
+    pub fn payload(&self) -> &[u8] {
+        &self.transaction.header.payload
+    }
+
+    /// Who votes, this site included.
+    pub fn sites(&self) -> &[String] {
+        &self.transaction.header.sites
+    }
+
+    /// Whether this site had voted when it was told of it, before a restart.
+    pub fn has_voted(&self) -> bool {
+        self.has_voted
+    }
+
+    /// Votes for the commit. From here on this site must be able to do it, whatever happens, until it knows the outcome.
+    ///
+    /// Voting again is fine. Timeout: it was aborted without this vote. Exists: this site has voted for the abort. NotHeld:
+    /// this site has acknowledged it elsewhere, and it is over.
+    pub async fn vote_commit(&self) -> Result<()> {
+        let session = self.inner.client.session()?;
+        let mut call = session.call(None);
+        let decided = self.vote(&mut call, Decision::commit()).await?;
+        let (layout, transaction) = (&self.inner.layout, &self.transaction);
+        // Who sees all the votes decides. Of two that vote at the same time both may.
+        if transaction.header.mode == CommitMode::Peer
+            && !decided
+            && transaction.have_all_voted(layout, &mut call).await?
+        {
+            transaction.commit(layout, &mut call).await?;
+        }
+        Ok(())
+    }
+
+    /// Votes for the abort, which decides it.
+    ///
+    /// Voting again is fine, also if somebody else has decided the abort. Exists: this site has voted for the commit.
+    /// NotHeld: this site has acknowledged it elsewhere, and it is over.
+    pub async fn vote_abort(&self, reason: &str) -> Result<()> {
+        let session = self.inner.client.session()?;
+        let reason: String = reason.chars().filter(|c| !c.is_control()).collect();
+        self.vote(&mut session.call(None), Decision::abort(reason)).await.map(drop)
+    }
+
+    /// Answers whether something is decided.
+    async fn vote(&self, call: &mut Call, decision: Decision) -> Result<bool> {
+        let (layout, key, site) = (&self.inner.layout, &self.transaction.key, &self.site.name);
+        let (open, vote) = (layout.open(key), layout.vote(key, site));
+        let wants = decision.outcome;
+        let is_commit = wants == Outcome::Commit;
+        let mut writes = match is_commit {
+            true => vec![Write::Check { path: open, version: None }],
+            false => vec![Write::Delete { path: open, version: None }],
+        };
+        writes.push(create(vote.clone(), decision.encode()));
+        if !is_commit {
+            let why = Decision::abort(format!("{site}: {}", decision.reason));
+            writes.push(create(layout.decision(key), why.encode()));
+        }
+        match call.ask(VOTE, |epoch| epoch.multi(&writes)).await {
+            Ok(_) => {
+                self.transaction.voted.get_or_init(|| wants);
+                if !is_commit {
+                    self.transaction.known.get_or_init(|| Outcome::Abort);
+                }
+                Ok(!is_commit)
+            }
+            // Decided, or voted: maybe by ourselves, and the answer was lost.
+            Err(Failure::Refused(WireError::Part { error, .. }))
+                if matches!(*error, WireError::NoNode | WireError::NodeExists) =>
+            {
+                self.stands(call, wants).await
+            }
+            Err(failure) => Err(failure.about(VOTE, &vote)),
+        }
+    }
+
+    /// Whether what stands there is as we vote; answers whether something is decided.
+    async fn stands(&self, call: &mut Call, wants: Outcome) -> Result<bool> {
+        let (layout, key, transaction) = (&self.inner.layout, &self.transaction.key, &self.transaction);
+        let (vote, decision) = (layout.vote(key, &self.site.name), layout.decision(key));
+        let entry = layout.entry(&self.site.name, key);
+        let asked = call.ask(VOTE, |epoch| {
+            let (vote, decided) = (if_there(epoch.get_data(&vote)), if_there(epoch.get_data(&decision)));
+            let entry = epoch.exists(&entry);
+            async move { Ok((vote.await?, decided.await?, entry.await?)) }
+        });
+        let (voted, decided, entry) = asked.await.map_err(|failure| failure.about(VOTE, &vote))?;
+        let decided = decided.map(|(data, _)| Decision::parse(&data));
+        let otherwise = |message: &str| Err(Error::new(ErrorKind::Exists, message).with_path(&*vote));
+        if let Some((data, _)) = voted {
+            return match *transaction.voted.get_or_init(|| Decision::parse(&data).outcome) {
+                voted if voted == wants => Ok(decided.is_some()),
+                _ => otherwise("this site has voted otherwise, and a vote stands"),
+            };
+        }
+        // Our vote is not there: never was, and then there was no commit, or we have acknowledged what was decided.
+        let outcome = match (transaction.known.get(), &decided) {
+            (Some(known), _) => *known,
+            (None, Some(decided)) => *transaction.known.get_or_init(|| decided.outcome),
+            (None, None) if entry.is_some() => *transaction.known.get_or_init(|| Outcome::Abort),
+            (None, None) => {
+                return Err(not_declared(
+                    "this site has acknowledged that transaction, and it is over; do not vote on it",
+                )
+                .with_path(vote));
+            }
+        };
+        match (outcome, wants) {
+            (Outcome::Commit, Outcome::Abort) => otherwise("it was committed, with the vote of this site"),
+            (Outcome::Abort, Outcome::Commit) if transaction.voted.get() != Some(&Outcome::Commit) => {
+                let reason = decided.map_or_else(String::new, |decided| format!(" ({})", decided.reason));
+                let message = format!("it was aborted without the vote of this site{reason}; do not do it");
+                Err(Error::new(ErrorKind::Timeout, message).with_path(vote))
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Waits for the outcome; when the time of the transaction is over, decides it: a commit if all have voted, else the
+    /// abort. Timeout after `limit`: nothing is decided yet, ask again.
+    ///
+    /// NoNode: it was acknowledged elsewhere, and collected.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
+        let session = self.inner.client.session()?;
+        let mut call = session.call(limit).for_the(DECIDING);
+        let layout = &self.inner.layout;
+        let decided = self.transaction.decided(layout, &session, &mut call, false).await;
+        let decided = decided.map_err(|error| error.with_path(layout.transaction(self.id())))?;
+        match decided {
+            Some(outcome) => Ok(outcome),
+            None => self.outcome_of_what_is_gone(&mut call).await,
+        }
+    }
+
+    /// What a site has voted on is not collected before it has acknowledged it. So it has not voted if it has not
+    /// acknowledged either, and without its vote there was no commit.
+    async fn outcome_of_what_is_gone(&self, call: &mut Call) -> Result<Outcome> {
+        let (layout, known) = (&self.inner.layout, &self.transaction.known);
+        let entry = layout.entry(&self.site.name, &self.transaction.key);
+        let asked = call.ask(VOTE, |epoch| epoch.exists(&entry)).await;
+        match asked.map_err(|failure| failure.about(VOTE, &entry))? {
+            Some(_) => Ok(*known.get_or_init(|| Outcome::Abort)),
+            // Another look of this site may have found that out, and cleared it away.
+            None => known.get().copied().ok_or_else(|| missing(&layout.transaction(self.id()))),
+        }
+    }
+
+    /// Says that what was decided is done here: this site needs the transaction no more. Doing it again is fine. NotHeld:
+    /// nothing is decided yet.
+    pub async fn acknowledge(&self) -> Result<()> {
+        let session = self.inner.client.session()?;
+        let mut call = session.call(None);
+        let (layout, key, site) = (&self.inner.layout, &self.transaction.key, &self.site.name);
+        let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
+        let (open, vote, entry) = (layout.open(key), layout.vote(key, site), layout.entry(site, key));
+        loop {
+            let asked = call.ask(ACKNOWLEDGE, |epoch| {
+                let sync = epoch.catch_up(&node);
+                let (open, decided) = (epoch.exists(&open), if_there(epoch.get_data(&decision)));
+                let (vote, entry, whole) = (epoch.exists(&vote), epoch.exists(&entry), epoch.exists(&node));
+                async move {
+                    sync.await?;
+                    Ok((open.await?, decided.await?, vote.await?, entry.await?, whole.await?))
+                }
+            });
+            let (open, decided, voted, entered, whole) =
+                asked.await.map_err(|failure| failure.about(ACKNOWLEDGE, &node))?;
+            if open.is_some() {
+                return Err(not_declared("nothing is decided yet; ask for the outcome first").with_path(node));
+            }
+            if let Some((data, _)) = decided {
+                // Who votes once more is told how it ended.
+                self.transaction.known.get_or_init(|| Decision::parse(&data).outcome);
+            }
+            let present = [(voted, &vote), (entered, &entry)];
+            let mut writes: Vec<_> = present
+                .into_iter()
+                .filter(|(stat, _)| stat.is_some())
+                .map(|(_, path)| Write::Delete { path: path.clone(), version: None })
+                .collect();
+            if writes.is_empty() {
+                self.site.forget(key);
+                return collect(layout, &mut call, key).await;
+            }
+            // The decision and our vote: then we are the last.
+            if voted.is_some() && whole.is_some_and(|stat| stat.num_children == 2) {
+                writes.extend(removal(layout, key));
+            }
+            match call.ask(ACKNOWLEDGE, |epoch| epoch.multi(&writes)).await {
+                Ok(_) => {
+                    self.site.forget(key);
+                    // Two may have been the last at the same time.
+                    return collect(layout, &mut call, key).await;
+                }
+                // Others have gone on meanwhile, or the answer was lost.
+                Err(Failure::Refused(WireError::Part { error, .. }))
+                    if matches!(*error, WireError::NoNode | WireError::NotEmpty) => {}
+                Err(failure) => return Err(failure.about(ACKNOWLEDGE, &node)),
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Proposal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Proposal")
+            .field("id", &self.id())
+            .field("site", &self.site.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,272 @@
+//! One transaction: deciding it, once, and learning what was decided.
+
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use super::layout::{Decision, Header, Key, Layout};
+use super::{CommitMode, Outcome};
+use crate::error::{Error, ErrorKind, Result};
+use crate::session::Session;
+use crate::session::call::{Call, Failure, refusal};
+use crate::session::clock::Moment;
+use crate::session::wire::{CreateMode, Flight, Stat, Watch, WireError, Write};
+
+const VERB: &str = "outcome";
+pub(super) const DECIDING: &str = "the decision";
+
+/// What is known of a transaction.
+pub(super) struct Transaction {
+    pub(super) key: Key,
+    pub(super) header: Header,
+    /// From then on whoever waits decides.
+    pub(super) deadline: Moment,
+    /// What it came to, once that is known here: later it may have been collected.
+    pub(super) known: OnceLock<Outcome>,
+    /// The vote of the site whose it is, once that is known here.
+    pub(super) voted: OnceLock<Outcome>,
+}
+
+impl Transaction {
+    pub(super) fn new(key: Key, header: Header, deadline: Moment) -> Transaction {
+        Transaction { key, header, deadline, known: OnceLock::new(), voted: OnceLock::new() }
+    }
+
+    /// Waits until it is decided, or decides. `None`: there is no such transaction any more.
+    pub(super) async fn decided(
+        &self,
+        layout: &Layout,
+        session: &Session,
+        call: &mut Call,
+        is_coordinator: bool,
+    ) -> Result<Option<Outcome>> {
+        if let Some(known) = self.known.get() {
+            return Ok(Some(*known));
+        }
+        let decision = self.decide(layout, session, call, is_coordinator).await?;
+        // Somebody else may know it by now.
+        Ok(match decision {
+            Some(decision) => Some(*self.known.get_or_init(|| decision.outcome)),
+            None => self.known.get().copied(),
+        })
+    }
+
+    async fn decide(
+        &self,
+        layout: &Layout,
+        session: &Session,
+        call: &mut Call,
+        is_coordinator: bool,
+    ) -> Result<Option<Decision>> {
+        let collects_votes = is_coordinator && self.header.mode == CommitMode::Coordinator;
+        let mut votes = 0;
+        loop {
+            let news = match self.look(layout, call).await? {
+                Look::Decided(decision) => return Ok(Some(decision)),
+                Look::Gone => return Ok(None),
+                Look::Open(watch) => watch,
+            };
+            let mut vote = None;
+            while collects_votes && vote.is_none() && votes < self.header.sites.len() {
+                let node = layout.vote(&self.key, &self.header.sites[votes]);
+                let asked = call.ask(VERB, |epoch| epoch.watch_exists(&node)).await;
+                match asked.map_err(|failure| failure.about(VERB, &node))? {
+                    (Some(_), _) => votes += 1,
+                    (None, watch) => vote = Some(watch),
+                }
+            }
+            let is_over = session.now() >= self.deadline;
+            let have_all_voted = match self.header.mode {
+                CommitMode::Coordinator => collects_votes && votes == self.header.sites.len(),
+                // Whose vote was the last may have died before it decided.
+                CommitMode::Peer => self.have_all_voted(layout, call).await?,
+            };
+            if have_all_voted || is_over {
+                if let Some(decision) = self.commit(layout, call).await? {
+                    return Ok(Some(decision));
+                }
+                votes = 0;
+            }
+            if is_over {
+                let aborted = Decision::abort("not all had voted in time");
+                if let Some(decision) = decide(layout, call, &self.key, aborted, Vec::new()).await? {
+                    return Ok(Some(decision));
+                }
+            }
+            if have_all_voted || is_over {
+                // Collected just now, or somebody has taken a part of it away by hand: look again in a while.
+                call.retry_after_loss(VERB).await?;
+                continue;
+            }
+            if call.is_single_attempt() {
+                return Err(Error::timeout(DECIDING));
+            }
+            call.insist();
+            call.patiently(first(news, vote, session.clock().sleep_until(self.deadline))).await?;
+        }
+    }
+
+    async fn look(&self, layout: &Layout, call: &mut Call) -> Result<Look> {
+        let (open, decision) = (layout.open(&self.key), layout.decision(&self.key));
+        let asked = call.ask(VERB, |epoch| {
+            // In this order: the one takes the place of the other.
+            let (open, decided) = (epoch.exists(&open), epoch.watch_exists(&decision));
+            async move { Ok((open.await?, decided.await?)) }
+        });
+        let (open, (decided, watch)) = asked.await.map_err(|failure| failure.about(VERB, &open))?;
+        if decided.is_some() {
+            // Collected in between, it was known to everybody who voted.
+            return Ok(read_decision(layout, call, &self.key).await?.map_or(Look::Gone, Look::Decided));
+        }
+        Ok(open.map_or(Look::Gone, |_| Look::Open(watch)))
+    }
+
+    /// As far as can be told in one look.
+    pub(super) async fn have_all_voted(&self, layout: &Layout, call: &mut Call) -> Result<bool> {
+        let node = layout.transaction(&self.key.id);
+        let found = call.ask(VERB, |epoch| epoch.exists(&node)).await;
+        let children =
+            found.map_err(|failure| failure.about(VERB, &node))?.map_or(0, |stat| stat.num_children);
+        // Beside the votes there are `open` and the coordinator's mark.
+        Ok(children as usize >= self.header.sites.len() + 2)
+    }
+
+    /// Decides the commit if all have voted; `None` if they have not. Answers what is decided.
+    pub(super) async fn commit(&self, layout: &Layout, call: &mut Call) -> Result<Option<Decision>> {
+        let check = |site: &String| Write::Check { path: layout.vote(&self.key, site), version: Some(0) };
+        let votes = self.header.sites.iter().map(check).collect();
+        decide(layout, call, &self.key, Decision::commit(), votes).await
+    }
+}
+
+enum Look {
+    Decided(Decision),
+    Open(Watch),
+    Gone,
+}
+
+async fn first(mut decided: Watch, vote: Option<Watch>, over: impl Future<Output = ()>) {
+    let voted = async {
+        match vote {
+            Some(vote) => drop(vote.await),
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = &mut decided => {}
+        () = voted => {}
+        () = over => {}
+    }
+}
+
+/// A part that creates a node which outlasts us all.
+pub(super) fn create(path: String, data: Vec<u8>) -> Write {
+    Write::Create { path, data, mode: CreateMode::Persistent, acl: None }
+}
+
+/// Decides, unless that has been done; answers what is decided. `None`: what it depends on, or the transaction itself, is not
+/// there.
+pub(super) async fn decide(
+    layout: &Layout,
+    call: &mut Call,
+    key: &Key,
+    decision: Decision,
+    depends_on: Vec<Write>,
+) -> Result<Option<Decision>> {
+    let node = layout.decision(key);
+    let mut writes = vec![Write::Delete { path: layout.open(key), version: None }];
+    writes.extend(depends_on);
+    writes.push(create(node.clone(), decision.encode()));
+    loop {
+        let epoch = call.epoch(VERB).await?;
+        match call.briefly(VERB, epoch.multi(&writes)).await? {
+            Ok(_) => return Ok(Some(decision)),
+            // Asked again after a lost answer, it may be our own.
+            Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => {
+                return read_decision(layout, call, key).await;
+            }
+            Err(WireError::Part { error, .. })
+                if matches!(*error, WireError::NoNode | WireError::BadVersion) =>
+            {
+                return Ok(None);
+            }
+            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
+            Err(error) => return Err(refusal(error, VERB, &node)),
+        }
+    }
+}
+
+/// What was decided; `None` if nothing is.
+pub(super) async fn read_decision(layout: &Layout, call: &mut Call, key: &Key) -> Result<Option<Decision>> {
+    let node = layout.decision(key);
+    let asked = call.ask(VERB, |epoch| if_there(epoch.get_data(&node))).await;
+    let found = asked.map_err(|failure| failure.about(VERB, &node))?;
+    Ok(found.map(|(data, _)| Decision::parse(&data)))
+}
+
+/// What a node says, if there is one.
+pub(super) fn if_there<T: Send + 'static>(flight: Flight<T>) -> Flight<Option<T>> {
+    Box::pin(async move {
+        match flight.await {
+            Err(WireError::NoNode) => Ok(None),
+            answer => answer.map(Some),
+        }
+    })
+}
+
+/// What removes a transaction of which only the decision is left.
+pub(super) fn removal(layout: &Layout, key: &Key) -> [Write; 2] {
+    [layout.decision(key), layout.transaction(&key.id)].map(|path| Write::Delete { path, version: None })
+}
+
+/// Removes the transaction if everybody is done with it.
+pub(super) async fn collect(layout: &Layout, call: &mut Call, key: &Key) -> Result<()> {
+    let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
+    let asked = call.ask(VERB, |epoch| {
+        let (whole, decided) = (epoch.exists(&node), epoch.exists(&decision));
+        async move { Ok((whole.await?, decided.await?)) }
+    });
+    let (whole, decided) = asked.await.map_err(|failure| failure.about(VERB, &node))?;
+    // While a vote or the coordinator's mark stands, somebody may have to know.
+    if decided.is_none() || whole.is_none_or(|stat| stat.num_children > 1) {
+        return Ok(());
+    }
+    let removed = call.ask(VERB, |epoch| epoch.multi(&removal(layout, key)));
+    match removed.await {
+        // Somebody else has.
+        Ok(_) | Err(Failure::Refused(WireError::Part { .. })) => Ok(()),
+        Err(failure) => Err(failure.about(VERB, &node)),
+    }
+}
+
+/// The error for a transaction that there is not.
+pub(super) fn missing(path: &str) -> Error {
+    Error::new(ErrorKind::NoNode, "no such transaction; it was never begun, or everybody is done with it")
+        .with_path(path)
+}
+
+/// What the servers' clock shows, as far as it is known from when nodes were written: never more than it does. So a
+/// transaction's time goes on while those who know of it are not there.
+#[derive(Default)]
+pub(super) struct ServersTime(Mutex<Option<i64>>);
+
+impl ServersTime {
+    /// By now that clock shows at least as much, in milliseconds.
+    pub(super) fn shows(&self, written: i64, now: Moment) {
+        let ahead = written.saturating_sub(millis(now));
+        let mut most = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *most = Some(most.map_or(ahead, |most| most.max(ahead)));
+    }
+
+    /// When the time of a transaction is over, of which this is the node.
+    pub(super) fn deadline(&self, header: &Header, node: &Stat, now: Moment) -> Moment {
+        self.shows(node.ctime, now);
+        let ahead = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or_default();
+        let age = millis(now).saturating_add(ahead).saturating_sub(node.ctime);
+        now + header.timeout.saturating_sub(Duration::from_millis(age.max(0) as u64))
+    }
+}
+
+fn millis(now: Moment) -> i64 {
+    i64::try_from(now.0 / 1_000_000).unwrap_or(i64::MAX)
+}

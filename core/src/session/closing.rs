@@ -1,0 +1,70 @@
+//! Closing: who waits and who holds is told at once, what is to be deleted is awaited, and the session ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Session;
+use super::clock::Deadline;
+use super::state::State;
+use crate::error::{Error, LostReason, Result};
+use crate::log;
+
+impl Session {
+    /// Waiters get Closed, what is held is released with the session, background deletions are awaited. The work goes on
+    /// whether or not the caller waits for it.
+    pub(crate) async fn close(self: &Arc<Self>, limit: Option<Duration>) -> Result<()> {
+        let deadline = Deadline::after(self.clock.now(), limit);
+        self.begin_closing(deadline);
+        tokio::select! {
+            biased;
+            () = self.until_closed() => Ok(()),
+            () = self.until_over(deadline) => {
+                // Whatever the first closer still waits for, the session is to end now.
+                self.clock.spawn(self.epoch().close());
+                self.enter(State::Closed);
+                Err(Error::timeout("the server's confirmation that the session is closed"))
+            }
+        }
+    }
+
+    /// What closing does at once: from here on nothing is held, and every loss is on its way to those who are to be
+    /// told.
+    pub(crate) fn begin_closing(self: &Arc<Self>, deadline: Deadline) {
+        // First, because a caller that sees the client closing relies on it: everything to be awaited is under way by
+        // then.
+        self.take_back_all();
+        if !self.closing.send_replace(true) {
+            self.epoch().lose_all(LostReason::Closed);
+            self.clock.spawn(Box::pin(self.clone().shut(deadline)));
+        }
+    }
+
+    /// Closes at once, whatever is still to be tidied: it goes with the session.
+    pub(crate) fn end(self: &Arc<Self>) {
+        self.begin_closing(Deadline::after(self.clock.now(), Some(Duration::ZERO)));
+        drop(self.epoch().close());
+    }
+
+    async fn shut(self: Arc<Self>, deadline: Deadline) {
+        let epoch = self.epoch();
+        tokio::select! {
+            biased;
+            () = self.until_tidy(&epoch) => {}
+            () = self.until_over(deadline) => {}
+        }
+        epoch.close().await;
+        let mut tended = self.tended.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        let _ = tended.wait_for(|tended| *tended).await;
+        self.enter(State::Closed);
+        log::closed(epoch.session_id());
+        self.closed.send_replace(true);
+    }
+
+    pub(crate) async fn until_over(&self, deadline: Deadline) {
+        match deadline.at() {
+            Some(at) => self.clock.sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+}

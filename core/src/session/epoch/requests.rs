@@ -1,0 +1,262 @@
+//! The requests of a session: each is measured before it leaves, leaves when the method is called, and its answer feeds the
+//! lease.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{Epoch, lock};
+use crate::metrics::Request;
+use crate::options::LeaseMode;
+use crate::path;
+use crate::session::clock::Moment;
+use crate::session::wire::frame::{self, Measure};
+use crate::session::wire::{Applied, CreateMode, Created, Flight, Stat, Watch, Wire, WireError, Write};
+
+/// Parents whose access lists are remembered.
+const MOST_PARENTS: usize = 1000;
+
+impl Epoch {
+    pub(crate) fn create(self: &Arc<Self>, path: &str, data: &[u8], mode: CreateMode) -> Flight<Created> {
+        self.send(Request::Create, Proof::Quorum, self.measure.create(path, data, mode), |wire| {
+            wire.create(path, data, mode, &self.acl)
+        })
+    }
+
+    pub(crate) fn delete(self: &Arc<Self>, path: &str, version: Option<i32>) -> Flight<()> {
+        let flight = self.send(Request::Delete, Proof::Quorum, self.measure.delete(path), |wire| {
+            wire.delete(path, version)
+        });
+        let (epoch, parent) = (self.clone(), path::parent(path).to_owned());
+        Box::pin(async move {
+            let answer = flight.await;
+            if answer == Err(WireError::NoAuth) {
+                epoch.deletions_below(parent, false);
+            }
+            answer
+        })
+    }
+
+    /// Whether everybody may delete below `parent`, by its access list.
+    pub(crate) fn is_open_to_deletion(self: &Arc<Self>, parent: &str) -> Flight<bool> {
+        self.send(Request::Other, Proof::None, self.measure.read(parent), |wire| {
+            wire.is_open_to_deletion(parent)
+        })
+    }
+
+    /// Whether nodes below `parent` can be deleted by us; `None` when nobody has asked.
+    pub(crate) fn may_delete_below(&self, parent: &str) -> Option<bool> {
+        lock(&self.deletions).get(parent).copied()
+    }
+
+    /// The parent is gone; who makes it again may give it another access list.
+    pub(crate) fn forget_deletions_below(&self, parent: &str) {
+        lock(&self.deletions).remove(parent);
+    }
+
+    pub(crate) fn deletions_below(&self, parent: String, are_allowed: bool) {
+        let mut deletions = lock(&self.deletions);
+        if deletions.len() >= MOST_PARENTS {
+            // A client that uses that many paths asks again now and then.
+            deletions.clear();
+        }
+        deletions.insert(parent, are_allowed);
+    }
+
+    pub(crate) fn set_data(self: &Arc<Self>, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {
+        self.send(Request::Set, Proof::Quorum, self.measure.set(path, data), |wire| {
+            wire.set_data(path, data, version)
+        })
+    }
+
+    pub(crate) fn multi(self: &Arc<Self>, writes: &[Write]) -> Flight<Vec<Applied>> {
+        if writes.is_empty() {
+            // Nothing to ask: an answer that no server gave must not feed the lease.
+            return Box::pin(std::future::ready(Ok(Vec::new())));
+        }
+        self.send(Request::Multi, Proof::Quorum, self.measure.multi(writes), |wire| {
+            wire.multi(writes, &self.acl)
+        })
+    }
+
+    pub(crate) fn exists(self: &Arc<Self>, path: &str) -> Flight<Option<Stat>> {
+        self.send(Request::Exists, Proof::None, self.measure.read(path), |wire| wire.exists(path))
+    }
+
+    pub(crate) fn get_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat)> {
+        self.send(Request::Get, Proof::None, self.measure.read(path), |wire| wire.get_data(path))
+    }
+
+    pub(crate) fn children(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
+        self.send(Request::Children, Proof::None, self.measure.read(path), |wire| wire.children(path))
+    }
+
+    #[allow(dead_code, reason = "queues and watches of children ask for it")]
+    pub(crate) fn children_and_stat(self: &Arc<Self>, path: &str) -> Flight<(Vec<String>, Stat)> {
+        self.send(Request::Children, Proof::None, self.measure.read(path), |wire| {
+            wire.children_and_stat(path)
+        })
+    }
+
+    pub(crate) fn own_ephemerals(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
+        self.send(Request::Other, Proof::None, self.measure.sync(path), |wire| wire.own_ephemerals(path))
+    }
+
+    pub(crate) fn watch_exists(self: &Arc<Self>, path: &str) -> Flight<(Option<Stat>, Watch)> {
+        self.send(Request::Exists, Proof::None, self.measure.read(path), |wire| wire.watch_exists(path))
+    }
+
+    pub(crate) fn watch_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
+        self.send(Request::Get, Proof::None, self.measure.read(path), |wire| wire.watch_data(path))
+    }
+
+    pub(crate) fn watch_children(self: &Arc<Self>, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
+        self.send(Request::Children, Proof::None, self.measure.read(path), |wire| wire.watch_children(path))
+    }
+
+    pub(crate) fn sync(self: &Arc<Self>, path: &str) -> Flight<()> {
+        let proof = if self.mode == LeaseMode::Relaxed { Proof::Quorum } else { Proof::Leader };
+        self.send(Request::Sync, proof, self.measure.sync(path), |wire| wire.sync(path))
+    }
+
+    pub(crate) fn create_chroot(self: &Arc<Self>) -> Flight<()> {
+        // Not one request but as many as it takes, or none: it proves nothing.
+        self.send(
+            Request::Create,
+            Proof::None,
+            self.measure.create("", b"", CreateMode::Persistent),
+            |wire| wire.create_chroot(&self.acl),
+        )
+    }
+
+    /// What measures this session's requests, for callers that want to know before they queue.
+    pub(crate) fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    /// Asks the quorum whether all these nodes of ours stand, in as few transactions as carry them; they leave together. A
+    /// node that is gone never comes back, so what every answer says was so for all of them at the first one.
+    pub(crate) fn check(self: &Arc<Self>, nodes: impl IntoIterator<Item = String>) -> Flight<()> {
+        let mut checks: Vec<Vec<Write>> = vec![Vec::new()];
+        let mut bytes = self.measure.empty_multi();
+        for path in nodes {
+            let check = Write::Check { path, version: None };
+            bytes += self.measure.part(&check);
+            if frame::fits(bytes).is_err() {
+                bytes = self.measure.multi([&check]);
+                checks.push(Vec::new());
+            }
+            checks.last_mut().expect("one at least").push(check);
+        }
+        let flights: Vec<_> = checks.iter().map(|checks| self.multi(checks)).collect();
+        Box::pin(async move {
+            for flight in flights {
+                flight.await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn send<T: Send + 'static>(
+        self: &Arc<Self>,
+        kind: Request,
+        proof: Proof,
+        bytes: usize,
+        request: impl FnOnce(&dyn Wire) -> Flight<T>,
+    ) -> Flight<T> {
+        if let Err(error) = frame::fits(bytes) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        self.counters.requests.one(kind);
+        self.counters.bytes_sent.add(bytes);
+        if proof == Proof::None {
+            return request(&*self.wire);
+        }
+        let is_beat = proof == Proof::Quorum;
+        let sent = self.clock.now();
+        lock(&self.lease).sent(sent, is_beat);
+        let flight = request(&*self.wire);
+        let epoch = self.clone();
+        Box::pin(async move {
+            let answer = flight.await;
+            match &answer {
+                Ok(_) => epoch.answered(sent, is_beat),
+                Err(error) if error.is_verdict() => epoch.answered(sent, is_beat),
+                Err(_) => {}
+            }
+            answer
+        })
+    }
+
+    /// When the leader last answered, as far as anybody has looked.
+    pub(crate) fn heard(&self) -> Moment {
+        Moment(self.heard.load(Ordering::Acquire))
+    }
+
+    fn answered(&self, sent: Moment, is_beat: bool) {
+        self.heard.fetch_max(self.clock.now().0, Ordering::AcqRel);
+        let mut lease = lock(&self.lease);
+        let (now, before) = (self.clock.now(), lease.certain_until());
+        lease.answered(sent, now, is_beat);
+        if lease.certain_until() != before {
+            drop(lease);
+            self.is_low.store(false, Ordering::Release);
+            if !lock(&self.tenants).is_empty() {
+                self.counters.lease_margin_min.meet(before.since(now));
+            }
+            self.lease_moved.notify_waiters();
+        }
+    }
+
+    /// What a holder reads after a reconnection must not be older than what the last holder wrote: the new server may
+    /// lag behind. So a `sync` goes ahead of the first read on a connection, and an answer counts only if it came on
+    /// the connection on which the read was asked for: one that was sent later, on another, has no `sync` ahead.
+    pub(crate) async fn caught_up<T, F>(
+        self: &Arc<Self>,
+        path: &str,
+        request: impl FnOnce() -> F,
+    ) -> Result<T, WireError>
+    where
+        F: Future<Output = Result<T, WireError>>,
+    {
+        if lock(&self.tenants).is_empty() {
+            return request().await;
+        }
+        self.until_up().await;
+        let generation = self.link().generation;
+        let is_synced = self.synced.load(Ordering::Acquire) == generation;
+        // Both leave now, in this order; the server answers the read after it has caught up.
+        let sync = (!is_synced).then(|| self.catch_up(path));
+        let answer = request();
+        if let Some(sync) = sync {
+            sync.await?;
+        }
+        let answer = answer.await;
+        if self.link().generation != generation {
+            return Err(WireError::ConnectionLoss);
+        }
+        self.synced.store(generation, Ordering::Release);
+        answer
+    }
+
+    /// Answered by the quorum, whatever it says: what this session asked for before has then been decided, which the
+    /// answer to a `sync` does not prove, because a leader that was deposed gives it too.
+    pub(crate) fn settle(self: &Arc<Self>, path: &str) -> Flight<()> {
+        let flight = self.multi(&[Write::Check { path: path.to_owned(), version: None }]);
+        Box::pin(async move {
+            match flight.await {
+                Err(WireError::Part { error, .. }) => Err(*error),
+                answer => answer.map(drop),
+            }
+        })
+    }
+}
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Proof {
+    /// Any server answers by itself: it proves nothing.
+    None,
+    /// Answered through the leader, or one that was deposed.
+    Leader,
+    /// Only the quorum answers.
+    Quorum,
+}

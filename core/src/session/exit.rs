@@ -1,0 +1,75 @@
+//! A process that exits leaves no session behind: whatever it held would keep others out until the server's timeout.
+//!
+//! The roll knows every client, because only clients can be told to end; [`open`] knows the sessions, and when they are gone.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::wire::open;
+use super::{Session, unless};
+use crate::error::{Error, Result};
+use crate::process::PerProcess;
+
+static ROLL: PerProcess<Mutex<Roll>> = PerProcess::new();
+/// All were told to end.
+static ENDING: PerProcess<Notify> = PerProcess::new();
+
+#[derive(Default)]
+struct Roll {
+    clients: Vec<Weak<Session>>,
+    /// How often all were told to end.
+    endings: u64,
+}
+
+fn roll() -> MutexGuard<'static, Roll> {
+    ROLL.of_this_process().lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Opens a client and keeps it on the roll; Closed if the process ends its sessions meanwhile.
+pub(crate) async fn enrolled(open: impl Future<Output = Result<Arc<Session>>>) -> Result<Arc<Session>> {
+    let before = roll().endings;
+    let Some(session) = unless(open, until_ending(before)).await else {
+        return Err(Error::closed("client"));
+    };
+    let session = session?;
+    let mut roll = roll();
+    roll.clients.retain(|client| client.strong_count() > 0);
+    roll.clients.push(Arc::downgrade(&session));
+    let is_late = roll.endings != before;
+    drop(roll);
+    if is_late {
+        session.end();
+        return Err(Error::closed("client"));
+    }
+    Ok(session)
+}
+
+async fn until_ending(before: u64) {
+    loop {
+        let mut ending = pin!(ENDING.notified());
+        ending.as_mut().enable();
+        if roll().endings != before {
+            return;
+        }
+        ending.await;
+    }
+}
+
+/// Ends every session that this process has now (a forked child has none of its parent's), and waits at most `limit` for the servers to confirm it.
+pub(crate) fn end_all(limit: Duration) {
+    let clients: Vec<_> = {
+        let mut roll = roll();
+        roll.endings += 1;
+        roll.clients.iter().filter_map(Weak::upgrade).collect()
+    };
+    let sessions = open::so_far();
+    ENDING.notify_waiters();
+    clients.iter().for_each(Session::end);
+    open::until_gone(sessions, limit);
+    // The process is about to destroy what callbacks use.
+    clients.iter().for_each(|client| client.delivery.silence());
+}

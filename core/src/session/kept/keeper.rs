@@ -1,0 +1,393 @@
+//! The task that keeps one node.
+//!
+//! 1. It makes the node, then watches it as a parent of children, which an ephemeral node never is: so only its deletion
+//!    wakes it. Where we may not read the node, it watches whether it is there.
+//! 2. A lost answer to the create is resolved by the node's owner: this very session, then it is ours. A node that an older
+//!    session of ours has left is deleted and made again, never adopted.
+//! 3. Somebody may put a node of their own in the place of ours before we hear of it. So what we write or delete has been
+//!    looked at just before, and the request names the version that our node had then. That leaves one case open: somebody
+//!    replaces our node within that one round trip, and theirs has the very version that ours had. ZooKeeper has nothing
+//!    against it: the only conditions of a write, alone or in a transaction, are that a node is there and its version; none
+//!    names its owner or when it was created, and an ephemeral node has no children that could be checked in its place.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::sight::{Sight, is_of, look};
+use super::{Keepers, Stands, Wish, lock};
+use crate::error::{Error, Result};
+use crate::path;
+use crate::session::call::refusal;
+use crate::session::clock::Later;
+use crate::session::epoch::Epoch;
+use crate::session::pause::Pause;
+use crate::session::wire::{CreateMode, Event, Watch, WireError};
+use crate::session::{Session, unless};
+
+pub(super) struct Keeper {
+    pub(super) session: Arc<Session>,
+    pub(super) path: String,
+    /// What a missing parent is created as.
+    pub(super) parents: CreateMode,
+    pub(super) wish: watch::Sender<Wish>,
+    pub(super) stands: watch::Sender<Stands>,
+}
+
+/// How it ended, in one epoch.
+enum End {
+    Epoch,
+    Unwanted,
+}
+
+/// What became of one attempt to have the node as it is wished for.
+enum Attempt {
+    Done,
+    /// Ours is not there, or not as it was: time for the next attempt.
+    Again,
+    /// Somebody else's stands there; time to look again when this resolves.
+    Taken(Watch),
+    Refused(Error),
+    Unanswered,
+}
+
+impl Keeper {
+    pub(super) fn unwant(&self) {
+        self.wish.send_modify(|wish| wish.is_wanted = false);
+    }
+
+    /// A wish is decided once.
+    fn is_decided(&self, number: u64) -> bool {
+        let stands = self.stands.borrow();
+        stands.fulfilled >= Some(number) || stands.has_refused(number)
+    }
+
+    fn fulfil(&self, fulfilled: &Wish) {
+        if self.is_decided(fulfilled.number) {
+            return;
+        }
+        self.wish.send_if_modified(|wish| {
+            wish.before = Some(fulfilled.data.clone());
+            false
+        });
+        self.stands.send_modify(|stands| stands.fulfilled = Some(fulfilled.number));
+    }
+
+    /// Who wished for it is told, so it must not come true later: what stood before is what is wished for again.
+    fn refuse(&self, number: u64, error: Error) {
+        if self.is_decided(number) {
+            return;
+        }
+        self.wish.send_if_modified(|wish| {
+            if wish.number == number
+                && let Some(before) = &wish.before
+            {
+                wish.data = before.clone();
+            }
+            false
+        });
+        self.stands.send_modify(|stands| stands.refused = Some((number, error)));
+    }
+
+    pub(super) async fn until(&self, verb: &'static str, is_so: impl Fn(&Stands) -> bool) -> Result<()> {
+        let mut call = self.session.call(None);
+        let mut stands = self.stands.subscribe();
+        let waited = async {
+            // The sender lives in `self`, so this cannot fail.
+            let _ = stands.wait_for(|stands| is_so(stands)).await;
+            Ok(())
+        };
+        let answer = call.briefly(verb, waited).await.map_err(|error| error.with_path(&self.path))?;
+        answer.map_err(|error| refusal(error, verb, &self.path))
+    }
+
+    fn pause(&self) -> Pause {
+        let retry = &self.session.options().retry;
+        Pause::new(retry.base, retry.max)
+    }
+
+    pub(super) async fn keep(self: Arc<Self>) {
+        // Nothing stands any more when the client is closed: it goes with the session.
+        let _ = unless(self.keep_in_every_epoch(), self.session.until_closing()).await;
+        let keepers = self.session.shelf.of::<Keepers>();
+        let mut all = lock(&keepers.0);
+        if all.get(&self.path).is_some_and(|keeper| std::ptr::eq(keeper.as_ptr(), &*self)) {
+            all.remove(&self.path);
+        }
+        drop(all);
+        self.stands.send_modify(|stands| stands.has_ended = true);
+    }
+
+    async fn keep_in_every_epoch(self: &Arc<Self>) {
+        let mut wishes = self.wish.subscribe();
+        let mut pause = self.pause();
+        loop {
+            let ready = tokio::select! {
+                biased;
+                _ = wishes.wait_for(|wish| !wish.is_wanted) => return,
+                ready = self.session.ready() => ready,
+            };
+            match ready {
+                Ok(epoch) => {
+                    pause.restart();
+                    if let End::Unwanted = Keeping::of(self, &epoch).run().await {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    let number = self.wish.borrow().number;
+                    self.refuse(number, error);
+                    pause.pass(self.session.clock()).await;
+                }
+            }
+        }
+    }
+}
+
+/// Keeping the node in one epoch.
+struct Keeping<'a> {
+    keeper: &'a Arc<Keeper>,
+    epoch: &'a Arc<Epoch>,
+    pause: Pause,
+    /// Our node is there, as far as its watch has told.
+    stands: bool,
+    /// One of ours may be there, because the answer to a create was lost.
+    in_doubt: bool,
+    /// The wish whose data it has.
+    written: Option<u64>,
+    /// Set while our node stands.
+    watch: Option<Watch>,
+}
+
+impl<'a> Keeping<'a> {
+    fn of(keeper: &'a Arc<Keeper>, epoch: &'a Arc<Epoch>) -> Keeping<'a> {
+        let pause = keeper.pause();
+        Keeping { keeper, epoch, pause, stands: false, in_doubt: false, written: None, watch: None }
+    }
+
+    async fn run(mut self) -> End {
+        let mut wishes = self.keeper.wish.subscribe();
+        loop {
+            let wish = wishes.borrow_and_update().clone();
+            if !wish.is_wanted {
+                if self.stands || self.in_doubt {
+                    self.undo().await;
+                }
+                return End::Unwanted;
+            }
+            if self.epoch.has_ended() {
+                return End::Epoch;
+            }
+            let attempt = self.attempt(&wish).await;
+            let Some(mut event) = self.concluded(attempt, &wish).await else { continue };
+            tokio::select! {
+                biased;
+                event = &mut event => match event {
+                    Event::Deleted => self.stands = false,
+                    Event::SessionEnded => return End::Epoch,
+                    _ => {}
+                },
+                // The watch stands as long as the node does.
+                _ = wishes.changed() => {
+                    self.watch = Some(event).filter(|event| self.stands && event.is_armed());
+                }
+            }
+        }
+    }
+
+    async fn attempt(&mut self, wish: &Wish) -> Attempt {
+        if !self.stands {
+            let attempt = self.make(wish).await;
+            self.stands = matches!(attempt, Attempt::Done);
+            // One that was in doubt may have the data of an older wish.
+            self.written = (self.stands && !self.in_doubt).then_some(wish.number);
+            self.in_doubt = matches!(attempt, Attempt::Unanswered) || (self.in_doubt && !self.stands);
+            self.watch = None;
+            return attempt;
+        }
+        if self.written == Some(wish.number) {
+            return Attempt::Done;
+        }
+        let attempt = self.write(wish).await;
+        // What was refused is not tried again.
+        if matches!(attempt, Attempt::Done | Attempt::Refused(_)) {
+            self.written = Some(wish.number);
+        }
+        attempt
+    }
+
+    /// Tells those who wait for the wish; answers what is waited for beside a change of it, if not the next attempt is due.
+    async fn concluded(&mut self, attempt: Attempt, wish: &Wish) -> Option<Watch> {
+        match attempt {
+            Attempt::Again => None,
+            Attempt::Done if self.written != Some(wish.number) => None,
+            Attempt::Done => {
+                self.keeper.fulfil(wish);
+                self.watched().await
+            }
+            Attempt::Taken(watch) => {
+                let taken = refusal(WireError::NodeExists, wish.verb, &self.keeper.path);
+                self.keeper.refuse(wish.number, taken);
+                Some(watch)
+            }
+            Attempt::Refused(error) => {
+                let (verb, path) = (wish.verb, &self.keeper.path);
+                if self.keeper.session.is_first_time(&format!("{verb} {path}")) {
+                    tracing::warn!(event = "kept_astray", path, %error, "a node of ours is not as it should be");
+                }
+                self.keeper.refuse(wish.number, error);
+                Some(Watch::unarmed(self.later()))
+            }
+            Attempt::Unanswered => Some(Watch::unarmed(self.later())),
+        }
+    }
+
+    /// The watch on our node; `None` when the node is gone.
+    async fn watched(&mut self) -> Option<Watch> {
+        let watch = match self.watch.take() {
+            Some(watch) => watch,
+            None => match self.set_watch().await {
+                Ok(Some(armed)) => armed,
+                Ok(None) => {
+                    self.stands = false;
+                    return None;
+                }
+                Err(_) => Watch::unarmed(self.later()),
+            },
+        };
+        if watch.is_armed() {
+            self.pause.restart();
+        }
+        Some(watch)
+    }
+
+    fn later(&mut self) -> Later<()> {
+        let session = &self.keeper.session;
+        session.clock().sleep_until(session.now() + self.pause.next())
+    }
+
+    fn refused(&self, wish: &Wish, error: WireError) -> Attempt {
+        match error.is_unanswered() {
+            true => Attempt::Unanswered,
+            false => Attempt::Refused(refusal(error, wish.verb, &self.keeper.path)),
+        }
+    }
+
+    async fn make(&mut self, wish: &Wish) -> Attempt {
+        let (keeper, epoch) = (self.keeper, self.epoch);
+        loop {
+            match epoch.create(&keeper.path, &wish.data, CreateMode::Ephemeral).await {
+                Ok(_) => return Attempt::Done,
+                Err(WireError::NoNode) => {
+                    let parent = path::parent(&keeper.path);
+                    if let Err(error) = keeper.session.ensure(epoch, parent, keeper.parents).await {
+                        return self.refused(wish, error);
+                    }
+                }
+                Err(WireError::NodeExists) => match epoch.watch_exists(&keeper.path).await {
+                    Ok((None, _)) => {}
+                    Ok((Some(stat), watch)) => {
+                        if is_of(epoch, &stat) && self.in_doubt {
+                            return Attempt::Done;
+                        }
+                        if !keeper.session.was_ours(stat.ephemeral_owner as u64) {
+                            return Attempt::Taken(watch);
+                        }
+                        // Left behind by a session that is over for us, if not yet for the server.
+                        match epoch.delete(&keeper.path, Some(stat.version)).await {
+                            Ok(()) | Err(WireError::NoNode | WireError::BadVersion) => {}
+                            Err(error) => return self.refused(wish, error),
+                        }
+                    }
+                    Err(WireError::NoAuth) if self.in_doubt => {
+                        return match look(epoch, &keeper.path).await {
+                            Ok(Sight::Ours(_)) => Attempt::Done,
+                            Ok(_) => self.refused(wish, WireError::NoAuth),
+                            Err(error) => self.refused(wish, error),
+                        };
+                    }
+                    Err(error) => return self.refused(wish, error),
+                },
+                Err(error) => return self.refused(wish, error),
+            }
+        }
+    }
+
+    /// Replaces the data of our node.
+    async fn write(&mut self, wish: &Wish) -> Attempt {
+        let (path, epoch) = (&self.keeper.path, self.epoch);
+        let written = match look(epoch, path).await {
+            Ok(Sight::Ours(version)) => epoch.set_data(path, &wish.data, version).await,
+            Ok(Sight::Theirs | Sight::Nothing) => Err(WireError::NoNode),
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(stat) if is_of(epoch, &stat) => Attempt::Done,
+            // Another one stands in its place, or none.
+            Ok(_) | Err(WireError::NoNode) => {
+                self.stands = false;
+                Attempt::Again
+            }
+            // Somebody has written into it, or put another one in its place.
+            Err(WireError::BadVersion) => Attempt::Again,
+            Err(error) => self.refused(wish, error),
+        }
+    }
+
+    /// Sets a watch on our node; `None` when it is gone, or somebody has put a node of their own in its place.
+    async fn set_watch(&mut self) -> Result<Option<Watch>, WireError> {
+        let answer = match self.epoch.watch_children(&self.keeper.path).await {
+            Ok((_, stat, watch)) => Some((stat, watch)),
+            Err(WireError::NoNode) => None,
+            Err(WireError::NoAuth) => match self.epoch.watch_exists(&self.keeper.path).await {
+                Ok((stat, watch)) => stat.map(|stat| (stat, watch)),
+                // Newer servers refuse that, too: we are not told of its deletion, but of the end of the session.
+                Err(WireError::NoAuth) => {
+                    let epoch = self.epoch.clone();
+                    return Ok(Some(Watch::new(Box::pin(async move {
+                        epoch.until_ended().await;
+                        Event::SessionEnded
+                    }))));
+                }
+                Err(error) => return Err(error),
+            },
+            Err(error) => return Err(error),
+        };
+        Ok(answer.and_then(|(stat, watch)| is_of(self.epoch, &stat).then_some(watch)))
+    }
+
+    /// Deletes our node, and nobody else's, until that is confirmed or the session has ended.
+    async fn undo(self) {
+        let (keeper, epoch, mut pause) = (self.keeper.clone(), self.epoch.clone(), self.keeper.pause());
+        let undoing = async move {
+            while !epoch.has_ended() {
+                // What was asked before has been decided when this is answered, and the look sees it.
+                let (settled, look) = (epoch.settle(&keeper.path), look(&epoch, &keeper.path));
+                let (settled, look) = (settled.await, look.await);
+                let answer = match look {
+                    Ok(Sight::Ours(version)) => epoch.delete(&keeper.path, version).await,
+                    Ok(_) if settled.as_ref().is_err_and(WireError::is_unanswered) => settled,
+                    Ok(Sight::Nothing) => Ok(()),
+                    Ok(Sight::Theirs) => return,
+                    Err(error) => Err(error),
+                };
+                match answer {
+                    Ok(()) | Err(WireError::NoNode) => {
+                        return keeper.stands.send_modify(|stands| stands.is_free = true);
+                    }
+                    // Nobody will let us; the node goes with the session.
+                    Err(WireError::NoAuth) => return,
+                    Err(_) => pause.pass(keeper.session.clock()).await,
+                }
+            }
+        };
+        self.epoch.chore(undoing).await;
+    }
+}
+
+impl Session {
+    /// Whether this is a session that this client had before.
+    fn was_ours(&self, session_id: u64) -> bool {
+        super::super::lock(&self.past).contains(&session_id)
+    }
+}

@@ -1,0 +1,213 @@
+//! A node that is declared once and kept in every epoch: a membership, a binding, a candidacy.
+//!
+//! 1. One task of its own makes the ephemeral node, and makes it again in every new epoch and whenever somebody deletes it.
+//! 2. A node that somebody else has made is not ours: declaring it answers Exists. If somebody else's node is there
+//!    later, we wait until it is gone; meanwhile a change of the data is refused.
+//! 3. It is undone when it is not wanted any more, by a chore of the epoch, so that closing waits for it.
+//!
+//! How the task does that is told in [`keeper`].
+
+mod keeper;
+mod sight;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use tokio::sync::watch;
+
+use self::keeper::Keeper;
+use super::Session;
+use super::call::refusal;
+use super::wire::frame::fits;
+use super::wire::{CreateMode, WireError};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The node is kept as long as this exists; dropping it undoes it in the background.
+pub(crate) struct Kept {
+    keeper: Arc<Keeper>,
+    is_left: bool,
+}
+
+/// By path, what one client keeps: two of its own must not take each other's nodes for their own.
+#[derive(Default)]
+struct Keepers(Mutex<BTreeMap<String, Weak<Keeper>>>);
+
+#[derive(Clone)]
+struct Wish {
+    /// What its owner calls it.
+    verb: &'static str,
+    data: Vec<u8>,
+    /// What was fulfilled last: what is refused gives way to it.
+    before: Option<Vec<u8>>,
+    /// Rises with every change of the data.
+    number: u64,
+    is_wanted: bool,
+}
+
+#[derive(Default)]
+struct Stands {
+    /// The newest wish that was fulfilled.
+    fulfilled: Option<u64>,
+    /// Why a wish could not be.
+    refused: Option<(u64, Error)>,
+    /// Undone, and no node of anybody's was there then.
+    is_free: bool,
+    has_ended: bool,
+}
+
+impl Stands {
+    fn has_refused(&self, number: u64) -> bool {
+        self.refused.as_ref().is_some_and(|(refused, _)| *refused == number)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Kept {
+    /// Makes the node and keeps it from now on. Exists if it is somebody else's, or kept by this client already.
+    pub(crate) async fn declare(
+        session: &Arc<Session>,
+        verb: &'static str,
+        path: String,
+        data: &[u8],
+        parents: CreateMode,
+    ) -> Result<Kept> {
+        let keepers = session.shelf.of::<Keepers>();
+        let keeper = loop {
+            let before = {
+                let mut all = lock(&keepers.0);
+                match all.get(&path).and_then(Weak::upgrade) {
+                    None => {
+                        let wish =
+                            Wish { verb, data: data.to_vec(), before: None, number: 0, is_wanted: true };
+                        let keeper = Arc::new(Keeper {
+                            session: session.clone(),
+                            path: path.clone(),
+                            parents,
+                            wish: watch::Sender::new(wish),
+                            stands: watch::Sender::default(),
+                        });
+                        all.insert(path.clone(), Arc::downgrade(&keeper));
+                        break keeper;
+                    }
+                    Some(before) => before,
+                }
+            };
+            if before.wish.borrow().is_wanted {
+                return Err(refusal(WireError::NodeExists, verb, &path));
+            }
+            // Being undone: then it is free.
+            before.until(verb, |stands| stands.has_ended).await?;
+        };
+        let kept = Kept { keeper: keeper.clone(), is_left: false };
+        session.clock().spawn(Box::pin(keeper.keep()));
+        kept.fulfilled(verb, 0).await?;
+        Ok(kept)
+    }
+
+    /// What this client keeps at `path`.
+    pub(crate) fn find(session: &Arc<Session>, path: &str) -> Option<Kept> {
+        let keeper = lock(&session.shelf.of::<Keepers>().0).get(path).and_then(Weak::upgrade)?;
+        let is_wanted = keeper.wish.borrow().is_wanted;
+        is_wanted.then(|| Kept { keeper, is_left: true })
+    }
+
+    /// From now on it is kept for as long as the client lives, unless it is found and undone.
+    pub(crate) fn leave_alone(mut self) {
+        self.is_left = true;
+    }
+
+    /// Changes the node's data, now and for the epochs to come. ConnectionLost: not yet, it goes on in the background.
+    pub(crate) async fn update(&self, verb: &'static str, data: &[u8]) -> Result<()> {
+        let keeper = &self.keeper;
+        let bytes = keeper.session.epoch().measure().create(&keeper.path, data, CreateMode::Ephemeral);
+        fits(bytes).map_err(|error| refusal(error, verb, &keeper.path))?;
+        let mut number = 0;
+        keeper.wish.send_modify(|wish| {
+            (wish.verb, wish.data) = (verb, data.to_vec());
+            wish.number += 1;
+            number = wish.number;
+        });
+        self.fulfilled(verb, number).await
+    }
+
+    /// Deletes the node and keeps it no longer; answers whether there was certainly none any more. Somebody else's stays.
+    /// ConnectionLost: unconfirmed, and the deletion goes on in the background.
+    pub(crate) async fn undo(self, verb: &'static str) -> Result<bool> {
+        self.keeper.unwant();
+        self.keeper.until(verb, |stands| stands.has_ended).await?;
+        Ok(self.keeper.stands.borrow().is_free)
+    }
+
+    async fn fulfilled(&self, verb: &'static str, number: u64) -> Result<()> {
+        let is_decided = |stands: &Stands| {
+            let refused = stands.refused.as_ref().map(|(number, _)| *number);
+            stands.has_ended || stands.fulfilled.max(refused) >= Some(number)
+        };
+        self.keeper.until(verb, is_decided).await?;
+        let stands = self.keeper.stands.borrow();
+        match &stands.refused {
+            _ if stands.fulfilled >= Some(number) && !stands.has_refused(number) => Ok(()),
+            Some((refused, error)) if *refused >= number => Err(error.clone()),
+            _ if self.keeper.session.is_closing() => Err(Error::closed("client")),
+            _ => Err(not_declared("it was undone meanwhile")),
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if !self.keeper.session.process().is_present() {
+            // A forked child: the node is the parent's, and so are the locks of what must not be dropped here.
+            std::mem::forget(self.keeper.clone());
+            return;
+        }
+        if !self.is_left {
+            self.keeper.unwant();
+        }
+    }
+}
+
+/// The error for what needs something declared that is not.
+pub(crate) fn not_declared(what: &str) -> Error {
+    Error::new(ErrorKind::NotHeld, format!("not held: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::runtime::tests::dropped_in_a_child;
+    use crate::{Client, drive};
+
+    /// The worst moment for a fork: another thread has the lock, and in the child it is never unlocked.
+    #[test]
+    fn what_a_forked_child_drops_stays_kept() -> Result<()> {
+        let client = drive::wait(Client::connect("embedded:", Default::default()), None, None)?;
+        let session = client.session()?;
+        let node = "/groups/forked/a".to_owned();
+        let declared = {
+            let (session, node) = (session.clone(), node.clone());
+            async move { Kept::declare(&session, "join", node, b"", CreateMode::Persistent).await }
+        };
+        let kept = drive::wait(declared, None, None)?;
+        let keeper = kept.keeper.clone();
+        let ((lock, is_locked), (free, is_free)) = (channel(), channel::<()>());
+        let locker = std::thread::spawn(move || {
+            let _locked = keeper.wish.borrow();
+            lock.send(()).expect("the test waits");
+            // Not for ever: a test that fails drops it, too.
+            let _ = is_free.recv_timeout(Duration::from_secs(25));
+        });
+        is_locked.recv().expect("locked");
+        let kept = dropped_in_a_child("what is kept", kept);
+        drop(free);
+        locker.join().expect("no panic");
+        assert!(Kept::find(&session, &node).is_some());
+        drive::wait(kept.undo("leave"), None, None).map(drop)
+    }
+}

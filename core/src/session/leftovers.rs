@@ -1,0 +1,78 @@
+//! Persistent nodes that a recipe leaves for a while and that no session takes with it when it ends.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use super::pause::Pause;
+use super::wire::WireError;
+use super::{Session, unless};
+
+/// Nodes that are to go when the client closes, if they have not gone before; `None` once it closes.
+pub(super) struct Leftovers(Mutex<Option<Vec<String>>>);
+
+impl Default for Leftovers {
+    fn default() -> Leftovers {
+        Leftovers(Mutex::new(Some(Vec::new())))
+    }
+}
+
+impl Leftovers {
+    fn nodes(&self) -> MutexGuard<'_, Option<Vec<String>>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn forget(&self, node: &str) {
+        if let Some(nodes) = &mut *self.nodes() {
+            nodes.retain(|other| other != node);
+        }
+    }
+}
+
+impl Session {
+    /// Sends what creates `node`, which from then on goes at the latest when the client closes. `None` if it closes: what
+    /// deletes everything has left already.
+    pub(crate) fn leave<T>(&self, node: &str, create: impl FnOnce() -> T) -> Option<T> {
+        let mut nodes = self.leftovers.nodes();
+        let nodes = nodes.as_mut()?;
+        if !nodes.iter().any(|other| other == node) {
+            nodes.push(node.to_owned());
+        }
+        // Before the lock is let go, so that the deletion comes after it.
+        Some(create())
+    }
+
+    /// Whether `node` is one of those.
+    pub(crate) fn leaves(&self, node: &str) -> bool {
+        self.leftovers.nodes().as_ref().is_some_and(|nodes| nodes.iter().any(|other| other == node))
+    }
+
+    /// Deletes what [`Session::leave`] was said of, in whatever epoch that can be done. The first attempt leaves now.
+    pub(crate) fn take_back(self: &Arc<Self>, node: String) {
+        let (session, first) = (self.clone(), self.epoch().delete(&node, None));
+        self.clock.spawn(Box::pin(async move {
+            let deleting = async {
+                let mut pause = Pause::new(Duration::from_millis(50), Duration::from_secs(2));
+                let mut answer = first.await;
+                // A client that may not delete it never will.
+                while !matches!(answer, Ok(()) | Err(WireError::NoNode | WireError::NoAuth)) {
+                    pause.pass(&session.clock).await;
+                    if let Ok(epoch) = session.ready().await {
+                        answer = epoch.delete(&node, None).await;
+                    }
+                }
+                session.leftovers.forget(&node);
+            };
+            // Closing sees to it from then on.
+            unless(deleting, session.until_closing()).await;
+        }));
+    }
+
+    /// The last attempts leave now, ahead of the end of the session.
+    pub(super) fn take_back_all(&self) {
+        let epoch = self.epoch();
+        let mut nodes = self.leftovers.nodes();
+        for node in nodes.take().into_iter().flatten() {
+            drop(epoch.delete_in_background(node, 0));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The mark: a node in which a client writes down, in the transaction of a change, that it was made.
+//!
+//! It is persistent, so that it outlives the session in which an answer got lost, and says how long its owner may need it:
+//! within that time of its last change nobody else deletes it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::path;
+use crate::session::Session;
+use crate::session::chance;
+use crate::session::epoch::Epoch;
+use crate::session::wire::{Applied, CreateMode, Flight, Write};
+
+const PREFIX: &str = "_c_";
+const SUFFIX: &str = "-change";
+const GUID: usize = 36;
+/// A century: nobody needs a mark for longer, and so it can be written down in milliseconds.
+const MOST_NEEDED: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+pub(crate) struct Mark {
+    pub(crate) node: String,
+    /// How many changes were made with it.
+    pub(crate) made: u64,
+    needed: Duration,
+}
+
+impl Mark {
+    /// A mark that is created with the first change.
+    pub(crate) fn new(parent: &str, session: &Arc<Session>) -> Mark {
+        let node = path::join(parent, &format!("{PREFIX}{}{SUFFIX}", chance::guid().hyphenated()));
+        let needed = session.epoch().session_timeout().saturating_add(session.options().give_up_after());
+        Mark { node, made: 0, needed: needed.saturating_mul(3).min(MOST_NEEDED) }
+    }
+
+    /// Sends the transaction `parts`, one of which says that the next change was made.
+    pub(crate) fn send(
+        &self,
+        session: &Session,
+        epoch: &Arc<Epoch>,
+        parts: &[Write],
+    ) -> Result<Flight<Vec<Applied>>> {
+        match self.made {
+            0 => session.leave(&self.node, || epoch.multi(parts)).ok_or_else(|| Error::closed("client")),
+            _ => Ok(epoch.multi(parts)),
+        }
+    }
+
+    /// The part that says that the next change was made.
+    pub(crate) fn write(&self) -> Write {
+        let (path, data) = (self.node.clone(), format!("{} {}", self.made + 1, self.needed.as_millis()));
+        match self.made {
+            0 => Write::Create { path, data: data.into_bytes(), mode: CreateMode::Persistent, acl: None },
+            _ => Write::Set { path, data: data.into_bytes(), version: None },
+        }
+    }
+
+    /// The same, refused if it was said before: so that the transaction can be sent again.
+    pub(crate) fn write_once(&self) -> Write {
+        match (self.write(), i32::try_from(self.made)) {
+            (Write::Set { path, data, .. }, Ok(made)) => Write::Set { path, data, version: Some(made - 1) },
+            (write, _) => write,
+        }
+    }
+
+    /// Whether it is certain, so long after the first attempt, that nobody has deleted a mark that was never seen to stand.
+    /// Half of the time is for the difference between two clocks.
+    pub(crate) fn is_safe(&self, after: Duration) -> bool {
+        after < self.needed / 2
+    }
+}
+
+/// Whether a node of this name is somebody's mark.
+pub(crate) fn is_mark(name: &str) -> bool {
+    let guid = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+    guid.is_some_and(|guid| guid.len() == GUID && guid.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'))
+}
+
+/// How many changes were made with a mark, and how long after the last one its owner may need it.
+pub(crate) fn parse(data: &[u8]) -> Option<(u64, Duration)> {
+    let (made, needed) = std::str::from_utf8(data).ok()?.split_once(' ')?;
+    Some((made.parse().ok()?, Duration::from_millis(needed.parse().ok()?)))
+}

@@ -1,0 +1,257 @@
+//! Applying a transaction once, whatever gets lost.
+//!
+//! 1. The first part of the transaction is about a mark of our own (see `mark`): the first time it creates it, later it sets
+//!    it at the version that the last change left. So a transaction that was applied is refused when it is sent again.
+//! 2. A lost answer is therefore no question: the transaction is sent again, on whatever connection and in whatever session.
+//!    Refused for the mark, it was applied before; else its answer is the outcome.
+//! 3. One mark serves one transaction at a time. Those that come meanwhile have other marks.
+//! 4. A mark goes when it has not been used for a while, and with the client. Those of clients that crashed are swept.
+
+pub(crate) mod mark;
+pub(crate) mod sweep;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use self::mark::Mark;
+use self::sweep::Swept;
+use super::call::{Call, refusal};
+use super::clock::Moment;
+use super::wire::{CreateMode, WireError, Write};
+use super::{Session, unless};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long a mark stays for the next change.
+const IDLE: Duration = Duration::from_secs(1);
+/// Between two looks for marks of others, while there are none.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The marks of one client at one place.
+pub(crate) struct Marks {
+    parent: String,
+    idle: Mutex<Idle>,
+    swept: Arc<Swept>,
+    /// When marks of others were last looked for.
+    looked: Mutex<Option<Moment>>,
+}
+
+#[derive(Default)]
+struct Idle {
+    /// Those used last are the last.
+    marks: Vec<(Moment, Mark)>,
+    is_tended: bool,
+}
+
+/// What became of a transaction.
+pub(crate) enum Outcome {
+    Applied,
+    /// It was not and never will be, because of the part of that number.
+    Refused(usize, WireError),
+}
+
+impl Marks {
+    /// Marks are children of `parent`, which is made if it is missing.
+    pub(crate) fn at(parent: String) -> Arc<Marks> {
+        let swept = Swept::new(&parent);
+        Arc::new(Marks { parent, idle: Mutex::default(), swept, looked: Mutex::default() })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Applies `writes` in one transaction, once. ConnectionLost says that nobody knows whether it was applied.
+    ///
+    /// Must not be dropped before it is done: then nobody knows, either.
+    pub(crate) async fn apply(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &str,
+        writes: &[Write],
+    ) -> Result<Outcome> {
+        let mut used = self.take(session);
+        loop {
+            match self.attempt(&mut used, session, call, verb, writes).await {
+                Ok(Some(outcome)) => return Ok(outcome),
+                Ok(None) => {}
+                Err(error) if used.in_doubt_since.is_some() => return Err(unknown(error, verb)),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Sends it once more; `None` to go on.
+    async fn attempt(
+        &self,
+        used: &mut Used,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &str,
+        writes: &[Write],
+    ) -> Result<Option<Outcome>> {
+        let epoch = call.epoch(verb).await?;
+        let sent = session.now();
+        let mark = used.mark();
+        if used.in_doubt_since.is_some_and(|first| mark.made == 0 && !mark.is_safe(sent.since(first))) {
+            return Err(beyond("the node that would tell may have been collected since"));
+        }
+        let mut parts = vec![mark.write_once()];
+        parts.extend_from_slice(writes);
+        let flight = mark.send(session, &epoch, &parts)?;
+        let is_first = mark.made == 0;
+        used.in_flight = true;
+        let answer = call.briefly(verb, flight).await?;
+        used.in_flight = false;
+        match answer {
+            Ok(_) => {
+                used.done();
+                return Ok(Some(Outcome::Applied));
+            }
+            Err(error) if error.is_unanswered() => {
+                used.in_doubt_since.get_or_insert(sent);
+                call.retry_after_loss(verb).await?;
+            }
+            Err(WireError::Part { index: 0, error }) => match *error {
+                // A parent that is missing: this one is answered by the quorum, so none before it was applied.
+                WireError::NoNode if is_first => {
+                    let made = session.ensure(&epoch, &self.parent, CreateMode::Container);
+                    match call.briefly(verb, made).await? {
+                        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
+                        made => made.map_err(|error| refusal(error, verb, &self.parent))?,
+                    }
+                }
+                WireError::NodeExists | WireError::BadVersion if used.in_doubt_since.is_some() => {
+                    used.done();
+                    return Ok(Some(Outcome::Applied));
+                }
+                WireError::NodeExists | WireError::BadVersion | WireError::NoNode
+                    if used.in_doubt_since.is_none() =>
+                {
+                    // Somebody has touched it. Nothing is in doubt, so another one will do.
+                    used.replace(&self.parent);
+                }
+                WireError::NoNode => return Err(beyond("the node that would tell was deleted")),
+                error => return Err(refusal(error, verb, &self.parent)),
+            },
+            // The quorum has decided it, and whatever was sent before it.
+            Err(WireError::Part { index, error }) => {
+                used.in_doubt_since = None;
+                return Ok(Some(Outcome::Refused(index - 1, *error)));
+            }
+            Err(error) => return Err(refusal(error, verb, &self.parent)),
+        }
+        Ok(None)
+    }
+
+    fn take(self: &Arc<Self>, session: &Arc<Session>) -> Used {
+        let idle = self.idle().marks.pop().map(|(_, mark)| mark);
+        let mark = idle.unwrap_or_else(|| {
+            self.look_after(session);
+            Mark::new(&self.parent, session)
+        });
+        Used {
+            marks: self.clone(),
+            session: session.clone(),
+            mark: Some(mark),
+            in_doubt_since: None,
+            in_flight: false,
+        }
+    }
+
+    /// Looks for marks that clients have left which crashed, unless that was done just now.
+    pub(crate) fn look_after(&self, session: &Arc<Session>) {
+        let mut looked = self.looked.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let now = session.now();
+        if looked.is_none_or(|last| now.since(last) >= LOOK) {
+            *looked = Some(now);
+            sweep::begin(&self.swept, session);
+        }
+    }
+
+    /// Looks after the idle marks until there are none.
+    async fn tend(self: Arc<Self>, session: Arc<Session>) {
+        loop {
+            unless(session.clock().sleep_until(session.now() + IDLE), session.until_closing()).await;
+            let is_kept = session.epoch().may_delete_below(&self.parent) == Some(false);
+            let mut idle = self.idle();
+            let due = idle.marks.partition_point(|(since, _)| session.now().since(*since) >= IDLE);
+            let due: Vec<_> = if is_kept { Vec::new() } else { idle.marks.drain(..due).collect() };
+            if idle.marks.is_empty() || session.is_closing() || is_kept {
+                idle.is_tended = false;
+                drop(idle);
+                due.into_iter().for_each(|(_, mark)| session.take_back(mark.node));
+                return;
+            }
+            drop(idle);
+            due.into_iter().for_each(|(_, mark)| session.take_back(mark.node));
+        }
+    }
+}
+
+/// A mark while a transaction is made with it.
+struct Used {
+    marks: Arc<Marks>,
+    session: Arc<Session>,
+    /// Always there, until it is given back.
+    mark: Option<Mark>,
+    /// When the first attempt left of which nobody knows what became.
+    in_doubt_since: Option<Moment>,
+    in_flight: bool,
+}
+
+impl Used {
+    fn mark(&self) -> &Mark {
+        self.mark.as_ref().expect("it is in use")
+    }
+
+    fn done(&mut self) {
+        self.in_doubt_since = None;
+        if let Some(mark) = &mut self.mark {
+            mark.made += 1;
+        }
+    }
+
+    fn replace(&mut self, parent: &str) {
+        let fresh = Mark::new(parent, &self.session);
+        if let Some(old) = self.mark.replace(fresh) {
+            self.session.take_back(old.node);
+        }
+    }
+}
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        let Some(mark) = self.mark.take().filter(|_| self.session.process().is_present()) else { return };
+        if self.in_doubt_since.is_some() || self.in_flight {
+            // What it stands for is not known: it serves for nothing more.
+            self.session.take_back(mark.node);
+            return;
+        }
+        let (marks, session) = (self.marks.clone(), self.session.clone());
+        let mut idle = marks.idle();
+        idle.marks.push((session.now(), mark));
+        if !std::mem::replace(&mut idle.is_tended, true) {
+            drop(idle);
+            session.clock().clone().spawn(Box::pin(marks.tend(session)));
+        }
+    }
+}
+
+fn beyond(why: &str) -> Error {
+    Error::new(ErrorKind::ConnectionLost, why)
+}
+
+fn unknown(error: Error, verb: &str) -> Error {
+    let (kind, why) = match error.kind() {
+        ErrorKind::Closed => (ErrorKind::Closed, "the client was closed".to_owned()),
+        ErrorKind::ConnectionLost => (ErrorKind::ConnectionLost, error.to_string()),
+        _ => (ErrorKind::ConnectionLost, format!("what came next was refused ({error})")),
+    };
+    Error::new(
+        kind,
+        format!(
+            "whether {verb} was applied cannot be known: the answer got lost, and then {why}. Look before you do it again"
+        ),
+    )
+}

@@ -1,0 +1,159 @@
+//! Opening a session: with the credentials that may travel there, again until a server answers, and with the reason when
+//! none will ever take us.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::clock::Clock;
+use super::epoch::Epoch;
+use super::wire::{Diagnosis, Dial, WireError};
+use crate::error::{Error, ErrorKind, Result};
+use crate::hosts;
+use crate::log;
+use crate::metrics::Counters;
+use crate::options::ClientOptions;
+use crate::tls::{self, Tls};
+
+/// A server that is well has answered by then; else it is asked what is wrong.
+const DOUBT: Duration = Duration::from_millis(500);
+
+/// What options and servers have to do with each other.
+pub(crate) fn check(hosts: &str, options: &ClientOptions) -> Result<()> {
+    match &options.tls {
+        None => check_plaintext(hosts, options),
+        Some(tls) => Tls::read(tls).and_then(|_| tls::check_names(hosts)),
+    }
+}
+
+/// Refuses to send a credential where everybody on the way can read it, unless that is asked for.
+fn check_plaintext(hosts: &str, options: &ClientOptions) -> Result<()> {
+    let is_readable = options.auth.iter().any(|auth| !auth.credential.is_empty());
+    if !is_readable || options.allow_plaintext_auth {
+        return Ok(());
+    }
+    match hosts::servers(hosts).into_iter().find(|server| !server.is_on_this_machine()) {
+        None => Ok(()),
+        Some(server) => Err(Error::invalid(
+            "auth",
+            format!(
+                "it would travel to {server} in plain text, where everybody on the way can read it; give tls, use sasl, or \
+                 accept that with allow_plaintext_auth"
+            ),
+        )),
+    }
+}
+
+/// The first epoch, within `connect_timeout`.
+pub(super) async fn first(
+    hosts: &str,
+    options: &ClientOptions,
+    clock: &Arc<dyn Clock>,
+    dial: &dyn Dial,
+    counters: &Arc<Counters>,
+) -> Result<Arc<Epoch>> {
+    let until = clock.now() + options.connect_timeout;
+    let mut suspicion = None;
+    loop {
+        let failure = tokio::select! {
+            biased;
+            dialled = once(hosts, options, clock, dial, counters, &mut suspicion) => match dialled {
+                Ok(epoch) => return Ok(epoch),
+                Err(failure) => failure,
+            },
+            () = clock.sleep_until(until) => WireError::ConnectionLoss,
+        };
+        if let Some(refusal) = refusal(&failure) {
+            return Err(refusal);
+        }
+        if let WireError::Other(problem) = failure {
+            return Err(Error::invalid("hosts", format!("{problem} in {hosts:?}")));
+        }
+        if clock.now() >= until {
+            return Err(suspicion.unwrap_or_else(|| {
+                Error::new(
+                    ErrorKind::ConnectionLost,
+                    format!(
+                        "no ZooKeeper server answered at {hosts} within {:?}; check the address, that the servers run, \
+                         whether the port wants tls, and connect_timeout",
+                        options.connect_timeout
+                    ),
+                )
+            }));
+        }
+        log::connect_failed(format!("{failure:?}"), options.retry.base);
+        clock.sleep_until(clock.now() + options.retry.base).await;
+    }
+}
+
+/// One attempt. While no server answers, they are asked whether one ever will; what one of them has against us goes into
+/// `suspicion`, and if all have something against us, that ends the attempt.
+pub(super) async fn once(
+    hosts: &str,
+    options: &ClientOptions,
+    clock: &Arc<dyn Clock>,
+    dial: &dyn Dial,
+    counters: &Arc<Counters>,
+    suspicion: &mut Option<Error>,
+) -> Result<Arc<Epoch>, WireError> {
+    let asked = clock.now();
+    let mut dialling = dial.dial(hosts, options);
+    let wire = match dial.diagnosis(hosts, options) {
+        None => dialling.await?,
+        Some(diagnosis) => tokio::select! {
+            biased;
+            wire = &mut dialling => wire?,
+            refusal = refused(&diagnosis, clock, suspicion) => return Err(WireError::Refused(refusal)),
+        },
+    };
+    counters.sessions.one();
+    let access = options.access();
+    Ok(Epoch::new(wire, clock.clone(), hosts, access, options.lease, asked, counters.clone()))
+}
+
+/// Resolves once it is known that no server will ever take us.
+async fn refused(diagnosis: &Diagnosis, clock: &Arc<dyn Clock>, suspicion: &mut Option<Error>) -> Error {
+    let mut pause = DOUBT;
+    loop {
+        clock.sleep_until(clock.now() + pause).await;
+        let found = diagnosis.made().await;
+        *suspicion = found.refusal.clone();
+        match found.refusal {
+            Some(refusal) if found.is_final => return refusal,
+            _ => pause *= 2,
+        }
+    }
+}
+
+/// What a failure says that no further attempt would change.
+pub(super) fn refusal(failure: &WireError) -> Option<Error> {
+    match failure {
+        WireError::AuthFailed => Some(Error::new(
+            ErrorKind::Denied,
+            "the server refused our credentials; check auth (scheme and credential) and sasl (user and password)",
+        )),
+        WireError::Refused(error) => Some(error.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Auth;
+
+    #[test]
+    fn credentials_travel_in_plain_text_to_this_machine_only_unless_that_is_asked_for() {
+        let none = ClientOptions::default;
+        let options = || none().auth(Auth::new("digest", "user:hunter2"));
+        for near in ["localhost:2181", "127.0.0.1:1,127.9.9.9:2/app", "[::1]:2181", "LOCALHOST"] {
+            check_plaintext(near, &options()).unwrap_or_else(|error| panic!("{near}: {error}"));
+        }
+        for far in ["zk1", "127.0.0.1:1,zk1:2", "10.0.0.1:2181", "localhost.example.org", "[::2]:2181"] {
+            let error = check_plaintext(far, &options()).expect_err(far).to_string();
+            assert!(error.contains("allow_plaintext_auth") && error.contains("auth:"), "{error}");
+            assert!(!error.contains("hunter2"), "{error}");
+            check_plaintext(far, &options().allow_plaintext_auth(true)).expect("asked for");
+            check_plaintext(far, &none()).expect("there is nothing to read");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The parents of what recipes create.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::Session;
+use super::epoch::Epoch;
+use super::wire::{CreateMode, WireError};
+use crate::options::Naming;
+use crate::path;
+
+impl Session {
+    /// What a recipe's parents are created as: containers, unless others use the path who do not expect it to go. kazoo
+    /// and the recipes that ship with ZooKeeper make a parent once and count on it.
+    pub(crate) fn parents(&self) -> CreateMode {
+        match self.options.naming {
+            Naming::Curator => CreateMode::Container,
+            Naming::Kazoo | Naming::Zookeeper => CreateMode::Persistent,
+        }
+    }
+
+    /// Creates `path` and whatever is missing above it. Recipes ask for containers, so that nothing stays when the last
+    /// child has gone; servers that have none get persistent nodes.
+    pub(crate) async fn ensure(
+        &self,
+        epoch: &Arc<Epoch>,
+        path: &str,
+        wanted: CreateMode,
+    ) -> Result<(), WireError> {
+        if path == "/" {
+            return epoch.create_chroot().await;
+        }
+        let mut missing = vec![path];
+        while let Some(top) = missing.last().copied() {
+            let mode = match wanted {
+                CreateMode::Container if !self.has_containers.load(Ordering::Relaxed) => {
+                    CreateMode::Persistent
+                }
+                wanted => wanted,
+            };
+            match epoch.create(top, b"", mode).await {
+                Ok(_) => {
+                    if self.options.access().lets_creators_delete() {
+                        epoch.deletions_below(top.to_owned(), true);
+                    }
+                    missing.pop();
+                }
+                Err(WireError::NodeExists) => drop(missing.pop()),
+                Err(WireError::NoNode) => match path::parent(top) {
+                    "/" => epoch.create_chroot().await?,
+                    parent => missing.push(parent),
+                },
+                Err(WireError::Unimplemented) if mode == CreateMode::Container => {
+                    self.has_containers.store(false, Ordering::Relaxed);
+                }
+                // A client that may not create there may still use what exists. Reading is refused only where there is
+                // a node.
+                Err(WireError::NoAuth) => match epoch.exists(top).await {
+                    Ok(Some(_)) | Err(WireError::NoAuth) => drop(missing.pop()),
+                    Ok(None) => return Err(WireError::NoAuth),
+                    Err(error) => return Err(error),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

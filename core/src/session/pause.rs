@@ -1,0 +1,36 @@
+//! What lies between one attempt and the next.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::clock::Clock;
+
+/// Pauses that double as long as one attempt fails after the other.
+pub(crate) struct Pause {
+    first: Duration,
+    next: Duration,
+    longest: Duration,
+}
+
+impl Pause {
+    pub(crate) fn new(first: Duration, longest: Duration) -> Pause {
+        Pause { first, next: first, longest }
+    }
+
+    /// How long the next one is; the one after it is longer.
+    pub(crate) fn next(&mut self) -> Duration {
+        let next = self.next;
+        self.next = (self.next * 2).min(self.longest);
+        next
+    }
+
+    /// An attempt did not fail.
+    pub(crate) fn restart(&mut self) {
+        self.next = self.first;
+    }
+
+    pub(crate) async fn pass(&mut self, clock: &Arc<dyn Clock>) {
+        let until = clock.now() + self.next();
+        clock.sleep_until(until).await;
+    }
+}

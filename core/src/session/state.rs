@@ -1,0 +1,89 @@
+//! How a client stands with ZooKeeper, and who wants to hear of it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::delivery::{Live, Subscription};
+use super::{Session, lock};
+
+/// How a client stands with ZooKeeper.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// In touch with a server.
+    Connected,
+    /// Out of touch; the session may still live, and what is held stays held until its lease runs out.
+    Suspended,
+    /// The session has ended or can no longer be assumed to live; a new one is being opened.
+    Lost,
+    /// Closed by its user.
+    Closed,
+}
+
+impl State {
+    /// `connected`, `suspended`, `lost` or `closed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Connected => "connected",
+            State::Suspended => "suspended",
+            State::Lost => "lost",
+            State::Closed => "closed",
+        }
+    }
+}
+
+type StateCallback = Arc<dyn Fn(State) + Send + Sync>;
+
+pub(super) struct Subscriber {
+    id: u64,
+    live: Live,
+    callback: StateCallback,
+}
+
+pub(super) struct Status {
+    pub(super) state: State,
+    pub(super) subscribers: Vec<Subscriber>,
+}
+
+impl Session {
+    /// Calls back at every change of state, in order, until unsubscribed.
+    pub(crate) fn on_state(
+        self: &Arc<Self>,
+        callback: impl Fn(State) + Send + Sync + 'static,
+    ) -> Subscription {
+        let id = self.next_subscription.fetch_add(1, Ordering::Relaxed);
+        let live = Live::default();
+        let subscriber = Subscriber { id, live: live.clone(), callback: Arc::new(callback) };
+        lock(&self.status).subscribers.push(subscriber);
+        let session = Arc::downgrade(self);
+        Subscription::new(live, move || {
+            if let Some(session) = session.upgrade() {
+                let mut status = lock(&session.status);
+                let at = status.subscribers.iter().position(|subscriber| subscriber.id == id);
+                let subscriber = at.map(|at| status.subscribers.remove(at));
+                drop(status);
+                // A callback that owns something of ours may take locks when it goes.
+                drop(subscriber);
+            }
+        })
+    }
+
+    pub(super) fn enter(&self, state: State) {
+        // Held until the notices are queued, so that they keep the order of the changes; the status itself is free.
+        let _order = lock(&self.order);
+        let mut status = lock(&self.status);
+        if status.state == state || status.state == State::Closed {
+            return;
+        }
+        status.state = state;
+        let subscribers: Vec<_> =
+            status.subscribers.iter().map(|s| (s.live.clone(), s.callback.clone())).collect();
+        drop(status);
+        for (live, callback) in subscribers {
+            self.delivery.notice(Box::new(move || {
+                if live.is_live() {
+                    callback(state);
+                }
+            }));
+        }
+    }
+}

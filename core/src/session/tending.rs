@@ -1,0 +1,176 @@
+//! Tending a client's session: following the connection, and opening a new epoch when one has ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::clock::Moment;
+use super::epoch::Epoch;
+use super::state::State;
+use super::wire::LinkState;
+use super::{Session, lock, opening, unless};
+use crate::error::LostReason;
+use crate::log::{self, End};
+
+/// Far more than can end within the longest session timeout.
+const MOST_SESSIONS_REMEMBERED: usize = 100;
+/// How long closing waits for a session that is just being opened.
+const DIAL_GRACE: Duration = Duration::from_secs(1);
+
+impl Session {
+    pub(super) async fn tend(self: Arc<Self>, first: Arc<Epoch>) {
+        self.tend_epochs(first).await;
+        self.tended.send_replace(true);
+    }
+
+    /// Follows the connection, tells subscribers, opens new epochs. Ends when the client is closed.
+    async fn tend_epochs(self: &Arc<Self>, mut epoch: Arc<Epoch>) {
+        loop {
+            if !self.follow(&epoch).await {
+                // Closing: the one who closes may have seen the epoch before this one.
+                self.until_tidy(&epoch).await;
+                return epoch.close().await;
+            }
+            let ended_at = self.clock.now();
+            epoch.lose_all(LostReason::Session);
+            self.remember(epoch.session_id());
+            self.enter(State::Lost);
+            match self.reopen().await {
+                Some(next) => epoch = next,
+                None => return,
+            }
+            if self.is_closing() {
+                // Too late for anybody to use it, so nobody else will close it.
+                return epoch.close().await;
+            }
+            self.clock.spawn(Box::pin(epoch.clone().keep()));
+            let after = self.clock.now().since(ended_at);
+            log::session_renewed(epoch.peer(), self.epoch().session_id(), after);
+            let ended = std::mem::replace(&mut *lock(&self.current), epoch.clone());
+            self.renewed.notify_waiters();
+            drop(ended);
+        }
+    }
+
+    /// Nodes of this session may stand for a while yet.
+    fn remember(&self, session_id: u64) {
+        let mut past = lock(&self.past);
+        if past.len() >= MOST_SESSIONS_REMEMBERED {
+            past.remove(0);
+        }
+        past.push(session_id);
+    }
+
+    /// Until the epoch has ended; false when the client is being closed.
+    async fn follow(&self, epoch: &Arc<Epoch>) -> bool {
+        let mut down_since = None;
+        let mut up = None;
+        let mut is_lost = false;
+        loop {
+            let link = epoch.link();
+            match link.state {
+                LinkState::Up => {
+                    if up.replace(link.generation).is_some_and(|before| before < link.generation) {
+                        // It broke and was mended before we looked; who follows the state hears of it all the same.
+                        self.suspend(epoch);
+                        down_since = Some(self.clock.now());
+                    }
+                    if let Some(since) = down_since.take() {
+                        self.counters.reconnections.one();
+                        log::reconnected(epoch.peer(), self.clock.now().since(since));
+                    }
+                    is_lost = false;
+                    self.enter(State::Connected);
+                }
+                LinkState::Down => {
+                    up = None;
+                    if down_since.is_none() {
+                        down_since = Some(self.clock.now());
+                        self.suspend(epoch);
+                    }
+                }
+                // The end that a close asked for is no loss.
+                LinkState::Ended | LinkState::Denied if self.is_closing() => return false,
+                state => {
+                    let end = if state == LinkState::Denied { End::Denied } else { End::Expired };
+                    if !is_lost {
+                        self.count_loss(epoch, end, down_since);
+                    }
+                    return true;
+                }
+            }
+            // Out of touch for a whole session timeout: the server may have given the session up.
+            let presumed_lost = async {
+                match down_since {
+                    Some(since) => self.clock.sleep_until(since + epoch.session_timeout()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = epoch.link_changed(link) => {}
+                () = presumed_lost => {
+                    is_lost = true;
+                    self.count_loss(epoch, End::OutOfTouch, down_since);
+                    self.enter(State::Lost);
+                    tokio::select! {
+                        biased;
+                        () = epoch.link_changed(link) => {}
+                        () = self.until_closing() => return false,
+                    }
+                }
+                () = self.until_closing() => return false,
+            }
+        }
+    }
+
+    fn suspend(&self, epoch: &Epoch) {
+        self.counters.suspensions.one();
+        log::suspended(epoch.peer(), epoch.cause(), epoch.lease_remaining());
+        self.enter(State::Suspended);
+    }
+
+    fn count_loss(&self, epoch: &Epoch, end: End, down_since: Option<Moment>) {
+        self.counters.sessions_lost.one();
+        let after = down_since.map(|since| self.clock.now().since(since));
+        log::session_lost(epoch.session_id(), end, after);
+    }
+
+    async fn reopen(&self) -> Option<Arc<Epoch>> {
+        let mut pause = self.options.retry.base;
+        let mut suspicion = None;
+        loop {
+            let (hosts, options, clock) = (&self.hosts, &self.options, &self.clock);
+            let dialling = opening::once(hosts, options, clock, &*self.dial, &self.counters, &mut suspicion);
+            let mut dialling = Box::pin(dialling);
+            let dialled = tokio::select! {
+                biased;
+                dialled = &mut dialling => dialled,
+                () = self.until_closing() => {
+                    // The server may have opened the session already, and it would stay there until its timeout.
+                    let grace = self.clock.sleep_until(self.clock.now() + DIAL_GRACE);
+                    return unless(dialling, grace).await?.ok();
+                }
+            };
+            match dialled {
+                Ok(epoch) => {
+                    *lock(&self.refusal) = None;
+                    return Some(epoch);
+                }
+                Err(failure) => match opening::refusal(&failure) {
+                    Some(refusal) => {
+                        *lock(&self.refusal) = Some(refusal);
+                        // Callers that wait for a session are told.
+                        self.renewed.notify_waiters();
+                    }
+                    None => log::connect_failed(format!("{failure:?}"), pause),
+                },
+            }
+            tokio::select! {
+                biased;
+                () = self.clock.sleep_until(self.clock.now() + pause) => {}
+                () = self.until_closing() => return None,
+            }
+            pause = (pause * 2).min(self.options.retry.max);
+        }
+    }
+}

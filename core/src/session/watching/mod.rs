@@ -1,0 +1,363 @@
+//! The latest state of a node, or of its children, for as long as somebody wants to know: over connections and epochs,
+//! through deletion and re-creation.
+//!
+//! 1. Ask with a watch. What is told is what differs from what was told before; the first answer always is.
+//! 2. A follower that asks again waits for the watch. Nothing is requested while nobody asks, so a slow follower sees
+//!    the latest state and not every state.
+//! 3. A reconnection asks nothing: the transport sets the watch again, and the server then tells what was missed.
+//! 4. A new epoch asks again. Its server may lag behind what was told: an answer that differs counts only behind a `sync`,
+//!    which all who follow something on that connection share.
+//! 5. A missing node is a state, and is watched for its creation.
+//!
+//! What is there of many nodes is [`tree`]'s.
+
+pub(crate) mod tree;
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::Session;
+use super::call::refusal;
+use super::clock::Moment;
+use super::epoch::Epoch;
+use super::pause::Pause;
+use super::wire::{Event, Flight, Stat, Watch, WireError};
+use crate::error::{Error, Result};
+
+/// When what is there was created, and when it was last changed.
+type Mark = (i64, i64);
+
+/// Something of a node that can be asked for together with a watch on it.
+pub(crate) trait Sight: Sized + Send + 'static {
+    /// What tells one state from another; `None` if there is nothing.
+    fn mark(&self) -> Option<Mark>;
+    /// Asks for it; the request leaves now. `last` is what the watch before this one told.
+    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(Self, Watch)>;
+}
+
+/// The data of a node that may be missing.
+pub(crate) struct Data(pub(crate) Option<(Vec<u8>, Stat)>);
+
+impl Sight for Data {
+    fn mark(&self) -> Option<Mark> {
+        self.0.as_ref().map(|(_, stat)| (stat.czxid, stat.mzxid))
+    }
+
+    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(Data, Watch)> {
+        let (epoch, path) = (epoch.clone(), path.to_owned());
+        // Sent now, whichever it is.
+        let (read, missing) = match last {
+            Some(Event::Deleted) => (None, Some(epoch.watch_exists(&path))),
+            _ => (Some(epoch.watch_data(&path)), None),
+        };
+        Box::pin(async move {
+            let (mut read, mut missing) = (read, missing);
+            loop {
+                if let Some(read) = read.take() {
+                    match read.await {
+                        Ok((data, stat, watch)) => return Ok((Data(Some((data, stat))), watch)),
+                        Err(WireError::NoNode) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                match missing.take().unwrap_or_else(|| epoch.watch_exists(&path)).await? {
+                    (None, watch) => return Ok((Data(None), watch)),
+                    // Created in between.
+                    (Some(_), _) => read = Some(epoch.watch_data(&path)),
+                }
+            }
+        })
+    }
+}
+
+/// The names of the children of a node that may be missing, with its metadata.
+pub(crate) struct Children(pub(crate) Option<(Vec<String>, Stat)>);
+
+impl Sight for Children {
+    fn mark(&self) -> Option<Mark> {
+        self.0.as_ref().map(|(_, stat)| (stat.czxid, stat.pzxid))
+    }
+
+    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(Children, Watch)> {
+        let (epoch, path) = (epoch.clone(), path.to_owned());
+        let (list, missing) = match last {
+            Some(Event::Deleted) => (None, Some(epoch.watch_exists(&path))),
+            _ => (Some(epoch.watch_children(&path)), None),
+        };
+        Box::pin(async move {
+            let (mut list, mut missing) = (list, missing);
+            loop {
+                if let Some(list) = list.take() {
+                    match list.await {
+                        Ok((names, stat, watch)) => return Ok((Children(Some((names, stat))), watch)),
+                        Err(WireError::NoNode) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                match missing.take().unwrap_or_else(|| epoch.watch_exists(&path)).await? {
+                    (None, watch) => return Ok((Children(None), watch)),
+                    (Some(_), _) => list = Some(epoch.watch_children(&path)),
+                }
+            }
+        })
+    }
+}
+
+/// The data of a node of which somebody else tells whether it is there: its parent's children.
+pub(crate) struct ChildData(pub(crate) Option<(Vec<u8>, Stat)>);
+
+impl Sight for ChildData {
+    fn mark(&self) -> Option<Mark> {
+        self.0.as_ref().map(|(_, stat)| (stat.czxid, stat.mzxid))
+    }
+
+    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(ChildData, Watch)> {
+        unless_gone(
+            last,
+            || epoch.watch_data(path),
+            |(data, stat, watch)| (Some((data, stat)), watch),
+            ChildData,
+        )
+    }
+}
+
+/// The same of its children.
+pub(crate) struct ChildList(pub(crate) Option<(Vec<String>, Stat)>);
+
+impl Sight for ChildList {
+    fn mark(&self) -> Option<Mark> {
+        self.0.as_ref().map(|(_, stat)| (stat.czxid, stat.pzxid))
+    }
+
+    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(ChildList, Watch)> {
+        let list = || epoch.watch_children(path);
+        unless_gone(last, list, |(names, stat, watch)| (Some((names, stat)), watch), ChildList)
+    }
+}
+
+/// What is gone is not asked for, nor watched.
+fn unless_gone<A: Send + 'static, T: Send + 'static, S: Send + 'static>(
+    last: Option<Event>,
+    ask: impl FnOnce() -> Flight<A>,
+    seen: impl FnOnce(A) -> (Option<T>, Watch) + Send + 'static,
+    sight: impl FnOnce(Option<T>) -> S + Send + 'static,
+) -> Flight<(S, Watch)> {
+    let answer = (last != Some(Event::Deleted)).then(ask);
+    Box::pin(async move {
+        let answer = match answer {
+            Some(answer) => answer.await,
+            None => Err(WireError::NoNode),
+        };
+        let (found, watch) = match answer {
+            Ok(answer) => seen(answer),
+            Err(WireError::NoNode) => (None, Watch::new(Box::pin(std::future::pending()))),
+            Err(error) => return Err(error),
+        };
+        Ok((sight(found), watch))
+    })
+}
+
+impl Session {
+    /// Watches the data of a node that may be missing.
+    pub(crate) fn watch_node(self: &Arc<Self>, verb: &'static str, path: &str) -> Watching<Data> {
+        Watching::new(self, verb, path)
+    }
+
+    /// Watches the children of a node that may be missing.
+    pub(crate) fn watch_children(self: &Arc<Self>, verb: &'static str, path: &str) -> Watching<Children> {
+        Watching::new(self, verb, path)
+    }
+}
+
+/// Follows one node. Whatever it waits for is kept when a wait is given up, so nothing is asked twice for that.
+pub(crate) struct Watching<S: Sight> {
+    session: Arc<Session>,
+    verb: &'static str,
+    path: String,
+    step: Step<S>,
+    last: Option<Event>,
+    told: Option<Told>,
+    /// When the node was created that is known to be gone. Only an event has told so, and the next server need not have come
+    /// as far.
+    gone: Option<i64>,
+    pause: Pause,
+    /// When the request left whose answer was the last.
+    asked: Moment,
+}
+
+struct Told {
+    mark: Option<Mark>,
+    /// The session whose server is known to have come as far as what was told.
+    session_id: u64,
+}
+
+enum Step<S> {
+    Look {
+        behind_sync: bool,
+    },
+    Asked {
+        session_id: u64,
+        behind_sync: bool,
+        answer: Flight<(S, Watch)>,
+    },
+    /// No answer came: time for the server to recover.
+    Pausing {
+        until: Moment,
+    },
+    Armed(Watch),
+}
+
+impl<S: Sight> Watching<S> {
+    pub(crate) fn new(session: &Arc<Session>, verb: &'static str, path: &str) -> Watching<S> {
+        let retry = &session.options().retry;
+        Watching {
+            verb,
+            path: path.to_owned(),
+            step: Step::Look { behind_sync: false },
+            last: None,
+            told: None,
+            gone: None,
+            pause: Pause::new(retry.base, retry.max),
+            asked: session.now(),
+            session: session.clone(),
+        }
+    }
+
+    /// The node that was created then is gone.
+    fn after(mut self, gone: Option<i64>) -> Watching<S> {
+        self.gone = gone;
+        self
+    }
+
+    /// The state at first, later what differs from what was told. Waits through everything but the end of the client
+    /// (Closed) and a refusal.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the future is dropped.
+    pub(crate) async fn next(&mut self) -> Result<S> {
+        self.session.process().check()?;
+        let session = self.session.clone();
+        tokio::select! {
+            biased;
+            () = session.until_closing() => Err(Error::closed("client")),
+            state = self.advance() => state,
+        }
+    }
+
+    /// What has changed since the last state by what the server has told until now; `None` if nothing has. Waits for
+    /// answers, but for no change.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the future is dropped.
+    pub(crate) async fn latest(&mut self) -> Result<Option<S>> {
+        self.session.process().check()?;
+        let session = self.session.clone();
+        if let Step::Armed(watch) = &mut self.step {
+            let event = if watch.is_armed() { watch.now_or_never() } else { Some(Event::Unwatched) };
+            if event.is_some() {
+                (self.last, self.step) = (event, Step::Look { behind_sync: false });
+            }
+        }
+        tokio::select! {
+            biased;
+            () = session.until_closing() => Err(Error::closed("client")),
+            state = self.look() => state,
+        }
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Since when what was told last is known to have been so.
+    pub(crate) fn asked(&self) -> Moment {
+        self.asked
+    }
+
+    async fn advance(&mut self) -> Result<S> {
+        loop {
+            if let Some(state) = self.look().await? {
+                return Ok(state);
+            }
+            if let Step::Armed(watch) = &mut self.step {
+                self.last = Some(watch.await);
+                self.step = Step::Look { behind_sync: false };
+            }
+        }
+    }
+
+    /// What is there now, if that is news; watched from then on.
+    async fn look(&mut self) -> Result<Option<S>> {
+        loop {
+            match &mut self.step {
+                Step::Look { behind_sync } => {
+                    let behind_sync = *behind_sync;
+                    let epoch = self.session.ready().await?;
+                    self.asked = self.session.now();
+                    // They leave now, in this order.
+                    let sync = behind_sync.then(|| epoch.catch_up(&self.path));
+                    let look = S::look(&epoch, &self.path, self.last.take());
+                    let answer: Flight<(S, Watch)> = match sync {
+                        None => look,
+                        Some(sync) => Box::pin(async move {
+                            // Whatever it was refused for, the answer behind it does not count.
+                            sync.await.map_err(|_| WireError::ConnectionLoss)?;
+                            look.await
+                        }),
+                    };
+                    self.step = Step::Asked { session_id: epoch.session_id(), behind_sync, answer };
+                }
+                Step::Asked { session_id, behind_sync, answer } => {
+                    let answer = answer.await;
+                    let (session_id, behind_sync) = (*session_id, *behind_sync);
+                    match answer {
+                        Ok((state, watch)) => {
+                            let mark = state.mark();
+                            let is_of_the_past = mark.is_some_and(|(czxid, _)| Some(czxid) <= self.gone);
+                            let (is_news, may_lag) = match &self.told {
+                                Some(told) => (told.mark != mark, told.session_id != session_id),
+                                None => (true, false),
+                            };
+                            let may_lag = may_lag || is_of_the_past;
+                            if is_news && may_lag && !behind_sync {
+                                self.step = Step::Look { behind_sync: true };
+                                continue;
+                            }
+                            // Only now: a `sync` that is refused again and again is not asked at once each time.
+                            self.pause.restart();
+                            self.step = Step::Armed(watch);
+                            // That a node is missing was so more than once, it may be: a server that says so, too, may
+                            // still lag, and its next news would be old.
+                            let has_come_as_far = behind_sync || !may_lag || mark.is_some();
+                            match &mut self.told {
+                                Some(_) if !has_come_as_far => {}
+                                told => *told = Some(Told { mark, session_id }),
+                            }
+                            if mark.is_some() {
+                                // What comes after it cannot be of the past.
+                                self.gone = None;
+                            }
+                            if is_news {
+                                return Ok(Some(state));
+                            }
+                        }
+                        Err(error) if error.is_unanswered() => {
+                            self.step = Step::Pausing { until: self.session.now() + self.pause.next() };
+                        }
+                        Err(error) => {
+                            self.step = Step::Look { behind_sync: false };
+                            return Err(refusal(error, self.verb, &self.path));
+                        }
+                    }
+                }
+                Step::Pausing { until } => {
+                    self.session.clock().sleep_until(*until).await;
+                    self.session.epoch().until_up().await;
+                    self.step = Step::Look { behind_sync: false };
+                }
+                Step::Armed(_) => return Ok(None),
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! What is there below a node, kept up to date with ordinary watches: its children with their data, or all that is below it.
+//!
+//! 1. Each list sets a watch on the children, each read a watch on the data. So a change costs one list or one read,
+//!    however many nodes there are.
+//! 2. What was deleted is known from the watch on its data and costs nothing; the list that the deletion causes, too, tells
+//!    whether it is back.
+//! 3. News of data counts before lists: the server tells of a deletion before it answers a later list.
+//! 4. On another connection a server may lag behind that deletion: what was created before counts only behind a `sync`.
+//! 5. An answer behind a `sync` may come in late: a later list may have named the node already that it says is gone. Then it
+//!    is asked for once more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+
+use super::{ChildData, ChildList, Children, Data, Watching};
+use crate::error::Result;
+use crate::path;
+use crate::session::Session;
+use crate::session::clock::{Later, Moment};
+use crate::session::wire::Stat;
+
+/// How far down is looked.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// The children and their data, but not the data of the node itself.
+    Children,
+    /// The node and all that is below it.
+    All,
+}
+
+pub(crate) struct Tree {
+    session: Arc<Session>,
+    verb: &'static str,
+    depth: Depth,
+    nodes: BTreeMap<String, Node>,
+    /// By parent, the names of those in `nodes`.
+    families: BTreeMap<String, BTreeSet<String>>,
+    waits: FuturesUnordered<Later<Seen>>,
+    /// How many were asked for and have not been answered once.
+    unanswered: usize,
+    next_id: u64,
+    touched: BTreeSet<String>,
+    was_told: bool,
+}
+
+/// A node that its parent's list names.
+struct Node {
+    /// Which of several nodes that had this path, one after the other.
+    id: u64,
+    found: Option<(Vec<u8>, Stat)>,
+    /// Its watch has told that it was deleted.
+    is_gone: bool,
+    /// When the last node was created that had this path and is known to be gone.
+    gone: Option<i64>,
+    /// Its list has told that it was deleted, and is not waited for any more.
+    is_unlisted: bool,
+    /// When the last list that named it was asked for.
+    listed: Moment,
+}
+
+impl Node {
+    fn new(id: u64, gone: Option<i64>) -> Node {
+        let listed = Moment::START;
+        Node { id, found: None, is_gone: false, gone, is_unlisted: false, listed }
+    }
+
+    /// What was found is another node than the one that is listed: it was replaced, and its data watch told of a change
+    /// before the deletion.
+    fn is_replaced_by(&self, found: &Option<(Vec<u8>, Stat)>) -> bool {
+        let Some((_, now)) = found else { return false };
+        let is_another = self.found.as_ref().is_some_and(|(_, before)| before.czxid != now.czxid);
+        self.is_unlisted || is_another
+    }
+}
+
+/// What came of one wait, and with what to wait on.
+enum Seen {
+    Top { watching: Watching<Data>, seen: Result<Data>, is_first: bool },
+    TopList { watching: Watching<Children>, seen: Result<Children>, is_first: bool },
+    Data { path: String, id: u64, watching: Watching<ChildData>, seen: Result<ChildData>, is_first: bool },
+    List { path: String, id: u64, watching: Watching<ChildList>, seen: Result<ChildList>, is_first: bool },
+}
+
+impl Tree {
+    pub(crate) fn new(session: &Arc<Session>, verb: &'static str, top: &str, depth: Depth) -> Tree {
+        let mut tree = Tree {
+            session: session.clone(),
+            verb,
+            depth,
+            nodes: BTreeMap::new(),
+            families: BTreeMap::new(),
+            waits: FuturesUnordered::new(),
+            unanswered: 0,
+            next_id: 0,
+            touched: BTreeSet::new(),
+            was_told: false,
+        };
+        tree.wait_for_top_list(Watching::new(session, verb, top), true);
+        if depth == Depth::All {
+            let id = tree.fresh_id();
+            tree.nodes.insert(top.to_owned(), Node::new(id, None));
+            tree.wait_for_top(Watching::new(session, verb, top), true);
+        }
+        tree
+    }
+
+    /// The paths that differ from what was told: at first all that is there, once it has been looked at.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost when the future is dropped.
+    pub(crate) async fn next(&mut self) -> Result<BTreeSet<String>> {
+        loop {
+            // The top is waited for all the time.
+            let Some(first) = self.waits.next().await else { return std::future::pending().await };
+            let mut lists = Vec::new();
+            let mut news = Some(first);
+            while let Some(seen) = news {
+                match seen {
+                    Seen::Top { .. } | Seen::Data { .. } => self.read(seen)?,
+                    list => lists.push(list),
+                }
+                news = self.waits.next().now_or_never().flatten();
+            }
+            for list in lists {
+                self.list(list)?;
+            }
+            let is_complete = self.was_told || self.unanswered == 0;
+            if is_complete && (!self.was_told || !self.touched.is_empty()) {
+                self.was_told = true;
+                return Ok(std::mem::take(&mut self.touched));
+            }
+        }
+    }
+
+    /// What is known of the node at `path`, if there is one.
+    pub(crate) fn get(&self, path: &str) -> Option<&(Vec<u8>, Stat)> {
+        self.nodes.get(path)?.found.as_ref()
+    }
+
+    /// All that is there, by path.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&String, &(Vec<u8>, Stat))> {
+        self.nodes.iter().filter_map(|(path, node)| Some((path, node.found.as_ref()?)))
+    }
+
+    fn fresh_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    // ---- what was read
+
+    fn read(&mut self, seen: Seen) -> Result<()> {
+        match seen {
+            Seen::Top { watching, seen, is_first } => {
+                self.unanswered -= usize::from(is_first);
+                let (path, found) = (watching.path().to_owned(), seen?.0);
+                self.wait_for_top(watching, false);
+                if let Some(node) = self.nodes.get_mut(&path) {
+                    node.found = found;
+                    self.touched.insert(path);
+                }
+            }
+            Seen::Data { path, id, watching, seen, is_first } => {
+                self.unanswered -= usize::from(is_first);
+                // Another node has this path now, or none has.
+                let Some(node) = self.nodes.get_mut(&path).filter(|node| node.id == id) else {
+                    return Ok(());
+                };
+                let found = seen?.0;
+                let is_gone = found.is_none();
+                let is_replaced = node.is_replaced_by(&found);
+                let is_there_again = is_gone && node.listed >= watching.asked();
+                node.is_gone = is_gone;
+                let before = std::mem::replace(&mut node.found, found);
+                if is_gone || is_replaced {
+                    node.gone = before.as_ref().map(|(_, stat)| stat.czxid).or(node.gone);
+                }
+                if before.is_some() || !is_gone {
+                    self.touched.insert(path.clone());
+                }
+                if is_there_again {
+                    let gone = node.gone;
+                    self.forget(path.clone());
+                    self.discover(path, gone);
+                    return Ok(());
+                }
+                if is_gone {
+                    // What is still asked for below it may be answered of what takes its place, and goes when that is
+                    // found.
+                    self.forget_family(&path).into_iter().for_each(|child| self.forget(child));
+                    return Ok(());
+                }
+                let id = if is_replaced { self.list_anew(&path) } else { id };
+                self.wait_for_data(path, id, watching, false);
+            }
+            Seen::TopList { .. } | Seen::List { .. } => {}
+        }
+        Ok(())
+    }
+
+    // ---- what was listed
+
+    fn list(&mut self, seen: Seen) -> Result<()> {
+        match seen {
+            Seen::TopList { watching, seen, is_first } => {
+                self.unanswered -= usize::from(is_first);
+                let (path, found) = (watching.path().to_owned(), seen?.0);
+                let asked = watching.asked();
+                self.wait_for_top_list(watching, false);
+                self.listed(&path, found.map(|(names, _)| names).unwrap_or_default(), asked);
+            }
+            Seen::List { path, id, watching, seen, is_first } => {
+                self.unanswered -= usize::from(is_first);
+                let Some(node) = self.nodes.get_mut(&path).filter(|node| node.id == id) else {
+                    return Ok(());
+                };
+                let is_gone = node.is_gone;
+                match seen?.0 {
+                    Some(_) if is_gone => {}
+                    Some((names, _)) => {
+                        let asked = watching.asked();
+                        self.wait_for_list(path.clone(), id, watching, false);
+                        self.listed(&path, names, asked);
+                    }
+                    None => node.is_unlisted = true,
+                }
+            }
+            Seen::Top { .. } | Seen::Data { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn listed(&mut self, parent: &str, names: Vec<String>, asked: Moment) {
+        let names: BTreeSet<String> = names.into_iter().collect();
+        let before = self.families.insert(parent.to_owned(), names.clone()).unwrap_or_default();
+        for name in before.difference(&names) {
+            self.forget(path::join(parent, name));
+        }
+        for name in &names {
+            let path = path::join(parent, name);
+            match self.nodes.get_mut(&path) {
+                Some(node) if !node.is_gone => node.listed = asked,
+                known => {
+                    let gone = known.and_then(|node| node.gone);
+                    self.forget(path.clone());
+                    self.discover(path, gone);
+                }
+            }
+        }
+    }
+
+    /// A node that no list has named before, or not since it was deleted.
+    fn discover(&mut self, path: String, gone: Option<i64>) {
+        let id = self.fresh_id();
+        self.nodes.insert(path.clone(), Node::new(id, gone));
+        let data = Watching::new(&self.session, self.verb, &path).after(gone);
+        self.wait_for_data(path.clone(), id, data, true);
+        if self.depth == Depth::All {
+            let list = Watching::new(&self.session, self.verb, &path).after(gone);
+            self.wait_for_list(path, id, list, true);
+        }
+    }
+
+    /// Another node has taken the place of the one at `path`: its children are not the other's.
+    fn list_anew(&mut self, path: &str) -> u64 {
+        let (id, mut gone) = (self.fresh_id(), None);
+        if let Some(node) = self.nodes.get_mut(path) {
+            (node.id, node.is_unlisted, gone) = (id, false, node.gone);
+        }
+        if self.depth == Depth::All {
+            let list = Watching::new(&self.session, self.verb, path).after(gone);
+            self.wait_for_list(path.to_owned(), id, list, true);
+        }
+        id
+    }
+
+    /// It is gone, and with it all that was below it.
+    fn forget(&mut self, path: String) {
+        let mut pending = vec![path];
+        while let Some(path) = pending.pop() {
+            if self.nodes.remove(&path).is_some_and(|node| node.found.is_some()) {
+                self.touched.insert(path.clone());
+            }
+            pending.extend(self.forget_family(&path));
+        }
+    }
+
+    /// What was below it.
+    fn forget_family(&mut self, path: &str) -> Vec<String> {
+        let family = self.families.remove(path).unwrap_or_default();
+        family.iter().map(|name| path::join(path, name)).collect()
+    }
+
+    // ---- what is waited for
+
+    fn wait_for_top(&mut self, mut watching: Watching<Data>, is_first: bool) {
+        self.unanswered += usize::from(is_first);
+        self.waits.push(Box::pin(async move {
+            let seen = watching.next().await;
+            Seen::Top { watching, seen, is_first }
+        }));
+    }
+
+    fn wait_for_top_list(&mut self, mut watching: Watching<Children>, is_first: bool) {
+        self.unanswered += usize::from(is_first);
+        self.waits.push(Box::pin(async move {
+            let seen = watching.next().await;
+            Seen::TopList { watching, seen, is_first }
+        }));
+    }
+
+    fn wait_for_data(&mut self, path: String, id: u64, mut watching: Watching<ChildData>, is_first: bool) {
+        self.unanswered += usize::from(is_first);
+        self.waits.push(Box::pin(async move {
+            let seen = watching.next().await;
+            Seen::Data { path, id, watching, seen, is_first }
+        }));
+    }
+
+    fn wait_for_list(&mut self, path: String, id: u64, mut watching: Watching<ChildList>, is_first: bool) {
+        self.unanswered += usize::from(is_first);
+        self.waits.push(Box::pin(async move {
+            let seen = watching.next().await;
+            Seen::List { path, id, watching, seen, is_first }
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Following through servers of which one lags behind what another one has told.
+
+use std::future::ready;
+use std::sync::{Mutex, MutexGuard};
+
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::options::ClientOptions;
+use crate::session::system_clock::SystemClock;
+use crate::session::wire::scripted::{Script, Scripted};
+use crate::session::wire::{Dial, Event, Flight, Link, LinkState, Watch, Wire, WireError};
+
+const TOP: &str = "/top";
+
+/// The children of the top by name, when each was created, and when there was a change among them last.
+type Children = (&'static [(&'static str, i64)], i64);
+
+/// The server that the client is connected with.
+#[derive(Clone)]
+struct Server(Arc<Mutex<World>>);
+
+struct World {
+    shown: Children,
+    /// What the leader knows, where this one lags.
+    now: Option<Children>,
+    generation: u64,
+    watches: Vec<(String, bool, oneshot::Sender<Event>)>,
+}
+
+impl Server {
+    fn of(shown: Children) -> Server {
+        Server(Arc::new(Mutex::new(World { shown, now: None, generation: 1, watches: Vec::new() })))
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().expect("no panic")
+    }
+
+    /// Another server from now on.
+    fn reconnect(&self, shown: Children, now: Option<Children>) {
+        let mut world = self.world();
+        (world.shown, world.now) = (shown, now);
+        world.generation += 2;
+    }
+
+    fn tell(&self, path: &str, is_list: bool, event: Event) {
+        let mut world = self.world();
+        // Those that nobody waits for any more were taken back.
+        world.watches.retain(|(.., watch)| !watch.is_closed());
+        let at = world.watches.iter().position(|(of, list, _)| of == path && *list == is_list);
+        let (.., watch) = world.watches.remove(at.expect("it is watched"));
+        watch.send(event).expect("somebody waits");
+    }
+
+    fn watch(&self, path: &str, is_list: bool) -> Watch {
+        let (watch, event) = oneshot::channel();
+        self.world().watches.push((path.to_owned(), is_list, watch));
+        Watch::new(Box::pin(async move { event.await.unwrap_or(Event::SessionEnded) }))
+    }
+}
+
+impl Script for Server {
+    fn link(&self) -> Link {
+        Link { generation: self.world().generation, state: LinkState::Up }
+    }
+
+    fn sync(&self) -> Flight<()> {
+        let mut world = self.world();
+        world.shown = world.now.take().unwrap_or(world.shown);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
+        let children = self.world().shown.0;
+        let found = children.iter().find(|(name, _)| path::join(TOP, name) == path);
+        let answer = found.map(|(_, czxid)| {
+            let stat = Stat { czxid: *czxid, mzxid: *czxid, ..Stat::default() };
+            (Vec::new(), stat, self.watch(path, false))
+        });
+        Box::pin(ready(answer.ok_or(WireError::NoNode)))
+    }
+
+    fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
+        let (children, pzxid) = self.world().shown;
+        let names = children.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let stat = Stat { czxid: 1, pzxid, ..Stat::default() };
+        Box::pin(ready(Ok((names, stat, self.watch(path, true)))))
+    }
+}
+
+impl Dial for Server {
+    fn dial(&self, _: &str, _: &ClientOptions) -> Flight<Box<dyn Wire>> {
+        let wire: Box<dyn Wire> = Box::new(Scripted(self.clone()));
+        Box::pin(ready(Ok(wire)))
+    }
+}
+
+/// What is known once it differs from what was known before.
+async fn next(tree: &mut Tree) -> Vec<String> {
+    tree.next().await.expect("no refusal");
+    tree.all().map(|(path, _)| path::name(path).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn what_an_event_has_told_to_be_gone_is_not_found_again_on_a_server_that_lags() -> Result<()> {
+    let server = Server::of((&[("a", 2), ("b", 3)], 3));
+    let (clock, dial) = (Arc::new(SystemClock), Box::new(server.clone()));
+    let session =
+        Session::open("scripted".to_owned(), ClientOptions::default(), clock, dial, Arc::default()).await?;
+    let mut tree = Tree::new(&session, "watch", TOP, Depth::Children);
+    assert_eq!(next(&mut tree).await, ["a", "b"]);
+
+    // Both changes have arrived; the next server has heard of the first alone.
+    server.tell("/top/a", false, Event::Deleted);
+    server.tell(TOP, true, Event::ChildrenChanged);
+    let behind: Children = (&[("a", 2), ("b", 3), ("c", 4)], 4);
+    server.reconnect(behind, Some((&[("b", 3), ("c", 4)], 5)));
+    assert_eq!(next(&mut tree).await, ["b"]);
+    assert_eq!(next(&mut tree).await, ["b", "c"]);
+
+    server.tell(TOP, true, Event::ChildrenChanged);
+    server.world().shown = (&[("a", 6), ("b", 3), ("c", 4)], 6);
+    assert_eq!(next(&mut tree).await, ["a", "b", "c"]);
+
+    // All was lost, and transactions are counted from the beginning.
+    server.tell("/top/a", false, Event::Deleted);
+    server.tell(TOP, true, Event::ChildrenChanged);
+    server.reconnect((&[("a", 1), ("b", 3), ("c", 4)], 1), None);
+    assert_eq!(next(&mut tree).await, ["b", "c"]);
+    assert_eq!(next(&mut tree).await, ["a", "b", "c"]);
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! What only the crate's own log tells: at which server a session is, and why a connection ended. The crate has no other way
+//! to say it. Where its words change, that is unknown, and nothing else; `core/tests/observability.rs` notices.
+//!
+//! The crate is polled with a subscriber of ours in between, which passes everything on to whoever listened before.
+
+use std::cell::RefCell;
+use std::fmt::{Debug, Write};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use tracing::dispatcher::{self, Dispatch};
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_core::span::Current;
+
+/// What was heard of one session.
+#[derive(Clone, Default)]
+pub(super) struct Hearsay(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    heard: Mutex<Heard>,
+    /// Locked while the crate is polled: it changes its state first and speaks of it then, so who has seen the change waits
+    /// for the words.
+    speaking: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Heard {
+    server: Option<String>,
+    cause: Option<String>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+thread_local! {
+    /// Of whom the crate speaks on this thread, and who listened before us.
+    static ABOUT: RefCell<Option<(Hearsay, Dispatch)>> = const { RefCell::new(None) };
+}
+
+impl Hearsay {
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        lock(&self.0.heard)
+    }
+
+    /// `host:port` of the server that answered last.
+    pub(super) fn server(&self) -> Option<String> {
+        drop(lock(&self.0.speaking));
+        self.heard().server.clone()
+    }
+
+    /// Why the last connection ended, or could not be made.
+    pub(super) fn cause(&self) -> Option<String> {
+        drop(lock(&self.0.speaking));
+        self.heard().cause.clone()
+    }
+
+    /// Listens to what the crate says while it is polled.
+    pub(super) fn listening<T>(&self, poll: impl FnOnce() -> T) -> T {
+        static EAR: OnceLock<Dispatch> = OnceLock::new();
+        let ear = EAR.get_or_init(|| Dispatch::new(Ear));
+        let others = dispatcher::get_default(Dispatch::clone);
+        let _speaking = lock(&self.0.speaking);
+        let before = ABOUT.replace(Some((self.clone(), others)));
+        let polled = dispatcher::with_default(ear, poll);
+        ABOUT.set(before);
+        polled
+    }
+
+    fn hear(&self, words: &str) {
+        if let Some(server) = words.strip_prefix("succeeds to establish session to ") {
+            let server = server.split_once("://").map_or(server, |(_, address)| address);
+            self.heard().server = Some(server.to_owned());
+        } else if let Some((_, cause)) = words.split_once(" due to ") {
+            self.heard().cause = Some(cause.to_owned());
+        }
+    }
+}
+
+struct Ear;
+
+/// Those who listened before us. A span may be dropped when nobody is polled any more: then it is those who listen now.
+fn others<T>(ask: impl FnOnce(&Dispatch) -> T) -> T {
+    match ABOUT.with_borrow(|about| about.as_ref().map(|(_, others)| others.clone())) {
+        Some(others) => ask(&others),
+        None => ask(&dispatcher::get_default(Dispatch::clone)),
+    }
+}
+
+fn is_the_crates(metadata: &Metadata<'_>) -> bool {
+    metadata.is_event()
+        && *metadata.level() <= Level::INFO
+        && metadata.target() == "zookeeper_client::session"
+}
+
+impl Subscriber for Ear {
+    /// Whoever listens is asked each time: they may change their mind, and there may be others.
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        is_the_crates(metadata) || others(|others| others.enabled(metadata))
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::INFO)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        if is_the_crates(event.metadata()) {
+            let mut words = Words(String::new());
+            event.record(&mut words);
+            let about = ABOUT.with_borrow(|about| about.as_ref().map(|(hearsay, _)| hearsay.clone()));
+            if let Some(about) = about {
+                about.hear(&words.0);
+            }
+        }
+        others(|others| {
+            if others.enabled(event.metadata()) {
+                others.event(event);
+            }
+        });
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        others(|others| others.new_span(span))
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        others(|others| others.record(span, values));
+    }
+
+    fn record_follows_from(&self, span: &Id, follows: &Id) {
+        others(|others| others.record_follows_from(span, follows));
+    }
+
+    fn enter(&self, span: &Id) {
+        others(|others| others.enter(span));
+    }
+
+    fn exit(&self, span: &Id) {
+        others(|others| others.exit(span));
+    }
+
+    fn clone_span(&self, span: &Id) -> Id {
+        others(|others| others.clone_span(span))
+    }
+
+    fn current_span(&self) -> Current {
+        others(Dispatch::current_span)
+    }
+
+    fn try_close(&self, span: Id) -> bool {
+        others(|others| others.try_close(span))
+    }
+}
+
+/// The message of an event.
+struct Words(String);
+
+impl Visit for Words {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            // Writing to a String cannot fail.
+            let _ = write!(self.0, "{value:?}");
+        }
+    }
+}

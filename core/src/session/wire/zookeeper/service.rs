@@ -1,0 +1,171 @@
+//! The task in which the crate serves a session. The crate does not tell when that task dies, so it is run here.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+
+use spawns_core::{Spawn, Task};
+use tokio::sync::watch;
+use zookeeper_client as zk;
+
+use super::super::LinkState;
+use super::hearsay::Hearsay;
+use super::link_state;
+use crate::runtime;
+use crate::session::wire::open::Entry;
+
+/// Connects; the session is on the roll from now on and until the task that serves it is over.
+pub(super) async fn attended(
+    connector: zk::Connector,
+    hosts: String,
+    is_secure: bool,
+) -> Result<(zk::Client, Service), zk::Error> {
+    let attendant = Attendant {
+        entry: Arc::new(Entry::new()),
+        over: Arc::new(watch::Sender::new(false)),
+        hearsay: Hearsay::default(),
+        #[cfg(test)]
+        task: Arc::default(),
+    };
+    let mut connecting = pin!(async {
+        match is_secure {
+            true => connector.secure_connect(&hosts).await,
+            false => connector.connect(&hosts).await,
+        }
+    });
+    let connected = poll_fn(|context| {
+        // Where the crate spawns its task, which it does as it is polled.
+        let _scope = spawns_core::enter(&attendant);
+        attendant.hearsay.listening(|| connecting.as_mut().poll(context))
+    });
+    let client = connected.await?;
+    let service = Service {
+        is_over: attendant.over.subscribe(),
+        hearsay: attendant.hearsay.clone(),
+        #[cfg(test)]
+        task: attendant.task.clone(),
+    };
+    Ok((client, service))
+}
+
+/// Runs what the crate spawns.
+struct Attendant {
+    entry: Arc<Entry>,
+    over: Arc<watch::Sender<bool>>,
+    hearsay: Hearsay,
+    #[cfg(test)]
+    task: Arc<std::sync::OnceLock<tokio::task::AbortHandle>>,
+}
+
+impl Spawn for Attendant {
+    fn spawn(&self, task: Task) {
+        let hearsay = self.hearsay.clone();
+        let end = End { over: self.over.clone(), _entry: self.entry.clone() };
+        let _task = runtime::spawn(Box::pin(async move {
+            let _end = end;
+            let mut serving = Box::into_pin(task.future);
+            poll_fn(|context| hearsay.listening(|| serving.as_mut().poll(context))).await;
+        }));
+        #[cfg(test)]
+        let _ = self.task.set(_task.abort_handle());
+    }
+}
+
+/// Tells that the task is over, whatever ended it.
+struct End {
+    over: Arc<watch::Sender<bool>>,
+    _entry: Arc<Entry>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.over.send_replace(true);
+    }
+}
+
+/// Whether a session is still served.
+#[derive(Clone)]
+pub(super) struct Service {
+    is_over: watch::Receiver<bool>,
+    pub(super) hearsay: Hearsay,
+    #[cfg(test)]
+    task: Arc<std::sync::OnceLock<tokio::task::AbortHandle>>,
+}
+
+impl Service {
+    pub(super) fn is_over(&self) -> bool {
+        *self.is_over.borrow()
+    }
+
+    /// The next change of the connection; the last one is an end, told by the crate or not.
+    pub(super) async fn next_state(&self, watcher: &mut zk::StateWatcher) -> LinkState {
+        let mut is_over = self.is_over.clone();
+        tokio::select! {
+            biased;
+            state = watcher.changed() => link_state(state),
+            // It fails only if the task was gone before it could tell.
+            _ = is_over.wait_for(|is_over| *is_over) => LinkState::Ended,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use zkrecipes_embedded::Server;
+
+    use super::super::{Session, Wire, ZooKeeper, wire_error};
+    use super::*;
+    use crate::session::system_clock::SystemClock;
+    use crate::session::wire::{Dial, Flight};
+    use crate::{Client, ClientOptions, LostReason};
+
+    /// Dials as [`ZooKeeper`] does and keeps the tasks that serve the sessions.
+    struct Watched(Arc<Mutex<Vec<Service>>>);
+
+    impl Dial for Watched {
+        fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
+            let (connector, hosts, services) =
+                (ZooKeeper::connector(options), hosts.to_owned(), self.0.clone());
+            Box::pin(async move {
+                let connecting = runtime::spawn_task(attended(connector?, hosts.clone(), false));
+                let (client, service) = connecting.await.expect("no panic").map_err(wire_error)?;
+                services.lock().expect("no panic").push(service.clone());
+                Ok(Box::new(Session::over(client, hosts, service, Arc::default())) as Box<dyn Wire>)
+            })
+        }
+    }
+
+    #[test]
+    fn a_session_whose_task_dies_is_lost_and_replaced() {
+        let server = Server::start().expect("a free port");
+        let hosts = server.connect_string();
+        let services = Arc::new(Mutex::new(Vec::new()));
+        let dial = Box::new(Watched(services.clone()));
+        let (send, told) = channel();
+        let test = async move {
+            let options = ClientOptions::default();
+            let client = Client::connect_over(dial, Arc::new(SystemClock), &hosts, options).await?;
+            let held = client.lock("/locks/dies", Default::default())?.acquire().await?;
+            held.on_lost(move |error| _ = send.send(error.reason()));
+            let before = client.session_id();
+            services.lock().expect("no panic")[0].task.get().expect("it is served").abort();
+            held.lost().await;
+            // Answered by the next session, and by no call on the one that is dead.
+            client.nodes().exists("/locks").await?;
+            Ok((before, client.session_id(), client.close(Some(Duration::from_secs(20))).await))
+        };
+        let within = async move {
+            let late = crate::Error::timeout("what is certain to come");
+            tokio::time::timeout(Duration::from_secs(20), test).await.unwrap_or(Err(late))
+        };
+        let (before, after, closed) = crate::drive::wait(within, None, None).expect("a new session");
+        assert_ne!(before, after);
+        assert_eq!(closed, Ok(()));
+        let reason = told.recv_timeout(Duration::from_secs(20)).expect("told");
+        assert_eq!(reason, Some(LostReason::Session));
+    }
+}

@@ -1,0 +1,165 @@
+//! Letting go: the turn is passed on to another owner of this client, or our nodes are deleted.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::guarded::Outcome;
+use super::{Hold, Tenure, lock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::session::call::refusal;
+use crate::session::epoch::Epoch;
+use crate::session::wire::{Flight, WireError};
+use crate::turn::grant::{Grant, Own};
+
+impl Hold {
+    /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
+    /// the deletion then goes on in the background, as it does when the future is dropped.
+    pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
+        let let_go = self.let_go();
+        let hold = self.clone();
+        async move {
+            let mut result = Ok(());
+            for deletion in let_go? {
+                result = result.and(hold.confirm(deletion).await);
+            }
+            result
+        }
+    }
+
+    async fn confirm(&self, mut deletion: Deletion) -> Result<()> {
+        let mut call = self.session.call(None);
+        let mut is_ambiguous = false;
+        loop {
+            let sent = deletion.flight.take();
+            let flight = sent.unwrap_or_else(|| self.epoch.delete_again(&deletion.node, deletion.czxid));
+            let answer = match call.briefly("release", flight).await {
+                Ok(answer) => answer,
+                // The client is closing, and the session takes the node with it.
+                Err(error) if error.kind() == ErrorKind::Closed => Ok(()),
+                Err(error) => return Err(error.with_path(&self.path)),
+            };
+            match answer {
+                // With the session went the node; whether before this or after, nothing is left to release.
+                Ok(()) | Err(WireError::SessionEnded) => {}
+                Err(WireError::NoNode) if is_ambiguous => {}
+                Err(WireError::NoNode) => {
+                    deletion.is_confirmed = true;
+                    let reason = self.deletion_reason();
+                    return Err(Error::not_held("its node was deleted by somebody else")
+                        .with_reason(reason)
+                        .with_path(&self.path));
+                }
+                Err(WireError::ConnectionLoss) => {
+                    is_ambiguous = true;
+                    call.retry_after_loss("release").await.map_err(|error| error.with_path(&self.path))?;
+                    continue;
+                }
+                Err(WireError::NoAuth) => {
+                    deletion.is_confirmed = true;
+                    return Err(Error::new(
+                        ErrorKind::Denied,
+                        "the access list of the path does not let this client delete its own node, which keeps others out \
+                         until the client is closed: close it, and have DELETE granted on the path",
+                    )
+                    .with_path(&self.path));
+                }
+                Err(error) => return Err(refusal(error, "release", &self.path)),
+            }
+            deletion.is_confirmed = true;
+            return Ok(());
+        }
+    }
+
+    /// Lets go now and deletes our nodes in the background.
+    pub(crate) fn release_in_background(self: &Arc<Self>) -> Result<()> {
+        self.let_go().map(drop)
+    }
+
+    fn let_go(self: &Arc<Self>) -> Result<Vec<Deletion>> {
+        let is_last = self.owners.fetch_sub(1, Ordering::AcqRel) == 1;
+        // What can no longer be certain was lost, not released.
+        if !self.is_held() || (is_last && !self.change(Tenure::Released)) {
+            return Err(self.not_held());
+        }
+        if !is_last {
+            return Ok(Vec::new());
+        }
+        if self.pass_on() {
+            drop(self.wind_up());
+            return Ok(Vec::new());
+        }
+        // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
+        let deletions = self.nodes.iter().map(|node| Deletion {
+            epoch: self.epoch.clone(),
+            flight: Some(self.epoch.delete(&node.path, None)),
+            node: node.path.clone(),
+            czxid: node.czxid,
+            is_confirmed: false,
+        });
+        let deletions = deletions.collect();
+        drop(self.wind_up());
+        Ok(deletions)
+    }
+
+    /// Passes the turn on to another owner of this client, if one waits; false if the nodes are to be deleted.
+    fn pass_on(self: &Arc<Self>) -> bool {
+        let mut inner = lock(&self.inner);
+        let Some(baton) = inner.baton.take_if(|baton| baton.is_wanted()) else { return false };
+        let interests = std::mem::take(&mut inner.interests);
+        let (is_revoked, is_watched) = (inner.is_revoked, inner.watches_own_nodes);
+        let followers = std::mem::take(&mut inner.followers);
+        drop(inner);
+        let outcome = self.writes.outcome();
+        if is_revoked || outcome == Outcome::Unknown {
+            // Somebody else wants it, and the owner has done what it was asked to. Or a write must not come any more.
+            drop((interests, baton));
+            return false;
+        }
+        let mut grant = Grant::of(self.epoch.clone(), self.nodes.clone(), interests);
+        grant.own = followers.into_iter().map(Own::Followed).collect();
+        grant.is_watched = is_watched;
+        if outcome == Outcome::Known {
+            baton.pass(grant);
+            return true;
+        }
+        let writes = self.writes.clone();
+        self.session.clock().spawn(Box::pin(async move {
+            match writes.settled().await {
+                Outcome::Unknown => drop((grant, baton)),
+                _ => baton.pass(grant),
+            }
+        }));
+        true
+    }
+}
+
+/// Our node, let go but not yet known to be deleted: whatever interrupts the release, the deletion goes on.
+struct Deletion {
+    epoch: Arc<Epoch>,
+    node: String,
+    czxid: i64,
+    /// The request, until its answer is waited for.
+    flight: Option<Flight<()>>,
+    is_confirmed: bool,
+}
+
+impl Drop for Deletion {
+    fn drop(&mut self) {
+        if !self.epoch.process().is_present() {
+            // A forked child: the session is the parent's.
+            std::mem::forget(self.flight.take());
+            return;
+        }
+        if self.is_confirmed {
+            return;
+        }
+        let node = std::mem::take(&mut self.node);
+        drop(match self.flight.take() {
+            Some(flight) => self.epoch.delete_until_confirmed(node, self.czxid, flight),
+            None => {
+                let again = self.epoch.delete_again(&node, self.czxid);
+                self.epoch.delete_until_confirmed(node, self.czxid, again)
+            }
+        });
+    }
+}

@@ -1,0 +1,104 @@
+//! Losing: by the end of the lease or of the session, or because somebody deletes a node of ours. It is told once.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{Hold, LossCallback, Tenure, lock};
+use crate::error::{Error, LostReason};
+use crate::session::delivery::{Live, Subscription};
+use crate::session::epoch::Tenant;
+
+impl Hold {
+    /// Calls back once when this is lost, at once if it is already, never on our own release.
+    pub(crate) fn on_lost(self: &Arc<Self>, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
+        let subscription = self.on_known_loss(callback);
+        self.watch_own_node();
+        subscription
+    }
+
+    /// The same for who need not hear of a deletion that nobody else listens for, which saves the read.
+    pub(crate) fn on_known_loss(
+        self: &Arc<Self>,
+        callback: impl FnOnce(Error) + Send + 'static,
+    ) -> Subscription {
+        let live = Live::default();
+        let callback: LossCallback = Box::new(live.guard(callback));
+        let mut inner = lock(&self.inner);
+        // Under the lock: a loss changes the tenure first and takes the callbacks then, so none falls between.
+        let id = match self.tenure() {
+            Tenure::Held => {
+                let id = inner.next_callback;
+                inner.next_callback += 1;
+                inner.on_lost.push((id, callback));
+                id
+            }
+            tenure => {
+                drop(inner);
+                if let Tenure::Lost(reason) = tenure {
+                    let error = self.lost_error(reason);
+                    self.session.delivery.loss(Box::new(move || callback(error)));
+                }
+                return Subscription::new(live, || {});
+            }
+        };
+        drop(inner);
+        let hold = Arc::downgrade(self);
+        Subscription::new(live, move || {
+            if let Some(hold) = hold.upgrade() {
+                let mut inner = lock(&hold.inner);
+                let at = inner.on_lost.iter().position(|(other, _)| *other == id);
+                let callback = at.map(|at| inner.on_lost.swap_remove(at));
+                drop(inner);
+                drop(callback);
+            }
+        })
+    }
+
+    /// Resolves when this is lost; never after our own release.
+    pub(crate) async fn lost(self: &Arc<Self>) -> Error {
+        match self.ended().await {
+            Tenure::Lost(reason) => self.lost_error(reason),
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Resolves when it is held no more, whatever ended it.
+    pub(crate) async fn ended(self: &Arc<Self>) -> Tenure {
+        self.watch_own_node();
+        let mut tenure = self.tenure.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        tenure.wait_for(|tenure| *tenure != Tenure::Held).await.map_or(Tenure::Released, |tenure| *tenure)
+    }
+}
+
+impl Tenant for Hold {
+    fn lose(&self, reason: LostReason) {
+        if reason == LostReason::Deleted && self.is_finishing.load(Ordering::Acquire) {
+            return;
+        }
+        let reason = match reason {
+            // Closing ends the session, which deletes the node: it is the reason, whichever news comes first.
+            _ if self.session.is_closing() => LostReason::Closed,
+            // News of a deletion that is read after the lease has run out is news of the session's end.
+            LostReason::Deleted if !self.epoch.is_certain() => LostReason::Session,
+            LostReason::Deleted => self.deletion_reason(),
+            reason => reason,
+        };
+        if !self.change(Tenure::Lost(reason)) {
+            return;
+        }
+        let callbacks = self.wind_up();
+        // Loss is sticky, so nothing of ours must keep others waiting: the session may have survived, and of several
+        // nodes only one may be gone. With a closing client they all go.
+        let stays = reason == LostReason::Session || self.nodes.len() > 1;
+        if stays && reason != LostReason::Closed && !self.epoch.has_ended() {
+            for node in &self.nodes {
+                drop(self.epoch.delete_in_background(node.path.clone(), node.czxid));
+            }
+        }
+        for (_, callback) in callbacks {
+            let error = self.lost_error(reason);
+            self.session.delivery.loss(Box::new(move || callback(error)));
+        }
+    }
+}

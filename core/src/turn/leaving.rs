@@ -1,0 +1,63 @@
+//! Whether what we queue with could be deleted again: deletion is decided by the access list of the parent.
+//!
+//! A node that its owner may not delete keeps everybody out until the owner's session ends, so a client without that
+//! right does not queue there. That is asked for before the first node of a session is created below a path that
+//! somebody else has made: the node, once created, could not be taken back. For a client without credentials it is
+//! enough to read the access list, if that lets everybody delete. In any other case we try to delete a node that does
+//! not exist, and the server's answer tells.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::path;
+use crate::session::Session;
+use crate::session::call::{Call, Failure};
+use crate::session::chance;
+use crate::session::epoch::Epoch;
+use crate::session::wire::WireError;
+
+/// Denied if a node below `parent` could not be deleted again. False if there certainly is no such path.
+pub(crate) async fn check(
+    session: &Arc<Session>,
+    epoch: &Arc<Epoch>,
+    call: &mut Call,
+    verb: &str,
+    parent: &str,
+) -> Result<bool> {
+    // What was refused once is asked again: the right may have been granted meanwhile.
+    if epoch.may_delete_below(parent) == Some(true) {
+        return Ok(true);
+    }
+    if !session.options().is_restricted() {
+        match call.ask(verb, |epoch| epoch.is_open_to_deletion(parent)).await {
+            Ok(true) => return Ok(true),
+            Err(Failure::Refused(WireError::NoNode)) => return Ok(false),
+            // Not for everybody, or not for everybody to know: what counts is who we are to the server.
+            Ok(false) | Err(Failure::Refused(_)) => {}
+            Err(failure) => return Err(failure.about(verb, parent)),
+        }
+    }
+    let nobody = path::join(parent, &chance::guid().simple().to_string());
+    match call.ask(verb, |epoch| epoch.delete(&nobody, None)).await {
+        Err(Failure::Refused(WireError::NoAuth)) => Err(denied(parent)),
+        Ok(()) | Err(Failure::Refused(WireError::NoNode)) => Ok(true),
+        Err(failure) => Err(failure.about(verb, parent)),
+    }
+}
+
+/// A node was created below `parent` after [`check`]: the parent existed when it was asked about.
+pub(crate) fn settle(epoch: &Arc<Epoch>, parent: &str) {
+    if epoch.may_delete_below(parent) != Some(true) {
+        epoch.deletions_below(parent.to_owned(), true);
+    }
+}
+
+fn denied(parent: &str) -> Error {
+    Error::new(
+        ErrorKind::Denied,
+        "the access list of the path does not let this client delete there: what it acquired could not be released and \
+         would keep everybody out until the client is closed; have DELETE granted on the path, or connect with \
+         credentials (auth) that have it",
+    )
+    .with_path(parent)
+}

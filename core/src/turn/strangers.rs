@@ -1,0 +1,42 @@
+//! Contenders of another naming: we wait for them, but they may not wait for us.
+//!
+//! kazoo's lock looks for its own names only, and so do the recipes that ship with ZooKeeper: on a path where ours has
+//! Curator's names, they hold beside us without a word. Nothing that we do can stop them, but we can warn the people
+//! who run them.
+
+use super::name::Entry;
+use super::place::{Place, Queue};
+use crate::options::Naming;
+
+/// Says once per path that somebody in the line goes by other names than ours.
+pub(super) fn tell(queue: &Queue<'_>, place: &Place, names: &[String]) {
+    let Some(own) = place.node() else { return };
+    let others = names.iter().filter_map(|name| Entry::recognise(name));
+    let mut beside = others.filter(|other| other.kind.lines_up_with(own.entry.kind));
+    let Some(stranger) = beside.find(|other| !waits_for(other.naming, own.entry.naming)) else { return };
+    if queue.session.is_first_time(queue.path) {
+        tracing::warn!(
+            event = "other_naming",
+            path = queue.path,
+            node = stranger.name,
+            "a contender that goes by {} names is in the line, and ours go by {} names: it may not wait for ours, so that both \
+             hold at once; let everybody on the path use the same names (option naming)",
+            whose(stranger.naming),
+            whose(own.entry.naming)
+        );
+    }
+}
+
+/// Whether an unmodified contender with the names of `theirs` waits for one that has the names of `ours`.
+fn waits_for(theirs: Naming, ours: Naming) -> bool {
+    // The recipes that ship with ZooKeeper count whatever ends in a number behind a dash.
+    theirs == ours || (theirs, ours) == (Naming::Zookeeper, Naming::Curator)
+}
+
+fn whose(naming: Naming) -> &'static str {
+    match naming {
+        Naming::Curator => "curator",
+        Naming::Kazoo => "kazoo",
+        Naming::Zookeeper => "zookeeper",
+    }
+}

@@ -1,0 +1,37 @@
+//! Steps of `giving_up.rs`.
+
+use super::{At, Barrier, World};
+use crate::explorer::Step;
+
+impl Barrier {
+    pub(super) fn tidy(&self, world: &World, member: usize) -> Option<World> {
+        let is_own = |number: &u8| world.now.owners[*number as usize] as usize == member;
+        let old: Vec<_> = world.now.numbers().filter(is_own).collect();
+        if old.is_empty() || !self.rules.tidies {
+            return None;
+        }
+        let mut next = *world;
+        next.write(Some(member), |server| old.iter().for_each(|number| server.delete(*number)));
+        Some(next)
+    }
+
+    pub(super) fn last_look(&self, world: &World, member: usize, own: u8, version: u8) -> Step<World> {
+        let mut next = *world;
+        if self.rules.gives_up_by_version && version != world.now.version {
+            next.sees(member);
+            return Step {
+                who: member,
+                what: "last_look once more",
+                to: Ok(next.with(member, At::GivingUp(own))),
+            };
+        }
+        next.write(Some(member), |server| server.delete(own));
+        let is_counted = world.now.ready.is_some_and(|round| round.chosen & (1 << own) != 0);
+        let to = if is_counted {
+            Err("told that its time is over, and counted")
+        } else {
+            Ok(next.with(member, At::Outside))
+        };
+        Step { who: member, what: "last_look deletes", to }
+    }
+}

@@ -1,0 +1,167 @@
+//! Whatever happens to any request: nothing is lost, and nothing is doubled, beyond what is promised.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::support::ground::{Ground, grounds};
+use super::support::mishap::{MISHAPS, Mishap};
+use super::support::{SOON, eventually, nodes_under, soon};
+use super::{PATH, TEN};
+use zkrecipes::{ErrorKind, QueueOptions};
+
+/// What happened to the items, as far as their users were told.
+#[derive(Default, Debug)]
+struct Ledger {
+    /// Put for certain, and perhaps.
+    put: Vec<String>,
+    doubtful: Vec<String>,
+    taken: Vec<String>,
+    /// How many may have been taken that nobody has.
+    lost: usize,
+}
+
+/// What the client finds that a mishap happens to.
+#[derive(Copy, Clone, Debug, PartialEq)]
+enum Queued {
+    /// Items are there.
+    Before,
+    /// It waits for them.
+    After,
+}
+
+/// Puts, gets, claims, acknowledges and gives back, with a mishap at request `k`; false when there was no such request.
+async fn meet(ground: &Ground, queued: Queued, mishap: Mishap, k: u64) -> bool {
+    let what = format!("{mishap:?} at request {k}, items put {queued:?}");
+    let (client, other) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+    let path = format!("{PATH}-{queued:?}-{mishap:?}-{k}");
+    let queue = client.queue(&path, QueueOptions::default()).expect("valid");
+    let rest = other.queue(&path, QueueOptions::default()).expect("valid");
+    if queued == Queued::Before {
+        rest.put_many(&["a", "b", "c"]).await.expect("put");
+    }
+    let ledger = Arc::new(Mutex::new(Ledger {
+        put: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        ..Ledger::default()
+    }));
+    let session = client.session_id();
+    let fault = ground.inject(mishap.fault().session(session).nth(k));
+    let work = tokio::spawn({
+        let (queue, ledger) = (queue.clone(), ledger.clone());
+        async move {
+            let note = |change: &dyn Fn(&mut Ledger)| change(&mut ledger.lock().expect("no panic"));
+            let text = |data: &[u8]| String::from_utf8_lossy(data).into_owned();
+            if queued == Queued::Before {
+                note(&|ledger| ledger.doubtful.push("d".into()));
+                if queue.put(b"d").await.is_ok() {
+                    note(&|ledger| {
+                        ledger.doubtful.clear();
+                        ledger.put.push("d".into());
+                    });
+                }
+            }
+            match queue.get().await {
+                Ok(data) => note(&|ledger| ledger.taken.push(text(&data))),
+                Err(error) if error.kind() == ErrorKind::ConnectionLost => note(&|ledger| ledger.lost += 1),
+                Err(_) => {}
+            }
+            if let Ok(item) = queue.claim().await {
+                let _ = item.nack().await;
+            }
+            if let Ok(item) = queue.claim().await {
+                match item.ack().await {
+                    Ok(()) => note(&|ledger| ledger.taken.push(text(item.data()))),
+                    Err(error) if error.kind() == ErrorKind::ConnectionLost => {
+                        note(&|ledger| ledger.lost += 1)
+                    }
+                    Err(error) => {
+                        assert!(matches!(error.kind(), ErrorKind::NotHeld | ErrorKind::Cancelled), "{error}")
+                    }
+                }
+            }
+        }
+    });
+    if queued == Queued::After {
+        let waiting = format!("{path}-__queue__/waiting");
+        let waits = || !ground.nodes_under(&waiting).is_empty();
+        eventually(&what, || waits() || ground.fault_fired(fault) || work.is_finished()).await;
+        rest.put_many(&["a", "b", "c"]).await.expect("put");
+    }
+    eventually(&what, || ground.fault_fired(fault) || work.is_finished()).await;
+    let fired = ground.fault_fired(fault);
+    let mut may_lose = 0;
+    if fired {
+        match mishap {
+            Mishap::ReplyLostAndSessionExpired => ground.expire(session).await,
+            // An ack that is on its way goes on.
+            Mishap::CallDropped => {
+                work.abort();
+                may_lose = 1;
+            }
+            Mishap::CallCancelled => queue.cancel(),
+            Mishap::ServerRestarted => {
+                ground.go_away();
+                ground.come_back();
+            }
+            _ => {}
+        }
+    }
+    ground.clear_faults();
+    match soon(&what, work).await {
+        Ok(()) => {}
+        Err(join) => assert!(join.is_cancelled(), "{what}: {join}"),
+    }
+    soon(&what, client.close(Some(SOON))).await.expect("closed");
+    let mut found = Vec::new();
+    // What a session that has not ended yet has claimed comes when it has.
+    while soon(&what, rest.len()).await.expect("looked") > 0 {
+        let item = soon(&what, rest.claim()).await.expect("all that is there can be claimed");
+        found.push(String::from_utf8_lossy(item.data()).into_owned());
+        soon(&what, item.ack()).await.expect("ours");
+    }
+    let ledger = ledger.lock().expect("no panic");
+    let mut seen: Vec<_> = ledger.taken.iter().chain(&found).cloned().collect();
+    seen.sort();
+    let mut unique = seen.clone();
+    unique.dedup();
+    assert_eq!(seen, unique, "{what}: nothing twice: {ledger:?}, then {found:?}");
+    let missing: Vec<_> = ledger.put.iter().filter(|item| !seen.contains(item)).collect();
+    assert!(
+        missing.len() <= ledger.lost + may_lose,
+        "{what}: {missing:?} is lost: {ledger:?}, then {found:?}"
+    );
+    let known = |item: &&String| ledger.put.contains(item) || ledger.doubtful.contains(item);
+    assert!(seen.iter().all(|item| known(&item)), "{what}: {ledger:?}, then {found:?}");
+    fired
+}
+
+async fn a_mishap_at_any_request(queued: Queued) {
+    for ground in grounds() {
+        for mishap in MISHAPS {
+            let mut met = 0;
+            for k in 1..60 {
+                if !meet(&ground, queued, mishap, k).await {
+                    break;
+                }
+                met = k;
+            }
+            // At the least: a put or a wait, the get with its read, two claims with their reads, a nack and an ack.
+            assert!(met >= 8, "{mishap:?} met only {met} requests");
+        }
+        if let Ground::Embedded(server) = &ground {
+            // A mark may outlive a client that closes without a session, until somebody collects it.
+            let is_claim = |node: &String| node.contains("/claims/");
+            eventually("no claim is left", || !nodes_under(server, "/queues").iter().any(is_claim)).await;
+            eventually("no watch is left", || server.watch_count() == 0).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mishap_at_any_request_loses_nothing_and_doubles_nothing() {
+    a_mishap_at_any_request(Queued::Before).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mishap_at_any_request_of_one_who_waits_loses_nothing_and_doubles_nothing() {
+    a_mishap_at_any_request(Queued::After).await;
+}

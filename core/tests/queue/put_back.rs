@@ -1,0 +1,56 @@
+//! Where an item goes back to that was taken for nobody.
+
+use super::support::{SOON, client, eventually, nodes_under, server, soon};
+use super::{PATH, assert_tidy, queue_of};
+use zkrecipes::{QueueOptions, drive};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_whose_name_is_taken_goes_back_to_the_end() {
+    let server = server();
+    let (taker, other) = (client(&server).await, client(&server).await);
+    queue_of(&other).put(b"old").await.expect("put");
+    let got = soon("the get", drive::get(&queue_of(&taker), None)).await.expect("there is one");
+    other.nodes().delete(PATH, None).await.expect("empty");
+    queue_of(&other).put(b"new").await.expect("put");
+    drop(got);
+    eventually("it is back", || nodes_under(&server, PATH).len() == 2).await;
+    assert_eq!(queue_of(&other).items().await.expect("read"), [b"new", b"old"]);
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_makes_its_parent_anew_stands_in_the_way_of_no_put() {
+    let server = server();
+    let (taker, other) = (client(&server).await, client(&server).await);
+    let queue = queue_of(&taker);
+    queue.put_many(&["0", "1", "2", "old"]).await.expect("put");
+    for _ in 0..3 {
+        queue.get().await.expect("there are some");
+    }
+    let got = soon("the get", drive::get(&queue, None)).await.expect("there is one");
+    other.nodes().delete(PATH, None).await.expect("empty");
+    drop(got);
+    eventually("it is back", || nodes_under(&server, PATH).len() == 1).await;
+    for n in 0..5 {
+        queue_of(&other).put(n.to_string().as_bytes()).await.expect("the number is free");
+    }
+    assert_eq!(queue_of(&other).items().await.expect("read").len(), 6);
+    drop(queue);
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_goes_back_does_not_go_with_who_never_put_it() {
+    let server = server();
+    let (producer, taker) = (client(&server).await, client(&server).await);
+    let ephemeral = |client: &zkrecipes::Client| {
+        client.queue(PATH, QueueOptions::default().ephemeral(true)).expect("valid")
+    };
+    ephemeral(&producer).put(b"one").await.expect("put");
+    let got = soon("the get", drive::get(&ephemeral(&taker), None)).await.expect("there is one");
+    assert!(nodes_under(&server, PATH).is_empty());
+    drop(got);
+    eventually("it is back", || nodes_under(&server, PATH).len() == 1).await;
+    soon("closing", taker.close(Some(SOON))).await.expect("closed");
+    assert_eq!(queue_of(&producer).items().await.expect("read"), [b"one"]);
+}

@@ -1,0 +1,130 @@
+//! Putting: order, batches, and how many may go in.
+
+use std::time::Duration;
+
+use super::support::{client, eventually, nodes_under, server, soon};
+use super::{asked, assert_tidy, bounded, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of};
+use zkrecipes::{ErrorKind, QueueOptions};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn puts_that_do_not_wait_for_each_other_go_together_and_keep_their_order() {
+    let server = server();
+    let producer = client(&server).await;
+    let queue = queue_of(&producer);
+    queue.put(b"000").await.expect("put");
+    server.clear_log();
+    let names: Vec<_> = (1..200).map(|n| format!("{n:03}")).collect();
+    let puts = names.iter().map(|name| queue.put(name.as_bytes()));
+    for put in futures_util::future::join_all(puts).await {
+        put.expect("put");
+    }
+    let writes = asked(&server).iter().filter(|op| *op == "multi").count();
+    assert!(writes <= 8, "{writes} transactions for 199 puts");
+    let items = queue.items().await.expect("read");
+    assert_eq!(items.len(), 200);
+    assert!(items.is_sorted(), "the order of the calls");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_items_go_in_batches_and_an_item_that_no_server_takes_is_refused() {
+    let server = server();
+    let producer = client(&server).await;
+    let queue = queue_of(&producer);
+    let large = vec![b'x'; 300_000];
+    queue.put_many(&vec![large; 10]).await.expect("3 MB in several transactions");
+    assert_eq!(queue.len().await.expect("looked"), 10);
+    let too_large = vec![b'x'; 1_048_576];
+    let error =
+        queue.put_many(&[b"a".to_vec(), b"b".to_vec(), too_large.clone()]).await.expect_err("too large");
+    assert_eq!((error.kind(), error.put()), (ErrorKind::TooLarge, Some(2)));
+    let error = queue.put(&too_large).await.expect_err("too large");
+    assert_eq!((error.kind(), error.put()), (ErrorKind::TooLarge, None));
+    assert_eq!(queue.len().await.expect("looked"), 12);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_that_nobody_could_list_is_refused_long_before() {
+    let server = server();
+    let producer = client(&server).await;
+    let queue = queue_of(&producer);
+    let error = queue.put_many(&vec!["x"; 60_000]).await.expect_err("names of more than 80 % of a packet");
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    let put = error.put().expect("it says how many went in");
+    assert!((45_000..50_000).contains(&put), "{put}");
+    assert_eq!(queue.len().await.expect("looked"), put);
+    assert_eq!(queue.put(b"x").await.expect_err("still").kind(), ErrorKind::TooLarge);
+    assert_eq!(queue.get().await.expect("it can be listed"), b"x");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_is_never_passed_and_who_waits_for_room_asks_nothing() {
+    let server = server();
+    let path = "/queues/bounded";
+    let options = || QueueOptions::default().max_items(5);
+    let consumer = client(&server).await;
+    let take = consumer.queue(path, options()).expect("valid");
+    let mut producers = Vec::new();
+    for n in 0..4 {
+        let client = client(&server).await;
+        producers.push(tokio::spawn(async move {
+            let queue = client.queue(path, options()).expect("valid");
+            let items: Vec<_> = (0..10).map(|k| format!("{n}-{k}")).collect();
+            queue.put_many(&items).await.expect("put");
+            client
+        }));
+    }
+    eventually("it is full", || nodes_under(&server, path).len() == 5).await;
+    eventually("they wait", || server.watch_count() == 4).await;
+    // What the watches told first is looked at once more.
+    let mut quiet = 0;
+    eventually("they ask nothing", || {
+        quiet = if asked(&server).is_empty() { quiet + 1 } else { 0 };
+        server.clear_log();
+        std::thread::sleep(Duration::from_millis(20));
+        quiet > 10
+    })
+    .await;
+    for _ in 0..40 {
+        assert!(take.len().await.expect("looked") <= 5);
+        soon("the get", take.get()).await.expect("got");
+    }
+    for producer in producers {
+        soon("a producer", producer).await.expect("joined");
+    }
+    assert_eq!(take.len().await.expect("looked"), 0);
+    take.put_many(&["a"; 5]).await.expect("room");
+    let error = take.put_timeout(b"b", Duration::ZERO).await.expect_err("full");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    let error = take.put_many_timeout(&["b", "c"], Duration::from_millis(50)).await.expect_err("full");
+    assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(0)));
+    take.get().await.expect("got");
+    let error = take.put_many_timeout(&["b", "c"], Duration::from_millis(300)).await.expect_err("full");
+    assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(1)));
+    assert_eq!(take.len().await.expect("looked"), 5);
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_fails_takes_none_along_that_was_not_sent() {
+    let server = server();
+    let (producer, consumer) = (impatient(&server).await, client(&server).await);
+    let (queue, take) = (bounded(&producer, 1), queue_of(&consumer));
+    queue.put(b"zero").await.expect("room");
+    let [first, second] = [b"one", b"two"].map(|data| {
+        let queue = queue.clone();
+        tokio::spawn(async move { queue.put(data).await })
+    });
+    eventually("they wait", || server.watch_count() == 1).await;
+    multi_is_applied_and_then_nothing_is_heard(&server, &producer);
+    assert_eq!(take.get().await.expect("there is one"), b"zero");
+    let (failed, other) = match futures_util::future::select(first, second).await {
+        futures_util::future::Either::Left((failed, other))
+        | futures_util::future::Either::Right((failed, other)) => (failed, other),
+    };
+    server.clear_faults();
+    assert_eq!(failed.expect("joined").expect_err("nobody knows").kind(), ErrorKind::ConnectionLost);
+    take.get().await.expect("it was applied");
+    soon("the other put", other).await.expect("joined").expect("room");
+    take.get().await.expect("there is one");
+    assert_eq!(take.len().await.expect("looked"), 0);
+}

@@ -1,0 +1,101 @@
+//! Waiting for items and for room, and who may not.
+
+use std::time::Duration;
+
+use super::support::{client, eventually, server, soon};
+use super::{BUDGET, assert_tidy, bounded, impatient, queue_of};
+use zkrecipes::ErrorKind;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waited_for_room_for_longer_than_a_server_may_be_silent_still_puts() {
+    let server = server();
+    let (producer, consumer) = (impatient(&server).await, client(&server).await);
+    let queue = bounded(&producer, 1);
+    queue.put(b"one").await.expect("room");
+    let putting = tokio::spawn(async move { queue.put(b"two").await });
+    eventually("it waits", || server.watch_count() == 1).await;
+    // Time is the subject.
+    tokio::time::sleep(BUDGET + Duration::from_millis(300)).await;
+    assert_eq!(queue_of(&consumer).get().await.expect("there is one"), b"one");
+    soon("the put", putting).await.expect("joined").expect("there was room");
+    assert_eq!(queue_of(&consumer).get().await.expect("there is one"), b"two");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_cannot_wait_does_not_wait_behind_one_who_can() {
+    let server = server();
+    let (client, other) = (client(&server).await, client(&server).await);
+    let queue = queue_of(&client);
+    let getting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.get().await }
+    });
+    eventually("it waits", || server.watch_count() == 2).await;
+    assert_eq!(soon("an attempt", queue.try_get()).await.expect("asked"), None);
+    assert!(soon("an attempt", queue.try_claim()).await.expect("asked").is_none());
+    queue_of(&other).put(b"tea").await.expect("put");
+    assert_eq!(soon("the get", getting).await.expect("joined").expect("got"), b"tea");
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_waits_for_room_holds_up_only_those_who_wait_for_the_same() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = bounded(&client, 1);
+    queue.put(b"one").await.expect("room");
+    let putting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.put(b"two").await }
+    });
+    eventually("it waits", || server.watch_count() == 1).await;
+    let error = soon("an attempt", queue.put_timeout(b"three", Duration::ZERO)).await.expect_err("full");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    soon("a larger bound", bounded(&client, 3).put(b"four")).await.expect("room");
+    soon("no bound", queue_of(&client).put(b"five")).await.expect("room");
+    for expected in ["one", "four", "five", "two"] {
+        assert_eq!(soon("a get", queue.get()).await.expect("there are some"), expected.as_bytes());
+    }
+    soon("the put", putting).await.expect("joined").expect("room");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comes_to_the_front_of_the_line_is_told() {
+    let server = server();
+    let mut waiting = Vec::new();
+    for n in 1..=6usize {
+        let client = client(&server).await;
+        let queue = queue_of(&client);
+        waiting.push((client, tokio::spawn(async move { queue.get().await })));
+        let watches = n.min(4) * 2 + n.saturating_sub(4) * 4;
+        eventually("it waits", || server.watch_count() == watches).await;
+    }
+    for (client, getting) in waiting.drain(1..4) {
+        soon("closing", client.close(None)).await.expect("closed");
+        soon("the get", getting).await.expect("joined").expect_err("closed");
+    }
+    eventually("the three that are left watch the items", || server.watch_count() == 3 * 2).await;
+    for (client, getting) in waiting {
+        soon("closing", client.close(None)).await.expect("closed");
+        soon("the get", getting).await.expect("joined").expect_err("closed");
+    }
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn producers_that_began_together_do_not_fill_a_queue_beyond_what_can_be_listed() {
+    let server = server();
+    let mut producers = Vec::new();
+    for _ in 0..14 {
+        let client = client(&server).await;
+        let queue = queue_of(&client);
+        queue.put(b"x").await.expect("room, and a look at it");
+        producers.push((client, queue));
+    }
+    producers[0].1.put_many(&vec!["x"; 60_000]).await.expect_err("too many");
+    for (_, queue) in &producers {
+        let put = queue.put_many(&vec!["x"; 5_000]).await.expect_err("too many");
+        assert_eq!(put.kind(), ErrorKind::TooLarge);
+        assert!(put.put().is_some_and(|put| put <= 250), "{put:?}: what was looked at long ago");
+    }
+}

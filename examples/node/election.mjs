@@ -1,0 +1,26 @@
+// One of many leads, and everybody knows who. Start it twice, and end the one that leads:
+//
+//   node examples/node/election.mjs zk1:2181
+
+import { Client } from 'zkrecipes'
+
+const client = await Client.connect(process.argv[2] ?? 'embedded:')
+const election = client.election('/leader', '10.0.0.7:80')
+
+// Leads term after term. The work should end when its signal aborts: then somebody else may lead.
+const running = election.run(async (leadership) => {
+  console.log('leading')
+  await leadership.acknowledge('10.0.0.7:80, ready')
+  await new Promise((resolve) => leadership.signal.addEventListener('abort', resolve))
+  console.log('leading no more')
+})
+
+for await (const leader of election.observe()) {
+  console.log(leader ? `leader: ${leader.data}` : 'nobody leads')
+  if (leader?.acknowledged) break
+}
+
+// Stops the run, or does the process, and nobody has to wait until its session expires.
+election.cancel()
+await running
+await client.close()

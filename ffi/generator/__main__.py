@@ -1,0 +1,51 @@
+"""Writes the C functions and the C++ members of the verbs that ffi/verbs describes.
+
+    python ffi/generator            writes the generated folders and the marked parts of the C++ headers anew
+    python ffi/generator --check    says whether they are what the descriptions give
+
+ffi/README.md says how a verb is described.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from cpp import header
+from description import ROOT, VERBS, describe
+from rust import rust
+
+# Where the descriptions of a folder are written out: in Rust, and in C++ with the verbs of its template.
+PLACES = {
+    "": (ROOT / "ffi/src/generated", ROOT / "include/zkrecipes.hpp", "acquirable"),
+    "testing/": (ROOT / "ffi/testing/src/generated", ROOT / "include/zkrecipes_testing.hpp", "testing/control"),
+}
+# Verbs that other descriptions take over.
+SHARED = {"acquirable", "backlog", "control"}
+
+
+def main() -> int:
+    files: dict[Path, str] = {}
+    left_over: set[Path] = set()
+    for folder, (generated, in_cpp, template) in PLACES.items():
+        stems = sorted(path.stem for path in (VERBS / folder).glob("*.toml") if path.stem not in SHARED)
+        every = {folder + stem: describe(folder + stem) for stem in stems}
+        files |= {generated / f"{stem}.rs": rust(every[folder + stem]) for stem in stems}
+        files[in_cpp] = header(in_cpp, every, template)
+        left_over |= {path for path in generated.glob("*.rs") if path not in files}
+        generated.mkdir(exist_ok=True)
+    if "--check" in sys.argv[1:]:
+        stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+        for path in sorted([*stale, *left_over]):
+            print(f"{path.relative_to(ROOT)} is not what ffi/verbs gives; run python ffi/generator")
+        return 1 if stale or left_over else 0
+    for path in left_over:
+        path.unlink()
+    for path, text in files.items():
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""The descriptions in ffi/verbs, read."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomllib
+from kinds import INPUTS, Input, camel
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+VERBS = ROOT / "ffi/verbs"
+
+
+@dataclass
+class Verb:
+    name: str
+    inherited: bool
+    # What it is a verb of, such as counter.
+    of: str
+    doc: str = ""
+    kind: str = "waits"
+    takes: str = ""
+    gives: str = ""
+    cancellable: bool = False
+    # The core's method takes effect when it is called, not when its future is polled; its name if it has another one.
+    begins: bool = False
+    call: str = ""
+    callback: str = ""
+    # Of a verb that cannot fail though others of its kind can, and of a question that can though others cannot.
+    infallible: bool = False
+    fallible: bool = False
+    const: bool = False
+    # What the documentation of the further forms says as well.
+    note: str = ""
+    withdrawn: str = ""
+    # The documentation of the C++ member; no member without it.
+    cpp: str | None = None
+    cpp_name: str = ""
+    cpp_takes: str = ""
+    cpp_const: bool = False
+    cpp_chains: bool = False
+    # What a member returns and what makes that of the answers, where no single answer is what it returns.
+    cpp_type: str = ""
+    cpp_result: str = ""
+
+    @property
+    def inputs(self) -> list[tuple[str, Input]]:
+        return [(name, INPUTS[kind].of(self.of)) for name, kind in pairs(self.takes)]
+
+    @property
+    def outputs(self) -> list[tuple[str, str, bool]]:
+        return [(name, kind.rstrip("?"), kind.endswith("?")) for name, kind in pairs(self.gives)]
+
+
+def pairs(listed: str) -> list[tuple[str, str]]:
+    found = []
+    for one in filter(None, listed.split(", ")):
+        name, _, kind = one.partition(": ")
+        found.append((name, kind))
+    return found
+
+
+@dataclass
+class Description:
+    name: str
+    type: str
+    prefix: str
+    core: str
+    verbs_table: str
+    is_a: str
+    lists: dict[str, dict[str, str]]
+    # The documentation of the whole class in C++, if that is generated.
+    cpp: str
+    options: dict[str, Any]
+    # What stands behind the handle.
+    holds: str = ""
+    # How the functions call the handle.
+    argument: str = ""
+    verbs: list[Verb] = field(default_factory=list)
+
+    @property
+    def handle(self) -> str:
+        return f"{self.core_type}Handle"
+
+    @property
+    def core_type(self) -> str:
+        return camel(self.argument)
+
+
+def load(name: str) -> dict[str, Any]:
+    return tomllib.loads((VERBS / f"{name}.toml").read_text())
+
+
+def inherited(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The verbs that a description takes over, and the words in which it speaks of them."""
+    shared: dict[str, Any] = {}
+    words: dict[str, str] = {}
+    if "like" in given:
+        other = load(given["like"])
+        shared, words = inherited(other)
+        for verb, described in other.get("verbs", {}).items():
+            shared[verb] = {**shared.get(verb, {}), **described}
+    for left_out in given.get("without", []):
+        del shared[left_out]
+    return shared, words | {word: text.strip() for word, text in given.get("words", {}).items()}
+
+
+def describe(name: str) -> Description:
+    given = load(name)
+    kind = given.get("type", "")
+    found = Description(
+        name=name,
+        type=kind,
+        prefix=given.get("prefix", kind),
+        core=given.get("core", "it.core"),
+        verbs_table=given.get("verbs_table", ""),
+        is_a=given.get("is", "").strip(),
+        lists=given.get("lists", {}),
+        cpp=given.get("cpp", "").strip(),
+        options=given.get("options", {}),
+        argument=given.get("argument", kind.removeprefix("zkr_")),
+    )
+    found.holds = given.get("holds", f"zkrecipes::{found.core_type}")
+    shared, words = inherited(given)
+    words |= {"type": kind}
+    own = given.get("verbs", {})
+    for verb in [*shared, *(one for one in own if one not in shared)]:
+        described = {**shared.get(verb, {}), **own.get(verb, {})}
+        for part in ("doc", "note", "withdrawn", "cpp"):
+            if part in described:
+                described[part] = re.sub(r"\{(\w+)\}", lambda at: words.get(at[1], at[0]), described[part].strip())
+        # A verb that is described in full stands where its recipe wants it, not where the shared ones are.
+        found.verbs.append(Verb(verb, verb in shared, found.argument, **described))
+    return found
+
+
+def paragraphs(text: str, width: int) -> list[str]:
+    lines: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if lines:
+            lines.append("")
+        lines += textwrap.wrap(" ".join(paragraph.split()), width, break_long_words=False, break_on_hyphens=False)
+    return lines
+
+
+def piped(text: str, *command: str) -> str:
+    return subprocess.run(command, cwd=ROOT, input=text, check=True, stdout=subprocess.PIPE, text=True).stdout

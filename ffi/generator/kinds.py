@@ -1,0 +1,293 @@
+"""What a type of argument, answer or callback means in C, Rust and C++: once for all verbs.
+
+How it is checked and copied is in ffi/src/input.rs, how it is handed over in ffi/src/answers.rs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+
+
+def camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+# --- types of arguments
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument in C, how Rust reads (empty: as it is) and lends it; in C++, and how that gives it to C."""
+
+    c: str
+    read: str = ""
+    lend: str = "{n}"
+    cpp: str = ""
+    give: str = "{n}"
+    # What C++ does before the call.
+    before: str = ""
+
+    def of(self, recipe: str) -> Input:
+        """The argument of a verb of this recipe, for types that each recipe has of its own."""
+        words = {"{of}": recipe, "{Of}": camel(recipe), "{OF}": recipe.upper()}
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        for word, text in words.items():
+            parts = {part: said.replace(word, text) for part, said in parts.items()}
+        return Input(**parts)
+
+
+INPUTS = {
+    "text": Input(
+        "{n}: *const c_char",
+        'input::text("{n}", {n})?',
+        "&{n}",
+        "const std::string &{n}",
+        'detail::c_text("{n}", {n})',
+    ),
+    "text?": Input(
+        "{n}: *const c_char",
+        'input::optional_text("{n}", {n})?',
+        "{n}.as_deref()",
+        'const std::string &{n} = ""',
+        'detail::c_text_if_any("{n}", {n})',
+    ),
+    "bytes": Input(
+        "{n}: *const c_void, size: usize",
+        'input::bytes("{n}", {n}, size)?',
+        "&{n}",
+        "const std::string &{n}",
+        "{n}.data(), {n}.size()",
+    ),
+    "limit": Input(
+        "{n}: i64",
+        'time::from_millis("{n}", {n})',
+        cpp="Milliseconds {short} = forever",
+        give="detail::wait_ms({short})",
+    ),
+    "options": Input(
+        "{n}: *const zkr_{of}_options",
+        "options::read({n})?.convert()?",
+        cpp="const {Of}Options &{n} = {{}}",
+        give="&given",
+        before="const zkr_{of}_options given = {n}.convert();\n",
+    ),
+    "queue_options": Input(
+        "{n}: *const zkr_queue_options",
+        "options::read({n})?.convert()?",
+        cpp="const QueueOptions &{n} = {{}}",
+        give="&given",
+        before="const zkr_queue_options given = {n}.convert();\n",
+    ),
+    "many": Input(
+        "{n}: *const *const c_void, sizes: *const usize, count: usize",
+        'input::many("{n}", {n}, sizes, count)?',
+        cpp="const std::vector<std::string> &{n}",
+        give="given.data(), given.sizes(), given.count()",
+        before="const detail::Several given({n});\n",
+    ),
+    "texts": Input(
+        "{n}: *const *const c_char, count: usize",
+        'input::texts("{n}", {n}, count)?',
+        "&{n}.iter().map(String::as_str).collect::<Vec<_>>()",
+        "const std::vector<std::string> &{n}",
+        "given.data(), given.count()",
+        'const detail::Texts given("{n}", {n});\n',
+    ),
+    "delay": Input("{n}: i64", 'input::millis("{n}", {n})?', cpp="Milliseconds {short}", give="{short}.count()"),
+    "transaction": Input(
+        "{n}: *mut zkr_transaction",
+        "verbs::get::<TransactionHandle>({n})?",
+        "&{n}.core",
+        "const Transaction &{n}",
+        "{n}.get()",
+    ),
+    "version": Input("{n}: i32", "input::version({n})?", cpp="std::int32_t {n} = -1"),
+    "mode": Input("{n}: GivenCreateMode", "nodes::mode({n})?", cpp="zkr_create_mode {n} = ZKR_PERSISTENT"),
+    "watch_kind": Input("{n}: GivenWatchKind", "nodes::watch_kind({n})?", cpp="zkr_watch_kind {n}"),
+    "commit_mode": Input(
+        "{n}: GivenCommitMode",
+        "commits::mode({n})?",
+        cpp="zkr_commit_mode {n} = ZKR_COMMIT_MODE_COORDINATOR",
+    ),
+    "count": Input("{n}: usize", cpp="std::size_t {n}"),
+    "i32": Input("{n}: i32", cpp="std::int32_t {n}"),
+    "u64": Input("{n}: u64", cpp="std::uint64_t {n}"),
+    "i64": Input("{n}: i64", cpp="std::int64_t {n}"),
+    "bool": Input("{n}: bool", cpp="bool {n}"),
+}
+
+
+# --- types of answers
+
+
+@dataclass(frozen=True)
+class Output:
+    """An answer's place in C, the callback that gets it, the variable that C++ gives for it and what that becomes."""
+
+    c: str
+    callback: str = ""
+    variable: str = ""
+    cpp: str = ""
+    take: str = "{n}"
+
+    @property
+    def place(self) -> str:
+        return "HandlePlace" if self.c.startswith("*mut") else "Place"
+
+
+OUTPUTS = {
+    "i32": Output("i32", "zkr_number_callback", "std::int32_t {n} = 0", "std::int32_t"),
+    "i64": Output("i64", "zkr_number_callback", "std::int64_t {n} = 0", "std::int64_t"),
+    "u64": Output("u64", "", "std::uint64_t {n} = 0", "std::uint64_t"),
+    "count": Output("usize", "zkr_number_callback", "std::size_t {n} = 0", "std::size_t"),
+    "bool": Output("bool", "zkr_answer_callback", "bool {n} = false", "bool"),
+    "whether": Output("bool", "zkr_stat_callback", "bool {n} = false"),
+    "stat": Output("zkr_stat", "zkr_stat_callback", "Stat {n}", "Stat"),
+    "text": Output(
+        "*mut zkr_buffer", "zkr_buffer_callback", "zkr_buffer *{n} = nullptr", "std::string", "detail::bytes({n})"
+    ),
+    "bytes": Output(
+        "*mut zkr_buffer", "zkr_buffer_callback", "zkr_buffer *{n} = nullptr", "std::string", "detail::bytes({n})"
+    ),
+    "entries": Output(
+        "*mut zkr_entries",
+        "zkr_entries_callback",
+        "zkr_entries *{n} = nullptr",
+        "std::map<std::string, std::string>",
+        "detail::entries({n})",
+    ),
+    "bytes_or_none": Output(
+        "*mut zkr_buffer",
+        "zkr_buffer_callback",
+        "zkr_buffer *{n} = nullptr",
+        "std::optional<std::string>",
+        "{n} ? std::optional<std::string>(detail::bytes({n})) : std::nullopt",
+    ),
+    "strings": Output(
+        "*mut zkr_strings",
+        "zkr_strings_callback",
+        "zkr_strings *{n} = nullptr",
+        "std::vector<std::string>",
+        "detail::strings({n})",
+    ),
+    "contenders": Output(
+        "*mut zkr_contenders",
+        "zkr_contenders_callback",
+        "zkr_contenders *{n} = nullptr",
+        "std::vector<Contender>",
+        "detail::contenders({n})",
+    ),
+    "part_results": Output(
+        "*mut zkr_part_results",
+        "zkr_part_results_callback",
+        "zkr_part_results *{n} = nullptr",
+        "std::vector<PartResult>",
+        "detail::part_results({n})",
+    ),
+    "leadership": Output(
+        "*mut zkr_leadership",
+        "zkr_leadership_callback",
+        "zkr_leadership *{n} = nullptr",
+        "Leadership",
+        "Leadership({n})",
+    ),
+    "leader": Output(
+        "*mut zkr_leader",
+        "zkr_leader_callback",
+        "zkr_leader *{n} = nullptr",
+        "std::optional<Leader>",
+        "detail::leader({n})",
+    ),
+    "payloads": Output(
+        "*mut zkr_payloads",
+        "zkr_payloads_callback",
+        "zkr_payloads *{n} = nullptr",
+        "std::vector<std::string>",
+        "detail::payloads({n})",
+    ),
+    "item": Output("*mut zkr_item", "zkr_item_callback", "zkr_item *{n} = nullptr", "Item", "Item({n})"),
+    "outcome": Output("zkr_outcome", "zkr_outcome_callback", "zkr_outcome {n} = ZKR_OUTCOME_NONE", "zkr_outcome"),
+    "commit_transaction": Output(
+        "*mut zkr_commit_transaction",
+        "zkr_commit_transaction_callback",
+        "zkr_commit_transaction *{n} = nullptr",
+        "CommitTransaction",
+        "CommitTransaction({n})",
+    ),
+    "commit_transactions": Output(
+        "*mut zkr_commit_transactions",
+        "zkr_commit_transactions_callback",
+        "zkr_commit_transactions *{n} = nullptr",
+        "std::vector<CommitTransaction>",
+        "detail::commit_transactions({n})",
+    ),
+    "proposal": Output(
+        "*mut zkr_proposal",
+        "zkr_proposal_callback",
+        "zkr_proposal *{n} = nullptr",
+        "Proposal",
+        "Proposal({n})",
+    ),
+    "proposals": Output(
+        "*mut zkr_proposals",
+        "zkr_proposals_callback",
+        "zkr_proposals *{n} = nullptr",
+        "std::vector<Proposal>",
+        "detail::proposals({n})",
+    ),
+    "commit_statuses": Output(
+        "*mut zkr_commit_statuses",
+        "zkr_commit_statuses_callback",
+        "zkr_commit_statuses *{n} = nullptr",
+        "std::vector<CommitStatus>",
+        "detail::commit_statuses({n})",
+    ),
+    "queue": Output("*mut zkr_queue", "", "zkr_queue *{n} = nullptr", "Queue", "Queue({n})"),
+    "requests": Output(
+        "*mut zkr_test_requests",
+        "",
+        "zkr_test_requests *{n} = nullptr",
+        "std::vector<testing::Request>",
+        "detail::requests({n})",
+    ),
+    "held": Output("*mut zkr_held", "zkr_held_callback", "zkr_held *{n} = nullptr", "Held", "Held({n})"),
+    "transaction": Output(
+        "*mut zkr_transaction", "", "zkr_transaction *{n} = nullptr", "Transaction", "Transaction({n})"
+    ),
+}
+
+# What a question answers: its type in Rust, the answer of a handle that cannot be used, the type in C++.
+ANSWERS = {
+    "bool": ("bool", "false", "bool"),
+    "u16": ("u16", "0", "std::uint16_t"),
+    "u32": ("u32", "0", "std::uint32_t"),
+    "u64": ("u64", "0", "std::uint64_t"),
+    "count": ("usize", "0", "std::size_t"),
+    "commit_mode": ("zkr_commit_mode", "zkr_commit_mode::ZKR_COMMIT_MODE_COORDINATOR", "zkr_commit_mode"),
+    "data": ("*const c_void", "null()", "std::string"),
+    "path": ("*const c_char", "null()", "std::string"),
+}
+
+# What a subscription tells: the type of its callback in C++ and what calls that.
+TELLS: dict[str, tuple[str, str]] = {
+    "lost": ("const Error &", "detail::Calls::lost"),
+    "revoke": ("", "detail::Calls::revoke"),
+}
+
+# What a stream tells: the type of its items in C++; detail::Calls has what calls with them, under the same name.
+STREAMS = {
+    "versioned": "std::optional<Versioned>",
+    "entries": "std::map<std::string, std::string>",
+    "group": "GroupEvent",
+    "node": "NodeState",
+    "leader": "std::optional<Leader>",
+    "leadership": "Leadership",
+}
+
+# What a stream hands over; anything else it lends.
+HANDED_OVER = {"leadership"}

@@ -1,0 +1,237 @@
+//! Generated from ffi/verbs/counter.toml by ffi/generator; do not edit.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::null;
+
+use zkrecipes::Result;
+
+use crate::client::{ClientHandle, zkr_client};
+use crate::error::zkr_error;
+use crate::events::{zkr_answer_callback, zkr_number_callback};
+use crate::handle::Object;
+use crate::input;
+use crate::input::{HandlePlace, Place, to_c};
+use crate::options;
+use crate::options::{SelfSized, choice};
+use crate::status::zkr_status;
+use crate::verbs;
+use crate::verbs::Recipe;
+
+/// A number that many count on. Every change is applied exactly once, also when its answer gets lost; where that cannot
+/// be known any more, it is ZKR_CONNECTION_LOST. A counter that does not exist is 0, and the first change creates it.
+///
+/// As long as changes come, one node of ours stands below the counter for each client; it goes a second after the last.
+pub struct zkr_counter {
+    _opaque: [u8; 0],
+}
+
+pub(crate) type CounterHandle = Recipe<zkrecipes::Counter>;
+
+impl Object for CounterHandle {
+    type Opaque = zkr_counter;
+    const NAME: &'static str = "zkr_counter";
+
+    fn is_part(&self) -> bool {
+        self.is_part
+    }
+}
+
+/// How a counter keeps its value where the naming is Curator's.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub enum zkr_counter_layout {
+    /// Curator's DistributedAtomicLong: 64 bits.
+    ZKR_COUNTER_LAYOUT_ATOMIC = 0,
+    /// Curator's SharedCount: 32 bits.
+    ZKR_COUNTER_LAYOUT_SHARED = 1,
+}
+
+/// A zkr_counter_layout from C.
+#[repr(transparent)]
+#[derive(Copy, Clone)]
+pub struct GivenCounterLayout(i32);
+
+/// How a counter behaves. Start from ZKR_COUNTER_OPTIONS_INIT, which has the defaults.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct zkr_counter_options {
+    /// sizeof(zkr_counter_options), as ZKR_COUNTER_OPTIONS_INIT sets it.
+    pub size: usize,
+    /// Which of Curator's counters takes part (ZKR_COUNTER_LAYOUT_ATOMIC). kazoo has one layout of its own.
+    pub layout: GivenCounterLayout,
+    /// Zero.
+    pub reserved: u32,
+}
+
+impl SelfSized for zkr_counter_options {
+    const INIT: &'static str = "ZKR_COUNTER_OPTIONS_INIT";
+    const LEAST: usize = size_of::<zkr_counter_options>();
+
+    fn defaults() -> zkr_counter_options {
+        zkr_counter_options {
+            size: size_of::<zkr_counter_options>(),
+            layout: GivenCounterLayout(0),
+            reserved: 0,
+        }
+    }
+
+    fn reserved(&self) -> Vec<u8> {
+        self.reserved.to_ne_bytes().to_vec()
+    }
+}
+
+impl zkr_counter_options {
+    fn convert(&self) -> Result<zkrecipes::CounterOptions> {
+        let options = zkrecipes::CounterOptions::default();
+        let options = match choice(
+            "layout",
+            self.layout.0,
+            &[zkr_counter_layout::ZKR_COUNTER_LAYOUT_ATOMIC, zkr_counter_layout::ZKR_COUNTER_LAYOUT_SHARED],
+        )? {
+            zkr_counter_layout::ZKR_COUNTER_LAYOUT_ATOMIC => options.layout(zkrecipes::CounterLayout::Atomic),
+            zkr_counter_layout::ZKR_COUNTER_LAYOUT_SHARED => options.layout(zkrecipes::CounterLayout::Shared),
+        };
+        Ok(options)
+    }
+}
+
+/// Makes a handle of a counter. Validates, but sends nothing. options may be NULL for the defaults. On success *counter
+/// belongs to the caller: free it with zkr_counter_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_new(
+    client: *mut zkr_client,
+    path: *const c_char,
+    options: *const zkr_counter_options,
+    counter: *mut *mut zkr_counter,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        client,
+        error,
+        || HandlePlace::required("counter", counter),
+        |it: &ClientHandle| {
+            let path = input::text("path", path)?;
+            let options = options::read(options)?.convert()?;
+            let core = it.core.counter(&path, options)?;
+            Ok(Recipe { client: it.core.clone(), path: to_c(core.path()), core, is_part: false })
+        },
+    )
+}
+
+/// Frees a counter. Calls in progress on it go on. NULL and freed ones are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_free(counter: *mut zkr_counter) {
+    verbs::free(counter, |_: &CounterHandle| {});
+}
+
+/// The path of the counter; NULL for a handle that cannot be used. Valid until it is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_path(counter: *const zkr_counter) -> *const c_char {
+    verbs::ask(counter, null(), |it: &CounterHandle| Some(it.path.as_ptr()))
+}
+
+/// The value, no older than this call.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_get(
+    counter: *mut zkr_counter,
+    value: *mut i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        counter,
+        null(),
+        error,
+        || Place::required("value", value),
+        |it: &CounterHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.get().await })
+        },
+    )
+}
+
+/// zkr_counter_get in the background; the number is the value. ZKR_OK says that the callback will be called exactly
+/// once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_get_async(
+    counter: *mut zkr_counter,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.get().await })
+    })
+}
+
+/// Adds n, which may be negative. value may be NULL; otherwise it is for the new value. ZKR_INVALID if that would be
+/// beyond the range of the layout; nothing is added then.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_add(
+    counter: *mut zkr_counter,
+    n: i64,
+    value: *mut i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        counter,
+        null(),
+        error,
+        || Ok(Place::optional(value)),
+        |it: &CounterHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.add(n).await })
+        },
+    )
+}
+
+/// zkr_counter_add in the background; the number is the new value. ZKR_OK says that the callback will be called exactly
+/// once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_add_async(
+    counter: *mut zkr_counter,
+    n: i64,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.add(n).await })
+    })
+}
+
+/// Sets the value to new_value if it is old_value, in one step; *was_set says whether it was.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_compare_and_set(
+    counter: *mut zkr_counter,
+    old_value: i64,
+    new_value: i64,
+    was_set: *mut bool,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        counter,
+        null(),
+        error,
+        || Place::required("was_set", was_set),
+        |it: &CounterHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.compare_and_set(old_value, new_value).await })
+        },
+    )
+}
+
+/// zkr_counter_compare_and_set in the background; the answer is whether it was set. ZKR_OK says that the callback will
+/// be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_compare_and_set_async(
+    counter: *mut zkr_counter,
+    old_value: i64,
+    new_value: i64,
+    callback: zkr_answer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.compare_and_set(old_value, new_value).await })
+    })
+}

@@ -1,0 +1,191 @@
+//! Generated from ffi/verbs/item.toml by ffi/generator; do not edit.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::null;
+
+use crate::error::zkr_error;
+use crate::events::{zkr_done_callback, zkr_lost_callback, zkr_subscription};
+use crate::input::HandlePlace;
+use crate::items::{ItemHandle, zkr_item};
+use crate::status::zkr_status;
+use crate::transaction::{TransactionHandle, zkr_transaction};
+use crate::verbs;
+
+/// Whether this acquisition certainly stands at this moment: a comparison of clocks, no request. Never true again once
+/// false.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_is_held(item: *const zkr_item) -> bool {
+    verbs::ask(item, false, |it: &ItemHandle| Some(it.core.is_held()))
+}
+
+/// The fencing token of the claim: it rises from one claim of an item to the next. Stays the same when the item is
+/// settled or lost. 0, which is never a token, for a handle that cannot be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_fencing_token(item: *const zkr_item) -> u64 {
+    verbs::ask(item, 0, |it: &ItemHandle| Some(it.core.fencing_token()))
+}
+
+/// Asks the server whether it stands. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_verify(item: *mut zkr_item, error: *mut *mut zkr_error) -> zkr_status {
+    verbs::wait(
+        item,
+        null(),
+        error,
+        || Ok(()),
+        |it: &ItemHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.verify().await })
+        },
+    )
+}
+
+/// zkr_item_verify in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_verify_async(
+    item: *mut zkr_item,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.verify().await })
+    })
+}
+
+/// A transaction that the server applies only while this claim stands. Free it with zkr_transaction_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_guarded(
+    item: *mut zkr_item,
+    transaction: *mut *mut zkr_transaction,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        item,
+        error,
+        || HandlePlace::required("transaction", transaction),
+        |it: &ItemHandle| Ok(it.core.guarded()),
+    )
+}
+
+/// Calls back once when this claim is lost, at once if it already is, never on its own release. subscription may be
+/// NULL; otherwise end it with zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_on_lost(
+    item: *mut zkr_item,
+    callback: zkr_lost_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::subscribe(item, callback, user_data, subscription, error, |it: &ItemHandle, told| {
+        Ok(it.core.on_lost(move |found| told.tell(found)))
+    })
+}
+
+/// Frees an item. It is given back in the background unless it was settled before. Never blocks. NULL and freed ones
+/// are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_free(item: *mut zkr_item) {
+    verbs::free(item, |_: &ItemHandle| {});
+}
+
+/// The path of the queue; NULL for a handle that cannot be used. Valid until the item is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_path(item: *const zkr_item) -> *const c_char {
+    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts().path.as_ptr()))
+}
+
+/// The path of our claim; NULL for a handle that cannot be used. Valid until the item is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_node(item: *const zkr_item) -> *const c_char {
+    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts().node.as_ptr()))
+}
+
+/// What was put. A NUL that does not count follows; NULL for a handle that cannot be used. Valid until the item is
+/// freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_data(item: *const zkr_item) -> *const c_void {
+    verbs::ask(item, null(), |it: &ItemHandle| Some(it.data.as_ptr().cast()))
+}
+
+/// How many bytes of data there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_size(item: *const zkr_item) -> usize {
+    verbs::ask(item, 0, |it: &ItemHandle| Some(it.data.len() - 1))
+}
+
+/// How often it was claimed, this time included; 0 for a handle that cannot be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_attempts(item: *const zkr_item) -> u32 {
+    verbs::ask(item, 0, |it: &ItemHandle| Some(it.core.attempts()))
+}
+
+/// It is done: removes it from the queue, if our claim still stands; ZKR_NOT_HELD if not, and then it is somebody
+/// else's. A lost answer is looked for; ZKR_CONNECTION_LOST says that it could not be found out.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_ack(item: *mut zkr_item, error: *mut *mut zkr_error) -> zkr_status {
+    verbs::wait(item, null(), error, || Ok(()), |it: &ItemHandle| Ok(it.core.ack()))
+}
+
+/// zkr_item_ack in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_ack_async(
+    item: *mut zkr_item,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| Ok(it.core.ack()))
+}
+
+/// The same, together with the writes of a transaction, which are applied exactly if the item is done. It may come from
+/// zkr_item_guarded or zkr_nodes_transaction, and is used up in any case; free it nevertheless. Writes that are refused
+/// leave the item claimed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_ack_with(
+    item: *mut zkr_item,
+    transaction: *mut zkr_transaction,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        item,
+        null(),
+        error,
+        || Ok(()),
+        |it: &ItemHandle| {
+            let transaction = verbs::get::<TransactionHandle>(transaction)?;
+            Ok(it.core.ack_with(&transaction.core))
+        },
+    )
+}
+
+/// zkr_item_ack_with in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_ack_with_async(
+    item: *mut zkr_item,
+    transaction: *mut zkr_transaction,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| {
+        let transaction = verbs::get::<TransactionHandle>(transaction)?;
+        Ok(it.core.ack_with(&transaction.core))
+    })
+}
+
+/// Gives it back, to its old place: the next one has it. After the last of max_attempts it goes to the dead letters.
+/// ZKR_NOT_HELD if it is gone already.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_nack(item: *mut zkr_item, error: *mut *mut zkr_error) -> zkr_status {
+    verbs::wait(item, null(), error, || Ok(()), |it: &ItemHandle| Ok(it.core.nack()))
+}
+
+/// zkr_item_nack in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_nack_async(
+    item: *mut zkr_item,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| Ok(it.core.nack()))
+}

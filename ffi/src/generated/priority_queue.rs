@@ -1,0 +1,455 @@
+//! Generated from ffi/verbs/priority_queue.toml by ffi/generator; do not edit.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::{null, null_mut};
+
+use zkrecipes::drive;
+use zkrecipes::time;
+
+use crate::cancel::zkr_cancel_token;
+use crate::client::{ClientHandle, zkr_client};
+use crate::collections::zkr_buffer;
+use crate::error::zkr_error;
+use crate::events::{zkr_done_callback, zkr_number_callback};
+use crate::handle::Object;
+use crate::input;
+use crate::input::{HandlePlace, Place, to_c};
+use crate::items;
+use crate::items::{zkr_item, zkr_item_callback};
+use crate::lists::{zkr_payloads, zkr_payloads_callback};
+use crate::nodes::zkr_buffer_callback;
+use crate::options;
+use crate::queue::zkr_queue;
+use crate::queue_options::zkr_queue_options;
+use crate::status::zkr_status;
+use crate::verbs;
+use crate::verbs::Recipe;
+
+/// Items of which the one with the lowest number is taken first, and of those with the same number the one that came
+/// first.
+pub struct zkr_priority_queue {
+    _opaque: [u8; 0],
+}
+
+pub(crate) type PriorityQueueHandle = Recipe<zkrecipes::PriorityQueue>;
+
+impl Object for PriorityQueueHandle {
+    type Opaque = zkr_priority_queue;
+    const NAME: &'static str = "zkr_priority_queue";
+
+    fn is_part(&self) -> bool {
+        self.is_part
+    }
+}
+
+/// Frees a queue, not what is in it. Waits in progress on it end with ZKR_CANCELLED. Items that were claimed through it
+/// stay claimed. Never blocks. NULL and freed ones are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_free(priority_queue: *mut zkr_priority_queue) {
+    verbs::free(priority_queue, |it: &PriorityQueueHandle| it.core.cancel());
+}
+
+/// The path of the queue; NULL for a handle that cannot be used. Valid until it is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_path(priority_queue: *const zkr_priority_queue) -> *const c_char {
+    verbs::ask(priority_queue, null(), |it: &PriorityQueueHandle| Some(it.path.as_ptr()))
+}
+
+/// Takes the item with the lowest number, waiting for one up to timeout_ms: 0 is one attempt, any negative is for ever.
+/// On success *data belongs to the caller: free it with zkr_buffer_free.
+///
+/// At most once: the item is removed before it is returned, so who crashes then takes it along;
+/// zkr_priority_queue_claim is for items that must not be lost. ZKR_TIMEOUT if there was none for all that time.
+/// ZKR_CONNECTION_LOST says that one may have been removed that nobody has.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_get(
+    priority_queue: *mut zkr_priority_queue,
+    timeout_ms: i64,
+    data: *mut *mut zkr_buffer,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_priority_queue_get_cancellable(priority_queue, timeout_ms, null_mut(), data, error)
+}
+
+/// zkr_priority_queue_get that another thread can withdraw; token may be NULL. An item whose removal is on its way goes
+/// back to its old place.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_get_cancellable(
+    priority_queue: *mut zkr_priority_queue,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    data: *mut *mut zkr_buffer,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        token,
+        error,
+        || HandlePlace::required("data", data),
+        |it: &PriorityQueueHandle| {
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::get(&it.core, timeout_ms))
+        },
+    )
+}
+
+/// zkr_priority_queue_get in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_get_async(
+    priority_queue: *mut zkr_priority_queue,
+    timeout_ms: i64,
+    callback: zkr_buffer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_priority_queue_get_cancellable_async(priority_queue, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_priority_queue_get_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_get_cancellable_async(
+    priority_queue: *mut zkr_priority_queue,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_buffer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::get(&it.core, timeout_ms))
+    })
+}
+
+/// Claims the item with the lowest number, waiting for one up to timeout_ms: 0 is one attempt, any negative is for
+/// ever. On success *item belongs to the caller: settle it with zkr_item_ack or zkr_item_nack, and free it with
+/// zkr_item_free, which gives back what is not settled.
+///
+/// At least once: nobody else has the item until it is acknowledged, given back, or our session ends; then the next one
+/// gets it. ZKR_TIMEOUT if there was none for all that time.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_claim(
+    priority_queue: *mut zkr_priority_queue,
+    timeout_ms: i64,
+    item: *mut *mut zkr_item,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_priority_queue_claim_cancellable(priority_queue, timeout_ms, null_mut(), item, error)
+}
+
+/// zkr_priority_queue_claim that another thread can withdraw; token may be NULL. A claim that is on its way is taken
+/// back.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_claim_cancellable(
+    priority_queue: *mut zkr_priority_queue,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    item: *mut *mut zkr_item,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        token,
+        error,
+        || HandlePlace::required("item", item),
+        |it: &PriorityQueueHandle| {
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::claim(&it.core, timeout_ms))
+        },
+    )
+}
+
+/// zkr_priority_queue_claim in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_claim_async(
+    priority_queue: *mut zkr_priority_queue,
+    timeout_ms: i64,
+    callback: zkr_item_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_priority_queue_claim_cancellable_async(priority_queue, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_priority_queue_claim_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_claim_cancellable_async(
+    priority_queue: *mut zkr_priority_queue,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_item_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::claim(&it.core, timeout_ms))
+    })
+}
+
+/// Reads the next item that nobody has claimed, which stays. *data is NULL if there is none; otherwise it belongs to
+/// the caller: free it with zkr_buffer_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_peek(
+    priority_queue: *mut zkr_priority_queue,
+    data: *mut *mut zkr_buffer,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        null(),
+        error,
+        || HandlePlace::required("data", data),
+        |it: &PriorityQueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.peek().await })
+        },
+    )
+}
+
+/// zkr_priority_queue_peek in the background: the callback's buffer is NULL if there is no item, its stat always.
+/// ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_peek_async(
+    priority_queue: *mut zkr_priority_queue,
+    callback: zkr_buffer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.peek().await })
+    })
+}
+
+/// How many items there are, claimed ones included.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_len(
+    priority_queue: *mut zkr_priority_queue,
+    items: *mut usize,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        null(),
+        error,
+        || Place::required("items", items),
+        |it: &PriorityQueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.len().await })
+        },
+    )
+}
+
+/// zkr_priority_queue_len in the background; the number is that of the items. ZKR_OK says that the callback will be
+/// called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_len_async(
+    priority_queue: *mut zkr_priority_queue,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.len().await })
+    })
+}
+
+/// Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
+/// zkr_payloads_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_items(
+    priority_queue: *mut zkr_priority_queue,
+    items: *mut *mut zkr_payloads,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        null(),
+        error,
+        || HandlePlace::required("items", items),
+        |it: &PriorityQueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.items().await })
+        },
+    )
+}
+
+/// zkr_priority_queue_items in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_items_async(
+    priority_queue: *mut zkr_priority_queue,
+    callback: zkr_payloads_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.items().await })
+    })
+}
+
+/// Makes a handle of the dead letters: the items that were claimed max_attempts times in vain. It sends nothing, and is
+/// a queue that nothing can be put into. On success *dead belongs to the caller: free it with zkr_queue_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_dead(
+    priority_queue: *mut zkr_priority_queue,
+    dead: *mut *mut zkr_queue,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        priority_queue,
+        error,
+        || HandlePlace::required("dead", dead),
+        |it: &PriorityQueueHandle| Ok(items::dead(&it.client, &it.core)),
+    )
+}
+
+/// Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
+/// replayed may be NULL; otherwise it is for how many.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_replay(
+    priority_queue: *mut zkr_priority_queue,
+    replayed: *mut usize,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        null(),
+        error,
+        || Ok(Place::optional(replayed)),
+        |it: &PriorityQueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.replay().await })
+        },
+    )
+}
+
+/// zkr_priority_queue_replay in the background; the number is that of the items. ZKR_OK says that the callback will be
+/// called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_replay_async(
+    priority_queue: *mut zkr_priority_queue,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.replay().await })
+    })
+}
+
+/// Wakes all calls that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_cancel(
+    priority_queue: *mut zkr_priority_queue,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        priority_queue,
+        error,
+        || Ok(()),
+        |it: &PriorityQueueHandle| {
+            it.core.cancel();
+            Ok(())
+        },
+    )
+}
+
+/// Makes a handle of a priority queue. Validates, but sends nothing. options may be NULL for the defaults. On success
+/// *priority_queue belongs to the caller: free it with zkr_priority_queue_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_new(
+    client: *mut zkr_client,
+    path: *const c_char,
+    options: *const zkr_queue_options,
+    priority_queue: *mut *mut zkr_priority_queue,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        client,
+        error,
+        || HandlePlace::required("priority_queue", priority_queue),
+        |it: &ClientHandle| {
+            let path = input::text("path", path)?;
+            let options = options::read(options)?.convert()?;
+            let core = it.core.priority_queue(&path, options)?;
+            Ok(Recipe { client: it.core.clone(), path: to_c(core.path()), core, is_part: false })
+        },
+    )
+}
+
+/// Puts an item; what has a lower priority is taken first. timeout_ms and the end are as for zkr_queue_put. Where the
+/// naming is kazoo's, the priority is between 0 and 999.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_put(
+    priority_queue: *mut zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    timeout_ms: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_priority_queue_put_cancellable(priority_queue, data, size, priority, timeout_ms, null_mut(), error)
+}
+
+/// zkr_priority_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may
+/// not be put.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_put_cancellable(
+    priority_queue: *mut zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        token,
+        error,
+        || Ok(()),
+        |it: &PriorityQueueHandle| {
+            let data = input::bytes("data", data, size)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::put_priority(&it.core, data, priority, timeout_ms))
+        },
+    )
+}
+
+/// zkr_priority_queue_put in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_put_async(
+    priority_queue: *mut zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    timeout_ms: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_priority_queue_put_cancellable_async(
+        priority_queue,
+        data,
+        size,
+        priority,
+        timeout_ms,
+        null_mut(),
+        callback,
+        user_data,
+    )
+}
+
+/// zkr_priority_queue_put_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_put_cancellable_async(
+    priority_queue: *mut zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+        let data = input::bytes("data", data, size)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::put_priority(&it.core, data, priority, timeout_ms))
+    })
+}

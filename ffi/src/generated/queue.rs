@@ -1,0 +1,369 @@
+//! Generated from ffi/verbs/queue.toml by ffi/generator; do not edit.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::{null, null_mut};
+
+use zkrecipes::drive;
+use zkrecipes::time;
+
+use crate::cancel::zkr_cancel_token;
+use crate::client::{ClientHandle, zkr_client};
+use crate::collections::zkr_buffer;
+use crate::error::zkr_error;
+use crate::events::zkr_number_callback;
+use crate::handle::Object;
+use crate::input;
+use crate::input::{HandlePlace, Place, to_c};
+use crate::items;
+use crate::items::{Letters, zkr_item, zkr_item_callback};
+use crate::lists::{zkr_payloads, zkr_payloads_callback};
+use crate::nodes::zkr_buffer_callback;
+use crate::options;
+use crate::queue_options::zkr_queue_options;
+use crate::status::zkr_status;
+use crate::verbs;
+use crate::verbs::Recipe;
+
+/// A queue at a path: items are taken in the order in which they came, by anybody who uses that path. Those of one
+/// producer keep their order. What puts items is further below.
+pub struct zkr_queue {
+    _opaque: [u8; 0],
+}
+
+pub(crate) type QueueHandle = Recipe<Letters>;
+
+impl Object for QueueHandle {
+    type Opaque = zkr_queue;
+    const NAME: &'static str = "zkr_queue";
+
+    fn is_part(&self) -> bool {
+        self.is_part
+    }
+}
+
+/// Frees a queue, not what is in it. Waits in progress on it end with ZKR_CANCELLED. Items that were claimed through it
+/// stay claimed. Never blocks. NULL and freed ones are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_free(queue: *mut zkr_queue) {
+    verbs::free(queue, |it: &QueueHandle| it.core.cancel());
+}
+
+/// The path of the queue; NULL for a handle that cannot be used. Valid until it is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_path(queue: *const zkr_queue) -> *const c_char {
+    verbs::ask(queue, null(), |it: &QueueHandle| Some(it.path.as_ptr()))
+}
+
+/// Takes the item that came first, waiting for one up to timeout_ms: 0 is one attempt, any negative is for ever. On
+/// success *data belongs to the caller: free it with zkr_buffer_free.
+///
+/// At most once: the item is removed before it is returned, so who crashes then takes it along; zkr_queue_claim is for
+/// items that must not be lost. ZKR_TIMEOUT if there was none for all that time. ZKR_CONNECTION_LOST says that one may
+/// have been removed that nobody has.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_get(
+    queue: *mut zkr_queue,
+    timeout_ms: i64,
+    data: *mut *mut zkr_buffer,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_queue_get_cancellable(queue, timeout_ms, null_mut(), data, error)
+}
+
+/// zkr_queue_get that another thread can withdraw; token may be NULL. An item whose removal is on its way goes back to
+/// its old place.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_get_cancellable(
+    queue: *mut zkr_queue,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    data: *mut *mut zkr_buffer,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        token,
+        error,
+        || HandlePlace::required("data", data),
+        |it: &QueueHandle| {
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::get(&it.core, timeout_ms))
+        },
+    )
+}
+
+/// zkr_queue_get in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_get_async(
+    queue: *mut zkr_queue,
+    timeout_ms: i64,
+    callback: zkr_buffer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_queue_get_cancellable_async(queue, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_queue_get_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_get_cancellable_async(
+    queue: *mut zkr_queue,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_buffer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::get(&it.core, timeout_ms))
+    })
+}
+
+/// Claims the item that came first, waiting for one up to timeout_ms: 0 is one attempt, any negative is for ever. On
+/// success *item belongs to the caller: settle it with zkr_item_ack or zkr_item_nack, and free it with zkr_item_free,
+/// which gives back what is not settled.
+///
+/// At least once: nobody else has the item until it is acknowledged, given back, or our session ends; then the next one
+/// gets it. ZKR_TIMEOUT if there was none for all that time.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_claim(
+    queue: *mut zkr_queue,
+    timeout_ms: i64,
+    item: *mut *mut zkr_item,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_queue_claim_cancellable(queue, timeout_ms, null_mut(), item, error)
+}
+
+/// zkr_queue_claim that another thread can withdraw; token may be NULL. A claim that is on its way is taken back.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_claim_cancellable(
+    queue: *mut zkr_queue,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    item: *mut *mut zkr_item,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        token,
+        error,
+        || HandlePlace::required("item", item),
+        |it: &QueueHandle| {
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::claim(&it.core, timeout_ms))
+        },
+    )
+}
+
+/// zkr_queue_claim in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_claim_async(
+    queue: *mut zkr_queue,
+    timeout_ms: i64,
+    callback: zkr_item_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_queue_claim_cancellable_async(queue, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_queue_claim_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_claim_cancellable_async(
+    queue: *mut zkr_queue,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_item_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::claim(&it.core, timeout_ms))
+    })
+}
+
+/// Reads the next item that nobody has claimed, which stays. *data is NULL if there is none; otherwise it belongs to
+/// the caller: free it with zkr_buffer_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_peek(
+    queue: *mut zkr_queue,
+    data: *mut *mut zkr_buffer,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        null(),
+        error,
+        || HandlePlace::required("data", data),
+        |it: &QueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.peek().await })
+        },
+    )
+}
+
+/// zkr_queue_peek in the background: the callback's buffer is NULL if there is no item, its stat always. ZKR_OK says
+/// that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_peek_async(
+    queue: *mut zkr_queue,
+    callback: zkr_buffer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.peek().await })
+    })
+}
+
+/// How many items there are, claimed ones included.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_len(
+    queue: *mut zkr_queue,
+    items: *mut usize,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        null(),
+        error,
+        || Place::required("items", items),
+        |it: &QueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.len().await })
+        },
+    )
+}
+
+/// zkr_queue_len in the background; the number is that of the items. ZKR_OK says that the callback will be called
+/// exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_len_async(
+    queue: *mut zkr_queue,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.len().await })
+    })
+}
+
+/// Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
+/// zkr_payloads_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_items(
+    queue: *mut zkr_queue,
+    items: *mut *mut zkr_payloads,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        null(),
+        error,
+        || HandlePlace::required("items", items),
+        |it: &QueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.items().await })
+        },
+    )
+}
+
+/// zkr_queue_items in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_items_async(
+    queue: *mut zkr_queue,
+    callback: zkr_payloads_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.items().await })
+    })
+}
+
+/// Makes a handle of the dead letters: the items that were claimed max_attempts times in vain. It sends nothing, and is
+/// a queue that nothing can be put into. On success *dead belongs to the caller: free it with zkr_queue_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_dead(
+    queue: *mut zkr_queue,
+    dead: *mut *mut zkr_queue,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        queue,
+        error,
+        || HandlePlace::required("dead", dead),
+        |it: &QueueHandle| Ok(items::dead(&it.client, &it.core)),
+    )
+}
+
+/// Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
+/// replayed may be NULL; otherwise it is for how many.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_replay(
+    queue: *mut zkr_queue,
+    replayed: *mut usize,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        null(),
+        error,
+        || Ok(Place::optional(replayed)),
+        |it: &QueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.replay().await })
+        },
+    )
+}
+
+/// zkr_queue_replay in the background; the number is that of the items. ZKR_OK says that the callback will be called
+/// exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_replay_async(
+    queue: *mut zkr_queue,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.replay().await })
+    })
+}
+
+/// Wakes all calls that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_cancel(queue: *mut zkr_queue, error: *mut *mut zkr_error) -> zkr_status {
+    verbs::now(
+        queue,
+        error,
+        || Ok(()),
+        |it: &QueueHandle| {
+            it.core.cancel();
+            Ok(())
+        },
+    )
+}
+
+/// Makes a handle of a queue. Validates, but sends nothing. options may be NULL for the defaults. On success *queue
+/// belongs to the caller: free it with zkr_queue_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_new(
+    client: *mut zkr_client,
+    path: *const c_char,
+    options: *const zkr_queue_options,
+    queue: *mut *mut zkr_queue,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        client,
+        error,
+        || HandlePlace::required("queue", queue),
+        |it: &ClientHandle| {
+            let path = input::text("path", path)?;
+            let options = options::read(options)?.convert()?;
+            let core = Letters::Alive(it.core.queue(&path, options)?);
+            Ok(Recipe { client: it.core.clone(), path: to_c(core.path()), core, is_part: false })
+        },
+    )
+}

@@ -1,0 +1,163 @@
+//! Generated from ffi/verbs/queue_put.toml by ffi/generator; do not edit.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use zkrecipes::time;
+
+use crate::cancel::zkr_cancel_token;
+use crate::error::zkr_error;
+use crate::events::zkr_done_callback;
+use crate::input;
+use crate::items;
+use crate::queue::{QueueHandle, zkr_queue};
+use crate::status::zkr_status;
+use crate::verbs;
+
+/// Puts an item at the end, waiting up to timeout_ms while the queue is full (max_items). It is put once, also if the
+/// answer gets lost; ZKR_CONNECTION_LOST says that nobody can know. ZKR_INVALID for dead letters.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put(
+    queue: *mut zkr_queue,
+    data: *const c_void,
+    size: usize,
+    timeout_ms: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_queue_put_cancellable(queue, data, size, timeout_ms, null_mut(), error)
+}
+
+/// zkr_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may not be put.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_cancellable(
+    queue: *mut zkr_queue,
+    data: *const c_void,
+    size: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        token,
+        error,
+        || Ok(()),
+        |it: &QueueHandle| {
+            let data = input::bytes("data", data, size)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(items::put(&it.core, vec![data], timeout_ms))
+        },
+    )
+}
+
+/// zkr_queue_put in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_async(
+    queue: *mut zkr_queue,
+    data: *const c_void,
+    size: usize,
+    timeout_ms: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_queue_put_cancellable_async(queue, data, size, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_queue_put_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_cancellable_async(
+    queue: *mut zkr_queue,
+    data: *const c_void,
+    size: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+        let data = input::bytes("data", data, size)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(items::put(&it.core, vec![data], timeout_ms))
+    })
+}
+
+/// Puts several items, of which each is sizes[i] bytes at items[i], in as few transactions as carry them, each of which
+/// is applied as a whole or not at all. zkr_error_put says how many went in, from the first on, where not all did.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_many(
+    queue: *mut zkr_queue,
+    items: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    timeout_ms: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_queue_put_many_cancellable(queue, items, sizes, count, timeout_ms, null_mut(), error)
+}
+
+/// zkr_queue_put_many that another thread can withdraw; token may be NULL. What is on its way already may or may not be
+/// put.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_many_cancellable(
+    queue: *mut zkr_queue,
+    items: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        token,
+        error,
+        || Ok(()),
+        |it: &QueueHandle| {
+            let items = input::many("items", items, sizes, count)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(items::put(&it.core, items, timeout_ms))
+        },
+    )
+}
+
+/// zkr_queue_put_many in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_many_async(
+    queue: *mut zkr_queue,
+    items: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    timeout_ms: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_queue_put_many_cancellable_async(
+        queue,
+        items,
+        sizes,
+        count,
+        timeout_ms,
+        null_mut(),
+        callback,
+        user_data,
+    )
+}
+
+/// zkr_queue_put_many_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_many_cancellable_async(
+    queue: *mut zkr_queue,
+    items: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+        let items = input::many("items", items, sizes, count)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(items::put(&it.core, items, timeout_ms))
+    })
+}

@@ -1,0 +1,148 @@
+//! What goes into queues, and what is claimed from them.
+
+use std::ffi::c_void;
+use std::ops::Deref;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use zkrecipes::drive::{self, Got};
+use zkrecipes::{Backlog, Client, Error, Item, Queue, Result};
+
+use crate::answers::{Fill, Handed, Report};
+use crate::collections::{Buffer, List, zkr_buffer};
+use crate::error::{zkr_error, zkr_status};
+use crate::handle::Object;
+use crate::held::Texts;
+use crate::input::{HandlePlace, to_c};
+use crate::lists::Payloads;
+use crate::queue::QueueHandle;
+use crate::verbs::{Holder, Recipe};
+
+#[path = "generated/item.rs"]
+mod generated;
+
+// ---- queues
+
+/// A queue, or its dead letters, which nobody puts.
+#[derive(Clone)]
+pub(crate) enum Letters {
+    Alive(Queue),
+    Dead(Backlog),
+}
+
+impl Deref for Letters {
+    type Target = Backlog;
+
+    fn deref(&self) -> &Backlog {
+        match self {
+            Letters::Alive(queue) => queue,
+            Letters::Dead(backlog) => backlog,
+        }
+    }
+}
+
+/// The dead letters of a queue.
+pub(crate) fn dead(client: &Client, of: &Backlog) -> QueueHandle {
+    let core = Letters::Dead(of.dead());
+    Recipe { client: client.clone(), path: to_c(core.path()), core, is_part: false }
+}
+
+/// Puts one item or several.
+pub(crate) fn put(
+    queue: &Letters,
+    items: Vec<Vec<u8>>,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<()>> + Send + use<> {
+    let putting = match queue {
+        Letters::Alive(queue) => Ok(drive::put(queue, items, limit)),
+        Letters::Dead(_) => Err(Error::invalid("queue", "is one of dead letters; put into the queue itself")),
+    };
+    async move { putting?.await }
+}
+
+// ---- what is taken
+
+impl Fill<Got> for HandlePlace<zkr_buffer> {
+    fn fill(self, _: &Client, got: Got) -> Result<()> {
+        self.put(|| crate::handle::publish(Buffer::new(got.hand_over())))
+    }
+}
+
+type OfBuffer = unsafe extern "C" fn(
+    zkr_status,
+    *mut zkr_buffer,
+    *const crate::nodes::zkr_stat,
+    *const zkr_error,
+    *mut c_void,
+);
+
+impl Report<Got> for OfBuffer {
+    fn report(listener: crate::events::Listener<Self>, client: &Client, outcome: Result<Got>) {
+        Report::report(listener, client, outcome.map(|got| Some(got.hand_over())));
+    }
+}
+
+/// The data of one item.
+#[repr(C)]
+pub struct zkr_payload {
+    /// What was put, followed by a NUL that does not count; never NULL.
+    pub data: *const c_void,
+    pub size: usize,
+}
+
+impl Handed for Vec<Vec<u8>> {
+    type Object = Payloads;
+
+    fn object(self, _: &Client) -> Payloads {
+        List::new(&self, |data, texts| zkr_payload { data: texts.keep_bytes(data), size: data.len() })
+    }
+}
+
+// ---- items
+
+/// An item that was claimed. It stays claimed until it is settled, lost or freed.
+pub struct zkr_item {
+    _opaque: [u8; 0],
+}
+
+/// The end of claiming. On ZKR_OK the item belongs to the callback, otherwise it is NULL; the error is only lent.
+pub type zkr_item_callback = Option<
+    unsafe extern "C" fn(
+        status: zkr_status,
+        item: *mut zkr_item,
+        error: *const zkr_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+pub(crate) struct ItemHandle {
+    core: Item,
+    /// With a NUL that does not count.
+    data: Vec<u8>,
+    texts: OnceLock<Texts>,
+}
+
+impl ItemHandle {
+    fn texts(&self) -> &Texts {
+        self.texts.get_or_init(|| Texts::of(&self.core))
+    }
+}
+
+impl Object for ItemHandle {
+    type Opaque = zkr_item;
+    const NAME: &'static str = "zkr_item";
+}
+
+impl Holder for ItemHandle {
+    fn client(&self) -> &Client {
+        drive::client_of(&self.core)
+    }
+}
+
+impl Handed for Item {
+    type Object = ItemHandle;
+
+    fn object(self, _: &Client) -> ItemHandle {
+        ItemHandle { data: [self.data(), &[0]].concat(), core: self, texts: OnceLock::new() }
+    }
+}

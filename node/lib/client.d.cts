@@ -1,0 +1,158 @@
+/// <reference types="node" />
+/// <reference lib="esnext.disposable" />
+
+import { Barrier, DoubleBarrier } from './barrier.cjs'
+import { CommitMode, TwoPhaseCommit } from './commit.cjs'
+import { Config } from './config.cjs'
+import { Counter, CounterOptions } from './counter.cjs'
+import { Election, ElectionOptions } from './election.cjs'
+import { Group, GroupOptions } from './group.cjs'
+import { Lock, LockOptions, MultiLock, ReadWriteLock } from './lock.cjs'
+import { Metrics } from './metrics.cjs'
+import { Names } from './names.cjs'
+import { Nodes } from './nodes.cjs'
+import { DelayQueue, PriorityQueue, Queue, QueueOptions } from './queue.cjs'
+import { Semaphore } from './semaphore.cjs'
+import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+
+/** The version of the library. */
+export function version(): string
+
+export interface Auth {
+  /** Such as `digest`. */
+  scheme: string
+  /** Such as `user:password`. */
+  credential: Data
+}
+
+export interface AclEntry {
+  /** `world`, `auth`, `digest`, `ip`, `x509` or `sasl`. */
+  scheme: string
+  /** The identity under that scheme, `anyone` for `world`. */
+  id: string
+  /** Letters of `rwcda`: read, write, create, delete, admin. */
+  permissions: string
+}
+
+export interface ConnectOptions {
+  /** How many milliseconds the server keeps the session of a silent client; 10,000 unless told. */
+  sessionTimeout?: number | undefined
+  /** How many milliseconds `connect` tries before `CONNECTION_LOST`; 10,000 unless told. */
+  connectTimeout?: number | undefined
+  /** Written into contender nodes so that people see who holds what; `host:pid` unless told. */
+  identity?: string | undefined
+  /** Credentials to present to the server. */
+  auth?: Auth | readonly Auth[] | undefined
+  /**
+   * Whether `auth` may travel over plain text, where everybody on the way can read it. Without it, it travels over TLS and
+   * to servers on this machine only.
+   */
+  allowPlaintextAuth?: boolean | undefined
+  /** Who may touch the nodes that we create; `creator` when `auth` or `sasl` is given, else `open`. */
+  acl?: 'open' | 'creator' | readonly AclEntry[] | undefined
+  /**
+   * TLS towards the servers: the authorities to trust (`ca`, needed), our own certificate and its key for servers that ask,
+   * and whether theirs must name the host. Each is the path of a PEM file, or PEM itself.
+   */
+  tls?:
+    | { ca?: string | undefined; cert?: string | undefined; key?: string | undefined; verifyHostname?: boolean | undefined }
+    | undefined
+  /** SASL with DIGEST-MD5: the password itself does not travel. */
+  sasl?: { user: string; password: string } | undefined
+  /** Whose node names to use, so that others on the same path take part; `curator` unless told. */
+  naming?: 'curator' | 'kazoo' | 'zookeeper' | undefined
+  /** How verbs retry when the connection breaks, in milliseconds; `giveUpAfter` is `connectTimeout` unless told. */
+  retry?: { base?: number | undefined; max?: number | undefined; giveUpAfter?: number | undefined } | undefined
+  /** What the heartbeat of a holder proves: the quorum (`strict`), or less for less (`relaxed`). */
+  lease?: 'strict' | 'relaxed' | undefined
+  /** Accept a server that lost its quorum and only reads. */
+  readOnly?: boolean | undefined
+  /** Aborting ends the attempt: `connect` rejects with `signal.reason` and leaves no session. Once connected, it has no effect. */
+  signal?: AbortSignal | undefined
+}
+
+export type State = 'connected' | 'suspended' | 'lost' | 'closed'
+
+/**
+ * One session with ZooKeeper, shared by any number of recipes.
+ *
+ * ```js
+ * const client = await Client.connect('zk1:2181')
+ * await client.lock('/locks/report').run(async (held) => {
+ *   await publish({ fencingToken: held.fencingToken, signal: held.signal })
+ * })
+ * await client.close()
+ * ```
+ *
+ * The process stays alive while something is held or waited for, unless `unref()` was called; an idle client does not keep it
+ * alive. A process that ends, or a worker, ends the sessions that are still open, so that nobody waits for what they held;
+ * one that is killed by a signal cannot.
+ */
+export class Client {
+  private constructor()
+  /**
+   * Connects. `hosts` is a ZooKeeper connect string such as `h1:2181,h2:2181/app`, or `embedded:` for a server inside this
+   * process; left out, it is the environment's `ZKRECIPES_HOSTS`. Running out of time is `CONNECTION_LOST`.
+   */
+  static connect(hosts?: string | null, options?: ConnectOptions): Promise<Client>
+  /**
+   * Ends the session: waiters get `CLOSED`, holders are released, background deletions are awaited. Keeps the process alive
+   * until it is done.
+   */
+  close(options?: { timeout?: number | undefined }): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+  readonly state: State
+  readonly sessionId: bigint
+  /** Milliseconds, as negotiated with the server. */
+  readonly sessionTimeout: number
+  /** How many milliseconds the server certainly still honours this session; 0 while nothing is held. */
+  readonly leaseRemaining: number
+  /** What this client has done and seen since it connected, and how it stands: a snapshot, for which no server is asked. */
+  readonly metrics: Metrics
+  version(): string
+  /**
+   * Keeps the process alive while this client holds something or one of its calls is under way, which is so until `unref()`.
+   * As on a `net.Socket`, calling it again does nothing.
+   */
+  ref(): this
+  /** Lets the process end although this client holds something or waits; what it held is released then. */
+  unref(): this
+  /** Calls back with every new state; returns what ends that. */
+  onState(callback: (state: State) => unknown): () => void
+  /** A handle on the lock at this path; nothing is sent yet. */
+  lock(path: string, options?: LockOptions): Lock
+  /** A handle on the read/write lock at this path; nothing is sent yet. */
+  readWriteLock(path: string): ReadWriteLock
+  /** Several locks of this client as one: all or none, acquired in the order of their paths whatever order they are given in. */
+  multiLock(locks: readonly Lock[]): MultiLock
+  /** A handle on the semaphore at this path, of so many permits; nothing is sent yet. */
+  semaphore(path: string, permits: number): Semaphore
+  /** A handle on the counter at this path; nothing is sent yet. */
+  counter(path: string, options?: CounterOptions): Counter
+  /** A handle on the value at this path; nothing is sent yet. */
+  config(path: string): Config
+  /** A candidate in the election at this path, who says `data` to whoever asks for the leader; nothing is sent yet. */
+  election(path: string, data?: Data, options?: ElectionOptions): Election
+  /** A handle on the names below this path; nothing is sent yet. */
+  names(path: string): Names
+  /** A handle on the group at this path; nothing is sent yet. */
+  group(path: string, options?: GroupOptions): Group
+  /** A handle on the queue at this path; nothing is sent yet. */
+  queue(path: string, options?: QueueOptions): Queue
+  /** The same of a queue in which every item has a priority. */
+  priorityQueue(path: string, options?: QueueOptions): PriorityQueue
+  /** The same of a queue in which every item is due at a time. */
+  delayQueue(path: string, options?: QueueOptions): DelayQueue
+  /** A handle on the barrier at this path; nothing is sent yet. */
+  barrier(path: string): Barrier
+  /** A member of the double barrier at this path, of so many; its name is the client's `identity` unless told. Nothing is sent yet. */
+  doubleBarrier(path: string, parties: number, name?: string): DoubleBarrier
+  /** A handle on the transactions at this path; those that it begins are of this mode, `coordinator` unless told. Nothing is sent yet. */
+  twoPhaseCommit(path: string, mode?: CommitMode): TwoPhaseCommit
+  /** Whether the acquisition that this `held.sequencer`, of anybody in any language, names still stands. */
+  checkSequencer(sequencer: string, options?: SignalOptions): Promise<boolean>
+  /** Resolves when the acquisition that this `held.sequencer` names no longer stands; `TIMEOUT` when it still does then. */
+  watchSequencer(sequencer: string, options?: WaitOptions): Promise<void>
+  /** Plain node operations. */
+  readonly nodes: Nodes
+}

@@ -1,0 +1,108 @@
+'use strict'
+
+const check = require('./check.cjs')
+const { made } = require('./dispose.cjs')
+const { invalid, kindOf } = require('./errors.cjs')
+const { Remote, ask, attend, callsOf, nativeOf, properties, wait } = require('./remote.cjs')
+const { waitOptions } = require('./waits.cjs')
+
+/** All sites do something, or none does. */
+class TwoPhaseCommit extends Remote {
+  static { properties(this, 'path', 'mode') }
+
+  /** Begins a transaction that every site is asked about. */
+  async begin(id, sites, payload, timeout, options) {
+    check.text('id', id)
+    if (!Array.isArray(sites)) throw invalid('sites', `must be an array of names, not ${kindOf(sites)}`)
+    // Array.from visits holes too.
+    const names = Array.from(sites, (site, at) => check.text(`sites[${at}]`, site))
+    const data = check.bytes('payload', payload)
+    if (timeout === undefined) throw invalid('timeout', 'must be a number of milliseconds')
+    const args = [id, names, data, check.millis('timeout', timeout)]
+    const begun = await attend(this, check.signalOf('begin', options), 'begin', args, (begun) => begun.withdraw())
+    return new CommitTransaction(made, callsOf(this), begun.handOver(), 'commits.begin()')
+  }
+
+  /** Takes over the transactions whose coordinator is gone. */
+  async recover(options) {
+    const all = await ask(this, 'recover', options)
+    return all.map((begun) => new CommitTransaction(made, callsOf(this), begun, 'commits.recover()'))
+  }
+
+  /** Becomes a site, until it leaves or the client is closed. */
+  async join(site, options) {
+    check.text('site', site)
+    const signal = check.signalOf('join', options)
+    await attend(this, signal, 'join', [site], () => nativeOf(this).leave())
+    // The addon's handle is the site: it must not be collected although nobody has this one in a variable.
+    callsOf(this).keep(this)
+  }
+
+  async leave(options) {
+    const signal = check.signalOf('leave', options)
+    const leaving = ask(this, 'leave', { signal })
+    // Not sent with a signal that was aborted before.
+    if (!signal?.aborted) callsOf(this).letGo(this)
+    await leaving
+  }
+
+  /** The next transaction on which this site has to vote. */
+  async next(options) {
+    const { timeout, signal } = waitOptions('next', options)
+    const proposed = await attend(this, signal, 'next', [timeout], (proposed) => proposed.tellAgain())
+    return new Proposal(made, callsOf(this), proposed.handOver(), 'commits.next()')
+  }
+
+  /** Everything that this site has not acknowledged. */
+  async pending(options) {
+    const all = await ask(this, 'pending', options)
+    return all.map((proposal) => new Proposal(made, callsOf(this), proposal, 'commits.pending()'))
+  }
+
+  async history(options) {
+    return ask(this, 'history', options)
+  }
+
+  /** Null if there is none of that id. */
+  async show(id, options) {
+    return ask(this, 'show', options, check.text('id', id))
+  }
+
+  /** Answers what is decided, by whomever. */
+  async decideAbort(id, reason, options) {
+    return ask(this, 'decideAbort', options, check.text('id', id), check.text('reason', reason))
+  }
+}
+
+/** A transaction that we coordinate. */
+class CommitTransaction extends Remote {
+  static { properties(this, 'id', 'sites', 'payload') }
+
+  async outcome(options) {
+    return wait(this, 'outcome', options)
+  }
+}
+
+/** A transaction on which our site votes. */
+class Proposal extends Remote {
+  static { properties(this, 'id', 'sites', 'payload', 'hasVoted') }
+
+  async voteCommit(options) {
+    await ask(this, 'voteCommit', options)
+  }
+
+  async voteAbort(reason = '', options) {
+    await ask(this, 'voteAbort', options, check.text('reason', reason))
+  }
+
+  async outcome(options) {
+    return wait(this, 'outcome', options)
+  }
+
+  /** What was decided is done here. */
+  async acknowledge(options) {
+    await ask(this, 'acknowledge', options)
+  }
+}
+
+module.exports = { CommitTransaction, Proposal, TwoPhaseCommit }

@@ -1,0 +1,108 @@
+import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+
+/** Who decides a transaction before its deadline: the coordinator, or the site whose vote is the last. */
+export type CommitMode = 'coordinator' | 'peer'
+
+export type CommitOutcome = 'commit' | 'abort'
+
+/** How a transaction stands. */
+export interface CommitStatus {
+  id: string
+  mode: CommitMode
+  payload: Buffer
+  /** Milliseconds since it began, by the server's clock. */
+  age: number
+  /** How many milliseconds the sites have to vote. */
+  timeout: number
+  /** Null while it is open. */
+  outcome: CommitOutcome | null
+  /** Why it was aborted. */
+  reason: string
+  /** Whether the one who began it is there; `done` when there is nothing left for it to do. */
+  coordinator: 'present' | 'absent' | 'done'
+  sites: SiteStatus[]
+}
+
+export interface SiteStatus {
+  site: string
+  isPresent: boolean
+  hasVoted: boolean
+  hasAcknowledged: boolean
+}
+
+/**
+ * Transactions that all sites commit or none. The decision is written once, and survives everybody's crash.
+ *
+ * ```js
+ * // The coordinator:
+ * const order = await client.twoPhaseCommit('/commits/orders').begin('order-17', ['stock', 'billing'], '3 chairs', 10_000)
+ * if (await order.outcome() === 'abort') apologize()
+ *
+ * // A site:
+ * const site = client.twoPhaseCommit('/commits/orders')
+ * await site.join('stock')
+ * const proposal = await site.next()
+ * if (await canDo(proposal.payload)) await proposal.voteCommit()   // from here on it must be possible, also after a crash
+ * else await proposal.voteAbort('sold out')
+ * if (await proposal.outcome() === 'commit') await doIt(proposal.payload)
+ * await proposal.acknowledge()
+ * ```
+ */
+export class TwoPhaseCommit {
+  private constructor()
+  readonly path: string
+  /** The mode of the transactions that this handle begins. */
+  readonly mode: CommitMode
+  /**
+   * Begins a transaction: every site is asked, also one that is not there now. When `timeout` milliseconds are over and not all
+   * have voted, whoever waits for the outcome aborts it. `EXISTS`: there is one of that id. One that is withdrawn is aborted in the
+   * background.
+   */
+  begin(id: string, sites: readonly string[], payload: Data, timeout: number, options?: SignalOptions): Promise<CommitTransaction>
+  /** Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. */
+  recover(options?: SignalOptions): Promise<CommitTransaction[]>
+  /**
+   * Becomes a site, over all sessions, until it leaves or the client is closed. `EXISTS`: this handle is a site already, or another
+   * one that is there is that site.
+   */
+  join(site: string, options?: SignalOptions): Promise<void>
+  /** Is that site no longer; what it was asked stays. `NOT_HELD`: this handle has not joined. */
+  leave(options?: SignalOptions): Promise<void>
+  /** The next transaction on which this site has to vote; each is told once. */
+  next(options?: WaitOptions): Promise<Proposal>
+  /** Everything that this site has not acknowledged, the oldest first: what a site asks for after a restart. */
+  pending(options?: SignalOptions): Promise<Proposal[]>
+  /** All transactions that have not been collected, the oldest first. */
+  history(options?: SignalOptions): Promise<CommitStatus[]>
+  /** How a transaction stands; null if there is none of that id. */
+  show(id: string, options?: SignalOptions): Promise<CommitStatus | null>
+  /** Decides the abort, unless something is decided already; resolves with what is. */
+  decideAbort(id: string, reason: string, options?: SignalOptions): Promise<CommitOutcome>
+}
+
+/** A transaction that was begun here, or taken over. */
+export class CommitTransaction {
+  private constructor()
+  readonly id: string
+  readonly sites: string[]
+  readonly payload: Buffer
+  /** Waits for the decision, and makes it when it is time; `TIMEOUT`: ask again. */
+  outcome(options?: WaitOptions): Promise<CommitOutcome>
+}
+
+/** A transaction on which this site votes. */
+export class Proposal {
+  private constructor()
+  readonly id: string
+  readonly sites: string[]
+  readonly payload: Buffer
+  /** Whether this site had voted when it was told of it: before a restart. */
+  readonly hasVoted: boolean
+  /** Doing it again is fine. `TIMEOUT`: it was decided without us. `EXISTS`: this site has voted for the abort. */
+  voteCommit(options?: SignalOptions): Promise<void>
+  /** Decides the abort. `EXISTS`: this site has voted for the commit. */
+  voteAbort(reason?: string, options?: SignalOptions): Promise<void>
+  outcome(options?: WaitOptions): Promise<CommitOutcome>
+  /** What was decided is done here, and is needed no more. `NOT_HELD`: it is not decided yet. */
+  acknowledge(options?: SignalOptions): Promise<void>
+}

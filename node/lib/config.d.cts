@@ -1,0 +1,47 @@
+import { Feed } from './feed.cjs'
+import { VersionOptions } from './nodes.cjs'
+import { Data, SignalOptions } from './waits.cjs'
+
+/** A value, and how often it has been changed. */
+export interface Versioned {
+  value: Buffer
+  /** 0 when it was created, one more with every change. */
+  version: number
+}
+
+/** What a handle has been told last. */
+export interface Cached {
+  /** Null where there was none. */
+  value: Versioned | null
+  /** Milliseconds: so long ago a server was asked that said it. */
+  age: number
+}
+
+/**
+ * A value that many follow.
+ *
+ * ```js
+ * const config = client.config('/config/limits')
+ * await config.set(JSON.stringify({ exports: 3 }))
+ * for await (const now of config.watch({ signal })) {
+ *   apply(now === null ? defaults : JSON.parse(String(now.value)))
+ * }
+ * ```
+ */
+export class Config {
+  private constructor()
+  readonly path: string
+  /** Null if nobody has set it. */
+  get(options?: SignalOptions): Promise<Versioned | null>
+  /**
+   * Sets the value, and creates it if it is missing; resolves with the new version. With a version, only while the value has that
+   * one: `BAD_VERSION` if somebody has changed it since, `NO_NODE` if there is none. A lost answer is resolved by looking;
+   * `CONNECTION_LOST`: nobody can tell whether it was set.
+   */
+  set(value: Data, version?: number, options?: SignalOptions): Promise<number>
+  set(value: Data, options: VersionOptions): Promise<number>
+  /** The value now and whenever it has changed, always the latest; null where there is none. */
+  watch(options?: SignalOptions): Feed<Versioned | null>
+  /** What this handle has been told last, by `get` or a feed of its own, without asking anybody; null before that. */
+  readonly cached: Cached | null
+}

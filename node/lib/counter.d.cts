@@ -1,0 +1,28 @@
+import { SignalOptions } from './waits.cjs'
+
+export interface CounterOptions {
+  /** Which of Curator's counters takes part: `atomic`, 64 bits, unless told; or `shared`, 32 bits. */
+  layout?: 'atomic' | 'shared' | undefined
+}
+
+/**
+ * A number that many count on: signed, of 64 bits. It is 0 until the first change, which creates it.
+ *
+ * ```js
+ * const orders = client.counter('/counters/orders')
+ * const number = await orders.add(1)
+ * ```
+ *
+ * Every change is applied exactly once, also when its answer gets lost; `CONNECTION_LOST` is told only where nobody can know any
+ * more. Numbers may be safe integers or bigints, and the answers are bigints. What would pass the range is `INVALID`, and nothing
+ * is changed.
+ */
+export class Counter {
+  private constructor()
+  readonly path: string
+  get(options?: SignalOptions): Promise<bigint>
+  /** Adds `n`, which may be negative; resolves with the new value. */
+  add(n: bigint | number, options?: SignalOptions): Promise<bigint>
+  /** Sets it to `value` if it is `old`; resolves with whether it was. */
+  compareAndSet(old: bigint | number, value: bigint | number, options?: SignalOptions): Promise<boolean>
+}

@@ -1,0 +1,173 @@
+'use strict'
+
+const check = require('./check.cjs')
+const { made } = require('./dispose.cjs')
+const { AbortError, described } = require('./errors.cjs')
+const { asIs, feed } = require('./feed.cjs')
+const { Handle, acquire, attempt, keep, pathOf } = require('./handle.cjs')
+const { Held, leave, releaseOptions } = require('./held.cjs')
+const { Remote, ask, attend, call, callsOf, cancel, make, nativeOf } = require('./remote.cjs')
+const { listen, stopListening, waitOptions } = require('./waits.cjs')
+
+/** One term of a leader. */
+class Leadership extends Held {
+  // Only in a run: it aborts when the term is over, whatever ends it.
+  #term
+
+  constructor(key, calls, native, term) {
+    super(key, calls, native, 'election.campaign()')
+    this.#term = term
+  }
+
+  get epoch() {
+    return this.fencingToken
+  }
+
+  get signal() {
+    return this.#term ? this.#term.signal : super.signal
+  }
+
+  /** Tells everybody that this leader has begun its work. */
+  async acknowledge(data, options) {
+    await ask(this, 'acknowledge', options, check.bytes('data', data === undefined ? '' : data))
+  }
+
+  async release(options) {
+    releaseOptions(options)
+    const releasing = super.release(options)
+    this.#term?.abort(new AbortError(this.path))
+    return releasing
+  }
+}
+
+/** The terms of one run, which the addon campaigns for. */
+class Terms extends Remote {}
+
+/** One candidate among those of whom one leads. */
+class Election extends Handle {
+  #runs = new Set()
+
+  get path() {
+    return pathOf(this)
+  }
+
+  async acquire(options) {
+    return acquire(this, waitOptions('acquire', options), Leadership)
+  }
+
+  async tryAcquire(options) {
+    return attempt(this, check.options('tryAcquire', options, ['signal']), Leadership)
+  }
+
+  /** Queues and waits until this candidate leads. */
+  async campaign(options) {
+    return acquire(this, waitOptions('campaign', options), Leadership)
+  }
+
+  /** Leads term after term, and works in each of them, until it is stopped. */
+  async run(work, options) {
+    check.callable('work', work)
+    const signal = check.signalOf('run', options)
+    if (signal?.aborted) throw signal.reason
+    const run = new Run(this, work)
+    const stop = (reason) => run.stop(reason)
+    const aborted = () => stop(signal.reason)
+    this.#runs.add(stop)
+    if (signal) listen(signal, aborted)
+    try {
+      await run.over()
+    } finally {
+      this.#runs.delete(stop)
+      if (signal) stopListening(signal, aborted)
+    }
+    if (signal?.aborted) throw signal.reason
+  }
+
+  async resign(options) {
+    await this.release(options)
+  }
+
+  /** Ends the campaigns and the runs in progress. */
+  cancel() {
+    super.cancel()
+    for (const stop of [...this.#runs]) stop(new AbortError(this.path))
+  }
+
+  get isLeader() {
+    return this.isHeld
+  }
+
+  /** Null while nobody leads. */
+  async leader(options) {
+    return ask(this, 'leader', options)
+  }
+
+  /** All who stand, in the order in which they will lead. */
+  async candidates(options) {
+    return this.contenders(options)
+  }
+
+  /** Who leads, now and whenever that changes. */
+  observe(options) {
+    return feed(this, 'observe', options, asIs)
+  }
+}
+
+/** One call of `election.run`. */
+class Run {
+  #election
+  #work
+  #terms
+  #term
+  #isStopped = false
+
+  constructor(election, work) {
+    this.#election = election
+    this.#work = work
+    this.#terms = make(Terms, election, 'terms')
+  }
+
+  stop(reason) {
+    this.#isStopped = true
+    cancel(this.#terms)
+    this.#term?.abort(reason)
+  }
+
+  async over() {
+    while (!this.#isStopped) {
+      const native = await this.#won()
+      if (native) await this.#serve(native)
+    }
+  }
+
+  /** What a campaign has won; nothing when it was stopped. */
+  async #won() {
+    try {
+      return await attend(this.#terms, undefined, 'next', [], (native) => native.releaseInBackground())
+    } catch (error) {
+      if (!this.#isStopped) throw error
+    }
+  }
+
+  /** One term. Nobody else leads before the work has ended, unless the leadership is lost. */
+  async #serve(native) {
+    const term = new AbortController()
+    this.#term = term
+    const leadership = keep(this.#election, new Leadership(made, callsOf(this.#election), native, term))
+    leadership.onLost((error) => term.abort(error))
+    let failure
+    try {
+      // The run may have been stopped since the campaign ended, and this term was not there yet to be told.
+      if (!this.#isStopped) await this.#work(leadership)
+    } catch (error) {
+      // What fails because the term is over does not fail.
+      if (!term.signal.aborted) failure = described(error)
+    }
+    // Unconfirmed, it goes on in the background; lost or resigned, there is nothing to do.
+    await leave(leadership, true).catch(() => {})
+    if (failure === undefined) call(this.#terms, 'succeeded')
+    else call(this.#terms, 'failed', nativeOf(leadership), failure)
+  }
+}
+
+module.exports = { Election, Leadership }

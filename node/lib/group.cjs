@@ -1,0 +1,49 @@
+'use strict'
+
+const check = require('./check.cjs')
+const { feed } = require('./feed.cjs')
+const { byName } = require('./names.cjs')
+const { Remote, ask, callsOf, declare, properties } = require('./remote.cjs')
+
+/** Members that know each other by name. */
+class Group extends Remote {
+  static { properties(this, 'path') }
+
+  /** Becomes a member, until it leaves or the client is closed. */
+  async join(name, data, options) {
+    check.text('name', name)
+    const payload = check.bytes('data', data === undefined ? '' : data, 'join(name, data, options)')
+    await declare(this, 'join', options, name, payload)
+    // The addon's group is the membership: it must not be collected although nobody has the handle in a variable.
+    callsOf(this).keep(this)
+  }
+
+  async leave(options) {
+    const signal = check.signalOf('leave', options)
+    const leaving = ask(this, 'leave', { signal })
+    // Not sent with a signal that was aborted before.
+    if (!signal?.aborted) callsOf(this).letGo(this)
+    await leaving
+  }
+
+  /** Replaces what this member says of itself. */
+  async update(data, options) {
+    await ask(this, 'update', options, check.bytes('data', data))
+  }
+
+  async members(options) {
+    return byName(await ask(this, 'members', options))
+  }
+
+  /** All members at first, then who joins, who leaves and whose data changes. */
+  watch(options) {
+    return feed(this, 'watch', options, eventOf)
+  }
+}
+
+function eventOf({ type, members, name, data }) {
+  if (members) return { type, members: byName(members) }
+  return data === undefined ? { type, name } : { type, name, data }
+}
+
+module.exports = { Group }

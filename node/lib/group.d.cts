@@ -1,0 +1,47 @@
+import { Feed } from './feed.cjs'
+import { Data, SignalOptions } from './waits.cjs'
+
+export interface GroupOptions {
+  /**
+   * Whose group it is: Curator's `GroupMember`, kazoo's `Party`, or kazoo's `ShallowParty`. The last two have no room for data.
+   * `party` where the client's `naming` is `kazoo`, else `member`.
+   */
+  layout?: 'member' | 'party' | 'shallow_party' | undefined
+}
+
+/** What happened in a group: all members at first, then one at a time. */
+export type GroupEvent =
+  | { type: 'snapshot'; members: Record<string, Buffer> }
+  | { type: 'joined'; name: string; data: Buffer }
+  | { type: 'left'; name: string }
+  | { type: 'changed'; name: string; data: Buffer }
+
+/**
+ * Members that know each other by name.
+ *
+ * ```js
+ * const workers = client.group('/workers')
+ * await workers.join('worker-1', 'idle')
+ * for await (const event of workers.watch({ signal })) {
+ *   if (event.type === 'left') takeOver(event.name)
+ * }
+ * ```
+ */
+export class Group {
+  private constructor()
+  readonly path: string
+  /**
+   * Becomes a member, over all sessions of the client, until it leaves or the client is closed; whether or not anybody has this
+   * handle in a variable. `EXISTS`: this handle has joined already, or another member has that name. A membership does not keep
+   * the process alive.
+   */
+  join(name: string, data?: Data, options?: SignalOptions): Promise<void>
+  /** Ends the membership; without one, `NOT_HELD`. `CONNECTION_LOST`: unconfirmed, and it goes on in the background. */
+  leave(options?: SignalOptions): Promise<void>
+  /** Replaces what this member says of itself; without a membership, `NOT_HELD`. */
+  update(data: Data, options?: SignalOptions): Promise<void>
+  /** The members, and what they say of themselves. */
+  members(options?: SignalOptions): Promise<Record<string, Buffer>>
+  /** All members at first, then who joins, who leaves and whose data changes. After a gap, what differs is told. */
+  watch(options?: SignalOptions): Feed<GroupEvent>
+}

@@ -1,0 +1,64 @@
+import { Guard } from './handle.cjs'
+
+export interface LockOptions {
+  /** The handle is the owner: nested acquisitions count, everyone who uses the handle is inside together. */
+  reentrant?: boolean | undefined
+  /**
+   * How many times the lock may be passed on in memory, from one handle of this client to the next that waits, before others get
+   * their turn; 0 unless told. Who gets it so shares the fencing token of who won it, and has a higher `held.passes`.
+   */
+  localHandoff?: number | undefined
+}
+
+/**
+ * A mutual exclusion lock, or one side of a read/write lock.
+ *
+ * ```js
+ * await client.lock('/locks/report').run(async (held) => {
+ *   await publish({ fencingToken: held.fencingToken, signal: held.signal })
+ * })
+ * ```
+ */
+export class Lock extends Guard {
+  // Nothing else is one to `multiLock`, whatever members it has.
+  #private
+  private constructor()
+  readonly path: string
+}
+
+/**
+ * A read/write lock: readers share, writers exclude everybody, in the order in which they came. Each side is a `Lock`.
+ *
+ * ```js
+ * const lock = client.readWriteLock('/locks/catalogue')
+ * await lock.read.run(async () => { … })
+ * ```
+ *
+ * Who holds `write` may also take `read` and then release `write`: nobody gets in between, and the token stays. Taking
+ * `write` while holding `read` is `INVALID`: two who both tried would wait for each other.
+ */
+export class ReadWriteLock {
+  private constructor()
+  readonly path: string
+  readonly read: Lock
+  readonly write: Lock
+}
+
+/**
+ * Several locks as one: all or none, and never two who wait for each other. Losing one loses all.
+ *
+ * ```js
+ * await client.multiLock([client.lock('/accounts/alice'), client.lock('/accounts/bob')]).run(async (held) => {
+ *   await transfer({ fencingTokens: held.fencingTokens })
+ * })
+ * ```
+ *
+ * `fencingToken` is the first of the `fencingTokens`; the `contenders()` come in the order of the paths, and their `node` is a
+ * whole path.
+ */
+export class MultiLock extends Guard {
+  private constructor()
+  /** Sorted: the order in which they are acquired, and in which `fencingTokens` come. */
+  readonly paths: string[]
+  readonly fencingTokens: bigint[]
+}

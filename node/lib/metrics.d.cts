@@ -1,0 +1,69 @@
+/** Durations, by how long they were, in milliseconds. */
+export interface Histogram {
+  /** How many there are. */
+  readonly count: number
+  /** How long they were together. */
+  readonly sum: number
+  /** How many were no longer than each bound; `count` has those that were longer, too. */
+  readonly buckets: readonly { readonly le: number; readonly count: number }[]
+}
+
+/** What a client has done and seen since it connected, and how it stands. Times are in milliseconds. */
+export interface Metrics {
+  /** Sessions that were opened: one, and one more for each that was lost. */
+  readonly sessions: number
+  /** How often the session ended, or could no longer be assumed to live. */
+  readonly sessionsLost: number
+  /** How often the connection broke. */
+  readonly suspensions: number
+  /** How often a server was found again in time, so that the session went on. */
+  readonly reconnections: number
+  /** Requests, by kind. */
+  readonly requests: Readonly<
+    Record<'create' | 'delete' | 'set' | 'multi' | 'get' | 'exists' | 'children' | 'sync' | 'other', number>
+  >
+  /** How many of the requests were heartbeats of the lease. */
+  readonly heartbeats: number
+  /** How often an answer was missing, and its request was made again. */
+  readonly retries: number
+  /** Bytes of the requests. */
+  readonly bytesSent: number
+  /** Bytes of the answers. */
+  readonly bytesReceived: number
+  /** What was acquired: locks, permits, leaderships; nested acquisitions do not count. */
+  readonly acquisitions: number
+  /** Acquires that ran out of time, those that had none included. */
+  readonly timeouts: number
+  /** Acquires that their caller withdrew. */
+  readonly cancellations: number
+  /** Acquires that ended with another error. */
+  readonly failures: number
+  /** Acquisitions that came when the one ahead in the line let go. */
+  readonly handOffs: number
+  /** Acquisitions that were passed on in memory, between waiters of one client. */
+  readonly localHandOffs: number
+  /** How long each acquisition was waited for. */
+  readonly waits: Histogram
+  /** How long each acquisition was held, until it was let go or lost. */
+  readonly holds: Histogram
+  /** Acquires under way. */
+  readonly waiting: number
+  /** What is held now. */
+  readonly holding: number
+  /** What was held and lost, by reason. */
+  readonly losses: Readonly<Record<'session' | 'revoked' | 'deleted' | 'closed', number>>
+  /** How often somebody asked for what was held. */
+  readonly revocations: number
+  /** Nodes of others that were deleted by force. */
+  readonly forced: number
+  /** How many were ahead when a line was looked at last. */
+  readonly queueDepth: number
+  /** The most that were ever ahead. */
+  readonly queueDepthMax: number
+  /** The least that was left of the lease when it was extended, while something was held. */
+  readonly leaseMarginMin: number | undefined
+  /** Callbacks that took longer than a second. */
+  readonly slowCallbacks: number
+  /** All of it as the text that Prometheus reads; times are in seconds there. */
+  readonly prometheus: string
+}

@@ -1,0 +1,32 @@
+import { Feed } from './feed.cjs'
+import { Data, SignalOptions } from './waits.cjs'
+
+export interface BindOptions extends SignalOptions {
+  /** The binding lasts as long as this client, over all its sessions; otherwise until it is unbound. */
+  ephemeral?: boolean | undefined
+}
+
+/**
+ * Names below a path, and what they stand for.
+ *
+ * ```js
+ * const services = client.names('/services')
+ * await services.bind('billing', '10.0.0.7:443', { ephemeral: true })
+ * const address = await services.lookup('billing')
+ * ```
+ */
+export class Names {
+  private constructor()
+  readonly path: string
+  /** Binds a name that is not bound: `EXISTS` otherwise, whoever has bound it. */
+  bind(name: string, data: Data, ephemeral?: boolean, options?: SignalOptions): Promise<void>
+  bind(name: string, data: Data, options: BindOptions): Promise<void>
+  /** What a name stands for; null if it is not bound. */
+  lookup(name: string, options?: SignalOptions): Promise<Buffer | null>
+  /** Unbinds a name, whoever has bound it. `NO_NODE`: it is not bound. What another client binds as ephemeral, it binds again. */
+  unbind(name: string, options?: SignalOptions): Promise<void>
+  /** The names that are bound, sorted. */
+  list(options?: SignalOptions): Promise<string[]>
+  /** All names and what they stand for, now and whenever that has changed. */
+  watch(options?: SignalOptions): Feed<Record<string, Buffer>>
+}

@@ -1,0 +1,3 @@
+import opentelemetry from './opentelemetry.cjs'
+
+export const { observe } = opentelemetry

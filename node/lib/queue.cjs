@@ -1,0 +1,282 @@
+'use strict'
+
+const check = require('./check.cjs')
+const { asyncDispose, made } = require('./dispose.cjs')
+const { AbortError, invalid, kindOf, report } = require('./errors.cjs')
+const { itemOf, settle } = require('./item.cjs')
+const { Remote, ask, attend, call, callsOf, cancel, make } = require('./remote.cjs')
+const { listen, stopListening, waitOptions } = require('./waits.cjs')
+
+let claim, stopsOf
+
+/** Items that wait to be taken: what all queues have, and the dead letters of one. */
+class Backlog extends Remote {
+  // The addon has the verbs of all queues once, too.
+  #backlog = make(Remote, this, 'backlog')
+  /** How to end the loops and the work in progress. */
+  #stops = new Set()
+  #dead
+
+  static {
+    claim = (backlog, signal, timeout) => backlog.#claim(signal, timeout)
+    stopsOf = (backlog) => backlog.#stops
+  }
+
+  get path() {
+    return call(this.#backlog, 'path')
+  }
+
+  /** Takes the next item: at most once, for it is removed before it is here. */
+  async get(options) {
+    const { timeout, signal } = waitOptions('get', options)
+    return this.#get(signal, timeout)
+  }
+
+  /** One attempt: null when there is none. */
+  async tryGet(options) {
+    return unlessTimeout(this.#get(check.signalOf('tryGet', options), 0))
+  }
+
+  /** Claims the next item: at least once, for it stays until it is acknowledged. */
+  async claim(options) {
+    const { timeout, signal } = waitOptions('claim', options)
+    return this.#claim(signal, timeout)
+  }
+
+  /** One attempt: null when there is none. */
+  async tryClaim(options) {
+    return unlessTimeout(this.#claim(check.signalOf('tryClaim', options), 0))
+  }
+
+  /** The data of the next item that could be taken, which stays; null if there is none. */
+  async peek(options) {
+    return ask(this.#backlog, 'peek', options)
+  }
+
+  /** How many there are, claimed ones included. */
+  async len(options) {
+    return ask(this.#backlog, 'len', options)
+  }
+
+  /** The data of all in order, claimed ones included. */
+  async items(options) {
+    return ask(this.#backlog, 'items', options)
+  }
+
+  /** The items that were claimed too often. */
+  get dead() {
+    this.#dead ??= new Backlog(made, callsOf(this), call(this.#backlog, 'dead'), 'queue.dead')
+    return this.#dead
+  }
+
+  /** Puts the dead letters back; answers how many. */
+  async replay(options) {
+    return ask(this.#backlog, 'replay', options)
+  }
+
+  /** Ends the waits, the loops and the work in progress on this handle, never later ones. */
+  cancel() {
+    for (const stop of [...this.#stops]) stop()
+    cancel(this.#backlog)
+    cancel(this)
+  }
+
+  /** Claims one after the other; what was not settled is given back. */
+  [Symbol.asyncIterator]() {
+    return new Claims(this)
+  }
+
+  /** Works on items as they come: done when the work succeeds, given back when it fails. */
+  async process(work, options) {
+    check.callable('work', work)
+    const { concurrency, signal } = check.options('process', options, ['concurrency', 'signal'])
+    const workers = check.count('concurrency', concurrency === undefined ? 1 : concurrency)
+    await consume(this, work, workers, check.signal(signal))
+  }
+
+  async #get(signal, timeout) {
+    const got = await attend(this.#backlog, signal, 'get', [timeout], (got) => got.putBack())
+    return got.handOver()
+  }
+
+  async #claim(signal, timeout) {
+    const native = await attend(this.#backlog, signal, 'claim', [timeout], (native) => native.releaseInBackground())
+    return itemOf(this, native)
+  }
+}
+
+/** First in, first out. */
+class Queue extends Backlog {
+  async put(data, options) {
+    const { timeout, signal } = waitOptions('put', options)
+    await attend(this, signal, 'put', [[check.bytes('data', data, 'put(data, options)')], timeout])
+  }
+
+  /** In as few transactions as carry them. */
+  async putMany(items, options) {
+    const { timeout, signal } = waitOptions('putMany', options)
+    await attend(this, signal, 'put', [payloads(items), timeout])
+  }
+}
+
+/** The lowest priority first, and in order within one. */
+class PriorityQueue extends Backlog {
+  async put(data, priority, options) {
+    const { timeout, signal } = waitOptions('put', options)
+    const payload = check.bytes('data', data, 'put(data, priority, options)')
+    if (priority === undefined) throw invalid('priority', 'must be an integer; lower ones come first')
+    await attend(this, signal, 'put', [payload, check.integer('priority', priority, -(2 ** 31), 2 ** 31 - 1), timeout])
+  }
+}
+
+/** Items that are taken when they are due. */
+class DelayQueue extends Backlog {
+  async put(data, delay, options) {
+    const { timeout, signal } = waitOptions('put', options)
+    const payload = check.bytes('data', data, 'put(data, delay, options)')
+    if (delay === undefined) throw invalid('delay', 'must be a number of milliseconds')
+    await attend(this, signal, 'put', [payload, check.millis('delay', delay), timeout])
+  }
+}
+
+function payloads(items) {
+  if (!Array.isArray(items)) throw invalid('items', `must be an array of payloads, not ${kindOf(items)}`)
+  // Array.from visits holes too.
+  return Array.from(items, (item, at) => check.bytes(`items[${at}]`, item))
+}
+
+/** Null where a single attempt found nothing. */
+async function unlessTimeout(attempt) {
+  try {
+    return await attempt
+  } catch (error) {
+    if (error.code !== 'TIMEOUT') throw error
+    return null
+  }
+}
+
+// Outside of what it stops: a queue that is in use must not keep a loop that nobody goes on with, and its item.
+const stopOf = (ending) => () => ending.abort()
+
+/** One loop over a queue. */
+class Claims {
+  #queue
+  #item
+  #ending = new AbortController()
+  #stop = stopOf(this.#ending)
+  // One claim at a time, in the order of the calls.
+  #last = Promise.resolve()
+
+  constructor(queue) {
+    this.#queue = queue
+    stopsOf(queue).add(this.#stop)
+  }
+
+  async next() {
+    const next = this.#last.then(() => this.#next())
+    this.#last = next.catch(() => {})
+    return next
+  }
+
+  /** What `break` and an error in the loop do. */
+  async return(value) {
+    this.#end()
+    await this.#last
+    await this.#giveBack()
+    return { value, done: true }
+  }
+
+  async [asyncDispose]() {
+    await this.return()
+  }
+
+  [Symbol.asyncIterator]() {
+    return this
+  }
+
+  async #next() {
+    await this.#giveBack()
+    const { signal } = this.#ending
+    try {
+      if (!signal.aborted) {
+        this.#item = await claim(this.#queue, signal, Infinity)
+        return { value: this.#item, done: false }
+      }
+    } catch (error) {
+      // Closed or cancelled, it is just over.
+      const isOver = signal.aborted || error instanceof AbortError || error.code === 'CLOSED'
+      if (!isOver) {
+        this.#end()
+        throw error
+      }
+    }
+    this.#end()
+    return { value: undefined, done: true }
+  }
+
+  #end() {
+    stopsOf(this.#queue).delete(this.#stop)
+    this.#ending.abort()
+  }
+
+  async #giveBack() {
+    const item = this.#item
+    this.#item = undefined
+    if (item) await settle(item, true)
+  }
+}
+
+/** One call of `queue.process`, until it is stopped or trying again cannot help. */
+async function consume(queue, work, workers, signal) {
+  if (signal?.aborted) throw signal.reason
+  const ending = new AbortController()
+  const stop = stopOf(ending)
+  stopsOf(queue).add(stop)
+  if (signal) listen(signal, stop)
+  let failure
+  const worker = async () => {
+    try {
+      while (!ending.signal.aborted) {
+        const item = await claim(queue, ending.signal, Infinity)
+        // It may have been stopped since the claim was answered.
+        if (ending.signal.aborted) await settle(item, true)
+        else await serve(item, work)
+      }
+    } catch (error) {
+      if (!ending.signal.aborted) failure ??= { error }
+      stop()
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, worker))
+  stopsOf(queue).delete(stop)
+  if (signal) stopListening(signal, stop)
+  if (signal?.aborted) throw signal.reason
+  if (failure) throw failure.error
+}
+
+/** Works on one item. Neither its failure nor a loss ends the work on others. */
+async function serve(item, work) {
+  let failed = false
+  try {
+    await work(item)
+  } catch (error) {
+    failed = true
+    report('process', error)
+  }
+  await settle(item, failed).catch((error) => report('process', error))
+}
+
+/** As the addon takes them. */
+function queueOptions(verb, options) {
+  const given = check.options(verb, options, ['maxItems', 'ephemeral', 'shards', 'maxAttempts', 'layout'])
+  const number = (name) => check.integer(name, given[name], 0, 2 ** 32 - 1)
+  return {
+    maxItems: number('maxItems'),
+    ephemeral: check.flag('ephemeral', given.ephemeral),
+    shards: number('shards'),
+    maxAttempts: number('maxAttempts'),
+    layout: check.optionalText('layout', given.layout),
+  }
+}
+
+module.exports = { Backlog, DelayQueue, PriorityQueue, Queue, queueOptions }

@@ -1,0 +1,113 @@
+import { Item } from './item.cjs'
+import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+
+export interface QueueOptions {
+  /** How many items there may be. All who put have to give the same number; a full queue makes them wait. */
+  maxItems?: number | undefined
+  /** Whether an item goes when the session of the client that put it ends. */
+  ephemeral?: boolean | undefined
+  /** Over how many nodes the items are spread, 1 unless told. More is faster, and keeps the order only within each. */
+  shards?: number | undefined
+  /** How often an item is claimed before it goes to the dead letters; left out, for ever. */
+  maxAttempts?: number | undefined
+  /**
+   * Whose queue it takes part in: `simple` unless told (Curator's `SimpleDistributedQueue`, and ZooKeeper's own recipe),
+   * `distributed` (Curator's `DistributedQueue`), or `locking` (kazoo's `LockingQueue`, with its naming).
+   */
+  layout?: 'simple' | 'distributed' | 'locking' | undefined
+}
+
+export interface ProcessOptions extends SignalOptions {
+  /** How many items are worked on at once, 1 unless told. */
+  concurrency?: number | undefined
+}
+
+/**
+ * Items that wait to be taken: what all queues have, and what the dead letters of one are.
+ *
+ * ```js
+ * for await (const item of queue) {
+ *   await send(item.data)
+ *   await item.ack()
+ * }
+ * ```
+ *
+ * Such a loop claims one item after the other. One that was not settled is given back when the loop goes on, breaks or throws. It
+ * ends when the queue is cancelled or the client is closed.
+ */
+export class Backlog {
+  protected constructor()
+  readonly path: string
+  /**
+   * Takes the next item, and waits for one: at most once, for it is removed before it is here. Who crashes then takes it along;
+   * `claim` is for items that must not be lost. Of a call that is withdrawn the item goes back to its old place.
+   */
+  get(options?: WaitOptions): Promise<Buffer>
+  /** One attempt: null when there is no item that nobody has claimed. */
+  tryGet(options?: SignalOptions): Promise<Buffer | null>
+  /**
+   * Claims the next item, and waits for one: at least once. Nobody else has it until it is acknowledged, given back, or our
+   * session ends; then the next one gets it.
+   */
+  claim(options?: WaitOptions): Promise<Item>
+  /** One attempt: null when there is no item that nobody has claimed. */
+  tryClaim(options?: SignalOptions): Promise<Item | null>
+  /** The data of the next item that could be taken, which stays; null if there is none. */
+  peek(options?: SignalOptions): Promise<Buffer | null>
+  /** How many items there are, claimed ones included. */
+  len(options?: SignalOptions): Promise<number>
+  /** The data of all items in order, claimed ones included. */
+  items(options?: SignalOptions): Promise<Buffer[]>
+  /** The items that were claimed `maxAttempts` times in vain. */
+  readonly dead: Backlog
+  /** Puts the dead letters back into this queue, each in one transaction; resolves with how many. */
+  replay(options?: SignalOptions): Promise<number>
+  /** Wakes the waits in progress on this handle with an `AbortError`, and ends its loops and its `process`; never later ones. */
+  cancel(): void
+  [Symbol.asyncIterator](): AsyncIterableIterator<Item>
+  /**
+   * Works on items as they come, several at once with `concurrency`. An item is done when the work has succeeded, unless the
+   * work has settled it, and given back when it fails; the error is a process warning then, and so is the loss of an item. An item
+   * that always fails comes again and again unless the queue has `maxAttempts`.
+   *
+   * ```js
+   * await queue.process(async (item) => send(item.data), { concurrency: 8, signal: shutdown })
+   * ```
+   *
+   * Aborting the signal ends it when the work in progress is over; it rejects with `signal.reason` then. `cancel()` ends it, too,
+   * and then it resolves. It rejects with what trying again cannot help, such as `CLOSED`.
+   */
+  process(work: (item: Item) => unknown, options?: ProcessOptions): Promise<void>
+}
+
+/**
+ * Items in the order in which they were put.
+ *
+ * ```js
+ * const queue = client.queue('/queues/mail', { maxAttempts: 5 })
+ * await queue.put('hello')
+ * ```
+ *
+ * A put is applied exactly once, also when its answer gets lost.
+ */
+export class Queue extends Backlog {
+  private constructor()
+  /** Puts an item; waits while the queue is full, and `TIMEOUT` if it stays so. */
+  put(data: Data, options?: WaitOptions): Promise<void>
+  /** Puts several in as few transactions as carry them. `error.put` says how many went in before one failed. */
+  putMany(items: readonly Data[], options?: WaitOptions): Promise<void>
+}
+
+/** Items of which the lowest priority comes first, and among equals the one that was put first. */
+export class PriorityQueue extends Backlog {
+  private constructor()
+  /** Priorities are signed integers of 32 bits. */
+  put(data: Data, priority: number, options?: WaitOptions): Promise<void>
+}
+
+/** Items that are taken when they are due, the first due first, by the clocks of those who put and take. */
+export class DelayQueue extends Backlog {
+  private constructor()
+  /** Nobody gets it before `delay` milliseconds have passed. */
+  put(data: Data, delay: number, options?: WaitOptions): Promise<void>
+}

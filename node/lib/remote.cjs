@@ -1,0 +1,86 @@
+'use strict'
+
+// What the library's objects have in common: each stands for an object of the addon, and asks through the calls of its client.
+// A verb is a line here and a method of the same name there: `call` if it is answered at once, `ask` if later, and `wait` if
+// it takes its time.
+
+const check = require('./check.cjs')
+const { now } = require('./calls.cjs')
+const { made } = require('./dispose.cjs')
+const { invalid } = require('./errors.cjs')
+const { Waits, waitOptions } = require('./waits.cjs')
+
+let callsOf, nativeOf, waitsOf
+
+/** What is reached through a client. */
+class Remote {
+  #calls
+  #native
+  #waits
+
+  static {
+    callsOf = (remote) => remote.#calls
+    waitsOf = (remote) => remote.#waits
+    /** Undefined for what is none. */
+    nativeOf = (value) => (typeof value === 'object' && value !== null && #native in value ? value.#native : undefined)
+  }
+
+  /** `origin` says where to get one. */
+  constructor(key, calls, native, origin = `client.${new.target.name[0].toLowerCase()}${new.target.name.slice(1)}(…)`) {
+    if (key !== made) throw invalid('constructor', `use ${origin}`)
+    this.#calls = calls
+    this.#native = native
+    this.#waits = new Waits(calls)
+  }
+}
+
+/** Calls a verb that answers at once. */
+function call(remote, verb, ...args) {
+  return now(() => nativeOf(remote)[verb](...args))
+}
+
+/** Waits for a verb that only its `{ signal }` withdraws. */
+async function ask(remote, verb, options, ...args) {
+  const signal = check.signalOf(verb, options)
+  return new Waits(callsOf(remote)).wait(() => nativeOf(remote)[verb](...args), signal)
+}
+
+/** Waits for a verb that takes its time: the addon's last argument is the `{ timeout }`, and `cancel` ends it as its `{ signal }` does. */
+async function wait(remote, verb, options, ...args) {
+  const { timeout, signal } = waitOptions(verb, options)
+  return attend(remote, signal, verb, [...args, timeout])
+}
+
+/** The same, without an opinion about arguments; what comes although nobody waits any more is given to `undo`. */
+async function attend(remote, signal, verb, args, undo) {
+  const native = nativeOf(remote)
+  return waitsOf(remote).wait(() => native[verb](...args), signal, { path: native.path?.(), undo })
+}
+
+/** Waits until something is declared, which is undone if the caller has withdrawn by then; only its `{ signal }` withdraws. */
+async function declare(remote, verb, options, ...args) {
+  const declared = await attend(remote, check.signalOf(verb, options), verb, args, (declared) => declared.undo())
+  now(() => declared.receive())
+}
+
+/** Ends the waits in progress, never later ones. */
+function cancel(remote) {
+  waitsOf(remote).cancel()
+}
+
+/** What a verb of the addon makes, as an object of the library. */
+function make(Type, remote, verb, ...args) {
+  return new Type(made, callsOf(remote), call(remote, verb, ...args))
+}
+
+/** Properties that the addon has as verbs of the same names. */
+function properties(type, ...names) {
+  for (const name of names) {
+    const get = function () {
+      return call(this, name)
+    }
+    Object.defineProperty(type.prototype, name, { get, configurable: true })
+  }
+}
+
+module.exports = { Remote, ask, attend, call, callsOf, cancel, declare, make, nativeOf, properties, wait }

@@ -1,0 +1,37 @@
+// The metrics of a client in OpenTelemetry's own SDK.
+
+import assert from 'node:assert/strict'
+import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { observe } from 'zkrecipes/opentelemetry'
+import { promise } from './world.mjs'
+
+promise('OpenTelemetry collects what a client counts, until it is ended', async (world) => {
+  const client = await world.connect()
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+  const provider = new MeterProvider({ readers: [reader] })
+  const collected = async () => {
+    exporter.reset()
+    await reader.forceFlush()
+    const all = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
+    return Object.fromEntries(all.map((metric) => [metric.descriptor.name, metric]))
+  }
+  const stop = observe(client, provider.getMeter('test'))
+  try {
+    await client.lock(world.path()).run(async () => {
+      const metrics = await collected()
+      const value = (name) => metrics[name].dataPoints[0].value
+      assert.deepEqual([value('zkrecipes.acquisitions'), value('zkrecipes.holding'), value('zkrecipes.waits.count')], [1, 1, 1])
+      assert.match(metrics['zkrecipes.acquisitions'].descriptor.description, /acquired/)
+      const losses = metrics['zkrecipes.losses'].dataPoints.map(({ attributes, value }) => [attributes.reason, value]).sort()
+      assert.deepEqual(losses, [['closed', 0], ['deleted', 0], ['revoked', 0], ['session', 0]])
+      assert.equal(metrics['zkrecipes.waits.buckets'].dataPoints.find(({ attributes }) => attributes.le === 3_600_000).value, 1)
+      assert.equal(metrics['zkrecipes.waits.sum'].descriptor.unit, 'ms')
+    })
+    stop()
+    const holding = (await collected())['zkrecipes.holding'].dataPoints[0]
+    assert.equal(holding.value, 1, 'what was read last')
+  } finally {
+    await provider.shutdown()
+  }
+})

@@ -1,0 +1,52 @@
+"""What Python makes of a config."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import zkrecipes
+from test_aio import run
+from zkrecipes import aio
+
+
+def test_text_goes_in_and_bytes_come_out(client: zkrecipes.Client) -> None:
+    config = client.config("/config")
+    assert config.get() is None
+    assert config.cached is not None
+    assert config.cached.value is None
+    assert config.set("blåbær") == 0
+    now = config.get()
+    assert now is not None
+    assert now.value.decode() == "blåbær"
+    assert config.set(b"x", version=now.version) == 1
+    with pytest.raises(zkrecipes.BadVersion) as caught:
+        config.set(b"y", now.version)
+    assert caught.value.path == "/config"
+    assert repr(config) == "<Config /config>"
+
+
+@pytest.mark.parametrize("wrong", [None, 1, ["x"]])
+def test_only_bytes_and_text_are_set(client: zkrecipes.Client, wrong: Any) -> None:
+    with pytest.raises(zkrecipes.InvalidType, match="value"):
+        client.config("/config").set(wrong)
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**31])
+def test_a_version_that_cannot_be_is_refused(client: zkrecipes.Client, wrong: int) -> None:
+    with pytest.raises(zkrecipes.Invalid, match="version"):
+        client.config("/config").set("x", wrong)
+
+
+def test_the_same_on_asyncio(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            config = client.config("/config")
+            assert config.cached is None
+            assert await config.set("one") == 0
+            assert await config.get() == aio.Versioned(b"one", 0)
+            assert config.cached is not None
+            with pytest.raises(aio.BadVersion):
+                await config.set("two", 5)
+
+    run(body())

@@ -1,0 +1,29 @@
+"""Where embedded servers are forbidden, nothing falls into one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+WAYS = {
+    "a connect string": "zkrecipes.Client('embedded:')",
+    "the environment": "zkrecipes.Client()",
+    "the testing kit": "zkrecipes.testing.EmbeddedServer()",
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_an_embedded_server_can_be_forbidden(way: str) -> None:
+    program = f"import zkrecipes, zkrecipes.testing\nopened = {way}"
+
+    def run(**variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "ZKRECIPES_HOSTS": "embedded:", **variables}
+        return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+
+    assert run().returncode == 0
+    refused = run(ZKRECIPES_FORBID_EMBEDDED="1")
+    assert refused.returncode == 1
+    assert "ZKRECIPES_FORBID_EMBEDDED is set" in refused.stderr.splitlines()[-1]

@@ -1,0 +1,77 @@
+"""Nodes that live for a time, on both faces. What else nodes do is in the scenarios."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterator
+
+import pytest
+import zkrecipes
+from conftest import eventually
+from test_aio import run
+from zkrecipes import aio
+from zkrecipes.testing import EmbeddedServer
+
+HOUR = 3600
+
+
+@pytest.fixture
+def knowing() -> Iterator[EmbeddedServer]:
+    """A server that takes them."""
+    with EmbeddedServer(extended_types=True) as server:
+        yield server
+
+
+async def are_removed(client: aio.Client, server: EmbeddedServer, *nodes: str) -> None:
+    while set(nodes) & set(await client.nodes.children("/")):
+        server.advance_clock(60)
+
+
+def test_a_node_lives_for_a_time(knowing: EmbeddedServer) -> None:
+    with zkrecipes.Client(knowing.connect_string) as client:
+        assert client.nodes.create("/short", ttl=0.001) == "/short"
+        assert client.nodes.create("/long-", "x", "persistent_sequential", ttl=24 * HOUR) == "/long-0000000001"
+        writes = client.nodes.transaction()
+        writes.create("/other", mode="persistent", ttl=60)
+        writes.commit()
+
+        def are_removed() -> bool:
+            knowing.advance_clock(60)
+            return not {"short", "other"} & set(client.nodes.children("/"))
+
+        eventually(are_removed)
+        assert client.nodes.exists("/long-0000000001")
+
+
+def test_a_node_of_the_asyncio_face_lives_for_a_time(knowing: EmbeddedServer) -> None:
+    async def body() -> None:
+        async with aio.Client(knowing.connect_string) as client:
+            assert await client.nodes.create("/short", b"", ttl=1) == "/short"
+            writes = client.nodes.transaction()
+            writes.create("/other-", b"", "persistent_sequential", ttl=1)
+            assert await writes.commit() == ["/other-0000000001"]
+            await asyncio.wait_for(are_removed(client, knowing, "short", "other-0000000001"), 15)
+            with pytest.raises(aio.Invalid, match="ttl"):
+                await client.nodes.create("/a", ttl=-1)
+
+    run(body())
+
+
+def test_a_time_to_live_that_cannot_be_is_refused(server: EmbeddedServer) -> None:
+    with zkrecipes.Client(server.connect_string) as client:
+        nodes = client.nodes
+        for ttl in (0, 0.0005, -1, math.nan, math.inf, 2**40 / 1000, 1e300, 10**400):
+            with pytest.raises(zkrecipes.Invalid, match="ttl"):
+                nodes.create("/a", ttl=ttl)
+            with pytest.raises(zkrecipes.Invalid, match="ttl"):
+                nodes.transaction().create("/a", ttl=ttl)
+        with pytest.raises(zkrecipes.Invalid, match="ttl"):
+            nodes.create("/a", ttl="1 h")  # type: ignore[arg-type]
+        for mode in ("ephemeral", "ephemeral_sequential", "container"):
+            with pytest.raises(zkrecipes.Invalid, match="ttl: is for persistent nodes"):
+                nodes.create("/a", mode=mode, ttl=HOUR)
+        assert nodes.children("/") == ["zookeeper"]
+        with pytest.raises(zkrecipes.Invalid, match="extendedTypesEnabled") as refused:
+            nodes.create("/a", ttl=HOUR)
+        assert refused.value.path == "/a"

@@ -1,0 +1,197 @@
+"""Logs and metrics: what happened at night can be told from them alone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import zkrecipes
+from conftest import eventually
+from zkrecipes import aio
+from zkrecipes.testing import EmbeddedServer, Proxy
+
+LOGGER = logging.getLogger("zkrecipes")
+
+
+class Story(logging.Handler):
+    """What was logged, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+    def of(self, *texts: str) -> list[tuple[str, dict[str, object]]]:
+        found = [record for record in self.records if set(texts) & set(map(str, record.fields.values()))]  # type: ignore[attr-defined]
+        return [(record.event, record.fields) for record in found]  # type: ignore[attr-defined]
+
+
+@contextmanager
+def listening(level: int) -> Iterator[Story]:
+    story, before = Story(), LOGGER.level
+    LOGGER.addHandler(story)
+    LOGGER.setLevel(level)
+    try:
+        yield story
+    finally:
+        LOGGER.setLevel(before)
+        LOGGER.removeHandler(story)
+
+
+def is_told(story: list[tuple[str, dict[str, object]]], *events: str) -> bool:
+    rest = iter([event for event, _ in story])
+    return all(event in rest for event in events)
+
+
+def check_night(story: Story, session: str, path: str, proxy: Proxy, metrics: zkrecipes.Metrics, token: int) -> None:
+    of_session = ("connected", "suspended", "reconnected", "suspended", "session_lost", "session_renewed")
+    eventually(lambda: is_told(story.of(session), *of_session) and is_told(story.of(path), "lost"))
+    told = story.of(session)
+    by_event = {event: fields for event, fields in told}
+    for event in ("connected", "reconnected", "session_renewed"):
+        assert by_event[event]["server"] == proxy.connect_string
+    first = next(fields for event, fields in told if event == "suspended")
+    assert first["cause"]
+    assert isinstance(first["lease_ms"], int)
+    assert first["lease_ms"] > 0
+    lost = next(fields for event, fields in story.of(path) if event == "lost")
+    assert (lost["reason"], lost["token"]) == ("session", token)
+    levels = {record.event: record.levelname for record in story.records}  # type: ignore[attr-defined]
+    assert (levels["reconnected"], levels["lost"], levels["session_lost"]) == ("INFO", "WARNING", "ERROR")
+
+    assert (metrics.sessions, metrics.sessions_lost, metrics.reconnections) == (2, 1, 1)
+    assert metrics.suspensions >= 2
+    assert metrics.losses["session"] == 1
+    assert (metrics.acquisitions, metrics.holding, metrics.holds.count) == (1, 0, 1)
+    assert metrics.lease_margin_min == 0
+    assert '\nzkrecipes_losses_total{reason="session"} 1\n' in metrics.prometheus
+
+
+def test_a_partition_can_be_told_from_logs_and_metrics_alone(server: EmbeddedServer) -> None:
+    with listening(logging.INFO) as story, Proxy(server.connect_string) as proxy:
+        client = zkrecipes.Client(proxy.connect_string, session_timeout=2)
+        session, path = f"{client.session_id:#x}", "/locks/night"
+        held = client.lock(path).acquire()
+        assert held
+        proxy.drop_connections()
+        eventually(lambda: client.metrics.reconnections == 1)
+        proxy.pause()
+        eventually(lambda: not held.is_held and client.metrics.sessions_lost == 1)
+        proxy.resume()
+        eventually(lambda: client.metrics.sessions == 2)
+        check_night(story, session, path, proxy, client.metrics, held.fencing_token)
+        client.close(5)
+
+
+def test_asyncio_tells_the_same(server: EmbeddedServer) -> None:
+    async def night() -> None:
+        with listening(logging.INFO) as story, Proxy(server.connect_string) as proxy:
+            client = await aio.Client.connect(proxy.connect_string, session_timeout=2)
+            session, path = f"{client.session_id:#x}", "/locks/night-of-tasks"
+            held = await client.lock(path).acquire()
+            assert held
+            proxy.drop_connections()
+            eventually(lambda: client.metrics.reconnections == 1)
+            proxy.pause()
+            eventually(lambda: not held.is_held and client.metrics.sessions_lost == 1)
+            proxy.resume()
+            eventually(lambda: client.metrics.sessions == 2)
+            check_night(story, session, path, proxy, client.metrics, held.fencing_token)
+            await client.close(5)
+
+    asyncio.run(night())
+
+
+def test_the_level_of_the_logger_counts_from_the_moment_it_is_set(client: zkrecipes.Client) -> None:
+    lock = client.lock("/locks/levels")
+    with listening(logging.DEBUG) as story:
+        with lock:
+            pass
+        eventually(lambda: is_told(story.of("/locks/levels"), "acquired", "released"))
+        told = len(story.records)
+        LOGGER.setLevel(logging.INFO)
+        with lock:
+            pass
+        LOGGER.setLevel(logging.DEBUG)
+        with client.lock("/locks/levels-again"):
+            pass
+        eventually(lambda: is_told(story.of("/locks/levels-again"), "released"))
+        assert not [event for event, _ in story.of("/locks/levels")][2:], (
+            "what came in between was formatted for nobody"
+        )
+        assert len(story.records) > told
+        logging.disable(logging.CRITICAL)
+        try:
+            told = len(story.records)
+            with lock:
+                pass
+        finally:
+            logging.disable(logging.NOTSET)
+        with client.lock("/locks/levels-at-last"):
+            pass
+        eventually(lambda: is_told(story.of("/locks/levels-at-last"), "released"))
+        assert len(story.of("/locks/levels")) == 2
+
+
+def test_a_handler_that_is_stuck_holds_up_nothing_and_what_it_missed_is_counted(client: zkrecipes.Client) -> None:
+    stuck, go_on = threading.Event(), threading.Event()
+
+    class Stuck(Story):
+        def emit(self, record: logging.LogRecord) -> None:
+            stuck.set()
+            go_on.wait(30)
+            super().emit(record)
+
+    handler = Stuck()
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.DEBUG)
+    try:
+        lock = client.lock("/locks/stuck")
+        with lock:
+            pass
+        assert stuck.wait(10)
+        # Two records each, and far more than are kept.
+        for _ in range(1200):
+            lock.acquire(blocking=False)
+            lock.release()
+        go_on.set()
+        with lock:
+            pass
+        eventually(lambda: any(record.event == "log_dropped" for record in handler.records))  # type: ignore[attr-defined]
+        (dropped, *_) = [record for record in handler.records if record.event == "log_dropped"]  # type: ignore[attr-defined]
+        assert dropped.fields["records"] > 100  # type: ignore[attr-defined]
+    finally:
+        go_on.set()
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(logging.NOTSET)
+
+
+def test_metrics_are_numbers_and_prometheus_text(client: zkrecipes.Client) -> None:
+    with client.lock("/locks/measured"):
+        metrics = client.metrics
+        assert (metrics.acquisitions, metrics.holding, metrics.waits.count) == (1, 1, 1)
+        assert 0 < metrics.waits.sum < 10
+        assert metrics.waits.buckets[-1] == (3600, 1)
+        assert metrics.requests["create"] >= 1
+        assert metrics.bytes_sent > 0 < metrics.bytes_received
+        assert metrics.losses == {"session": 0, "revoked": 0, "deleted": 0, "closed": 0}
+    assert client.metrics.holding == 0
+    names = re.findall(r"^# TYPE zkrecipes_(\w+?)(?:_total|_seconds)? \w+$", metrics.prometheus, re.MULTILINE)
+    assert names == [name for name in metrics._fields if name != "prometheus" and getattr(metrics, name) is not None]
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_nested_acquisitions_are_one(client: zkrecipes.Client, reentrant: bool) -> None:
+    lock = client.lock("/locks/nested", reentrant=reentrant)
+    with lock:
+        assert bool(lock.acquire(blocking=False)) == reentrant
+        assert (client.metrics.acquisitions, client.metrics.timeouts) == (1, 0 if reentrant else 1)
+        if reentrant:
+            lock.release()

@@ -1,0 +1,160 @@
+"""What Python makes of transactions that all sites commit, or none."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import zkrecipes
+from conftest import Connect, eventually
+from test_aio import run
+from zkrecipes import aio
+
+
+def test_what_all_vote_for_is_committed(connect: Connect) -> None:
+    coordinator = connect().two_phase_commit("/commits")
+    sites = {name: connect().two_phase_commit("/commits") for name in ("stock", "bank")}
+    for name, site in sites.items():
+        site.join(name)
+    order = coordinator.begin("order-17", list(sites), "3 chairs", timeout=30)
+    assert (order.id, order.sites, order.payload) == ("order-17", ["stock", "bank"], b"3 chairs")
+    with pytest.raises(zkrecipes.Exists):
+        coordinator.begin("order-17", ["stock"], b"", 30)
+    with ThreadPoolExecutor(1) as pool:
+        outcome = pool.submit(order.outcome)
+        proposals = [site.next(15) for site in sites.values()]
+        for proposal in proposals:
+            assert (proposal.id, proposal.payload, proposal.has_voted) == ("order-17", b"3 chairs", False)
+            proposal.vote_commit()
+        assert outcome.result() == "commit"
+    shown = coordinator.show("order-17")
+    assert shown
+    assert (shown.outcome, shown.mode, shown.payload, shown.timeout) == ("commit", "coordinator", b"3 chairs", 30)
+    assert [(site.site, site.is_present, site.has_voted) for site in shown.sites] == [
+        ("stock", True, True),
+        ("bank", True, True),
+    ]
+    assert [one.id for one in sites["bank"].pending()] == ["order-17"]
+    for proposal in proposals:
+        assert proposal.outcome(15) == "commit"
+        proposal.acknowledge()
+    assert coordinator.history() == []
+    assert coordinator.show("order-17") is None
+    assert repr(coordinator) == "<TwoPhaseCommit /commits>"
+    assert repr(order) == "<CommitTransaction order-17>"
+    for site in sites.values():
+        site.leave()
+    with pytest.raises(zkrecipes.NotHeld):
+        sites["bank"].next(0)
+
+
+def test_what_one_refuses_is_aborted(connect: Connect) -> None:
+    peers = connect().two_phase_commit("/commits", mode="peer")
+    assert peers.mode == "peer"
+    peers.join("stock")
+    with pytest.raises(zkrecipes.Timeout):
+        peers.next(0.05)
+    order = peers.begin("order", ["stock"], b"", 30)
+    with pytest.raises(TimeoutError):
+        order.outcome(0.05)
+    proposal = peers.next(15)
+    proposal.vote_abort("sold out")
+    assert (order.outcome(), proposal.outcome()) == ("abort", "abort")
+    with pytest.raises(zkrecipes.Exists):
+        proposal.vote_commit()
+    (status,) = peers.history()
+    assert (status.outcome, status.reason) == ("abort", "stock: sold out")
+    assert peers.begin("other", ["stock"], b"", 30).id == "other"
+    assert peers.decide_abort("other", "enough") == "abort"
+    with pytest.raises(zkrecipes.NoNode):
+        peers.decide_abort("none", "")
+
+
+def test_a_coordinator_that_is_gone_is_replaced(connect: Connect) -> None:
+    gone = connect()
+    gone.two_phase_commit("/commits").begin("order", ["stock"], b"", 0.1)
+    gone.close()
+    (taken,) = connect().two_phase_commit("/commits").recover()
+    assert taken.id == "order"
+    assert taken.outcome(15) == "abort"
+
+
+def test_sites_on_asyncio(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            coordinator, site = client.two_phase_commit("/commits"), client.two_phase_commit("/commits")
+            await site.join("stock")
+            order = await coordinator.begin("order", ["stock"], "3 chairs", 30)
+            assert isinstance(order, aio.CommitTransaction)
+            proposal = await site.next()
+            assert isinstance(proposal, aio.Proposal)
+            await proposal.vote_commit()
+            assert (await order.outcome(), await proposal.outcome()) == ("commit", "commit")
+            assert [one.id for one in await site.pending()] == ["order"]
+            await proposal.acknowledge()
+            assert (await coordinator.history(), await coordinator.recover()) == ([], [])
+            with pytest.raises(aio.Timeout):
+                await site.next(0.05)
+            await site.leave()
+
+    run(body())
+
+
+def test_what_a_cancelled_task_was_told_is_told_again(connect: Connect, hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            site = client.two_phase_commit("/commits")
+            joining = asyncio.ensure_future(site.join("stock"))
+            await asyncio.sleep(0)
+            # The loop hears of it only after this.
+            sites = connect().nodes
+            eventually(lambda: sites.exists("/commits"))
+            time.sleep(0.2)
+            joining.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await joining
+            await site.join("stock")
+            connect().two_phase_commit("/commits").begin("order", ["stock"], b"", 30)
+            asking = asyncio.ensure_future(site.next())
+            await asyncio.sleep(0)
+            time.sleep(0.2)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            assert (await site.next(15)).id == "order"
+
+    run(body())
+
+
+def test_waits_are_cancelled_from_another_thread(client: zkrecipes.Client) -> None:
+    site = client.two_phase_commit("/commits")
+    site.join("stock")
+    order = site.begin("order", ["bank"], b"", 30)
+    with ThreadPoolExecutor(2) as pool:
+        asking, learning = pool.submit(site.next), pool.submit(order.outcome)
+        while not (asking.done() and learning.done()):
+            site.cancel()
+            order.cancel()
+        assert isinstance(asking.exception(), zkrecipes.Cancelled)
+        assert isinstance(learning.exception(), zkrecipes.Cancelled)
+
+
+@pytest.mark.parametrize("sites", ["stock", b"stock", 1, [1], None])
+def test_sites_that_are_no_names_are_refused(client: zkrecipes.Client, sites: Any) -> None:
+    with pytest.raises(zkrecipes.InvalidType, match="sites"):
+        client.two_phase_commit("/commits").begin("order", sites, b"", 1)
+
+
+def test_what_cannot_begin_is_refused(client: zkrecipes.Client) -> None:
+    commits = client.two_phase_commit("/commits")
+    for sites in ([], ["a", "a"], ["a/b"]):
+        with pytest.raises(zkrecipes.Invalid):
+            commits.begin("order", sites, b"", 1)
+    for timeout in (-1, float("nan"), float("inf"), None):
+        with pytest.raises(zkrecipes.Invalid, match="timeout"):
+            commits.begin("order", ["a"], b"", timeout)  # type: ignore[arg-type]
+    with pytest.raises(zkrecipes.Invalid, match="mode"):
+        client.two_phase_commit("/commits", "king")  # type: ignore[arg-type]

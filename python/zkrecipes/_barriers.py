@@ -1,0 +1,49 @@
+# The bases say what the verbs answer when they block; here they answer a coroutine of it.
+# mypy: disable-error-code="assignment,override"
+"""Barriers for asyncio."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from . import _native
+from ._bridge import awaited
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Barrier(_native.BarrierBase):
+    """While it is up, everybody who comes to it waits. Made by `client.barrier(path)`."""
+
+    create = awaited(_native.BarrierBase.create)
+    remove = awaited(_native.BarrierBase.remove)
+    wait = awaited(_native.BarrierBase.wait)
+    is_up = awaited(_native.BarrierBase.is_up)
+
+
+class DoubleBarrier(_native.DoubleBarrierBase):
+    """Parties that begin and end a piece of work together. Made by `client.double_barrier(path, parties)`.
+
+    `async with barrier:` enters, and leaves when the body is done. Nobody waits for the others when it failed: then
+    this party withdraws, and the others go on without it.
+    """
+
+    enter = awaited(_native.DoubleBarrierBase.enter)
+    leave = awaited(_native.DoubleBarrierBase.leave)
+
+    async def __aenter__(self) -> Self:
+        await self.enter()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # It may have left before.
+        if not self.has_entered:
+            return
+        if kind is None:
+            await self.leave()
+        else:
+            self.withdraw()

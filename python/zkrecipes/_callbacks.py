@@ -1,0 +1,152 @@
+"""Users' callbacks, as they were registered: with the context variables of that moment, and the loop, if there was one.
+
+Nothing is imported here when one is called: it would be on a thread of the library, maybe while the interpreter exits.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import inspect
+import logging
+from collections.abc import Callable as Function
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+
+logger = logging.getLogger("zkrecipes")
+
+# A loop keeps its tasks weakly. Those of a loop that has closed are forgotten when another one begins.
+_running: set[asyncio.Task[object]] = set()
+
+
+def problem(function: Function[..., object], on_a_loop: bool) -> str | None:
+    """Why this cannot be a callback."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    # An object that is called by an `async def __call__`, too.
+    called = (function, type(function).__call__)
+    if any(map(inspect.isasyncgenfunction, called)):
+        return "must be a function, not an asynchronous generator, which nobody would iterate"
+    if any(map(inspect.isgeneratorfunction, called)):
+        return "must be a function, not a generator, which nobody would iterate"
+    if not on_a_loop and any(map(inspect.iscoroutinefunction, called)):
+        return "must be a plain function, not a coroutine function: there is no event loop here; see zkrecipes.aio"
+    return None
+
+
+def problem_of_result(result: object, on_a_loop: bool) -> str | None:
+    """Why this is not what a function may answer that has done its work."""
+    if inspect.isawaitable(result):
+        if on_a_loop:
+            return None
+        if inspect.iscoroutine(result):
+            result.close()
+        return (
+            "must be done when it returns, and not return a coroutine: there is no event loop here; see zkrecipes.aio"
+        )
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        return "must be done when it returns, and not return a generator, which nobody would iterate"
+    return None
+
+
+def log_failure(raised: BaseException) -> None:
+    """Of the work of a leader; the library says what comes of it."""
+    logger.error("exception in the work of a leader", exc_info=raised)
+
+
+class Registration:
+    """What unsubscribing ends. Whoever keeps it, keeps neither the function nor what that refers to."""
+
+    ended = False
+
+    def end(self) -> None:
+        self.ended = True
+
+
+class Callback:
+    """One of the blocking face, called on a thread of the library."""
+
+    def __init__(self, function: Function[..., object]) -> None:
+        self._function = function
+        self._context = contextvars.copy_context()
+        self.registration = Registration()
+
+    def __repr__(self) -> str:
+        return f"<callback {self._function!r}>"
+
+    def __call__(self, *arguments: object) -> None:
+        # A copy: what one call sets, the next one must not see, and two threads cannot be in one context.
+        self._context.copy().run(self._run, *arguments)
+
+    def _run(self, *arguments: object) -> None:
+        try:
+            result = self._function(*arguments)
+        except Exception:
+            logger.exception("exception in the callback %r", self._function)
+            return
+        if inspect.iscoroutine(result):
+            result.close()
+            logger.error(
+                "the callback %r returned a coroutine, which is not run: there is no loop here; see zkrecipes.aio",
+                self._function,
+            )
+
+
+class LoopCallback:
+    """One of asyncio, called on the loop that registered it.
+
+    A coroutine that it returns is run as a task, which goes on when the callback is unsubscribed.
+    """
+
+    def __init__(self, function: Function[..., object]) -> None:
+        from asyncio import get_running_loop
+
+        self._function = function
+        self._loop = get_running_loop()
+        self._context = contextvars.copy_context()
+        self.registration = Registration()
+
+    def __repr__(self) -> str:
+        return f"<callback {self._function!r}>"
+
+    def __call__(self, *arguments: object) -> None:
+        """On a thread of the library."""
+        try:
+            self._loop.call_soon_threadsafe(self._run, *arguments, context=self._context)
+        except RuntimeError:
+            logger.debug("the loop closed before %r could be called", self._function)
+
+    def _run(self, *arguments: object) -> None:
+        if self.registration.ended:
+            return
+        try:
+            result = self._function(*arguments)
+        except Exception:
+            logger.exception("exception in the callback %r", self._function)
+            return
+        if inspect.iscoroutine(result):
+            self._begin(result)
+
+    def _begin(self, coroutine: Coroutine[Any, Any, object]) -> None:
+        _running.difference_update([task for task in _running if task.get_loop().is_closed()])
+        # In our context already, of which the task takes a copy.
+        task = self._loop.create_task(coroutine)
+        _running.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[object]) -> None:
+        _running.discard(task)
+        if task.cancelled():
+            return
+        exception = task.exception()
+        if exception is not None:
+            self._loop.call_exception_handler(
+                {
+                    "message": f"exception in the callback {self._function!r} of zkrecipes",
+                    "exception": exception,
+                    "task": task,
+                }
+            )

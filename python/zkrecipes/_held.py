@@ -1,0 +1,52 @@
+# The bases say what the verbs answer when they block; here they answer a coroutine of it, and some take more.
+# mypy: disable-error-code="assignment,override"
+"""What is held, for asyncio, and the writes that it guards."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from . import _native
+from ._bridge import Answers, awaited
+from ._scopes import leave
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Transaction(_native.TransactionBase):
+    """Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`."""
+
+    commit = awaited(_native.TransactionBase.commit)
+
+
+class Holding(_native.HoldingBase):
+    """The verbs that acquisitions and handles have in common."""
+
+    release = awaited(_native.HoldingBase.release)
+    verify = awaited(_native.HoldingBase.verify)
+    guarded = Answers[Transaction].at_once(_native.HoldingBase.guarded)
+
+
+class Held(Holding, _native.HeldBase):
+    """One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost."""
+
+    _revoked: asyncio.Event | None = None
+
+    @property
+    def revoked(self) -> asyncio.Event:
+        """Set when somebody asks for this (`lock.revoke()`): finish, then release."""
+        if self._revoked is None:
+            self._revoked = asyncio.Event()
+            self.on_revoke(self._revoked.set)
+        return self._revoked
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await leave(self, kind is not None)

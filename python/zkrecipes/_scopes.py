@@ -1,0 +1,102 @@
+"""`async with` what is held: it is let go on any exit, and its loss can cancel the body."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from ._bridge import settle
+from ._native import Error, Lost
+
+if TYPE_CHECKING:
+    from ._native import Call
+
+
+class Holding(Protocol):
+    """What can be held: it can be lost, and is left."""
+
+    def on_lost(self, callback: Callable[[Lost], object], /) -> Callable[[], None]: ...
+    def _leave(self, body_failed: bool, /) -> Call: ...
+
+
+_H = TypeVar("_H", bound=Holding)
+
+
+class Scope(Generic[_H]):
+    """The scope of one acquisition at a time, which `take` makes."""
+
+    _held: _H | None = None
+    _lost: Lost | None = None
+
+    def __init__(self, take: Callable[[], Awaitable[_H]], cancel_on_lost: bool) -> None:
+        self._take = take
+        self._cancel_on_lost = cancel_on_lost
+
+    async def __aenter__(self) -> _H:
+        held = await self._take()
+        self._held = held
+        if self._cancel_on_lost:
+            self._task = this_task()
+            self._cancelling = _cancelling(self._task)
+            self._unsubscribe = held.on_lost(self._interrupt)
+        return held
+
+    def _interrupt(self, error: Lost) -> None:
+        if self._held is not None and self._lost is None:
+            self._lost = error
+            self._task.cancel(_BY_LOSS)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        held, lost = self._held, self._lost
+        assert held is not None, "left without being entered"
+        self._held = self._lost = None
+        if self._cancel_on_lost:
+            self._unsubscribe()
+        # Our own cancellation is taken back, and shows as Lost; one from outside stands, and so does the body's error.
+        if lost is not None and not _cancelled_from_outside(self._task, self._cancelling, exception):
+            await leave(held, True)
+            if kind is None or issubclass(kind, asyncio.CancelledError):
+                raise lost from exception
+            return
+        await leave(held, kind is not None)
+
+
+async def leave(held: Holding, body_failed: bool) -> None:
+    try:
+        await settle(held._leave(body_failed))
+    except Error:
+        if not body_failed:
+            raise
+
+
+def this_task() -> asyncio.Task[object]:
+    task = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("a scope is entered and left inside a task")
+    return task
+
+
+_BY_LOSS = "the lock was lost"
+
+if sys.version_info >= (3, 11):
+
+    def _cancelling(task: asyncio.Task[object]) -> int:
+        return task.cancelling()
+
+    def _cancelled_from_outside(task: asyncio.Task[object], before: int, exception: BaseException | None) -> bool:
+        return task.uncancel() > before
+
+else:
+    # Before 3.11 tasks do not count their cancellations; only the message tells whose it was. One from outside in the
+    # very turn of the loop in which the loss was told goes unseen.
+
+    def _cancelling(task: asyncio.Task[object]) -> int:
+        return 0
+
+    def _cancelled_from_outside(task: asyncio.Task[object], before: int, exception: BaseException | None) -> bool:
+        return isinstance(exception, asyncio.CancelledError) and exception.args != (_BY_LOSS,)

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Runs the test programs of a crate several at a time: most of them wait for a server most of the time.
+
+binaries.py JOBS CARGO-ARGUMENT…    as `cargo test CARGO-ARGUMENT…` does, examples in the documentation included
+
+What each of them prints comes in one piece when it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+
+def built(arguments: list[str]) -> list[tuple[str, Path]]:
+    """The programs, and the crate of each; cargo says itself what does not compile."""
+    command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(done.returncode)
+    messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return [
+        (message["executable"], Path(message["manifest_path"]).parent)
+        for message in messages
+        if message.get("executable") and message["profile"]["test"]
+    ]
+
+
+def run(program: tuple[str, Path]) -> bool:
+    executable, crate = program
+    begun = time.monotonic()
+    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(crate)}
+    command = [executable, "--quiet"]
+    done = subprocess.run(
+        command, cwd=crate, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    name = Path(executable).name.rpartition("-")[0]
+    took = f"{time.monotonic() - begun:.0f} s"
+    ending = "" if done.returncode == 0 else f"{name} FAILED with status {done.returncode}\n"
+    print(f"--- {name}, {took}\n{done.stdout}{ending}", flush=True)
+    return done.returncode == 0
+
+
+def main() -> int:
+    jobs, arguments = int(sys.argv[1]), sys.argv[2:]
+    programs = built(arguments)
+    with ThreadPoolExecutor(jobs) as pool:
+        passed = list(pool.map(run, programs))
+    examples = subprocess.run(["cargo", "test", "--quiet", "--doc", *arguments], check=False)
+    print(f"{sum(passed)} of {len(passed)} programs passed", flush=True)
+    return 0 if all(passed) and examples.returncode == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

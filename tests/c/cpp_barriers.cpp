@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// zkrecipes.hpp: barriers.
+
+#include <atomic>
+
+#include "cpp_harness.hpp"
+
+void a_barrier_stops_who_waits() {
+  zkr::Client a(hosts()), b(hosts());
+  auto barrier = a.barrier(path("barrier")), same = b.barrier(path("barrier"));
+  CHECK(barrier.path() == path("barrier") && !barrier.is_up());
+  barrier.wait();
+  barrier.create();
+  CHECK(same.is_up());
+  THROWS(same.wait(20ms), zkr::ErrorKind::Timeout);
+  zkr::CancelToken token;
+  token.cancel();
+  THROWS(same.wait(zkr::forever, token), zkr::ErrorKind::Cancelled);
+  std::atomic<bool> is_through{false};
+  std::thread waiting([&] {
+    same.wait(20s);
+    is_through = true;
+  });
+  CHECK(!is_through);
+  barrier.remove();
+  waiting.join();
+  CHECK(is_through);
+}
+
+void a_scope_enters_and_leaves_a_double_barrier() {
+  zkr::Client a(hosts()), b(hosts());
+  auto one = a.double_barrier(path("double"), 2, "one"), two = b.double_barrier(path("double"), 2);
+  CHECK(one.name() == "one" && one.parties() == 2 && two.path() == path("double"));
+  THROWS(one.scope(20ms), zkr::ErrorKind::Timeout);
+  THROWS(a.double_barrier(path("double"), 0), zkr::ErrorKind::Invalid);
+  CHECK(!one.has_entered());
+  std::atomic<int> inside{0};
+  std::thread other([&] {
+    const auto scope = two.scope(20s);
+    inside++;
+  });
+  bool was_inside = false;
+  {
+    const auto scope = one.scope(20s);
+    was_inside = one.has_entered() && eventually([&] { return inside == 1; });
+  }
+  other.join();
+  CHECK(was_inside && !one.has_entered() && !two.has_entered());
+
+  // Whoever fails waits for nobody, and holds up nobody.
+  std::thread patient([&] {
+    auto scope = two.scope(20s);
+    scope.leave(20s);
+    inside++;
+  });
+  try {
+    const auto scope = one.scope(20s);
+    throw std::runtime_error("the work fails");
+  } catch (const std::runtime_error &) {
+  }
+  patient.join();
+  CHECK(inside == 2 && !one.has_entered());
+  THROWS(one.leave(), zkr::ErrorKind::NotHeld);
+}

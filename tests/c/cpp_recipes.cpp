@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// zkrecipes.hpp: recipes other than locks.
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "cpp_harness.hpp"
+
+void a_transaction_tells_what_became_of_its_parts() {
+  zkr::Client client(hosts());
+  auto nodes = client.nodes();
+  const auto at = path("parts");
+  nodes.ensure(at);
+  auto both = nodes.transaction();
+  both.create(at + "/a-", "1", ZKR_PERSISTENT_SEQUENTIAL).set(at, "22").check(at);
+  const auto results = both.commit();
+  CHECK(results.size() == 3);
+  CHECK(results[0].part == ZKR_PART_CREATED && results[0].path == at + "/a-0000000000");
+  CHECK(results[1].part == ZKR_PART_SET && results[1].stat.data_length == 2 && results[1].path.empty());
+  CHECK(results[2].part == ZKR_PART_CHECKED);
+  THROWS(both.commit(), zkr::ErrorKind::Invalid);
+}
+
+void a_counter_counts_for_everybody() {
+  zkr::Client a(hosts()), b(hosts());
+  auto counter = a.counter(path("counter")), same = b.counter(path("counter"));
+  CHECK(counter.path() == path("counter"));
+  CHECK(counter.get() == 0 && counter.add(5) == 5 && same.add(-7) == -2);
+  CHECK(!same.compare_and_set(0, 1) && same.compare_and_set(-2, INT64_MAX));
+  THROWS(counter.add(1), zkr::ErrorKind::Invalid);
+  CHECK(counter.get() == INT64_MAX);
+
+  zkr::CounterOptions shared;
+  shared.layout = ZKR_COUNTER_LAYOUT_SHARED;
+  auto small = a.counter(path("shared-counter"), shared);
+  THROWS(small.compare_and_set(0, INT64_MAX), zkr::ErrorKind::Invalid);
+  CHECK(small.add(1) == 1);
+  THROWS(a.counter("relative"), zkr::ErrorKind::Invalid);
+}
+
+void a_config_is_followed_for_a_scope() {
+  zkr::Client a(hosts()), b(hosts());
+  auto config = a.config(path("config")), same = b.config(path("config"));
+  CHECK(!config.cached() && !config.get() && !config.cached()->value);
+  std::atomic<int> calls{0};
+  std::optional<zkr::Versioned> seen;
+  {
+    const auto subscription = config.watch([&](const std::optional<zkr::Versioned> &now) {
+      seen = now;
+      ++calls;
+    });
+    CHECK(eventually([&] { return calls == 1; }) && !seen);
+    CHECK(same.set("one") == 0);
+    CHECK(eventually([&] { return calls == 2; }) && seen->value == "one" && seen->version == 0);
+  }
+  CHECK(same.set("two", 0) == 1);
+  THROWS(same.set("late", 0), zkr::ErrorKind::BadVersion);
+  CHECK(config.get()->value == "two" && config.cached()->value->version == 1 && calls == 2);
+
+  std::atomic<int> ends{0};
+  zkr_status end = ZKR_OK;
+  const auto subscription = config.watch([&](const auto &) { ++calls; },
+                                         [&](const zkr::Error &error) {
+                                           end = error.code();
+                                           ++ends;
+                                         });
+  CHECK(eventually([&] { return calls == 3; }));
+  a.close();
+  CHECK(ends == 1 && end == zkr::ErrorKind::Closed);
+}
+
+void names_groups_and_nodes_are_followed_as_values() {
+  using Map = std::map<std::string, std::string>;
+  zkr::Client client(hosts());
+  auto names = client.names(path("names"));
+  std::mutex mutex;
+  Map bound{{"not", "yet"}};
+  std::vector<zkr::GroupEvent> events;
+  std::vector<zkr::NodeState> states;
+  const auto is = [&](auto &&condition) {
+    const std::lock_guard<std::mutex> guard(mutex);
+    return condition();
+  };
+  const auto following_names = names.watch([&](const Map &now) {
+    const std::lock_guard<std::mutex> guard(mutex);
+    bound = now;
+  });
+  names.bind("billing", "10.0.0.7", true);
+  CHECK(eventually(
+      [&] { return is([&] { return bound.size() == 1 && bound.begin()->second == "10.0.0.7"; }); }));
+  CHECK(*names.lookup("billing") == "10.0.0.7" && !names.lookup("nobody"));
+  CHECK(names.list() == std::vector<std::string>{"billing"});
+  THROWS(names.bind("billing", ""), zkr::ErrorKind::Exists);
+  names.unbind("billing");
+  CHECK(eventually([&] { return is([&] { return bound.empty(); }); }));
+
+  auto group = client.group(path("group"));
+  const auto following_group = group.watch([&](const zkr::GroupEvent &event) {
+    const std::lock_guard<std::mutex> guard(mutex);
+    events.push_back(event);
+  });
+  CHECK(eventually([&] { return is([&] { return events.size() == 1; }); }));
+  group.join("worker", "idle");
+  CHECK(group.members().at("worker") == "idle" && group.members().size() == 1);
+  CHECK(eventually([&] { return is([&] { return events.size() == 2; }); }));
+  group.update("busy");
+  CHECK(eventually([&] { return is([&] { return events.size() == 3; }); }));
+  group.leave();
+  CHECK(eventually([&] { return is([&] { return events.size() == 4; }); }));
+  CHECK(events[0].kind == ZKR_GROUP_EVENT_SNAPSHOT && events[0].members.empty());
+  CHECK(events[1].kind == ZKR_GROUP_EVENT_JOINED && events[1].name == "worker" && events[1].data == "idle");
+  CHECK(events[2].kind == ZKR_GROUP_EVENT_CHANGED && events[2].data == "busy");
+  CHECK(events[3].kind == ZKR_GROUP_EVENT_LEFT && events[3].name == "worker");
+
+  client.nodes().create(path("followed"), "1");
+  const auto following_node =
+      client.nodes().watch(path("followed"), ZKR_WATCH_KIND_SUBTREE, [&](const zkr::NodeState &state) {
+        const std::lock_guard<std::mutex> guard(mutex);
+        states.push_back(state);
+      });
+  CHECK(eventually([&] { return is([&] { return states.size() == 1; }); }));
+  CHECK(states[0].kind == ZKR_WATCH_KIND_SUBTREE && !states[0].data && !states[0].children);
+  CHECK(states[0].subtree.size() == 1 && states[0].subtree.at(path("followed")).first == "1");
+}
+
+void a_leadership_is_a_value() {
+  zkr::Client a(hosts()), b(hosts());
+  auto election = a.election(path("election"), "port 80"), other = b.election(path("election"));
+  std::atomic<std::uint64_t> epoch{0};
+  const auto observed =
+      other.observe([&](const std::optional<zkr::Leader> &now) { epoch = now ? now->epoch : 0; });
+  CHECK(!other.leader() && !election.is_leader());
+  {
+    auto leadership = election.campaign(10s);
+    CHECK(leadership.is_held() && election.is_leader() && election.is_held());
+    CHECK(eventually([&] { return epoch == leadership.epoch(); }));
+    leadership.acknowledge("ready");
+    const auto leader = other.leader();
+    CHECK(leader && leader->data == "ready" && leader->acknowledged && leader->epoch == leadership.epoch());
+    CHECK(other.candidates().size() == 1);
+    THROWS(other.campaign(0ms), zkr::ErrorKind::Timeout);
+  }
+  CHECK(eventually([&] { return epoch == 0; }));
+  THROWS(election.resign(), zkr::ErrorKind::NotHeld);
+  zkr::CancelToken token;
+  auto mine = election.campaign();
+  std::thread later([&] { token.cancel(); });
+  THROWS(other.campaign(zkr::forever, token), zkr::ErrorKind::Cancelled);
+  later.join();
+  mine.release();
+}
+
+void a_leader_can_be_asked() {
+  zkr::Client a(hosts()), b(hosts());
+  auto election = a.election(path("asked")), asker = b.election(path("asked"));
+  THROWS((void)election.on_revoke([] {}), zkr::ErrorKind::NotHeld);
+  CHECK(!asker.revoke());
+  const auto leadership = election.campaign(10s);
+  std::atomic<int> by_election{0}, by_term{0};
+  const auto asking = election.on_revoke([&] { by_election++; });
+  const auto asking_too = leadership.on_revoke([&] { by_term++; });
+  CHECK(asker.revoke() && eventually([&] { return by_election == 1 && by_term == 1; }));
+  CHECK(leadership.is_held());
+}
+
+void a_term_lasts_as_long_as_its_leadership() {
+  zkr::Client a(hosts()), b(hosts());
+  auto election = a.election(path("terms")), other = b.election(path("terms"));
+  std::mutex mutex;
+  std::optional<zkr::Leadership> leading;
+  std::vector<std::uint64_t> epochs;
+  std::atomic<int> code{ZKR_OK};
+  const auto led = [&](std::size_t terms) {
+    return eventually([&] {
+      const std::lock_guard<std::mutex> guard(mutex);
+      return epochs.size() == terms && leading && leading->is_held();
+    });
+  };
+  const auto end = [&] {
+    const std::lock_guard<std::mutex> guard(mutex);
+    leading.reset();
+  };
+  const auto lead = [&](zkr::Leadership leadership) {
+    const std::lock_guard<std::mutex> guard(mutex);
+    epochs.push_back(leadership.epoch());
+    if (epochs.size() == 2) throw std::runtime_error("cannot serve");
+    leading = std::move(leadership);
+  };
+  {
+    const auto running = election.run(lead, [&](const zkr::Error &why) { code = why.code(); });
+    CHECK(led(1));
+    end();
+    CHECK(led(3));  // the second one threw
+    CHECK(epochs[0] < epochs[1] && epochs[1] < epochs[2] && election.is_leader());
+    election.cancel();
+    CHECK(eventually([&] { return code == ZKR_CANCELLED; }));
+    CHECK(!election.is_leader() && eventually([&] { return other.candidates().empty(); }));
+    end();
+  }
+  {
+    const auto running = election.run(lead);
+    CHECK(led(4));
+  }
+  // Without its subscription nobody leads, whoever has the leadership.
+  CHECK(eventually([&] { return other.candidates().empty(); }) && !leading->is_held());
+}
+
+void a_node_may_have_a_time_to_live() {
+  zkr::testing::ServerOptions options;
+  options.extended_types = true;
+  zkr::testing::Server server(options), without;
+  zkr::Client client(server.connect_string()), refused(without.connect_string());
+  auto nodes = client.nodes();
+  CHECK(nodes.create("/short", "", ZKR_PERSISTENT, 1ms) == "/short");
+  CHECK(nodes.create("/long-", "", ZKR_PERSISTENT_SEQUENTIAL, 24h) == "/long-0000000001");
+  nodes.transaction().create("/other", "", ZKR_PERSISTENT, 1min).commit();
+  CHECK(eventually([&] {
+    server.advance_clock(60s);
+    const auto paths = server.paths();
+    return std::none_of(paths.begin(), paths.end(),
+                        [](auto &one) { return one == "/short" || one == "/other"; });
+  }));
+  CHECK(nodes.exists("/long-0000000001"));
+  THROWS(nodes.create("/a", "", ZKR_PERSISTENT, 0ms), zkr::ErrorKind::Invalid);
+  THROWS(nodes.create("/a", "", ZKR_EPHEMERAL, 1min), zkr::ErrorKind::Invalid);
+  THROWS(nodes.transaction().create("/a", "", ZKR_CONTAINER, 1min), zkr::ErrorKind::Invalid);
+  THROWS(refused.nodes().create("/a", "", ZKR_PERSISTENT, 1min), zkr::ErrorKind::Invalid);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Logs and metrics: what happened at night can be told from them alone.
+ */
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness.h"
+
+/* What was said of one session or path, an event behind the other: " connected suspended". */
+typedef struct story {
+  pthread_mutex_t lock;
+  char of[2][64];
+  char events[2000];
+  char server[64];
+  char reason[64];
+  int64_t lease_ms;
+} story;
+
+static void note_story(zkr_log_level level, const char *event, const char *message,
+                       const zkr_log_field *fields, size_t count, void *user_data) {
+  story *told = user_data;
+  bool is_ours = false;
+  pthread_mutex_lock(&told->lock);
+  for (size_t i = 0; i < count; i++)
+    is_ours |= strcmp(fields[i].value, told->of[0]) == 0 || strcmp(fields[i].value, told->of[1]) == 0;
+  for (size_t i = 0; is_ours && i < count; i++) {
+    if (strcmp(event, "reconnected") == 0 && strcmp(fields[i].name, "server") == 0)
+      snprintf(told->server, sizeof told->server, "%s", fields[i].value);
+    if (strcmp(event, "lost") == 0 && strcmp(fields[i].name, "reason") == 0)
+      snprintf(told->reason, sizeof told->reason, "%s", fields[i].value);
+    if (strcmp(event, "suspended") == 0 && fields[i].is_number && strcmp(fields[i].name, "lease_ms") == 0)
+      told->lease_ms = fields[i].number;
+  }
+  size_t used = strlen(told->events);
+  if (is_ours && level <= ZKR_LOG_INFO && message[0] != '\0')
+    snprintf(told->events + used, sizeof told->events - used, " %s", event);
+  pthread_mutex_unlock(&told->lock);
+}
+
+static bool tells(story *told, const char *events) {
+  pthread_mutex_lock(&told->lock);
+  const char *at = told->events;
+  char word[64];
+  int length = 0;
+  while (at && sscanf(events, "%63s%n", word, &length) == 1) {
+    events += length;
+    at = strstr(at, word);
+  }
+  pthread_mutex_unlock(&told->lock);
+  return at != NULL;
+}
+
+static double metric(zkr_client *client, const char *name) {
+  zkr_metrics *metrics = NULL;
+  if (zkr_client_metrics(client, &metrics, NULL) != ZKR_OK) return NAN;
+  double value = zkr_metrics_value(metrics, name);
+  zkr_metrics_free(metrics);
+  return value;
+}
+
+void a_partition_can_be_told_from_logs_and_metrics_alone(void) {
+  zkr_error *error = NULL;
+  zkr_test_server *server = own_server();
+  zkr_test_proxy *proxy = NULL;
+  zkr_subscription *log = NULL;
+  zkr_client *client = NULL;
+  zkr_options options = ZKR_OPTIONS_INIT;
+  static story told = {.lock = PTHREAD_MUTEX_INITIALIZER, .of = {"?", "/partition"}};
+
+  options.session_timeout_ms = 2000;
+  OK(zkr_test_proxy_start(zkr_test_server_connect_string(server), &proxy, &error));
+  OK(zkr_on_log(ZKR_LOG_INFO, note_story, &told, &log, &error));
+  OK(zkr_client_connect(zkr_test_proxy_connect_string(proxy), &options, &client, &error));
+  pthread_mutex_lock(&told.lock);
+  snprintf(told.of[0], sizeof told.of[0], "%#llx", (unsigned long long)zkr_client_session_id(client));
+  pthread_mutex_unlock(&told.lock);
+  zkr_lock *lock = lock_on(client, "/partition");
+  OK(zkr_lock_acquire(lock, 5000, NULL, &error));
+  CHECK(metric(client, "acquisitions") == 1 && metric(client, "holding") == 1);
+
+  OK(zkr_test_proxy_drop_connections(proxy, &error));
+  EVENTUALLY(metric(client, "reconnections") == 1);
+  OK(zkr_test_proxy_pause(proxy, &error));
+  EVENTUALLY(!zkr_lock_is_held(lock) && metric(client, "sessions_lost") == 1);
+  OK(zkr_test_proxy_resume(proxy, &error));
+  EVENTUALLY(tells(&told, "suspended reconnected suspended session_lost session_renewed"));
+  EVENTUALLY(tells(&told, "lease_low lost"));
+  pthread_mutex_lock(&told.lock);
+  const char *server_of_it = zkr_test_proxy_connect_string(proxy);
+  bool is_told = strcmp(told.server, server_of_it) == 0 && strcmp(told.reason, "session") == 0;
+  is_told &= told.lease_ms > 0;
+  pthread_mutex_unlock(&told.lock);
+  CHECK(is_told);
+  CHECK(metric(client, "losses.session") == 1 && metric(client, "sessions") == 2);
+  CHECK(metric(client, "holds.count") == 1 && metric(client, "lease_margin_min_ms") == 0);
+  CHECK(isnan(metric(client, "no such metric")) && isnan(metric(client, NULL)));
+
+  zkr_buffer *text = NULL;
+  OK(zkr_client_prometheus(client, &text, &error));
+  CHECK(strstr(zkr_buffer_text(text), "\nzkrecipes_losses_total{reason=\"session\"} 1\n") != NULL);
+  zkr_buffer_free(text);
+
+  /* From here on nothing is told. */
+  zkr_subscription_free(log);
+  told.events[0] = '\0';
+  zkr_log(ZKR_LOG_ERROR, "own", "/partition");
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+  CHECK(told.events[0] == '\0');
+  zkr_test_proxy_free(proxy);
+  zkr_test_server_free(server);
+}
+
+void what_cannot_be_listened_with_is_refused(void) {
+  zkr_error *error = NULL;
+  REFUSED(zkr_on_log(ZKR_LOG_INFO, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
+  REFUSED(zkr_on_log((zkr_log_level)17, note_story, NULL, NULL, &error), ZKR_INVALID, "level");
+  REFUSED(zkr_client_metrics(NULL, NULL, &error), ZKR_INVALID, "metrics");
+  zkr_metrics *metrics = NULL;
+  REFUSED(zkr_client_metrics(NULL, &metrics, &error), ZKR_INVALID, "client");
+  CHECK(metrics == NULL && zkr_metrics_count(NULL) == 0 && isnan(zkr_metrics_value(NULL, "sessions")));
+  CHECK(strcmp(zkr_log_level_name(ZKR_LOG_WARN), "warn") == 0);
+}

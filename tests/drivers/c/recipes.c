@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scenario driver for C: recipes other than locks.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+
+/* Counters ----------------------------------------------------------------------------------------------- */
+
+static void do_counter(command *c) {
+  zkr_error *error = NULL;
+  zkr_counter *handle = NULL;
+  zkr_counter_options options = ZKR_COUNTER_OPTIONS_INIT;
+  const char *layout = option(c, "layout");
+  if (layout && strcmp(layout, "atomic") != 0)
+    options.layout = strcmp(layout, "shared") == 0 ? ZKR_COUNTER_LAYOUT_SHARED : (zkr_counter_layout)99;
+  zkr_status status = zkr_counter_new(c->client->handle, text(c, 2), &options, &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.counter = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_value(command *c) {
+  zkr_error *error = NULL;
+  int64_t value = 0;
+  zkr_status status = zkr_counter_get(named(c)->counter, &value, &error);
+  answer_number(c, status, value, error);
+}
+
+static void do_add(command *c) {
+  zkr_error *error = NULL;
+  int64_t value = 0;
+  zkr_status status = zkr_counter_add(named(c)->counter, integer(c, 2), &value, &error);
+  answer_number(c, status, value, error);
+}
+
+static void do_compare_and_set(command *c) {
+  zkr_error *error = NULL;
+  bool was_set = false;
+  zkr_status status =
+      zkr_counter_compare_and_set(named(c)->counter, integer(c, 2), integer(c, 3), &was_set, &error);
+  answer_bool(c, status, was_set, error);
+}
+
+/* Configs ------------------------------------------------------------------------------------------------ */
+
+static void do_config(command *c) {
+  zkr_error *error = NULL;
+  zkr_config *handle = NULL;
+  zkr_status status = zkr_config_new(c->client->handle, text(c, 2), &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.config = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_config_get(command *c) {
+  zkr_error *error = NULL;
+  zkr_buffer *value = NULL;
+  int32_t version = 0;
+  zkr_status status = zkr_config_get(named(c)->config, &value, &version, &error);
+  if (status != ZKR_OK)
+    fail(c, status, error);
+  else if (value)
+    say("%s ok %" PRId32 " %s", c->seq, version, zkr_buffer_text(value));
+  else
+    say("%s ok none", c->seq);
+  zkr_buffer_free(value);
+}
+
+static void do_config_set(command *c) {
+  zkr_error *error = NULL;
+  const char *value = text(c, 2);
+  int32_t version = word(c, 3) ? (int32_t)integer(c, 3) : -1, set = 0;
+  zkr_status status = zkr_config_set(named(c)->config, value, strlen(value), version, &set, &error);
+  answer_number(c, status, set, error);
+}
+
+/* Elections ---------------------------------------------------------------------------------------------- */
+
+static void do_election(command *c) {
+  zkr_error *error = NULL;
+  zkr_election *handle = NULL;
+  zkr_election_options options = ZKR_ELECTION_OPTIONS_INIT;
+  const char *layout = option(c, "layout"), *data = option(c, "data");
+  if (layout && strcmp(layout, "latch") != 0)
+    options.layout = strcmp(layout, "selector") == 0 ? ZKR_ELECTION_LAYOUT_SELECTOR : (zkr_election_layout)99;
+  zkr_status status = zkr_election_new(c->client->handle, text(c, 2), data, data ? strlen(data) : 0, &options,
+                                       &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.election = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_campaign(command *c) {
+  zkr_error *error = NULL;
+  zkr_leadership *leadership = NULL;
+  lock *of = find_lock(c);
+  int64_t timeout_ms = word(c, 2) ? integer(c, 2) : -1;
+  zkr_status status =
+      zkr_election_campaign_cancellable(named(c)->election, timeout_ms, c->token, &leadership, &error);
+  if (status != ZKR_OK) {
+    fail(c, status, error);
+    return;
+  }
+  zkr_leadership *before = of->leadership;
+  of->leadership = leadership;
+  zkr_leadership_free(before);
+  say("%s ok %" PRIu64, c->seq, zkr_leadership_epoch(leadership));
+}
+
+static void do_leads(command *c) { answer_bool(c, ZKR_OK, zkr_election_is_leader(named(c)->election), NULL); }
+
+static void do_acknowledge(command *c) {
+  zkr_error *error = NULL;
+  const char *data = text(c, 2);
+  zkr_status status = zkr_leadership_acknowledge(named(c)->leadership, data, strlen(data), &error);
+  answer(c, status, error);
+}
+
+static const char *leader_of(const zkr_leader *leader, char *line, size_t room) {
+  if (leader)
+    snprintf(line, room, "%s %" PRIu64 " %s %s", zkr_leader_identity(leader), zkr_leader_epoch(leader),
+             zkr_leader_acknowledged(leader) ? "acknowledged" : "elected",
+             zkr_leader_size(leader) ? (const char *)zkr_leader_data(leader) : "-");
+  else
+    snprintf(line, room, "none");
+  return line;
+}
+
+static void do_leader(command *c) {
+  zkr_error *error = NULL;
+  zkr_leader *leader = NULL;
+  char line[4096];
+  zkr_status status = zkr_election_leader(named(c)->election, &leader, &error);
+  if (status == ZKR_OK)
+    say("%s ok %s", c->seq, leader_of(leader, line, sizeof line));
+  else
+    fail(c, status, error);
+  zkr_leader_free(leader);
+}
+
+/* Names and groups --------------------------------------------------------------------------------------- */
+
+/* "a=1,b=2", or "-" when there is nothing. */
+static const char *map_of(const zkr_entries *all, char *line, size_t room) {
+  size_t used = 0;
+  snprintf(line, room, "-");
+  for (size_t i = 0; i < zkr_entries_count(all) && used < room; i++) {
+    const zkr_entry *one = zkr_entries_get(all, i);
+    used += (size_t)snprintf(line + used, room - used, "%s%s=%s", i ? "," : "", one->name,
+                             (const char *)one->data);
+  }
+  return line;
+}
+
+static const char *list_of(const zkr_strings *all, char *line, size_t room) {
+  size_t used = 0;
+  snprintf(line, room, "-");
+  for (size_t i = 0; i < zkr_strings_count(all) && used < room; i++)
+    used += (size_t)snprintf(line + used, room - used, "%s%s", i ? "," : "", zkr_strings_get(all, i));
+  return line;
+}
+
+static void do_names(command *c) {
+  zkr_error *error = NULL;
+  zkr_names *handle = NULL;
+  zkr_status status = zkr_names_new(c->client->handle, text(c, 2), &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.names = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_bind(command *c) {
+  zkr_error *error = NULL;
+  const char *data = text(c, 3), *how = text(c, 4);
+  zkr_status status =
+      zkr_names_bind(named(c)->names, text(c, 2), data, strlen(data), strcmp(how, "ephemeral") == 0, &error);
+  answer(c, status, error);
+}
+
+static void do_lookup(command *c) {
+  zkr_error *error = NULL;
+  zkr_buffer *data = NULL;
+  zkr_status status = zkr_names_lookup(named(c)->names, text(c, 2), &data, &error);
+  if (status == ZKR_OK)
+    say("%s ok %s", c->seq, data ? zkr_buffer_text(data) : "none");
+  else
+    fail(c, status, error);
+  zkr_buffer_free(data);
+}
+
+static void do_unbind(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_names_unbind(named(c)->names, text(c, 2), &error);
+  answer(c, status, error);
+}
+
+static void do_list(command *c) {
+  zkr_error *error = NULL;
+  zkr_strings *bound = NULL;
+  zkr_status status = zkr_names_list(named(c)->names, &bound, &error);
+  char line[4096] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < zkr_strings_count(bound) && used < sizeof line; i++)
+    used += (size_t)snprintf(line + used, sizeof line - used, " %s", zkr_strings_get(bound, i));
+  if (status == ZKR_OK)
+    say("%s ok%s", c->seq, line);
+  else
+    fail(c, status, error);
+  zkr_strings_free(bound);
+}
+
+static void do_group(command *c) {
+  zkr_error *error = NULL;
+  zkr_group *handle = NULL;
+  zkr_group_options options = ZKR_GROUP_OPTIONS_INIT;
+  const char *layout = word(c, 3);
+  if (layout)
+    options.layout = strcmp(layout, "member") == 0          ? ZKR_GROUP_LAYOUT_MEMBER
+                     : strcmp(layout, "party") == 0         ? ZKR_GROUP_LAYOUT_PARTY
+                     : strcmp(layout, "shallow_party") == 0 ? ZKR_GROUP_LAYOUT_SHALLOW_PARTY
+                                                            : (zkr_group_layout)99;
+  zkr_status status = zkr_group_new(c->client->handle, text(c, 2), &options, &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.group = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_join(command *c) {
+  zkr_error *error = NULL;
+  const char *data = text(c, 3);
+  zkr_status status = zkr_group_join(named(c)->group, text(c, 2), data, strlen(data), &error);
+  answer(c, status, error);
+}
+
+static void do_leave(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_group_leave(named(c)->group, &error);
+  answer(c, status, error);
+}
+
+static void do_update(command *c) {
+  zkr_error *error = NULL;
+  const char *data = text(c, 2);
+  zkr_status status = zkr_group_update(named(c)->group, data, strlen(data), &error);
+  answer(c, status, error);
+}
+
+static void do_members(command *c) {
+  zkr_error *error = NULL;
+  zkr_entries *members = NULL;
+  char map[4096];
+  zkr_status status = zkr_group_members(named(c)->group, &members, &error);
+  if (status == ZKR_OK)
+    say("%s ok %s", c->seq, map_of(members, map, sizeof map));
+  else
+    fail(c, status, error);
+  zkr_entries_free(members);
+}
+
+static void do_watch_node(command *c) {
+  const char *kind = text(c, 3);
+  if (strcmp(kind, "data") != 0 && strcmp(kind, "children") != 0 && strcmp(kind, "subtree") != 0) {
+    invalid(c);
+    return;
+  }
+  zkr_watch_kind watch_kind = strcmp(kind, "children") == 0  ? ZKR_WATCH_KIND_CHILDREN
+                              : strcmp(kind, "subtree") == 0 ? ZKR_WATCH_KIND_SUBTREE
+                                                             : ZKR_WATCH_KIND_DATA;
+  add(c->client, (lock){.node = text(c, 2), .watch_kind = watch_kind}, text(c, 1), "");
+  say("%s ok", c->seq);
+}
+
+/* Following ---------------------------------------------------------------------------------------------- */
+
+static void ended(const lock *of, zkr_status status) {
+  say("event %s ended %s %s", of->of->name, of->name,
+      status == ZKR_CLOSED ? "closed" : zkr_status_name(status));
+}
+
+static void on_config(zkr_status status, const zkr_buffer *value, int32_t version, const zkr_error *error,
+                      void *user_data) {
+  const lock *of = user_data;
+  (void)error;
+  if (status != ZKR_OK)
+    ended(of, status);
+  else if (value)
+    say("event %s told %s %" PRId32 " %s", of->of->name, of->name, version, zkr_buffer_text(value));
+  else
+    say("event %s told %s none", of->of->name, of->name);
+}
+
+static void on_leader(zkr_status status, const zkr_leader *leader, const zkr_error *error, void *user_data) {
+  const lock *of = user_data;
+  char line[4096];
+  (void)error;
+  if (status != ZKR_OK)
+    ended(of, status);
+  else
+    say("event %s told %s %s", of->of->name, of->name, leader_of(leader, line, sizeof line));
+}
+
+static void on_names(zkr_status status, zkr_entries *all, const zkr_error *error, void *user_data) {
+  const lock *of = user_data;
+  char map[4096];
+  (void)error;
+  if (status != ZKR_OK)
+    ended(of, status);
+  else
+    say("event %s told %s %s", of->of->name, of->name, map_of(all, map, sizeof map));
+  zkr_entries_free(all);
+}
+
+static void on_group(zkr_status status, const zkr_group_event *event, const zkr_error *error,
+                     void *user_data) {
+  const lock *of = user_data;
+  char map[4096];
+  const char *client = of->of->name;
+  (void)error;
+  if (status != ZKR_OK)
+    ended(of, status);
+  else if (event->kind == ZKR_GROUP_EVENT_SNAPSHOT)
+    say("event %s told %s snapshot %s", client, of->name, map_of(event->members, map, sizeof map));
+  else if (event->kind == ZKR_GROUP_EVENT_LEFT)
+    say("event %s told %s left %s", client, of->name, event->name);
+  else
+    say("event %s told %s %s %s %s", client, of->name,
+        event->kind == ZKR_GROUP_EVENT_JOINED ? "joined" : "changed", event->name, (const char *)event->data);
+}
+
+static void on_node(zkr_status status, const zkr_node_state *state, const zkr_error *error, void *user_data) {
+  const lock *of = user_data;
+  char line[4096];
+  const char *client = of->of->name;
+  (void)error;
+  if (status != ZKR_OK)
+    ended(of, status);
+  else if (state->kind == ZKR_WATCH_KIND_SUBTREE)
+    say("event %s told %s %s", client, of->name, map_of(state->subtree, line, sizeof line));
+  else if (state->data)
+    say("event %s told %s %" PRId32 " %s", client, of->name, state->stat.version,
+        zkr_buffer_text(state->data));
+  else if (state->children)
+    say("event %s told %s %s", client, of->name, list_of(state->children, line, sizeof line));
+  else
+    say("event %s told %s none", client, of->name);
+}
+
+static void do_follow(command *c) {
+  zkr_error *error = NULL;
+  lock *of = find_lock(c);
+  if (!of) {
+    invalid(c);
+    return;
+  }
+  zkr_subscription **place = &of->followed;
+  zkr_status status =
+      of->election ? zkr_election_observe(of->election, on_leader, of, place, &error)
+      : of->names  ? zkr_names_watch(of->names, on_names, of, place, &error)
+      : of->group  ? zkr_group_watch(of->group, on_group, of, place, &error)
+      : of->node   ? zkr_nodes_watch(c->client->handle, of->node, of->watch_kind, on_node, of, place, &error)
+                   : zkr_config_watch(of->config, on_config, of, place, &error);
+  answer(c, status, error);
+}
+
+static void do_unfollow(command *c) {
+  lock *of = find_lock(c);
+  if (!of) {
+    invalid(c);
+    return;
+  }
+  zkr_subscription_free(of->followed);
+  of->followed = NULL;
+  say("%s ok", c->seq);
+}
+
+const verb recipe_verbs[] = {
+    {"counter", do_counter, false},
+    {"value", do_value, true},
+    {"add", do_add, true},
+    {"compare-and-set", do_compare_and_set, true},
+    {"config", do_config, false},
+    {"config-get", do_config_get, true},
+    {"config-set", do_config_set, true},
+    {"election", do_election, false},
+    {"campaign", do_campaign, true},
+    {"resign", do_release, true},
+    {"leads", do_leads, false},
+    {"acknowledge", do_acknowledge, true},
+    {"run", do_run, false},
+    {"end-term", do_end_term, false},
+    {"leader", do_leader, true},
+    {"candidates", do_contenders, true},
+    {"names", do_names, false},
+    {"bind", do_bind, true},
+    {"lookup", do_lookup, true},
+    {"unbind", do_unbind, true},
+    {"list", do_list, true},
+    {"group", do_group, false},
+    {"join", do_join, true},
+    {"leave", do_leave, true},
+    {"update", do_update, true},
+    {"members", do_members, true},
+    {"watch-node", do_watch_node, false},
+    {"follow", do_follow, false},
+    {"unfollow", do_unfollow, false},
+    {NULL, NULL, false},
+};

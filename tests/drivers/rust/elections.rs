@@ -1,0 +1,57 @@
+//! Elections: standing, leading term after term, and what is known of the leader.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use tokio::sync::oneshot;
+use zkrecipes::{Client, Election, ElectionOptions, Error, Leadership};
+
+use crate::{Answer, print};
+
+/// By client and name: how to end the term in progress.
+#[derive(Default)]
+pub struct Terms(Mutex<HashMap<(String, String), oneshot::Sender<bool>>>);
+
+/// Made of `PATH [data=TEXT] [layout=LAYOUT]`.
+pub fn make(client: &Client, path: &str, rest: &[&str]) -> Result<Election, Error> {
+    let given = |name: &str| rest.iter().find_map(|word| word.strip_prefix(name));
+    let options = match given("layout=") {
+        Some(layout) => ElectionOptions::default().layout(layout.parse()?),
+        None => ElectionOptions::default(),
+    };
+    client.election(path, given("data=").unwrap_or_default().as_bytes(), options)
+}
+
+/// Says when a term is over, however it ends.
+struct Over(String);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        print(&self.0);
+    }
+}
+
+impl Terms {
+    /// Leads term after term; each lasts until it is ended by [`Terms::end`], or lost.
+    pub async fn run(&self, election: Election, key: &(String, String)) -> Answer {
+        let term = |leadership: Leadership| async move {
+            let (client, name) = key;
+            let (end, ended) = oneshot::channel();
+            self.0.lock().unwrap().insert(key.clone(), end);
+            print(&format!("event {client} term {name} {}", leadership.epoch()));
+            let _over = Over(format!("event {client} over {name} {}", leadership.epoch()));
+            match ended.await {
+                Ok(true) => Err("told to fail"),
+                _ => Ok(()),
+            }
+        };
+        election.run(term).await.map(|()| vec![])
+    }
+
+    /// Ends the term in progress, if wanted with an error.
+    pub fn end(&self, key: &(String, String), fails: bool) -> Answer {
+        let end = self.0.lock().unwrap().remove(key);
+        let told = end.is_some_and(|end| end.send(fails).is_ok());
+        if told { Ok(vec![]) } else { Err(Error::invalid("name", "leads no term")) }
+    }
+}

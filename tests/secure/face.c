@@ -1,0 +1,87 @@
+/* What each face does once, in C. Everything that is said goes to standard error. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zkrecipes.h>
+
+static char ca[4096], cert[4096], key[4096], wrong[128], user[128];
+
+static char *file(char *path, const char *name) {
+  sprintf(path, "%s/%s", getenv("ZKR_SECURE_DIR"), name);
+  return path;
+}
+
+static char *text(char *into, const char *name) {
+  char path[4096];
+  FILE *opened = fopen(file(path, name), "r");
+  if (!opened) abort();
+  into[fread(into, 1, 4095, opened)] = 0;
+  fclose(opened);
+  return into;
+}
+
+static void good(const char *hosts, const zkr_options *options) {
+  zkr_error *error = NULL;
+  zkr_client *client = NULL;
+  zkr_lock *lock = NULL;
+  if (zkr_client_connect(hosts, options, &client, &error) != ZKR_OK ||
+      zkr_lock_new(client, "/secure/lock", NULL, &lock, &error) != ZKR_OK ||
+      zkr_lock_acquire(lock, 10000, NULL, &error) != ZKR_OK || zkr_lock_verify(lock, &error) != ZKR_OK ||
+      zkr_lock_release(lock, &error) != ZKR_OK || zkr_client_close(client, 10000, &error) != ZKR_OK) {
+    fprintf(stderr, "%s: %s\n", hosts, zkr_error_message(error));
+    exit(1);
+  }
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+}
+
+static void bad(zkr_status status, const char *word, const char *hosts, const zkr_options *options) {
+  zkr_error *error = NULL;
+  zkr_client *client = NULL;
+  zkr_status given = zkr_client_connect(hosts, options, &client, &error);
+  fprintf(stderr, "%s\n", error ? zkr_error_message(error) : "not refused");
+  if (given != status || !strstr(zkr_error_message(error), word)) exit(2);
+  zkr_error_free(error);
+}
+
+int main(void) {
+  const char *hosts = getenv("ZKR_SECURE_TLS_39"), *plain = getenv("ZKR_SECURE_PLAIN_39");
+  const char *secret = getenv("ZKR_SECURE_SECRET");
+  sprintf(user, "user:%s", secret);
+  sprintf(wrong, "%s-wrong", secret);
+  zkr_auth auth = {"digest", user, strlen(user)};
+
+  zkr_options options = ZKR_OPTIONS_INIT;
+  options.sasl_user = "me";
+  options.sasl_password = secret;
+  options.auth = &auth;
+  options.auth_count = 1;
+  good(plain, &options);
+  options.tls = true;
+  options.tls_ca = file(ca, "ca.pem");
+  options.tls_cert = file(cert, "client.pem");
+  options.tls_key = file(key, "client.key");
+  good(hosts, &options);
+  bad(ZKR_DENIED, "plain text", plain, &options);
+  options.tls_ca = file(ca, "other.pem");
+  bad(ZKR_DENIED, "tls.ca", hosts, &options);
+
+  options.tls_ca = text(ca, "ca.pem");
+  options.tls_cert = text(cert, "client.pem");
+  options.tls_key = text(key, "client.key");
+  good(hosts, &options);
+  options.tls_verify_hostname = false;
+  good(hosts, &options);
+  options.tls_cert = NULL;
+  bad(ZKR_INVALID, "tls.cert", hosts, &options);
+  options.tls_key = NULL;
+  bad(ZKR_DENIED, "tls.cert", hosts, &options);
+
+  options.tls = false;
+  options.tls_ca = NULL;
+  bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", &options);
+  options.sasl_password = wrong;
+  bad(ZKR_DENIED, "sasl", plain, &options);
+  return 0;
+}

@@ -1,0 +1,63 @@
+// What each face does once, in C++. Everything that is said goes to standard error.
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <zkrecipes.hpp>
+
+static std::string from(const char *variable) { return std::getenv(variable); }
+
+static std::string file(const std::string &name) { return from("ZKR_SECURE_DIR") + "/" + name; }
+
+static std::string text(const std::string &name) {
+  std::ifstream opened(file(name));
+  return {std::istreambuf_iterator<char>(opened), {}};
+}
+
+static void good(const std::string &hosts, const zkr::Options &options) {
+  zkr::Client client(hosts, options);
+  zkr::Lock lock = client.lock("/secure/lock");
+  lock.lock();
+  lock.verify();
+  lock.unlock();
+}
+
+static void bad(zkr_status status, const std::string &word, const std::string &hosts,
+                const zkr::Options &options) {
+  try {
+    zkr::Client client(hosts, options);
+  } catch (const zkr::Error &error) {
+    std::cerr << error.what() << '\n';
+    if (error.code() == status && std::string(error.what()).find(word) != std::string::npos) return;
+  }
+  std::cerr << "not refused as it should be: " << word << '\n';
+  std::exit(1);
+}
+
+int main() {
+  const std::string hosts = from("ZKR_SECURE_TLS_39"), plain = from("ZKR_SECURE_PLAIN_39");
+  const std::string secret = from("ZKR_SECURE_SECRET");
+  const zkr::Options::Tls files{file("ca.pem"), file("client.pem"), file("client.key")};
+  const zkr::Options::Tls memory{text("ca.pem"), text("client.pem"), text("client.key"), false};
+
+  zkr::Options options;
+  options.tls = files;
+  options.sasl = zkr::Options::Sasl{"me", secret};
+  good(hosts, options);
+  bad(ZKR_DENIED, "plain text", plain, options);
+  options.tls = memory;
+  options.auth = {{"digest", "user:" + secret}};
+  good(hosts, options);
+  options.tls->ca = file("other.pem");
+  bad(ZKR_DENIED, "tls.ca", hosts, options);
+  options.tls = zkr::Options::Tls{file("ca.pem"), "", ""};
+  bad(ZKR_DENIED, "tls.cert", hosts, options);
+  options.tls.reset();
+  good(plain, options);
+  bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", options);
+  options.sasl->password += "-wrong";
+  bad(ZKR_DENIED, "sasl", plain, options);
+  return 0;
+}

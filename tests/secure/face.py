@@ -1,0 +1,67 @@
+"""What each face does once, in Python; with the argument aio, by asyncio. What is said goes to standard error."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zkrecipes
+from zkrecipes import aio
+
+logging.basicConfig(level=1, stream=sys.stderr)
+
+HOSTS, PLAIN = os.environ["ZKR_SECURE_TLS_39"], os.environ["ZKR_SECURE_PLAIN_39"]
+FOLDER, SECRET = Path(os.environ["ZKR_SECURE_DIR"]), os.environ["ZKR_SECURE_SECRET"]
+
+FILES: Any = {"ca": f"{FOLDER}/ca.pem", "cert": f"{FOLDER}/client.pem", "key": f"{FOLDER}/client.key"}
+MEMORY: Any = {name: Path(path).read_text() for name, path in FILES.items()}
+SASL: Any = {"user": "me", "password": SECRET}
+AUTH = ("digest", f"user:{SECRET}")
+
+GOOD: list[dict[str, Any]] = [
+    {"hosts": HOSTS, "tls": FILES, "sasl": SASL},
+    {"hosts": HOSTS, "tls": MEMORY | {"verify_hostname": False}, "auth": AUTH},
+    {"hosts": PLAIN, "sasl": SASL, "auth": AUTH},
+]
+BAD: list[tuple[type[zkrecipes.Error], str, dict[str, Any]]] = [
+    (zkrecipes.Denied, "tls.ca", {"hosts": HOSTS, "tls": FILES | {"ca": f"{FOLDER}/other.pem"}}),
+    (zkrecipes.Denied, "tls.cert", {"hosts": HOSTS, "tls": {"ca": FILES["ca"]}}),
+    (zkrecipes.Denied, "plain text", {"hosts": PLAIN, "tls": MEMORY}),
+    (zkrecipes.Denied, "sasl", {"hosts": PLAIN, "sasl": SASL | {"password": f"{SECRET}-wrong"}}),
+    (zkrecipes.Invalid, "tls.key", {"hosts": HOSTS, "tls": MEMORY | {"cert": None}, "auth": AUTH}),
+    (zkrecipes.Invalid, "tls.key", {"hosts": HOSTS, "tls": MEMORY | {"key": "-----BEGIN " + SECRET}}),
+    (zkrecipes.Invalid, "allow_plaintext_auth", {"hosts": "zk.example.org", "auth": AUTH}),
+]
+
+
+def blocking() -> None:
+    for options in GOOD:
+        with zkrecipes.Client(**options) as client, client.lock("/secure/lock") as held:
+            held.verify()
+            print(client, held, file=sys.stderr)
+    for kind, word, options in BAD:
+        with pytest.raises(kind, match=word) as refused:
+            zkrecipes.Client(**options)
+        print(repr(refused.value), file=sys.stderr)
+
+
+async def by_asyncio() -> None:
+    for options in GOOD:
+        async with aio.Client(**options) as client, client.lock("/secure/lock") as held:
+            await held.verify()
+            print(client, held, file=sys.stderr)
+    for kind, word, options in BAD:
+        with pytest.raises(kind, match=word) as refused:
+            await aio.Client.connect(**options)
+        print(repr(refused.value), file=sys.stderr)
+
+
+if sys.argv[1:] == ["aio"]:
+    asyncio.run(by_asyncio())
+else:
+    blocking()

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""TLS, SASL and credentials on real servers: the core in full, and each language's face once.
+
+Starts what the tests need and names it in the environment:
+
+    ZKR_SECURE_DIR          the certificates
+    ZKR_SECURE_SECRET       the password of the user "me": whatever a test says, that is not in it, nor is a private key
+    ZKR_SECURE_TLS_39       an ensemble of three that asks for certificates
+    ZKR_SECURE_TLS_38       one server that takes clients without
+    ZKR_SECURE_EXPIRED, _ELSEWHERE, _ALONE
+                            servers with a bad certificate
+    ZKR_SECURE_PLAIN_38, _39
+                            ports without TLS
+    ZKR_SECURE_OPEN         a server that knows no users
+
+    tests/secure/run.py [NAME…]     core, c, static, cpp, python, aio, node, command; all if none is named
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "zookeeper"))
+
+import certificates  # noqa: E402
+from zookeeper import Ensemble, Secure  # noqa: E402
+
+# Nobody says that by chance.
+SECRET = "planted-hunter2"
+USERS = (f"me={SECRET}", "you=other")
+
+
+def start(folder: Path) -> tuple[list[Ensemble], dict[str, str]]:
+    """All servers at once: each takes a second or two of waiting."""
+    several = {
+        "39": Ensemble("3.9", 3, secure=Secure(folder, clients="need", users=USERS)),
+        "38": Ensemble("3.8", 1, secure=Secure(folder, users=USERS)),
+    }
+    bad = {
+        name.upper(): Ensemble("3.9", 1, secure=Secure(folder, certificates=[name]))
+        for name in ("expired", "elsewhere", "alone")
+    }
+    ensembles = [*several.values(), *bad.values()]
+    for ensemble in ensembles:
+        for node in ensemble.nodes:
+            node.launch()
+    for ensemble in ensembles:
+        for node in ensemble.nodes:
+            node.wait()
+    names = {"DIR": str(folder)}
+    for version, ensemble in several.items():
+        names[f"TLS_{version}"] = ensemble.secure_connect_string
+        names[f"PLAIN_{version}"] = ensemble.connect_string
+    names["OPEN"] = bad["ALONE"].connect_string
+    names |= {name: ensemble.secure_connect_string for name, ensemble in bad.items()}
+    return ensembles, {f"ZKR_SECURE_{name}": value for name, value in names.items()}
+
+
+def commands(place: Path) -> dict[str, list[str]]:
+    """What there is to run; what is compiled goes to `place`."""
+    profile = os.environ.get("ZKR_PROFILE", "dev")
+    built = ROOT / "target" / ("debug" if profile == "dev" else profile)
+    # With the second package the first is the one that the faces are built with.
+    packages = "-p zkrecipes -p zkrecipes-ffi-testing"
+    core = f"cargo test --quiet --no-fail-fast --profile {profile} {packages} --test tls --test secrets".split()
+    (place / "libzkrecipes.so.0").symlink_to(built / "libzkrecipes_c.so")
+    here, include = HERE.relative_to(ROOT), f"-I{ROOT / 'include'}"
+    shared = ["-Wall", "-Wextra", "-Werror", include, f"-L{built}", f"-Wl,-rpath,{place}", "-lzkrecipes_c"]
+    static = [include, f"{built}/libzkrecipes_c.a", "-lpthread", "-lm", "-ldl"]
+
+    def compiled(name: str, compiler: str, source: str, flags: list[str]) -> list[str]:
+        program = str(place / name)
+        return ["sh", "-c", shlex.join([compiler, "-o", program, f"{here}/{source}", *flags]) + f" && {program}"]
+
+    return {
+        "core": core,
+        "c": compiled("c", "cc", "face.c", shared),
+        "static": compiled("static", "cc", "face.c", static),
+        "cpp": compiled("cpp", "c++", "face.cpp", ["-std=c++17", *shared]),
+        "python": [sys.executable, f"{here}/face.py"],
+        "aio": [sys.executable, f"{here}/face.py", "aio"],
+        "node": ["node", f"{here}/face.mjs"],
+        "command": [f"{here}/command.sh", f"{built}/zkrecipes"],
+    }
+
+
+def keeps(secret: str, said: str) -> bool:
+    """Whether nothing that was said contains the secret, or a line of it."""
+    lines = [line for line in secret.splitlines() if "-----" not in line]
+    return not any(line in said for line in lines)
+
+
+def main() -> int:
+    failed = []
+    with contextlib.ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = certificates.make(place / "certificates")
+        ensembles, names = start(folder)
+        for ensemble in ensembles:
+            stack.callback(ensemble.close)
+        names |= {"ZKR_SECURE_SECRET": SECRET, "PYTHONPATH": str(ROOT / "python")}
+        secrets = [SECRET, *(key.read_text() for key in folder.glob("*.key"))]
+        known = commands(place)
+        for name in sys.argv[1:] or list(known):
+            begun = time.monotonic()
+            done = subprocess.run(
+                known[name],
+                cwd=ROOT,
+                env=os.environ | names,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            is_kept = all(keeps(secret, done.stdout) for secret in secrets)
+            outcome = "ok" if done.returncode == 0 and is_kept else "FAILED"
+            if outcome == "FAILED":
+                failed.append(name)
+                print(done.stdout)
+            print(
+                f"{name}: {outcome}, {time.monotonic() - begun:.1f} s{'' if is_kept else '; it told a secret'}",
+                flush=True,
+            )
+    if failed:
+        print(f"FAILED: {' '.join(failed)}")
+    return len(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,264 @@
+//! Items of a queue: what was put is lost by nobody, taken once at most, and done once. Wherever it is, it is there once: in
+//! the queue, or among the dead letters after as many claims as are allowed, and after no fewer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Weak;
+
+use zkrecipes::Item;
+
+use crate::plan::Plan;
+use crate::sim::{HostId, Sim};
+use crate::snapshot::Node;
+use crate::solo::Solo;
+use crate::subject::{PATH, Subject};
+use crate::tell;
+
+const MANY: usize = 30;
+
+/// All items that anybody began to put, by what is in them.
+#[derive(Default)]
+pub struct Items(Solo<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    all: BTreeMap<String, Fate>,
+    next: u64,
+    /// Workers that put nothing any more.
+    stopped: usize,
+    everybody: usize,
+    /// How often an item may be claimed.
+    attempts: Option<u32>,
+    /// Nobody loses a claim by force, so two never have one item.
+    is_exclusive: bool,
+    /// Calls of each host's process that take an item before they answer, and have not answered with one.
+    unfed: BTreeMap<HostId, usize>,
+    /// What processes may have taken along that ended at once.
+    taken_along: usize,
+    /// The nodes of claims that stand.
+    claims: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct Fate {
+    /// It is certain that it is in the queue, or was.
+    is_in: bool,
+    /// Somebody has it for good, or has done it.
+    is_over: bool,
+    /// Somebody may have done it.
+    may_be_over: bool,
+    /// Who works on it.
+    claim: Option<(HostId, Weak<Item>)>,
+    /// Whose processes are about to settle it.
+    settling: Vec<HostId>,
+    /// Where it stands, as the server has it.
+    place: Option<Place>,
+    /// How often it became a dead letter.
+    deaths: u64,
+    /// The same when it was claimed last.
+    deaths_before: u64,
+}
+
+/// Where an item stands, and how often it was claimed there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    is_dead: bool,
+    version: i32,
+}
+
+impl Items {
+    pub fn of(plan: &Plan) -> Items {
+        let attempts = match plan.subject {
+            Subject::Queue(kind) => kind.attempts,
+            _ => None,
+        };
+        let (everybody, is_exclusive) = (plan.everybody(), plan.forces == 0);
+        Items(Solo::new(Inner { everybody, attempts, is_exclusive, ..Inner::default() }))
+    }
+
+    /// A new item, which its worker begins to put.
+    pub fn fresh(&self) -> String {
+        let mut items = self.0.lock();
+        items.next += 1;
+        let name = format!("item {}", items.next);
+        items.all.insert(name.clone(), Fate::default());
+        name
+    }
+
+    /// Whether there are so many that it is time to take some.
+    pub fn are_many(&self) -> bool {
+        let items = self.0.lock();
+        items.all.values().filter(|fate| !fate.is_over && !fate.may_be_over).count() > MANY
+    }
+
+    /// They have gone in.
+    pub fn went_in(&self, names: &[String]) {
+        let mut items = self.0.lock();
+        for name in names {
+            if let Some(fate) = items.all.get_mut(name) {
+                fate.is_in = true;
+            }
+        }
+    }
+
+    /// A call begins that takes an item before it answers.
+    pub fn begins_to_get(&self, host: HostId) {
+        *self.0.lock().unfed.entry(host).or_default() += 1;
+    }
+
+    /// It has answered with that item; why that cannot be.
+    pub fn got(&self, host: HostId, data: &[u8]) -> Option<String> {
+        let mut items = self.0.lock();
+        if let Some(unfed) = items.unfed.get_mut(&host) {
+            *unfed -= 1;
+        }
+        let (fate, wrong) = items.look_up(data, "taken");
+        fate.is_over = true;
+        wrong
+    }
+
+    /// Somebody works on it; why that cannot be.
+    pub fn claimed(&self, host: HostId, item: &Item, claim: Weak<Item>) -> Option<String> {
+        let mut items = self.0.lock();
+        let (most, attempts) = (items.attempts, item.attempts());
+        // Deleted by force on the way to its owner, it may come after its successor: that is what tokens are for.
+        let is_late = !items.is_exclusive && !items.claims.contains(item.node());
+        let (fate, wrong) = items.look_up(item.data(), "claimed");
+        fate.claim = Some((host, claim));
+        fate.deaths_before = fate.deaths;
+        let is_too_often = most.is_some_and(|most| attempts > most) || attempts == 0;
+        let wrong = wrong.filter(|_| !is_late);
+        wrong.or_else(|| is_too_often.then(|| format!("{item:?} was claimed, and {most:?} is the most")))
+    }
+
+    /// A worker has given it back; why it cannot be where it is.
+    pub fn given_back(&self, item: &Item) -> Option<String> {
+        let items = self.0.lock();
+        let name = String::from_utf8_lossy(item.data()).into_owned();
+        let is_last = items.attempts.is_some_and(|most| item.attempts() >= most);
+        let fate = items.all.get(&name)?;
+        (is_last && fate.deaths == fate.deaths_before)
+            .then(|| format!("{name} was given back after its last attempt, and is no dead letter"))
+    }
+
+    /// Looks where the items are, whenever something was written; why that cannot be.
+    pub fn look(&self, sim: &Sim, nodes: &[Node]) -> Option<String> {
+        let items = &mut *self.0.lock();
+        let mut places = BTreeMap::new();
+        let mut wrong = None;
+        let claims = nodes.iter().filter(|node| node.path.contains("/claims/"));
+        items.claims = claims.map(|node| node.path.clone()).collect();
+        for (name, node) in nodes.iter().filter_map(|node| Some((item_in(node)?, node))) {
+            let is_dead = node.path.starts_with(&format!("{PATH}-__dead__/"));
+            if let Some((_, other)) = places.insert(name, (Place { is_dead, version: node.version }, node)) {
+                wrong = Some(format!("{name} is at {} and at {}", other.path, node.path));
+            }
+        }
+        for (name, fate) in &mut items.all {
+            let place = places.get(&**name).map(|(place, _)| *place);
+            let before = std::mem::replace(&mut fate.place, place);
+            let Some(place) = place else { continue };
+            if fate.is_over {
+                wrong = Some(format!("somebody has {name}, and there it is"));
+            }
+            if place.is_dead && before.is_none_or(|before| !before.is_dead) {
+                fate.deaths += 1;
+                sim.ledger.count(|tally| tally.deaths += 1);
+                tell!(sim, "{name} is a dead letter");
+                let claims = before.and_then(|before| u32::try_from(before.version).ok());
+                if items.attempts.is_none() || claims != items.attempts {
+                    wrong = Some(format!(
+                        "{name} is a dead letter after {claims:?} claims of {:?}",
+                        items.attempts
+                    ));
+                }
+            }
+        }
+        wrong
+    }
+
+    /// A worker is about to settle it. If its process ends now, nobody knows whether it did.
+    pub fn settles(&self, host: HostId, data: &[u8]) {
+        let name = String::from_utf8_lossy(data).into_owned();
+        self.0.lock().all.entry(name).or_default().settling.push(host);
+    }
+
+    /// It has heard what came of that.
+    pub fn has_settled(&self, host: HostId, data: &[u8]) {
+        let name = String::from_utf8_lossy(data).into_owned();
+        let items = &mut *self.0.lock();
+        let settling = &mut items.all.entry(name).or_default().settling;
+        if let Some(at) = settling.iter().position(|other| *other == host) {
+            settling.swap_remove(at);
+        }
+    }
+
+    /// It is done, or maybe: the answer was not waited for, or nobody knows. Why that cannot be.
+    pub fn done(&self, data: &[u8], is_certain: bool) -> Option<String> {
+        let mut items = self.0.lock();
+        let name = String::from_utf8_lossy(data).into_owned();
+        let fate = items.all.entry(name.clone()).or_default();
+        let wrong = (fate.is_over && is_certain).then(|| format!("{name} is done, and was before"));
+        fate.is_over |= is_certain;
+        fate.may_be_over = true;
+        wrong
+    }
+
+    /// A worker puts nothing any more.
+    pub fn stopped(&self) {
+        self.0.lock().stopped += 1;
+    }
+
+    pub fn have_all_stopped(&self) -> bool {
+        let items = self.0.lock();
+        items.stopped >= items.everybody
+    }
+
+    pub fn crashed(&self, host: HostId) {
+        let mut items = self.0.lock();
+        items.taken_along += items.unfed.remove(&host).unwrap_or_default();
+        for fate in items.all.values_mut().filter(|fate| fate.settling.contains(&host)) {
+            fate.may_be_over = true;
+            fate.settling.retain(|other| *other != host);
+        }
+    }
+
+    /// Why something is missing now that the queue is empty.
+    pub fn reckon(&self) -> Option<String> {
+        let items = self.0.lock();
+        let is_lost = |fate: &Fate| fate.is_in && !fate.is_over && !fate.may_be_over;
+        let lost: Vec<_> = items.all.iter().filter(|(_, fate)| is_lost(fate)).map(|(name, _)| name).collect();
+        let most = items.taken_along;
+        (lost.len() > most).then(|| format!("{lost:?} are lost, and crashes may have taken {most} along"))
+    }
+}
+
+/// Which item a node is; `None` if it is none.
+fn item_in(node: &Node) -> Option<&str> {
+    const NAME: &[u8] = b"item ";
+    if node.path.contains("-__queue__") {
+        return None;
+    }
+    // Some layouts have their own bytes around it.
+    let begin = node.data.windows(NAME.len()).position(|part| part == NAME)?;
+    let number = node.data[begin + NAME.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(&node.data[begin..begin + NAME.len() + number]).ok()
+}
+
+impl Inner {
+    /// What became of an item so far; why nobody can come by it.
+    fn look_up(&mut self, data: &[u8], how: &str) -> (&mut Fate, Option<String>) {
+        let name = String::from_utf8_lossy(data).into_owned();
+        let is_known = self.all.contains_key(&name);
+        let fate = self.all.entry(name.clone()).or_default();
+        let others = fate.claim.take().filter(|_| self.is_exclusive);
+        let holder = others.filter(|(_, claim)| claim.upgrade().is_some_and(|item| item.is_held()));
+        let wrong = match (is_known, fate.is_over, holder) {
+            (false, ..) => Some(format!("{name} was {how}, and nobody has put it")),
+            (_, true, _) => Some(format!("{name} was {how}, and somebody has had it")),
+            (.., Some((host, _))) => Some(format!("{name} was {how}, and h{host} works on it")),
+            _ => None,
+        };
+        fate.is_in = true;
+        (fate, wrong)
+    }
+}

@@ -1,0 +1,43 @@
+//! What happened, in figures.
+
+use std::ops::AddAssign;
+
+/// Figures of a run.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Tally {
+    pub acquisitions: u64,
+    pub losses: u64,
+    pub timeouts: u64,
+    pub cancellations: u64,
+    pub downgrades: u64,
+    pub requests: u64,
+    pub changes: u64,
+    pub observed: u64,
+    pub items: u64,
+    pub deaths: u64,
+    pub rounds: u64,
+    pub commits: u64,
+    pub aborts: u64,
+    pub crashes: u64,
+    pub faults: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.acquisitions += other.acquisitions;
+        self.losses += other.losses;
+        self.timeouts += other.timeouts;
+        self.cancellations += other.cancellations;
+        self.downgrades += other.downgrades;
+        self.requests += other.requests;
+        self.changes += other.changes;
+        self.observed += other.observed;
+        self.items += other.items;
+        self.deaths += other.deaths;
+        self.rounds += other.rounds;
+        self.commits += other.commits;
+        self.aborts += other.aborts;
+        self.crashes += other.crashes;
+        self.faults += other.faults;
+    }
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Certificates for the tests, made by openssl into a folder: `certificates.py DIR`.
+
+Each name is NAME.pem and NAME.key; servers need both in one file, which is NAME.both.
+
+    ca, other       two authorities; the servers trust the first
+    server          for localhost and 127.0.0.1, signed by ca
+    client          signed by ca
+    stranger        a client's, signed by other
+    expired, elsewhere, alone
+                    servers' whose time is over, that are for another host, that are signed by nobody
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = "DNS:localhost,IP:127.0.0.1"
+
+# name: (who signs it, what it is for, first and last day)
+CERTIFICATES = {
+    "ca": (None, "basicConstraints=critical,CA:true", None),
+    "other": (None, "basicConstraints=critical,CA:true", None),
+    "server": ("ca", f"subjectAltName={HERE}", None),
+    "client": ("ca", "basicConstraints=CA:false", None),
+    "stranger": ("other", "basicConstraints=CA:false", None),
+    "expired": ("ca", f"subjectAltName={HERE}", ("20200101000000Z", "20200201000000Z")),
+    "elsewhere": ("ca", "subjectAltName=DNS:zk.example.org", None),
+    "alone": (None, f"subjectAltName={HERE}", None),
+}
+
+
+def make(folder: Path) -> Path:
+    """The folder, with all certificates in it; made once."""
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
+        try:
+            for name, (signer, use, days) in CERTIFICATES.items():
+                _make(partial, name, signer, use, days)
+            partial.rename(folder)  # atomic: the folder exists only when it is complete
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return folder
+
+
+def _make(folder: Path, name: str, signer: str | None, use: str, days: tuple[str, str] | None) -> None:
+    key, pem = folder / f"{name}.key", folder / f"{name}.pem"
+    _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key)
+    if signer is None:
+        _openssl("req", "-x509", "-new", "-key", key, "-subj", f"/CN={name}", "-days", 30, "-out", pem,
+                 "-config", _config(folder, use), "-extensions", "use")  # fmt: skip
+    else:
+        request = folder / f"{name}.csr"
+        _openssl("req", "-new", "-key", key, "-subj", f"/CN={name}", "-out", request, "-config", _config(folder, use))
+        (folder / "index").write_text("")
+        until = ("-startdate", days[0], "-enddate", days[1]) if days else ("-days", 30)
+        _openssl("ca", "-batch", "-notext", "-config", _config(folder, use), "-extensions", "use", "-in", request,
+                 "-cert", folder / f"{signer}.pem", "-keyfile", folder / f"{signer}.key",
+                 "-out", pem, *until)  # fmt: skip
+    (folder / f"{name}.both").write_text(pem.read_text() + key.read_text())
+
+
+def _config(folder: Path, use: str) -> Path:
+    config = folder / "openssl.cnf"
+    config.write_text(
+        "[req]\ndistinguished_name=name\n[name]\n"
+        f"[ca]\ndefault_ca=it\n[it]\ndatabase={folder}/index\nnew_certs_dir={folder}\nrand_serial=yes\ndefault_md=sha256\npolicy=any\n"
+        f"unique_subject=no\n[any]\ncommonName=supplied\n[use]\n{use}\n"
+    )
+    return config
+
+
+def _openssl(*words: object) -> None:
+    done = subprocess.run(["openssl", *map(str, words)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"openssl {' '.join(map(str, words))}:\n{done.stderr}")
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]))
