@@ -106,14 +106,10 @@ async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<En
     let mut seen = Vec::new();
     for batch in entries.chunks(READS_IN_FLIGHT) {
         let epoch = call.epoch(VERB).await?;
-        let flights: Vec<_> =
-            batch.iter().map(|entry| (entry, epoch.get_data(&path::join(path, &entry.name)))).collect();
-        for (entry, flight) in flights {
+        let nodes: Vec<_> = batch.iter().map(|entry| path::join(path, &entry.name)).collect();
+        for ((entry, node), flight) in batch.iter().zip(&nodes).zip(epoch.get_each(&nodes)) {
             let answer = match call.briefly(VERB, flight).await? {
-                Err(error) if error.is_unanswered() => {
-                    let node = path::join(path, &entry.name);
-                    call.ask(VERB, |epoch| epoch.get_data(&node)).await
-                }
+                Err(error) if error.is_unanswered() => call.ask(VERB, |epoch| epoch.get_data(node)).await,
                 answer => answer.map_err(Failure::Refused),
             };
             match answer {

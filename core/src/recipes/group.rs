@@ -187,7 +187,7 @@ impl std::fmt::Debug for Group {
     }
 }
 
-/// One list, then one read of each member, all in one flight. A member that leaves in between is left out.
+/// One list, then all members, many in one read. A member that leaves in between is left out.
 async fn members(
     epoch: &Arc<Epoch>,
     path: &str,
@@ -197,24 +197,17 @@ async fn members(
         Err(WireError::NoNode) => return Ok(BTreeMap::new()),
         answer => answer?,
     };
-    let reads: Vec<_> = names
-        .into_iter()
-        .map(|name| {
-            let read = (!layout.names_say_all()).then(|| epoch.get_data(&path::join(path, &name)));
-            (name, read)
-        })
-        .collect();
+    if layout.names_say_all() {
+        return Ok(names.iter().filter_map(|name| layout.member_of(name, &[])).collect());
+    }
+    let nodes: Vec<_> = names.iter().map(|name| path::join(path, name)).collect();
     let mut members = BTreeMap::new();
-    for (name, read) in reads {
-        let data = match read {
-            None => Vec::new(),
-            Some(read) => match read.await {
-                Ok((data, _)) => data,
-                Err(WireError::NoNode) => continue,
-                Err(error) => return Err(error),
-            },
-        };
-        members.extend(layout.member_of(&name, &data));
+    for (name, read) in names.iter().zip(epoch.get_each(&nodes)) {
+        match read.await {
+            Ok((data, _)) => members.extend(layout.member_of(name, &data)),
+            Err(WireError::NoNode) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(members)
 }

@@ -60,8 +60,7 @@ pub(super) async fn items(layout: &Layout, session: &Arc<Session>) -> Result<Vec
     for names in names.chunks(AT_ONCE) {
         let epoch = call.epoch(verb).await?;
         let nodes: Vec<_> = names.iter().map(|name| path::join(&layout.items, &name.text)).collect();
-        let flights: Vec<_> = nodes.iter().map(|node| epoch.get_data(node)).collect();
-        for (node, flight) in nodes.iter().zip(flights) {
+        for (node, flight) in nodes.iter().zip(epoch.get_each(&nodes)) {
             let mut answer = call.briefly(verb, flight).await?;
             while answer.as_ref().is_err_and(WireError::is_unanswered) {
                 call.retry_after_loss(verb).await?;

@@ -1,7 +1,7 @@
 //! The items that one client knows of: listed once and used up, whoever of the client takes them, before they are listed again.
 //!
 //! 1. What is handed out is not handed out a second time until it comes back. What comes back takes its old place.
-//! 2. The data of the next few is asked for ahead. It counts for a moment only: when everything was taken and the parent
+//! 2. The data of the next few is asked for ahead, of several in one request. It counts for a moment only: when everything was taken and the parent
 //!    made anew, the same names come again, with other data and the same versions.
 //! 3. With other clients about, each begins somewhere among the first and goes on from there, until somebody was faster.
 //!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
@@ -30,7 +30,7 @@ use crate::session::clock::Moment;
 use crate::session::once::Marks;
 use crate::session::wire::{Flight, Stat, WireError};
 
-/// How many items are read ahead, and among how many to choose at most.
+/// How many items are read ahead beside as many as are out, and among how many to choose at most.
 const AHEAD: usize = 8;
 const WIDEST: usize = 64;
 /// The choice is as many times as wide as the client has items at a time, and at most so many times.
@@ -114,6 +114,19 @@ impl Items {
         Some(chosen)
     }
 
+    /// What to read ahead now, together with the one that is handed out if that has not been read.
+    fn to_be_read(&self, is_one_unread: bool) -> Vec<Name> {
+        if self.losses > 0 {
+            // With others about, it would be read for them to take.
+            return Vec::new();
+        }
+        let ahead = AHEAD + self.out.len().min(WIDEST);
+        let unread = self.ready.iter().take(ahead).filter(|(_, read)| read.is_none());
+        let unread: Vec<_> = unread.map(|(name, _)| name.clone()).collect();
+        // One request for many.
+        if is_one_unread || unread.len() >= ahead / 2 { unread } else { Vec::new() }
+    }
+
     /// Somebody else has or had it.
     fn missed(&mut self) {
         self.misses += 1;
@@ -151,14 +164,22 @@ impl Stock {
     pub(super) fn pick(self: &Arc<Self>, session: &Session, now: i64) -> Option<Out> {
         let mut items = self.items();
         let name = items.choose(&self.layout, now, || chance::guid().as_u128() as usize)?;
-        let read = items.ready.remove(&name)?;
+        let mut read = items.ready.remove(&name)?;
         items.out.insert(name.text.clone(), false);
-        // With others about, what is read ahead is read for them to take.
-        let ahead = if items.losses > 0 { 0 } else { AHEAD };
-        let epoch = session.epoch();
-        for (name, read) in items.ready.iter_mut().take(ahead).filter(|(_, read)| read.is_none()) {
-            *read =
-                Some((epoch.get_data(&path::join(&self.layout.items, &name.text)), session.now() + FRESH));
+        let mut unread = items.to_be_read(read.is_none());
+        if !unread.is_empty() {
+            if read.is_none() {
+                unread.insert(0, name.clone());
+            }
+            let path = |name: &Name| path::join(&self.layout.items, &name.text);
+            let flights = session.epoch().get_each(&unread.iter().map(path).collect::<Vec<_>>());
+            let until = session.now() + FRESH;
+            for (unread, flight) in unread.iter().zip(flights) {
+                let slot = if *unread == name { Some(&mut read) } else { items.ready.get_mut(unread) };
+                if let Some(slot) = slot {
+                    *slot = Some((flight, until));
+                }
+            }
         }
         drop(items);
         Some(Out { stock: self.clone(), name, read, is_lost: false, is_over: Arc::default() })

@@ -60,6 +60,8 @@ pub(crate) struct Epoch {
     synced: AtomicU64,
     /// Parents below which we may delete nodes, or may not, as far as that was found out.
     deletions: Mutex<BTreeMap<String, bool>>,
+    /// The server knows no request that reads several nodes.
+    reads_one_by_one: AtomicBool,
     looks: Looks,
     catching_up: CatchingUp,
     counters: Arc<Counters>,
@@ -116,6 +118,7 @@ impl Epoch {
             chore_done: Notify::new(),
             synced: AtomicU64::new(synced),
             deletions: Mutex::default(),
+            reads_one_by_one: AtomicBool::new(false),
             looks: Looks::default(),
             catching_up: CatchingUp::default(),
             counters,

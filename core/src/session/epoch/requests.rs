@@ -1,8 +1,10 @@
 //! The requests of a session: each is measured before it leaves, leaves when the method is called, and its answer feeds the
 //! lease.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt;
 
 use super::{Epoch, lock};
 use crate::metrics::Request;
@@ -14,6 +16,8 @@ use crate::session::wire::{Applied, CreateMode, Created, Flight, Stat, Watch, Wi
 
 /// Parents whose access lists are remembered.
 const MOST_PARENTS: usize = 1000;
+/// Nodes that one request reads: what they say comes in one piece, and what is asked behind it waits.
+const MOST_READS: usize = 32;
 
 impl Epoch {
     pub(crate) fn create(self: &Arc<Self>, path: &str, data: &[u8], mode: CreateMode) -> Flight<Created> {
@@ -84,6 +88,39 @@ impl Epoch {
 
     pub(crate) fn get_data(self: &Arc<Self>, path: &str) -> Flight<(Vec<u8>, Stat)> {
         self.send(Request::Get, Proof::None, self.measure.read(path), |wire| wire.get_data(path))
+    }
+
+    /// The same of several nodes, of many in one request where the server knows such. Each has an answer of its own.
+    pub(crate) fn get_each(self: &Arc<Self>, paths: &[String]) -> Vec<Flight<(Vec<u8>, Stat)>> {
+        paths.chunks(MOST_READS).flat_map(|paths| self.get_together(paths)).collect()
+    }
+
+    fn get_together(self: &Arc<Self>, paths: &[String]) -> Vec<Flight<(Vec<u8>, Stat)>> {
+        let bytes = self.measure.reads(paths);
+        let is_one_by_one = paths.len() == 1 || self.reads_one_by_one.load(Ordering::Acquire);
+        if is_one_by_one || frame::fits(bytes).is_err() {
+            return paths.iter().map(|path| self.get_data(path)).collect();
+        }
+        let all = self.send(Request::Get, Proof::None, bytes, |wire| wire.get_each(paths));
+        let all = all.map(|answers| Arc::new(Mutex::new(answers))).shared();
+        let each = |(number, path): (usize, &String)| -> Flight<(Vec<u8>, Stat)> {
+            let (all, epoch, path) = (all.clone(), self.clone(), path.clone());
+            Box::pin(async move {
+                let all = all.await;
+                match &mut *lock(&all) {
+                    Ok(answers) => {
+                        let taken = Err(WireError::ConnectionLoss);
+                        return answers
+                            .get_mut(number)
+                            .map_or(taken.clone(), |one| std::mem::replace(one, taken));
+                    }
+                    Err(WireError::Unimplemented) => epoch.reads_one_by_one.store(true, Ordering::Release),
+                    Err(error) => return Err(error.clone()),
+                }
+                epoch.get_data(&path).await
+            })
+        };
+        paths.iter().enumerate().map(each).collect()
     }
 
     pub(crate) fn children(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::*;
 use crate::session::system_clock::SystemClock;
+use crate::session::wire::Stat;
 use crate::session::wire::scripted::{Script, Scripted};
 
 /// Answers `sync`, and nothing else.
@@ -24,6 +25,13 @@ impl Script for Line {
     }
 }
 
+fn epoch_over(script: impl Script) -> Arc<Epoch> {
+    let clock = Arc::new(SystemClock);
+    let now = clock.now();
+    let (acl, mode) = (AclChoice::Open, LeaseMode::Strict);
+    Epoch::new(Box::new(Scripted(script)), clock, "", acl, mode, now, Arc::default())
+}
+
 struct Holder;
 
 impl Tenant for Holder {
@@ -33,18 +41,7 @@ impl Tenant for Holder {
 #[tokio::test]
 async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_for_does_not_count() {
     let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
-    let wire = Line { generation: generation.clone(), syncs: syncs.clone() };
-    let clock = Arc::new(SystemClock);
-    let now = clock.now();
-    let epoch = Epoch::new(
-        Box::new(Scripted(wire)),
-        clock,
-        "",
-        AclChoice::Open,
-        LeaseMode::Strict,
-        now,
-        Arc::default(),
-    );
+    let epoch = epoch_over(Line { generation: generation.clone(), syncs: syncs.clone() });
     let holder: Arc<dyn Tenant> = Arc::new(Holder);
     let interest = epoch.interest("/held");
     interest.admit(Arc::downgrade(&holder));
@@ -67,4 +64,46 @@ async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_fo
     assert_eq!(syncs.load(Ordering::Acquire), 1, "asked again, behind a sync");
     assert_eq!(epoch.caught_up("/record", read).await, Ok(()));
     assert_eq!(syncs.load(Ordering::Acquire), 1, "one for each connection");
+}
+
+/// Knows no request that reads several nodes, as servers before 3.6.
+#[derive(Default)]
+struct Old {
+    asked: Arc<AtomicUsize>,
+}
+
+impl Script for Old {
+    fn link(&self) -> Link {
+        Link { generation: 1, state: LinkState::Up }
+    }
+
+    fn sync(&self) -> Flight<()> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)> {
+        let answer =
+            if path == "/gone" { Err(WireError::NoNode) } else { Ok((path.into(), Stat::default())) };
+        Box::pin(ready(answer))
+    }
+
+    fn get_each(&self, _: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+        self.asked.fetch_add(1, Ordering::AcqRel);
+        Box::pin(ready(Err(WireError::Unimplemented)))
+    }
+}
+
+#[tokio::test]
+async fn of_an_old_server_nodes_are_read_one_by_one_and_it_is_asked_otherwise_once() {
+    let old = Old::default();
+    let asked = old.asked.clone();
+    let epoch = epoch_over(old);
+    for _ in 0..2 {
+        let mut found = Vec::new();
+        for read in epoch.get_each(&["/a", "/gone", "/b"].map(str::to_owned)) {
+            found.push(read.await.map(|(data, _)| data));
+        }
+        assert_eq!(found, [Ok(b"/a".to_vec()), Err(WireError::NoNode), Ok(b"/b".to_vec())]);
+    }
+    assert_eq!(asked.load(Ordering::Acquire), 1);
 }

@@ -31,6 +31,11 @@ impl Measure {
         HEADER + self.path(path) + 1
     }
 
+    /// Several in one request.
+    pub(crate) fn reads(&self, paths: &[String]) -> usize {
+        self.empty_multi() + paths.iter().map(|path| PART + self.path(path) + 1).sum::<usize>()
+    }
+
     pub(crate) fn sync(&self, path: &str) -> usize {
         HEADER + self.path(path)
     }

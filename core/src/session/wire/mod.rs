@@ -64,6 +64,8 @@ pub trait Wire: Send + Sync {
     fn delete(&self, path: &str, version: Option<i32>) -> Flight<()>;
     fn exists(&self, path: &str) -> Flight<Option<Stat>>;
     fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)>;
+    /// Several in one request, each of which is answered by itself. Servers before 3.6 do not know it, say so and hang up.
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>>;
     fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat>;
     fn children(&self, path: &str) -> Flight<Vec<String>>;
     /// The children together with the metadata of their parent, as of one moment.

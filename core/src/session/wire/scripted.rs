@@ -8,6 +8,14 @@ pub(crate) trait Script: Send + Sync + 'static {
     fn link(&self) -> Link;
     fn sync(&self) -> Flight<()>;
 
+    fn get_data(&self, _path: &str) -> Flight<(Vec<u8>, Stat)> {
+        Box::pin(pending())
+    }
+
+    fn get_each(&self, _paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+        Box::pin(pending())
+    }
+
     fn watch_data(&self, _path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
         Box::pin(pending())
     }
@@ -44,8 +52,11 @@ impl<S: Script> Wire for Scripted<S> {
     fn exists(&self, _: &str) -> Flight<Option<Stat>> {
         Box::pin(pending())
     }
-    fn get_data(&self, _: &str) -> Flight<(Vec<u8>, Stat)> {
-        Box::pin(pending())
+    fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)> {
+        self.0.get_data(path)
+    }
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+        self.0.get_each(paths)
     }
     fn set_data(&self, _: &str, _: &[u8], _: Option<i32>) -> Flight<Stat> {
         Box::pin(pending())

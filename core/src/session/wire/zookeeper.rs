@@ -19,7 +19,7 @@ use zookeeper_client as zk;
 use self::answers::Answer;
 use self::bell::{Bells, Naming};
 use self::service::{Service, attended};
-use self::translation::{Acls, applied, create_options, stat, tls_options, watch, wire_error};
+use self::translation::{Acls, applied, create_options, read, stat, tls_options, watch, wire_error};
 use super::watched::{Kind, Watched};
 use super::*;
 use crate::metrics::Counters;
@@ -371,6 +371,18 @@ impl Wire for Session {
         self.request(|client| async move {
             let (data, found) = client.get_data(&path).await.map_err(wire_error)?;
             Ok((data, stat(found)))
+        })
+    }
+
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+        let paths = paths.to_owned();
+        self.request(|client| async move {
+            let mut reader = client.new_multi_reader();
+            for path in &paths {
+                reader.add_get_data(path).map_err(wire_error)?;
+            }
+            let found = reader.commit().await.map_err(wire_error)?;
+            Ok(found.into_iter().map(read).collect())
         })
     }
 

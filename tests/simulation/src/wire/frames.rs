@@ -111,6 +111,31 @@ pub fn multi(writes: &[Write], outgoing: impl Fn(&str) -> String) -> Vec<u8> {
     })
 }
 
+pub fn get_each(paths: impl Iterator<Item = String>) -> Vec<u8> {
+    request(Op::MULTI_READ, |w| {
+        for path in paths {
+            w.int(Op::GET_DATA.0).bool(false).int(-1).string(&path).bool(false);
+        }
+        w.int(-1).bool(true).int(-1);
+    })
+}
+
+/// What each of several reads came to.
+pub fn each_read(body: &[u8]) -> Result<Vec<Result<(Vec<u8>, Stat), WireError>>, Malformed> {
+    let mut r = Reader::new(body);
+    let mut found = Vec::new();
+    loop {
+        let (op, done, _) = (r.int()?, r.bool()?, r.int()?);
+        if done {
+            return Ok(found);
+        }
+        found.push(match Op(op) {
+            Op::GET_DATA => Ok((r.buffer()?.unwrap_or_default().to_vec(), read_stat(&mut r)?)),
+            _ => Err(refusal(r.int()?)),
+        });
+    }
+}
+
 /// What a transaction came to: what became of each part, or the first that failed for a reason of its own.
 pub type Outcome = Result<Vec<Applied>, (usize, i32)>;
 

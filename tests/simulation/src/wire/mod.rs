@@ -198,6 +198,11 @@ impl Wire for Session {
         self.ask(self.read_path(Op::GET_DATA, path, false), None, |_, reply| data(&reply))
     }
 
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+        let frame = frames::get_each(paths.iter().map(|path| self.outgoing(path)));
+        self.ask(frame, None, |_, reply| frames::each_read(&reply.body).map_err(unreadable))
+    }
+
     fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {
         let body = |w: &mut Writer| _ = w.buffer(Some(data)).int(version.unwrap_or(-1));
         let frame = self.on_path(Op::SET_DATA, path, body);

@@ -72,6 +72,19 @@ impl Answer for Applied {
     }
 }
 
+/// What one of several reads came to.
+impl Answer for Result<(Vec<u8>, Stat), WireError> {
+    fn bytes(&self) -> usize {
+        PART + self.as_ref().map_or(INT, Answer::bytes)
+    }
+}
+
+impl Answer for Vec<Result<(Vec<u8>, Stat), WireError>> {
+    fn bytes(&self) -> usize {
+        PART + self.iter().map(Answer::bytes).sum::<usize>()
+    }
+}
+
 impl Answer for Vec<Applied> {
     fn bytes(&self) -> usize {
         PART + self.iter().map(Answer::bytes).sum::<usize>()

@@ -29,6 +29,15 @@ pub(super) fn watch(watcher: zk::OneshotWatcher, room: Room, naming: Arc<Naming>
     }))
 }
 
+/// One of several reads.
+pub(super) fn read(result: zk::MultiReadResult) -> Result<(Vec<u8>, Stat), WireError> {
+    match result {
+        zk::MultiReadResult::Data { data, stat: found } => Ok((data, stat(found))),
+        zk::MultiReadResult::Error { err } => Err(wire_error(err)),
+        other => Err(WireError::Other(format!("{other:?} is no data"))),
+    }
+}
+
 pub(super) fn applied(result: zk::MultiWriteResult) -> Applied {
     match result {
         zk::MultiWriteResult::Delete => Applied::Deleted,
