@@ -1,6 +1,10 @@
 //! Telling what changes, until a signal or the time given ends it.
 
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use zkrecipes::drive::{self, CancelToken};
 use zkrecipes::{Client, Feed, State};
@@ -23,6 +27,8 @@ pub(crate) fn follow<T: Send + 'static>(
     let withdrawing = cancel.clone();
     let signals = Signals::catch(&ENDING, move |_| withdrawing.cancel())
         .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
+    let is_read = Arc::new(AtomicBool::new(true));
+    watch_reader(io::stdout().as_raw_fd(), is_read.clone(), cancel.clone());
     let until = limit.map(|limit| Instant::now() + limit);
     let outcome = common.with_client(&cancel, |client| {
         let interrupted = client.on_state(|state| match state {
@@ -50,6 +56,26 @@ pub(crate) fn follow<T: Send + 'static>(
     match signals.ending() {
         Some(libc::SIGINT) => Ok(0),
         Some(signal) => Err(Failure::signal(signal)),
+        None if !is_read.load(Ordering::Acquire) => Err(Failure::signal(libc::SIGPIPE)),
         None => outcome,
     }
+}
+
+/// Withdraws when nobody reads the pipe any more that is written to: there may be nothing to write for long.
+fn watch_reader(pipe: RawFd, is_read: Arc<AtomicBool>, cancel: CancelToken) {
+    let wait = move || {
+        let mut pipe = libc::pollfd { fd: pipe, events: 0, revents: 0 };
+        // SAFETY: one valid entry, which outlives the call.
+        while unsafe { libc::poll(&mut pipe, 1, -1) } < 0 {
+            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                return;
+            }
+        }
+        if pipe.revents & libc::POLLERR != 0 {
+            is_read.store(false, Ordering::Release);
+            cancel.cancel();
+        }
+    };
+    // Without it, the next line finds that out.
+    drop(thread::Builder::new().name("zkrecipes-reader".to_owned()).spawn(wait));
 }

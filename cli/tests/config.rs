@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use support::terminal::Terminal;
@@ -95,13 +95,16 @@ fn a_watcher_ends_by_itself_after_its_time() {
 #[test]
 fn a_watcher_that_nobody_reads_ends() {
     let server = server();
-    let mut watching = command(&server, &["config", "watch", PATH]);
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    drop(reader);
-    let mut child = watching.stdout(writer).stderr(Stdio::null()).spawn().expect("built");
-    drop(watching);
-    assert_eq!(support::code(support::wait(&mut child)), 128 + libc::SIGPIPE);
-    eventually("its session is closed", || server.sessions().is_empty());
+    for lines in [0, 1] {
+        let mut watching = command(&server, &["config", "watch", PATH]);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let mut child = watching.stdout(writer).stderr(Stdio::null()).spawn().expect("built");
+        drop(watching);
+        assert_eq!(BufReader::new(reader).lines().take(lines).count(), lines);
+        // Nothing more is to be told.
+        assert_eq!(support::code(support::wait(&mut child)), 128 + libc::SIGPIPE);
+        eventually("its session is closed", || server.sessions().is_empty());
+    }
 }
 
 /// Nobody's mistake is taken for a value.

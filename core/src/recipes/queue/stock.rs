@@ -115,13 +115,16 @@ impl Items {
     }
 
     /// What to read ahead now, together with the one that is handed out if that has not been read.
-    fn to_be_read(&self, is_one_unread: bool) -> Vec<Name> {
+    fn to_be_read(&self, one: &Name, is_one_unread: bool) -> Vec<Name> {
+        let mut ahead = AHEAD + self.out.len().min(WIDEST);
+        let mut from = Bound::Unbounded;
         if self.losses > 0 {
-            // With others about, it would be read for them to take.
-            return Vec::new();
+            // With others about, what is taken next is behind this one.
+            ahead = self.run.min(AHEAD);
+            from = Bound::Excluded(one);
         }
-        let ahead = AHEAD + self.out.len().min(WIDEST);
-        let unread = self.ready.iter().take(ahead).filter(|(_, read)| read.is_none());
+        let next = self.ready.range((from, Bound::Unbounded)).take(ahead);
+        let unread = next.filter(|(_, read)| read.is_none());
         let unread: Vec<_> = unread.map(|(name, _)| name.clone()).collect();
         // One request for many.
         if is_one_unread || unread.len() >= ahead / 2 { unread } else { Vec::new() }
@@ -166,7 +169,7 @@ impl Stock {
         let name = items.choose(&self.layout, now, || chance::guid().as_u128() as usize)?;
         let mut read = items.ready.remove(&name)?;
         items.out.insert(name.text.clone(), false);
-        let mut unread = items.to_be_read(read.is_none());
+        let mut unread = items.to_be_read(&name, read.is_none());
         if !unread.is_empty() {
             if read.is_none() {
                 unread.insert(0, name.clone());
