@@ -17,7 +17,7 @@ use crate::session::wire::{Event, Link, Watch, WireError};
 
 pub(crate) mod grant;
 pub(crate) mod hold;
-pub(crate) mod leaving;
+pub(crate) mod deletable;
 pub(crate) mod name;
 pub(crate) mod place;
 pub(crate) mod relay;
