@@ -20,10 +20,8 @@ const SECTIONS: &[(&str, &str)] = &[
     ("zkr_strings_", "Lists"),
 ];
 
-const TESTING_SECTIONS: &[(&str, &str)] = &[
-    ("zkr_test_requests_", "Requests"),
-    ("zkr_test_ensemble_", "Several servers"),
-];
+const TESTING_SECTIONS: &[(&str, &str)] =
+    &[("zkr_test_requests_", "Requests"), ("zkr_test_ensemble_", "Several servers")];
 
 #[test]
 fn the_committed_header_is_up_to_date() {
@@ -50,7 +48,8 @@ fn check(crate_home: &Path, verbs: &str, name: &str, sections: &[(&str, &str)]) 
     let mut raw = Vec::new();
     bindings.write(&mut raw);
     let raw = String::from_utf8(raw).expect("the header is UTF-8");
-    let mut sections: Vec<_> = sections.iter().map(|(prefix, heading)| ((*prefix).into(), (*heading).into())).collect();
+    let mut sections: Vec<_> =
+        sections.iter().map(|(prefix, heading)| ((*prefix).into(), (*heading).into())).collect();
     sections.extend(described_headings(&Path::new(env!("CARGO_MANIFEST_DIR")).join(verbs)));
     let fresh = with_version(&with_headings(&compact(&raw), &sections));
 
@@ -64,8 +63,10 @@ fn check(crate_home: &Path, verbs: &str, name: &str, sections: &[(&str, &str)]) 
 
 /// The headings in the descriptions of verbs, each with the beginning of the names of its functions.
 fn described_headings(verbs: &Path) -> Vec<(String, String)> {
-    let described = std::fs::read_dir(verbs).expect("descriptions").map(|file| file.expect("an entry").path());
-    let texts = described.filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).expect("text"));
+    let described =
+        std::fs::read_dir(verbs).expect("descriptions").map(|file| file.expect("an entry").path());
+    let texts =
+        described.filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).expect("text"));
     let read = |text: String| {
         let value = |key: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""))?;
