@@ -176,9 +176,14 @@ def compare(table: Table, found: Names) -> tuple[list[str], Names]:
 def proposals(undeclared: Names) -> list[str]:
     """Rows for names that are in none: those that are the same but for the habits of their language make one row."""
     rows: dict[str, dict[str, str]] = {}
+    further: dict[str, str] = {}
     for language, names in undeclared.items():
-        for name in names:
+        folded = forms(language, names)
+        further |= folded
+        for name in names - {f"{base}{end}" for base, word in folded.items() for end in ENDS[word]}:
             key = re.sub(r"^zkr(_test)?(_|::)|^blocking::|^testing(::|\.)|_async$|(_ms)$", "", name, flags=re.I)
+            if language == "c" and key.endswith("_new"):
+                key = f"client{key.removesuffix('_new')}"
             rows.setdefault(re.sub(r"[^a-z0-9]", "", key.lower()), {})[language] = name
     lines = []
     for cells in rows.values():
@@ -186,9 +191,31 @@ def proposals(undeclared: Names) -> list[str]:
         first = re.sub(r"^(zkr::|blocking::)", "", cells.get("rust") or cells.get("python") or first)
         capability = re.sub(r"::", ".", first)
         owner, _, member = capability.rpartition(".")
-        written = [proposed(language, cells.get(language), capability, owner, member) for language in COLUMNS]
+        usual = [proposed(language, cells.get(language), capability, owner, member) for language in COLUMNS]
+        written = [
+            cell + further.get(cells.get(language, ""), "") for language, cell in zip(COLUMNS, usual, strict=True)
+        ]
         lines.append(aligned(capability, written))
     return sorted(lines)
+
+
+ENDS = {
+    "+ac": ["_async", "_cancellable", "_cancellable_async"],
+    "+a": ["_async"],
+    "+free": ["_free"],
+    "+handle": ["::handle"],
+}
+
+
+def forms(language: str, names: set[str]) -> dict[str, str]:
+    """What a cell says, behind the name, of further names of the same."""
+    words = {"c": ["+ac", "+a", "+free"], "c++": ["+handle"]}.get(language, [])
+    return {
+        name: next(word for word in words if all(f"{name}{end}" in names for end in ENDS[word]))
+        for name in names
+        if any(all(f"{name}{end}" in names for end in ENDS[word]) for word in words)
+        and not name.endswith("_cancellable")
+    }
 
 
 def proposed(language: str, name: str | None, capability: str, owner: str, member: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -48,6 +49,14 @@ def test_a_name_in_no_row_is_told_with_the_row_to_add() -> None:
     assert row.split() == ["Lock.grab", "-?", "-?", "-?", "-?", ".", ".", "-?"]
     # With the row as it is proposed the holes are still to be explained.
     assert problems(f"{TEXT}\n{row}", names) == ["the reason -? is not declared at the head"]
+
+
+def test_the_rows_of_a_new_recipe_are_those_that_stand_for_one_like_it() -> None:
+    rows = [line for line in TEXT.splitlines() if re.match(r"(Client\.barrier|Barrier)\b", line)]
+    assert len(rows) == 7
+    without = "\n".join(line for line in TEXT.splitlines() if line not in rows)
+    _, undeclared = compare(Table().read(without), promised(TEXT))
+    assert sorted(line.split() for line in proposals(undeclared)) == sorted(line.split() for line in rows)
 
 
 def test_a_hole_without_a_reason_is_refused() -> None:

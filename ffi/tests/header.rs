@@ -2,63 +2,39 @@
 
 use std::path::Path;
 
-/// The headings of the header: each stands before the first function whose name begins like this.
+/// The headings of the header that no description in `ffi/verbs` has: each stands before the first function whose name begins
+/// like this.
 const SECTIONS: &[(&str, &str)] = &[
     ("zkr_error_", "Errors"),
     ("zkr_version", "Clients"),
     ("zkr_client_metrics", "Metrics"),
     ("zkr_on_log", "Logs"),
-    ("zkr_lock_", "Locks"),
-    ("zkr_held_", "Acquisitions"),
     ("zkr_read_write_lock_", "Read/write locks"),
-    ("zkr_multi_lock_", "Several locks as one"),
-    ("zkr_semaphore_", "Semaphores"),
-    ("zkr_counter_", "Counters"),
-    ("zkr_leadership_", "Leaderships"),
-    ("zkr_leader_", "Leaders"),
-    ("zkr_election_", "Elections"),
-    ("zkr_barrier_", "Barriers"),
-    ("zkr_double_barrier_", "Double barriers"),
-    ("zkr_commit_transaction_", "Transactions of two-phase commit"),
-    ("zkr_proposal_", "Proposals"),
-    ("zkr_two_phase_commit_", "Two-phase commits"),
-    ("zkr_queue_", "Queues"),
-    ("zkr_priority_queue_", "Priority queues"),
-    ("zkr_delay_queue_", "Delay queues"),
-    ("zkr_item_", "Items"),
-    ("zkr_config_", "Configs"),
-    ("zkr_names_", "Names"),
-    ("zkr_group_", "Groups"),
     ("zkr_entries_", "Lists of entries"),
     ("zkr_payloads_", "Lists of payloads"),
     ("zkr_commit_statuses_", "Lists of two-phase commits"),
     ("zkr_client_check_sequencer", "Sequencers"),
-    ("zkr_transaction_", "Transactions"),
-    ("zkr_nodes_", "Nodes"),
     ("zkr_cancel_token_", "Cancelling"),
     ("zkr_subscription_", "Subscriptions"),
     ("zkr_buffer_", "Bytes"),
     ("zkr_strings_", "Lists"),
 ];
 
-const TESTING_SECTIONS: &[(&str, &str)] = &[
-    ("zkr_test_server_", "Servers"),
-    ("zkr_test_requests_", "Requests"),
-    ("zkr_test_proxy_", "In front of a real server"),
-    ("zkr_test_ensemble_", "Several servers"),
-];
+const TESTING_SECTIONS: &[(&str, &str)] =
+    &[("zkr_test_requests_", "Requests"), ("zkr_test_ensemble_", "Several servers")];
 
 #[test]
 fn the_committed_header_is_up_to_date() {
-    check(Path::new(env!("CARGO_MANIFEST_DIR")), "zkrecipes.h", SECTIONS);
+    check(Path::new(env!("CARGO_MANIFEST_DIR")), "verbs", "zkrecipes.h", SECTIONS);
 }
 
 #[test]
 fn the_committed_header_of_the_testing_kit_is_up_to_date() {
-    check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testing"), "zkrecipes_testing.h", TESTING_SECTIONS);
+    let kit = Path::new(env!("CARGO_MANIFEST_DIR")).join("testing");
+    check(&kit, "verbs/testing", "zkrecipes_testing.h", TESTING_SECTIONS);
 }
 
-fn check(crate_home: &Path, name: &str, sections: &[(&str, &str)]) {
+fn check(crate_home: &Path, verbs: &str, name: &str, sections: &[(&str, &str)]) {
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../include").join(name);
     let mut config =
         cbindgen::Config::from_file(crate_home.join("cbindgen.toml")).expect("cbindgen.toml is valid");
@@ -72,7 +48,10 @@ fn check(crate_home: &Path, name: &str, sections: &[(&str, &str)]) {
     let mut raw = Vec::new();
     bindings.write(&mut raw);
     let raw = String::from_utf8(raw).expect("the header is UTF-8");
-    let fresh = with_version(&with_headings(&compact(&raw), sections));
+    let mut sections: Vec<_> =
+        sections.iter().map(|(prefix, heading)| ((*prefix).into(), (*heading).into())).collect();
+    sections.extend(described_headings(&Path::new(env!("CARGO_MANIFEST_DIR")).join(verbs)));
+    let fresh = with_version(&with_headings(&compact(&raw), &sections));
 
     if std::env::var_os("ZKR_UPDATE_HEADER").is_some() {
         std::fs::write(&committed, fresh).expect("the header can be written");
@@ -80,6 +59,22 @@ fn check(crate_home: &Path, name: &str, sections: &[(&str, &str)]) {
         let stands = std::fs::read_to_string(&committed).unwrap_or_default();
         assert!(stands == fresh, "include/{name} is not what the sources give; run ffi/generate-header.sh");
     }
+}
+
+/// The headings in the descriptions of verbs, each with the beginning of the names of its functions.
+fn described_headings(verbs: &Path) -> Vec<(String, String)> {
+    let described =
+        std::fs::read_dir(verbs).expect("descriptions").map(|file| file.expect("an entry").path());
+    let texts =
+        described.filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).expect("text"));
+    let read = |text: String| {
+        let value = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""))?;
+            Some(line.trim_end_matches('"').to_owned())
+        };
+        Some((value("prefix").or_else(|| value("type"))? + "_", value("heading")?))
+    };
+    texts.filter_map(read).collect()
 }
 
 /// The enums that C may pass any number for: the sources take them as numbers, of types whose comments say so.
@@ -139,7 +134,7 @@ fn compact(header: &str) -> String {
     out.join("\n") + "\n"
 }
 
-fn with_headings(header: &str, sections: &[(&str, &str)]) -> String {
+fn with_headings(header: &str, sections: &[(String, String)]) -> String {
     let mut out: Vec<String> = header.lines().map(str::to_owned).collect();
     for (prefix, heading) in sections {
         let function = out

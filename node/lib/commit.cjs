@@ -3,7 +3,7 @@
 const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
 const { invalid, kindOf } = require('./errors.cjs')
-const { Remote, ask, attend, callsOf, nativeOf, properties, wait } = require('./remote.cjs')
+const { Remote, ask, attend, callsOf, leave, nativeOf, properties, wait } = require('./remote.cjs')
 const { waitOptions } = require('./waits.cjs')
 
 /** All sites do something, or none does. */
@@ -39,11 +39,7 @@ class TwoPhaseCommit extends Remote {
   }
 
   async leave(options) {
-    const signal = check.signalOf('leave', options)
-    const leaving = ask(this, 'leave', { signal })
-    // Not sent with a signal that was aborted before.
-    if (!signal?.aborted) callsOf(this).letGo(this)
-    await leaving
+    await leave(this, options)
   }
 
   /** The next transaction on which this site has to vote. */

@@ -3,7 +3,7 @@
 const check = require('./check.cjs')
 const { feed } = require('./feed.cjs')
 const { byName } = require('./names.cjs')
-const { Remote, ask, callsOf, declare, properties } = require('./remote.cjs')
+const { Remote, ask, callsOf, declare, leave, properties } = require('./remote.cjs')
 
 /** Members that know each other by name. */
 class Group extends Remote {
@@ -19,11 +19,7 @@ class Group extends Remote {
   }
 
   async leave(options) {
-    const signal = check.signalOf('leave', options)
-    const leaving = ask(this, 'leave', { signal })
-    // Not sent with a signal that was aborted before.
-    if (!signal?.aborted) callsOf(this).letGo(this)
-    await leaving
+    await leave(this, options)
   }
 
   /** Replaces what this member says of itself. */

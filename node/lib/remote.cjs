@@ -63,6 +63,15 @@ async function declare(remote, verb, options, ...args) {
   now(() => declared.receive())
 }
 
+/** Ends what `join` declared and its client keeps. */
+async function leave(remote, options) {
+  const signal = check.signalOf('leave', options)
+  const leaving = ask(remote, 'leave', { signal })
+  // Not sent with a signal that was aborted before.
+  if (!signal?.aborted) callsOf(remote).letGo(remote)
+  await leaving
+}
+
 /** Ends the waits in progress, never later ones. */
 function cancel(remote) {
   waitsOf(remote).cancel()
@@ -83,4 +92,4 @@ function properties(type, ...names) {
   }
 }
 
-module.exports = { Remote, ask, attend, call, callsOf, cancel, declare, make, nativeOf, properties, wait }
+module.exports = { Remote, ask, attend, call, callsOf, cancel, declare, leave, make, nativeOf, properties, wait }

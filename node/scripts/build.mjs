@@ -1,4 +1,4 @@
-// Builds the addon and the command with cargo and puts them into lib and bin.
+// Writes lib/index.js from lib/index.cjs, builds the addon and the command with cargo and puts them into lib and bin.
 //
 //   node scripts/build.mjs             for development: cargo's dev profile
 //   node scripts/build.mjs --hooks     for the tests as well: an addon with verbs that panic on purpose
@@ -7,7 +7,7 @@
 // ZKR_PROFILE=dev or release overrides the profile.
 
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, renameSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -46,6 +46,10 @@ function put(from, to) {
   renameSync(`${to}.new`, to)
   console.log(`${to} (${profile})`)
 }
+
+// Modules have to name their exports before they run, so the list of index.cjs stands there once more.
+const [names] = /(?<=^module\.exports = )\{.*?\}/ms.exec(readFileSync(join(here, 'lib', 'index.cjs'), 'utf8'))
+writeFileSync(join(here, 'lib', 'index.js'), `import zkrecipes from './index.cjs'\n\nexport const ${names} = zkrecipes\n`)
 
 const addon = (features) => build('zkrecipes-node', 'zkrecipes_node', 'lib', features)
 if (values.hooks) put(addon('test-hooks'), join(here, 'test', 'hooks.node'))

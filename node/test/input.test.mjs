@@ -14,6 +14,11 @@ const BAD_PATHS = {
   'with half a surrogate pair': '/locks/\ud800',
   'with the other half': '/locks/\udc00x',
 }
+/** Every verb of a client that makes something at a path. */
+const OTHER_VERBS = ['constructor', 'close', 'version', 'ref', 'unref', 'onState', 'multiLock', 'checkSequencer', 'watchSequencer']
+const FACTORIES = Object.entries(Object.getOwnPropertyDescriptors(Client.prototype))
+  .filter(([name, { value }]) => typeof value === 'function' && !OTHER_VERBS.includes(name))
+  .map(([name]) => name)
 const NOT_STRINGS = [undefined, null, 7, 7n, true, {}, [], Symbol('path'), () => '/locks', Buffer.from('/locks')]
 const BAD_TIMEOUTS = [-1, -0.5, NaN, -Infinity, '5', null, 5n, {}, true]
 
@@ -29,7 +34,7 @@ promise('a bad path is INVALID in every verb that takes one, and nothing is sent
   const { nodes } = client
   world.server.clearLog()
   for (const path of [...Object.values(BAD_PATHS), ...NOT_STRINGS]) {
-    for (const factory of ['lock', 'readWriteLock', 'semaphore', 'counter', 'config', 'names', 'group', 'queue', 'priorityQueue', 'delayQueue', 'barrier', 'doubleBarrier', 'twoPhaseCommit']) named(throws(() => client[factory](path, ['semaphore', 'doubleBarrier'].includes(factory) ? 1 : undefined), 'INVALID'), 'path')
+    for (const factory of FACTORIES) named(throws(() => client[factory](path, ['semaphore', 'doubleBarrier'].includes(factory) ? 1 : undefined), 'INVALID'), 'path')
     const verbs = ['create', 'get', 'set', 'delete', 'exists', 'children', 'ensure', 'deleteAll']
     for (const verb of verbs) named(await rejection(nodes[verb](path, ['create', 'set'].includes(verb) ? 'data' : undefined)), 'path')
     const transaction = nodes.transaction()

@@ -159,6 +159,18 @@ def test_a_bad_lock_option_is_refused_by_name(client: zkrecipes.Client, bad: dic
         client.lock("/lock", **bad)
 
 
+@pytest.mark.parametrize("factory", ["queue", "priority_queue", "delay_queue"])
+@pytest.mark.parametrize(
+    "bad", [{"max_items": 0}, {"ephemeral": 1}, {"shards": "2"}, {"layout": "round"}, {"max_item": 5}]
+)
+def test_a_bad_option_of_a_queue_is_refused_by_name(
+    client: zkrecipes.Client, factory: str, bad: dict[str, Any]
+) -> None:
+    with pytest.raises(zkrecipes.Invalid, match=next(iter(bad))):
+        getattr(client, factory)("/queue", **bad)
+    assert getattr(client, factory)("/queue", max_items=None, layout=None).path == "/queue"
+
+
 def test_asyncio_refuses_the_same(hosts: str) -> None:
     async def refused() -> None:
         async with zkrecipes.aio.Client(hosts) as client:

@@ -4,7 +4,6 @@ use pyo3::prelude::*;
 
 use crate::answer::Answer;
 use crate::convert::{payload, signed};
-use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
 
@@ -34,7 +33,7 @@ impl ConfigBase {
 
     /// The value now, and whenever it has changed: always the latest, None where there is none.
     fn watch(&self, py: Python<'_>) -> Answered {
-        FeedBase::of(py, &self.origin, self.origin.guard(|| Ok(self.core.watch())).or_raise(py)?)
+        FeedBase::follow(py, &self.origin, || Ok(self.core.watch()))
     }
 
     /// What this object has been told last, by a feed of it or by `get`, and how old that may be; nobody is asked. None

@@ -82,8 +82,8 @@ impl ElectionBase {
 
     /// Who leads, now and whenever that changes; None while nobody does. That a leader has begun its work is told, too.
     fn observe(slf: &Bound<'_, Self>) -> Answered {
-        let feed = guard(|| Ok(slf.get().core.observe())).or_raise(slf.py())?;
-        FeedBase::of(slf.py(), &slf.as_super().as_super().get().origin, feed)
+        let origin = &slf.as_super().as_super().get().origin;
+        FeedBase::follow(slf.py(), origin, || Ok(slf.get().core.observe()))
     }
 
     /// The path of the election.

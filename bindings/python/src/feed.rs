@@ -141,7 +141,13 @@ pub struct FeedBase {
 two_faces!(FeedBase, Feed);
 
 impl FeedBase {
-    pub fn of<T: Answer>(py: Python<'_>, origin: &Origin, feed: zkrecipes::Feed<T>) -> Answered {
+    /// What a verb of the core follows.
+    pub fn follow<T: Answer>(
+        py: Python<'_>,
+        origin: &Origin,
+        watch: impl FnOnce() -> Result<zkrecipes::Feed<T>>,
+    ) -> Answered {
+        let feed = origin.guard(watch).or_raise(py)?;
         let origin = origin.clone();
         let source: Arc<dyn Pull> = Arc::new(Source {
             closer: feed.closer(),

@@ -4,7 +4,6 @@ use pyo3::prelude::*;
 use zkrecipes::drive;
 
 use crate::convert::{payload, payload_or_empty, text};
-use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
 
@@ -47,7 +46,7 @@ impl GroupBase {
     /// All members at first, then who joins, who leaves and whose data changes: Snapshot, Joined, Left and Changed. After a
     /// gap, what differs is told.
     fn watch(&self, py: Python<'_>) -> Answered {
-        FeedBase::of(py, &self.origin, self.origin.guard(|| Ok(self.core.watch())).or_raise(py)?)
+        FeedBase::follow(py, &self.origin, || Ok(self.core.watch()))
     }
 
     /// Where the group is.

@@ -4,7 +4,6 @@ use pyo3::prelude::*;
 use zkrecipes::drive;
 
 use crate::convert::{flag_or, payload, text};
-use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
 
@@ -47,7 +46,7 @@ impl NamesBase {
 
     /// All names and what they stand for, now and whenever that has changed.
     fn watch(&self, py: Python<'_>) -> Answered {
-        FeedBase::of(py, &self.origin, self.origin.guard(|| Ok(self.core.watch())).or_raise(py)?)
+        FeedBase::follow(py, &self.origin, || Ok(self.core.watch()))
     }
 
     /// The path below which the names are.

@@ -90,7 +90,7 @@ impl NodesBase {
     #[pyo3(signature = (path, kind=None), text_signature = "($self, path, kind='data')")]
     fn watch(&self, py: Python<'_>, path: Arg, kind: Option<Arg>) -> Answered {
         let (path, kind) = (text("path", path)?, convert::word_or("kind", kind)?);
-        FeedBase::of(py, &self.origin, self.origin.guard(|| self.core.watch(&path, kind)).or_raise(py)?)
+        FeedBase::follow(py, &self.origin, || self.core.watch(&path, kind))
     }
 
     /// Writes that happen together or not at all.

@@ -8,7 +8,7 @@ use zkrecipes::{
     TlsOptions,
 };
 
-use crate::convert::{count, duration, flag, flag_or, payload, permits, permits_or, text, word, word_or};
+use crate::convert::{count, duration, flag, flag_or, payload, permits, text, word};
 use crate::errors::{invalid, invalid_type};
 
 const CLIENT: &[&str] = &[
@@ -26,6 +26,8 @@ const CLIENT: &[&str] = &[
     "read_only",
 ];
 
+const QUEUE: &[&str] = &["max_items", "ephemeral", "shards", "max_attempts", "layout"];
+
 pub fn unknown(py: Python<'_>, name: &str, known: &[&str]) -> PyErr {
     invalid_type(py, name, format!("there is no such option; the options are {}", known.join(", ")))
 }
@@ -42,16 +44,23 @@ fn each<'py>(
     Ok(())
 }
 
+/// The same of options that have these names.
+fn given<'py>(
+    options: Option<&Bound<'py, PyDict>>,
+    names: &[&str],
+    mut set: impl FnMut(&str, &Bound<'py, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
+    let Some(options) = options else { return Ok(()) };
+    each(options, |name, value| match () {
+        () if !names.contains(&name) => Err(unknown(value.py(), name, names)),
+        () if value.is_none() => Ok(()),
+        () => set(name, value),
+    })
+}
+
 pub fn client(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOptions> {
     let mut made = ClientOptions::default();
-    let Some(options) = options else { return Ok(made) };
-    each(options, |name, value| {
-        if !CLIENT.contains(&name) {
-            return Err(unknown(value.py(), name, CLIENT));
-        }
-        if value.is_none() {
-            return Ok(());
-        }
+    given(options, CLIENT, |name, value| {
         match name {
             "session_timeout" => made.session_timeout = duration(name, value)?,
             "connect_timeout" => made.connect_timeout = duration(name, value)?,
@@ -188,20 +197,20 @@ fn retry(value: Arg) -> PyResult<RetryOptions> {
 }
 
 /// Of any queue.
-pub fn queue(
-    max_items: Option<Arg>,
-    ephemeral: Option<Arg>,
-    shards: Option<Arg>,
-    max_attempts: Option<Arg>,
-    layout: Option<Arg>,
-) -> PyResult<QueueOptions> {
+pub fn queue(settings: Option<&Bound<'_, PyDict>>) -> PyResult<QueueOptions> {
     let mut made = QueueOptions::default();
-    made.max_items = max_items.map(|many| permits("max_items", many)).transpose()?;
-    made.ephemeral = flag_or("ephemeral", ephemeral, made.ephemeral)?;
-    made.shards = permits_or("shards", shards, made.shards)?;
-    let max_attempts = max_attempts.map(|many| permits("max_attempts", many)).transpose()?;
-    // So many are as good as for ever.
-    made.max_attempts = max_attempts.map(|many| u32::try_from(many).unwrap_or(u32::MAX));
-    made.layout = word_or("layout", layout)?;
+    given(settings, QUEUE, |name, value| {
+        match name {
+            "max_items" => made.max_items = Some(permits(name, value)?),
+            "ephemeral" => made.ephemeral = flag(name, value)?,
+            "shards" => made.shards = permits(name, value)?,
+            // So many are as good as for ever.
+            "max_attempts" => {
+                made.max_attempts = Some(u32::try_from(permits(name, value)?).unwrap_or(u32::MAX))
+            }
+            _ => made.layout = word(name, value)?,
+        }
+        Ok(())
+    })?;
     Ok(made)
 }

@@ -165,47 +165,23 @@ impl ClientBase {
     /// A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the session of who
     /// put them. `shards`: over how many nodes they are spread. `max_attempts`: an item that was claimed so often in vain goes
     /// to the dead letters. `layout` says whose queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
-    #[pyo3(signature = (path, *, max_items=None, ephemeral=None, shards=None, max_attempts=None, layout=None), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
-    fn queue(
-        slf: &Bound<'_, Self>,
-        path: Arg,
-        max_items: Option<Arg>,
-        ephemeral: Option<Arg>,
-        shards: Option<Arg>,
-        max_attempts: Option<Arg>,
-        layout: Option<Arg>,
-    ) -> Answered {
-        let options = options::queue(max_items, ephemeral, shards, max_attempts, layout)?;
+    #[pyo3(signature = (path, **settings), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    fn queue(slf: &Bound<'_, Self>, path: Arg, settings: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = options::queue(settings)?;
         make(slf, path, |client, path| client.queue(path, options), QueueBase::of)
     }
 
     /// A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and one shard.
-    #[pyo3(signature = (path, *, max_items=None, ephemeral=None, shards=None, max_attempts=None, layout=None), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
-    fn priority_queue(
-        slf: &Bound<'_, Self>,
-        path: Arg,
-        max_items: Option<Arg>,
-        ephemeral: Option<Arg>,
-        shards: Option<Arg>,
-        max_attempts: Option<Arg>,
-        layout: Option<Arg>,
-    ) -> Answered {
-        let options = options::queue(max_items, ephemeral, shards, max_attempts, layout)?;
+    #[pyo3(signature = (path, **settings), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    fn priority_queue(slf: &Bound<'_, Self>, path: Arg, settings: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = options::queue(settings)?;
         make(slf, path, |client, path| client.priority_queue(path, options), PriorityQueueBase::of)
     }
 
     /// A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout, and one shard.
-    #[pyo3(signature = (path, *, max_items=None, ephemeral=None, shards=None, max_attempts=None, layout=None), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
-    fn delay_queue(
-        slf: &Bound<'_, Self>,
-        path: Arg,
-        max_items: Option<Arg>,
-        ephemeral: Option<Arg>,
-        shards: Option<Arg>,
-        max_attempts: Option<Arg>,
-        layout: Option<Arg>,
-    ) -> Answered {
-        let options = options::queue(max_items, ephemeral, shards, max_attempts, layout)?;
+    #[pyo3(signature = (path, **settings), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    fn delay_queue(slf: &Bound<'_, Self>, path: Arg, settings: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = options::queue(settings)?;
         make(slf, path, |client, path| client.delay_queue(path, options), DelayQueueBase::of)
     }
 

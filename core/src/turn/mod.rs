@@ -15,9 +15,9 @@ use crate::session::epoch::Interest;
 use crate::session::epoch::looks::Names;
 use crate::session::wire::{Event, Link, Watch, WireError};
 
+pub(crate) mod deletable;
 pub(crate) mod grant;
 pub(crate) mod hold;
-pub(crate) mod leaving;
 pub(crate) mod name;
 pub(crate) mod place;
 pub(crate) mod relay;

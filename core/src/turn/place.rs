@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::leaving;
+use super::deletable;
 use super::name::{self, Entry, Kind};
 use crate::error::Result;
 use crate::options::Naming;
@@ -87,7 +87,7 @@ impl Place {
         let mut tried: Option<Place> = None;
         loop {
             let epoch = call.epoch(verb).await.map_err(|error| error.with_path(path))?;
-            if !leaving::check(session, &epoch, call, verb, path).await? {
+            if !deletable::check(session, &epoch, call, verb, path).await? {
                 make_path(queue, &epoch, call).await?;
                 continue;
             }
@@ -106,7 +106,7 @@ impl Place {
                 Ok(created) => {
                     place.found(created.path, created.czxid);
                     place.is_in_doubt = was_in_doubt;
-                    leaving::settle(&epoch, path);
+                    deletable::settle(&epoch, path);
                 }
                 Err(WireError::ConnectionLoss) if place.recover(call, verb).await? => {}
                 Err(error) if error.is_unanswered() => {

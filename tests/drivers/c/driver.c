@@ -192,18 +192,11 @@ static void do_free(command *c) {
   }
   zkr_lock_free(found->handle);
   zkr_read_write_lock_free(found->whole); /* and its other side, as sides go together in C */
-  zkr_multi_lock_free(found->multi_lock);
-  zkr_semaphore_free(found->semaphore);
-  zkr_election_free(found->election);
-  zkr_leadership_free(found->leadership);
-  zkr_counter_free(found->counter);
-  zkr_barrier_free(found->barrier);
-  zkr_double_barrier_free(found->double_barrier);
   free_queue(found);
   zkr_subscription_free(found->followed);
-  zkr_config_free(found->config);
-  zkr_names_free(found->names);
-  zkr_group_free(found->group);
+#define FREE(recipe) zkr_##recipe##_free(found->recipe);
+  RECIPES(FREE)
+#undef FREE
   zkr_held_free(found->held);
   say("%s ok", c->seq);
 }

@@ -18,19 +18,28 @@ typedef struct lock lock;
 typedef struct command command;
 typedef struct term term;
 
-/* Whatever a name stands for: exactly one of the handles is set. */
+/* The recipes whose handle is a field of that name, and is freed as such. */
+#define RECIPES(X)  \
+  X(multi_lock)     \
+  X(semaphore)      \
+  X(election)       \
+  X(leadership)     \
+  X(counter)        \
+  X(barrier)        \
+  X(double_barrier) \
+  X(config)         \
+  X(names)          \
+  X(group)
+
+/* Whatever a name stands for: exactly one of the handles is set, but for an election's latest leadership. */
 struct lock {
   char name[MAX_NAME];
   client *of;
+#define FIELD(recipe) zkr_##recipe *recipe;
+  RECIPES(FIELD)
+#undef FIELD
   zkr_lock *handle;
-  zkr_multi_lock *multi_lock;
-  zkr_semaphore *semaphore;
-  zkr_election *election;
-  zkr_leadership *leadership; /* the latest one */
-  term *term;                 /* that `run` leads in now */
-  zkr_counter *counter;
-  zkr_barrier *barrier;
-  zkr_double_barrier *double_barrier;
+  term *term; /* that `run` leads in now */
   zkr_two_phase_commit *commits;
   zkr_commit_transaction *transaction;
   zkr_proposal *proposal;
@@ -39,9 +48,6 @@ struct lock {
   zkr_delay_queue *delay_queue;
   zkr_item *items[MAX_WORDS]; /* claimed through it and not settled, the last one last */
   size_t claimed;
-  zkr_config *config;
-  zkr_names *names;
-  zkr_group *group;
   const char *node; /* that is to be followed, and what of it */
   zkr_watch_kind watch_kind;
   zkr_subscription *followed; /* who follows it */

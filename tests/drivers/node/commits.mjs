@@ -56,7 +56,3 @@ export const commits = (handles) => ({
   },
   '2pc-decide': ({ handle, signal }, _, id) => handle.decideAbort(id, 'by hand', { signal }),
 })
-
-export const ofCommits = [
-  '2pc-begin', '2pc-recover', '2pc-join', '2pc-leave', '2pc-next', '2pc-pending', '2pc-history', '2pc-show', '2pc-decide',
-]

@@ -6,8 +6,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import { Backlog, Client, Semaphore, ZkRecipesError } from '../../../node/lib/index.js'
-import { commits, ofCommits } from './commits.mjs'
-import { items, ofQueues, queues } from './queues.mjs'
+import { commits } from './commits.mjs'
+import { items, queues } from './queues.mjs'
 import { WatchedNode, leading, map, tellerOf, versioned } from './told.mjs'
 
 v8.setFlagsFromString('--expose-gc')
@@ -224,15 +224,6 @@ const verbs = {
   children: ({ client }, path) => client.nodes.children(path),
 }
 
-const ofHandles = new Set([
-  'acquire', 'try', 'release', 'verify', 'cancel', 'held', 'token', 'tokens', 'passes', 'watch-lost', 'contenders', 'holders', 'resize',
-  'revoke', 'watch-revoke', 'sequencer', 'guarded-set', 'guarded-create', 'value', 'add', 'compare-and-set',
-  'config-get', 'config-set', 'follow', 'bind', 'lookup', 'unbind', 'list', 'join', 'leave', 'update', 'members',
-  'campaign', 'resign', 'leads', 'acknowledge', 'leader', 'candidates', 'run',
-  'barrier-create', 'barrier-remove', 'barrier-up', 'barrier-wait', 'barrier-enter', 'barrier-leave', 'barrier-withdraw', 'barrier-entered',
-  ...ofQueues, ...ofCommits,
-])
-
 class Unknown extends Error {
   constructor(message, code = 'INVALID') {
     super(message)
@@ -244,12 +235,18 @@ async function perform(name, verb, args, signal) {
   const client = clients.get(name)
   if (!client && verb !== 'connect') throw new Unknown(`${name} has not connected`)
   const key = (named) => `${name} ${named}`
-  // Only for verbs of a handle: `free` must not keep in its frame what it sets free.
-  const handle = ofHandles.has(verb) ? handles.get(key(args[0])) : undefined
-  if (!handle && ofHandles.has(verb)) throw new Unknown(`${args[0]} has not been made`)
-  if (handle instanceof Backlog && Object.hasOwn(items, verb)) return items[verb]({ name, handle, signal }, ...args)
   if (!Object.hasOwn(verbs, verb)) throw new Unknown(`${verb} is no verb`)
-  return verbs[verb]({ name, client, handle, key, signal }, ...args)
+  const command = {
+    name, client, key, signal,
+    // Looked up by the verb that asks for it: `free` must not keep in its frame what it sets free.
+    get handle() {
+      const handle = handles.get(key(args[0]))
+      if (!handle) throw new Unknown(`${args[0]} has not been made`)
+      return handle
+    },
+  }
+  const speaksOfAnItem = Object.hasOwn(items, verb) && command.handle instanceof Backlog
+  return (speaksOfAnItem ? items : verbs)[verb](command, ...args)
 }
 
 async function answer(seq, name, verb, args) {

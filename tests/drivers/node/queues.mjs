@@ -66,11 +66,6 @@ export const queues = (handles) => ({
   replay: ({ handle, signal }) => handle.replay({ signal }),
 })
 
-export const ofQueues = [
-  'dead', 'put', 'put-many', 'get-item', 'claim', 'ack', 'nack', 'ack-with-set', 'ack-with-create', 'leave-item', 'peek', 'length', 'items',
-  'replay',
-]
-
 /** The words that speak of the item claimed last, where those of a lock speak of what was acquired. */
 export const items = {
   release: ({ handle }, _, nowait) => settled(handle, last(handle).release({ wait: nowait !== 'nowait' })),

@@ -29,7 +29,7 @@ use crate::recipes::contenders;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Moment;
 use crate::session::once::mark::{Mark, parse};
-use crate::session::once::sweep;
+use crate::session::once::{beyond, sweep, unknown};
 use crate::session::wire::{CreateMode, WireError, Write};
 use crate::session::{Session, unless};
 use crate::turn;
@@ -181,7 +181,7 @@ impl Desk {
             Some(_) => {
                 // The next change must not be taken for this one.
                 self.take_mark_back(session);
-                unknown(error)
+                unknown(error, "the counter was changed", "Read it before you change it again")
             }
             None if error.kind() == ErrorKind::ConnectionLost => Error::new(
                 ErrorKind::ConnectionLost,
@@ -465,23 +465,4 @@ async fn create(line: &Line, session: &Arc<Session>, call: &mut Call) -> Result<
         created => created.map_err(|error| refusal(error, VERB, &line.path))?,
     }
     Ok(None)
-}
-
-fn beyond(why: &str) -> Error {
-    Error::new(ErrorKind::ConnectionLost, why)
-}
-
-fn unknown(error: Error) -> Error {
-    let (kind, why) = match error.kind() {
-        ErrorKind::Closed => (ErrorKind::Closed, "the client was closed".to_owned()),
-        ErrorKind::ConnectionLost => (ErrorKind::ConnectionLost, error.to_string()),
-        _ => (ErrorKind::ConnectionLost, format!("what came next was refused ({error})")),
-    };
-    Error::new(
-        kind,
-        format!(
-            "whether the counter was changed cannot be known: the answer got lost, and then {why}. Read it before you change \
-             it again"
-        ),
-    )
 }

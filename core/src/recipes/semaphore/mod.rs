@@ -32,7 +32,7 @@ use crate::session::wire::{Event, Link, Watch, WireError};
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
 use crate::turn::place::Queue;
-use crate::turn::{self, REVOKE, leaving};
+use crate::turn::{self, REVOKE, deletable};
 use layout::{Agreement, Layout, Size, answered};
 
 /// Permits on a path, shared with everybody who uses that path, in any language.
@@ -345,10 +345,10 @@ impl Taking {
             if self.n <= room {
                 let [.., own_news] = news;
                 let identity = self.session.identity();
-                leaving::check(&self.session, epoch, call, VERB, &layout.leases).await?;
+                deletable::check(&self.session, epoch, call, VERB, &layout.leases).await?;
                 let mut grant = leases::take(layout, epoch, own, self.n, identity, call, VERB).await?;
                 if grant.is_some() {
-                    leaving::settle(epoch, &layout.leases);
+                    deletable::settle(epoch, &layout.leases);
                 }
                 // A request to let go that came while we waited counts for what we hold now. We were told of it before
                 // we got the permits.

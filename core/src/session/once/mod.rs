@@ -75,7 +75,13 @@ impl Marks {
             match self.attempt(&mut used, session, call, verb, writes).await {
                 Ok(Some(outcome)) => return Ok(outcome),
                 Ok(None) => {}
-                Err(error) if used.in_doubt_since.is_some() => return Err(unknown(error, verb)),
+                Err(error) if used.in_doubt_since.is_some() => {
+                    return Err(unknown(
+                        error,
+                        &format!("{verb} was applied"),
+                        "Look before you do it again",
+                    ));
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -238,20 +244,17 @@ impl Drop for Used {
     }
 }
 
-fn beyond(why: &str) -> Error {
+/// What is known no more.
+pub(crate) fn beyond(why: &str) -> Error {
     Error::new(ErrorKind::ConnectionLost, why)
 }
 
-fn unknown(error: Error, verb: &str) -> Error {
+/// Nobody can know `what` any more, for this error that came after the lost answer; and what to do.
+pub(crate) fn unknown(error: Error, what: &str, advice: &str) -> Error {
     let (kind, why) = match error.kind() {
         ErrorKind::Closed => (ErrorKind::Closed, "the client was closed".to_owned()),
         ErrorKind::ConnectionLost => (ErrorKind::ConnectionLost, error.to_string()),
         _ => (ErrorKind::ConnectionLost, format!("what came next was refused ({error})")),
     };
-    Error::new(
-        kind,
-        format!(
-            "whether {verb} was applied cannot be known: the answer got lost, and then {why}. Look before you do it again"
-        ),
-    )
+    Error::new(kind, format!("whether {what} cannot be known: the answer got lost, and then {why}. {advice}"))
 }

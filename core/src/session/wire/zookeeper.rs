@@ -1,9 +1,12 @@
-//! The wire over the `zookeeper-client` crate: nobody else knows it. Here are sessions and their requests; `translation` says
-//! in our words what comes and goes, `service` runs the task that serves a session.
+//! The wire over the `zookeeper-client` crate: nobody else knows it. Here are sessions and their requests; `dialing` opens
+//! sessions, `link` says how their connection stands, `translation` says in our words what comes and goes, `service` runs the task
+//! that serves a session.
 
 mod answers;
 mod bell;
+mod dialing;
 mod hearsay;
+mod link;
 mod service;
 mod translation;
 pub(crate) mod transport;
@@ -18,63 +21,14 @@ use zookeeper_client as zk;
 
 use self::answers::Answer;
 use self::bell::{Bells, Naming};
-use self::service::{Service, attended};
-use self::translation::{Acls, applied, create_options, read, stat, tls_options, watch, wire_error};
+pub(crate) use self::dialing::ZooKeeper;
+use self::link::WatchedLink;
+use self::service::Service;
+use self::translation::{Acls, applied, create_options, read, stat, watch, wire_error};
 use super::watched::{Kind, Watched};
 use super::*;
 use crate::metrics::Counters;
 use crate::runtime;
-use crate::tls::Tls;
-
-/// Opens sessions through `zookeeper-client`.
-pub(crate) struct ZooKeeper {
-    pub(crate) counters: Arc<Counters>,
-}
-
-impl ZooKeeper {
-    /// With the certificates as they are now.
-    fn connector(options: &ClientOptions) -> Result<zk::Connector, WireError> {
-        let mut connector = zk::Client::connector()
-            .with_session_timeout(options.session_timeout)
-            .with_readonly(options.read_only);
-        for auth in &options.auth {
-            connector = connector.with_auth(&auth.scheme, &auth.credential);
-        }
-        if let Some(sasl) = &options.sasl {
-            connector =
-                connector.with_sasl(zk::SaslOptions::digest_md5(sasl.user.clone(), sasl.password.clone()));
-        }
-        if let Some(tls) = &options.tls {
-            let tls = Tls::read(tls).map_err(WireError::Refused)?;
-            connector = connector.with_tls(tls_options(&tls).map_err(|error| {
-                // It was checked, so this is rare.
-                WireError::Refused(Error::invalid("tls", error))
-            })?);
-        }
-        Ok(connector)
-    }
-}
-
-impl Dial for ZooKeeper {
-    fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
-        let connector = ZooKeeper::connector(options);
-        let (hosts, counters) = (hosts.to_owned(), self.counters.clone());
-        let is_secure = options.tls.is_some();
-        Box::pin(async move {
-            let connecting = runtime::spawn_task(attended(connector?, hosts.clone(), is_secure));
-            // Who stops waiting leaves the task to end by itself: the client it may yet yield is dropped, which closes
-            // its session, where an aborted handshake would leave one behind.
-            let client = connecting.await.map_err(|panicked| WireError::Other(panicked.to_string()))?;
-            let (client, service) = client.map_err(wire_error)?;
-            Ok(Box::new(Session::over(client, hosts, service, counters)) as Box<dyn Wire>)
-        })
-    }
-
-    fn diagnosis(&self, hosts: &str, options: &ClientOptions) -> Option<Diagnosis> {
-        let tls = Tls::read(options.tls.as_ref()?).ok()?;
-        Some(Diagnosis::new(hosts, tls))
-    }
-}
 
 struct Session {
     id: u64,
@@ -93,82 +47,10 @@ struct Session {
     before: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// The crate publishes a change before it fails what was in flight and before it reconnects, so whoever drains its
-/// watcher at the moment an answer or an event arrives sees every change that came before it.
-struct WatchedLink {
-    next: NextState,
-    service: Service,
-    /// A session of a server that has lost its quorum is known to that server alone: it ends with the connection, and the
-    /// crate goes on with another one, whose id it does not tell.
-    is_local: bool,
-    link: Link,
-}
-
-/// The next change, and the watcher for the one after it. Whoever looks polls it once and leaves it where it is: `asyncs-sync`
-/// 0.4, which the crate tells changes through, lets a wait that is dropped while a change is being told write into the stack of
-/// the thread that tells it. **Look with a wait of its own each time when that is mended.**
-type NextState = Later<(zk::StateWatcher, zk::SessionState)>;
-
-fn next_state(mut watcher: zk::StateWatcher) -> NextState {
-    Box::pin(async move {
-        let state = watcher.changed().await;
-        (watcher, state)
-    })
-}
-
-impl WatchedLink {
-    fn drain(&mut self) -> Link {
-        // Looked at first: what the task still told is seen below.
-        let is_over = self.service.is_over();
-        // After the last change nobody waits for another.
-        while self.may_change()
-            && let Some((watcher, state)) = (&mut self.next).now_or_never()
-        {
-            self.next = next_state(watcher);
-            self.enter(link_state(state));
-        }
-        if is_over && self.may_change() {
-            self.enter(LinkState::Ended);
-        }
-        self.link
-    }
-
-    fn may_change(&self) -> bool {
-        matches!(self.link.state, LinkState::Up | LinkState::Down)
-    }
-
-    fn enter(&mut self, state: LinkState) {
-        if self.link.state == LinkState::Ended {
-            return;
-        }
-        let state = match state {
-            LinkState::Up | LinkState::Down if self.is_local => LinkState::Ended,
-            state => state,
-        };
-        self.link = Link { generation: self.link.generation + 1, state };
-    }
-}
-
-fn link_state(state: zk::SessionState) -> LinkState {
-    match state {
-        zk::SessionState::SyncConnected | zk::SessionState::ConnectedReadOnly => LinkState::Up,
-        zk::SessionState::Disconnected => LinkState::Down,
-        zk::SessionState::AuthFailed => LinkState::Denied,
-        // A `Closed` that nobody asked for is the end of the session like an expiry.
-        zk::SessionState::Expired | zk::SessionState::Closed => LinkState::Ended,
-    }
-}
-
 impl Session {
     fn over(client: zk::Client, hosts: String, service: Service, counters: Arc<Counters>) -> Session {
         let watcher = client.state_watcher();
-        let link = Link { generation: 1, state: link_state(watcher.peek_state()) };
-        let watched = Arc::new(Mutex::new(WatchedLink {
-            next: next_state(watcher.clone()),
-            service: service.clone(),
-            is_local: client.session().is_readonly(),
-            link,
-        }));
+        let watched = Arc::new(Mutex::new(WatchedLink::of(&client, &service)));
         let (watches, naming) = (Watched::below(client.path()), Naming::new(watched.clone()));
         let session = Session {
             id: client.session_id().0 as u64,

@@ -22,7 +22,8 @@ use zookeeper_client as zk;
 
 use super::super::watched::Watched;
 use super::super::*;
-use super::{WatchedLink, lock};
+use super::link::WatchedLink;
+use super::lock;
 use crate::process::Process;
 use crate::{path, runtime};
 

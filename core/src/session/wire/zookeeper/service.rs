@@ -10,7 +10,7 @@ use zookeeper_client as zk;
 
 use super::super::LinkState;
 use super::hearsay::Hearsay;
-use super::link_state;
+use super::link::link_state;
 use crate::runtime;
 use crate::session::wire::open::Entry;
 

@@ -161,29 +161,6 @@ fn a_session_knows_its_own_ephemeral_nodes() {
     });
 }
 
-/// A wait that is dropped while a change is being told writes into memory that belongs to others by then.
-#[test]
-fn a_look_at_the_connection_drops_no_wait_for_its_next_change() {
-    let server = Server::start().expect("a free port");
-    let looking = async move {
-        let connector = ZooKeeper::connector(&ClientOptions::default()).expect("no TLS to read");
-        let (client, service) = attended(connector, server.connect_string(), false).await.expect("a session");
-        let kept = Arc::new(());
-        let waiting = kept.clone();
-        let next: NextState = Box::pin(async move {
-            let _waiting = waiting;
-            std::future::pending().await
-        });
-        let link = Link { generation: 1, state: LinkState::Up };
-        let mut watched = WatchedLink { next, service, is_local: false, link };
-        assert_eq!(watched.drain(), link);
-        assert_eq!(Arc::strong_count(&kept), 2, "it still waits");
-        drop(client);
-        Ok(())
-    };
-    drive::wait(looking, None, None).expect("looked");
-}
-
 /// Whoever reads twice must not take the earlier answer for the newer one.
 #[test]
 fn answers_come_in_the_order_of_the_requests() {

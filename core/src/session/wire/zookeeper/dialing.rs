@@ -1,0 +1,62 @@
+//! Opening a session: what the crate is told of the options, and the handshake.
+
+use std::sync::Arc;
+
+use zookeeper_client as zk;
+
+use super::service::attended;
+use super::translation::{tls_options, wire_error};
+use super::{ClientOptions, Diagnosis, Dial, Error, Flight, Session, Wire, WireError};
+use crate::metrics::Counters;
+use crate::runtime;
+use crate::tls::Tls;
+
+/// Opens sessions through `zookeeper-client`.
+pub(crate) struct ZooKeeper {
+    pub(crate) counters: Arc<Counters>,
+}
+
+impl ZooKeeper {
+    /// With the certificates as they are now.
+    pub(super) fn connector(options: &ClientOptions) -> Result<zk::Connector, WireError> {
+        let mut connector = zk::Client::connector()
+            .with_session_timeout(options.session_timeout)
+            .with_readonly(options.read_only);
+        for auth in &options.auth {
+            connector = connector.with_auth(&auth.scheme, &auth.credential);
+        }
+        if let Some(sasl) = &options.sasl {
+            connector =
+                connector.with_sasl(zk::SaslOptions::digest_md5(sasl.user.clone(), sasl.password.clone()));
+        }
+        if let Some(tls) = &options.tls {
+            let tls = Tls::read(tls).map_err(WireError::Refused)?;
+            connector = connector.with_tls(tls_options(&tls).map_err(|error| {
+                // It was checked, so this is rare.
+                WireError::Refused(Error::invalid("tls", error))
+            })?);
+        }
+        Ok(connector)
+    }
+}
+
+impl Dial for ZooKeeper {
+    fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
+        let connector = ZooKeeper::connector(options);
+        let (hosts, counters) = (hosts.to_owned(), self.counters.clone());
+        let is_secure = options.tls.is_some();
+        Box::pin(async move {
+            let connecting = runtime::spawn_task(attended(connector?, hosts.clone(), is_secure));
+            // Who stops waiting leaves the task to end by itself: the client it may yet yield is dropped, which closes
+            // its session, where an aborted handshake would leave one behind.
+            let client = connecting.await.map_err(|panicked| WireError::Other(panicked.to_string()))?;
+            let (client, service) = client.map_err(wire_error)?;
+            Ok(Box::new(Session::over(client, hosts, service, counters)) as Box<dyn Wire>)
+        })
+    }
+
+    fn diagnosis(&self, hosts: &str, options: &ClientOptions) -> Option<Diagnosis> {
+        let tls = Tls::read(options.tls.as_ref()?).ok()?;
+        Some(Diagnosis::new(hosts, tls))
+    }
+}
