@@ -65,7 +65,7 @@ part_crowds() {
 part_range() { "$(tests/interop/environment.sh)" core/tests/range.py; }
 part_packages() { tests/packages.sh; }
 part_guards() { python tests/guards.py; }
-part_sim() { make sim ARGS="--seeds 300"; }
+part_sim() { make sim ARGS="--seeds 300" && make sim ARGS=--pairs; }
 part_demo() { make demo-build && make demo-run ARGS="--seconds 4"; }
 
 # One part, as limit.py is told below to run it.
