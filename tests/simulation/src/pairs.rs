@@ -27,13 +27,24 @@ use crate::{Outcome, conclude, tell, until};
 const COORDINATOR: HostId = 0;
 const SITES: [HostId; 2] = [1, 2];
 const SESSION: Duration = Duration::from_secs(2);
-/// A process that has crashed is back while its session still lives, or when it has ended.
-const AWAY: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
+/// A process that has crashed is back while its session still lives, or when it has ended; then whoever waits may have decided,
+/// because the time to vote was over, or not.
+const TIMES: [Times; 3] = [
+    Times { away: Duration::from_millis(50), to_vote: LONG },
+    Times { away: Duration::from_secs(5), to_vote: LONG },
+    Times { away: Duration::from_secs(5), to_vote: Duration::from_secs(1) },
+];
 /// Longer than everything together.
-const TIME_TO_VOTE: Duration = Duration::from_secs(300);
+const LONG: Duration = Duration::from_secs(300);
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Between two looks at what cannot be waited for otherwise.
 const LOOKS: Duration = Duration::from_millis(400);
+
+#[derive(Copy, Clone, Debug)]
+struct Times {
+    away: Duration,
+    to_vote: Duration,
+}
 
 /// Two crashes, but for the requests at which they happen.
 #[derive(Copy, Clone, Debug)]
@@ -45,7 +56,7 @@ pub struct Course {
     mode: CommitMode,
     /// The second site votes for the abort.
     refuses: bool,
-    away: Duration,
+    times: Times,
 }
 
 /// Everything that differs from pair to pair but the requests.
@@ -54,9 +65,9 @@ pub fn courses() -> Vec<Course> {
     for hosts in [[0, 1], [0, 2], [1, 2], [0, 0], [1, 1], [2, 2]] {
         for mode in [CommitMode::Coordinator, CommitMode::Peer] {
             for refuses in [false, true] {
-                for away in AWAY {
+                for times in TIMES {
                     for is_applied in [[false, false], [false, true], [true, false], [true, true]] {
-                        all.push(Course { hosts, is_applied, mode, refuses, away });
+                        all.push(Course { hosts, is_applied, mode, refuses, times });
                     }
                 }
             }
@@ -67,13 +78,13 @@ pub fn courses() -> Vec<Course> {
 
 impl fmt::Display for Course {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Course { hosts, is_applied, mode, refuses, away } = self;
+        let Course { hosts, is_applied, mode, refuses, times: Times { away, to_vote } } = self;
         let party = |nth: usize| {
             let who = ["coordinator", "first site", "second site"][hosts[nth]];
             format!("{who} {}", if is_applied[nth] { "after" } else { "before" })
         };
         let votes = if *refuses { "one refuses" } else { "all agree" };
-        write!(f, "{mode:?}, {votes}, back after {away:?}, {}, {}", party(0), party(1))
+        write!(f, "{mode:?}, {votes} in {to_vote:?}, back after {away:?}, {}, {}", party(0), party(1))
     }
 }
 
@@ -139,7 +150,7 @@ impl Course {
         let mut rng = Rng::new(seed);
         let mut plan = plan(&mut rng);
         plan.subject = Subject::TwoPhaseCommit { mode: self.mode };
-        plan.away = Some(self.away);
+        plan.away = Some(self.times.away);
         let crash =
             |nth: usize| Crash { host: self.hosts[nth], at: at[nth], is_applied: self.is_applied[nth] };
         plan.crashes = vec![crash(0), crash(1)];
@@ -155,7 +166,8 @@ impl Course {
     }
 
     fn play(&self, sim: &Arc<Sim>) -> std::result::Result<(), String> {
-        let world = Arc::new(World { refuses: self.refuses, ..World::default() });
+        let world =
+            Arc::new(World { refuses: self.refuses, to_vote: self.times.to_vote, ..World::default() });
         for host in 0..sim.plan.hosts {
             let clock = HostClock { sim: sim.clone(), host };
             let member = Arc::new(Member { sim: sim.clone(), host, clock, world: world.clone() });
@@ -215,6 +227,7 @@ fn open(sim: &Sim) -> Vec<String> {
 #[derive(Default)]
 struct World {
     refuses: bool,
+    to_vote: Duration,
     is_over: AtomicBool,
     closed: AtomicUsize,
 }
@@ -285,7 +298,7 @@ impl Member {
                 let sites = SITES.map(|host| site(host, 0));
                 let id = ledger.fresh(&sites);
                 let names = sites.each_ref().map(String::as_str);
-                let transaction = commits.begin(&id, &names, b"chairs", TIME_TO_VOTE).await?;
+                let transaction = commits.begin(&id, &names, b"chairs", self.world.to_vote).await?;
                 self.is_told(&id, None, transaction.outcome(None).await?);
                 mine.insert(id);
             } else {
