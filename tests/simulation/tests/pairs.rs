@@ -1,15 +1,17 @@
-//! A part of the pairs of crashes, spread over all courses: `--pairs` of the program walks them all.
+//! A part of the pairs of crashes, spread over the courses: `--pairs` of the program walks them all.
 
 use std::num::NonZero;
 
 use zkrecipes_simulation::{Course, Walk, courses};
 
-/// One request in so many of either.
+/// Two courses in so many, and one request in so many of either.
+const COURSES: usize = 5;
 const EVERY: usize = 32;
 
 #[test]
 fn a_transaction_has_one_outcome_wherever_two_crash() {
-    let courses: Vec<(usize, Course)> = courses().into_iter().enumerate().collect();
+    let courses: Vec<(usize, Course)> =
+        courses().into_iter().enumerate().filter(|(nth, _)| nth % COURSES < 2).collect();
     let share = courses.len().div_ceil(std::thread::available_parallelism().map_or(1, NonZero::get));
     let mut all = Walk::default();
     std::thread::scope(|scope| {
@@ -40,6 +42,6 @@ fn a_transaction_has_one_outcome_wherever_two_crash() {
         "{} pairs, both crashed in {}, {} commits, {} aborts",
         all.pairs, all.both, all.commits, all.aborts
     );
-    assert!(all.both * 3 > all.pairs, "only in {} of {} pairs both crashed", all.both, all.pairs);
+    assert!(all.both * 4 > all.pairs, "only in {} of {} pairs both crashed", all.both, all.pairs);
     assert!(all.commits > 50 && all.aborts > 50, "{} commits, {} aborts", all.commits, all.aborts);
 }
