@@ -67,7 +67,7 @@ part_range() { "$(tests/interop/environment.sh)" core/tests/range.py; }
 part_real() {
     tests/zookeeper/zookeeper.py exec 3.9 -- env ZKR_REAL={} \
         cargo test --quiet --no-fail-fast --profile "$profile" --package zkrecipes --package zkrecipes-ffi-testing \
-        --test faults --test queue --test double_barrier_faults --test two_phase_commit -- mishap whatever_happens
+        --test faults --test queue --test double_barrier_faults --test two_phase_commit any_request
 }
 part_packages() { tests/packages.sh; }
 part_guards() { python tests/guards.py; }
