@@ -103,7 +103,7 @@ guards: ## Breaks the lines that guard the promises, one by one, and expects the
 	@python tests/guards.py
 
 .PHONY: sim
-sim: ## The lock family under virtual time, one seed one schedule; ARGS="--seeds 500" or "--seed 7 --trace"
+sim: ## The lock family under virtual time, one seed one schedule; ARGS="--seeds 500", "--seed 7 --trace" or --pairs
 	@cargo run --quiet --release -p zkrecipes-simulation -- $(ARGS)
 
 .PHONY: interop

@@ -63,9 +63,15 @@ part_crowds() {
 }
 # The end of the sequence numbers, where creates alone would take weeks to get to.
 part_range() { "$(tests/interop/environment.sh)" core/tests/range.py; }
+# Every request that can go wrong, on a real server behind the fault proxy; of the requests some, unless all is to be tested.
+part_real() {
+    tests/zookeeper/zookeeper.py exec 3.9 -- env ZKR_REAL={} \
+        cargo test --quiet --no-fail-fast --profile "$profile" --package zkrecipes --package zkrecipes-ffi-testing \
+        --test faults --test queue --test double_barrier_faults --test two_phase_commit any_request
+}
 part_packages() { tests/packages.sh; }
 part_guards() { python tests/guards.py; }
-part_sim() { make sim ARGS="--seeds 300"; }
+part_sim() { make sim ARGS="--seeds 300" && make sim ARGS=--pairs; }
 part_demo() { make demo-build && make demo-run ARGS="--seconds 4"; }
 
 # One part, as limit.py is told below to run it.
@@ -74,7 +80,7 @@ if [ -n "${ZKR_PART-}" ]; then
     exit
 fi
 
-all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+transfer+range+packages demo)
+all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+transfer+range+packages+real demo)
 [ -n "${ZKR_ALL-}" ] && all+=(guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.

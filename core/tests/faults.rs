@@ -8,10 +8,13 @@ mod support;
 use std::pin::Pin;
 use std::time::Duration;
 
-use support::ground::{Ground, grounds};
-use support::mishap::{MISHAPS, Mishap};
+use support::ground::{Ground, ground};
+use support::mishap::{MISHAPS, Mishap, Sweep};
 use support::{SOON, eventually, lock_of, soon};
-use zkrecipes::{Client, Error, ErrorKind, Held, Lock, LockOptions, MultiLock, ReadWriteLock, Semaphore};
+use zkrecipes::{
+    Client, Election, ElectionOptions, Error, ErrorKind, Held, Lock, LockOptions, MultiLock, ReadWriteLock,
+    Semaphore, drive,
+};
 
 const PATH: &str = "/locks/faults";
 const TEN: Duration = Duration::from_secs(10);
@@ -27,6 +30,8 @@ enum Kind {
     Permits,
     Both,
     HandedOn,
+    /// It leads, and says that it has begun to.
+    Candidate,
 }
 
 /// What one owner uses.
@@ -36,6 +41,7 @@ enum Handle {
     Sides(ReadWriteLock),
     Permits(Semaphore),
     Both(MultiLock),
+    Election(Election),
 }
 
 type Working = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
@@ -57,6 +63,10 @@ impl Kind {
                 let options = LockOptions::default().local_handoff(2);
                 Handle::Lock(client.lock(PATH, options).expect("valid"))
             }
+            Kind::Candidate => {
+                let election = client.election(PATH, b"", ElectionOptions::default());
+                Handle::Election(election.expect("valid"))
+            }
         }
     }
 
@@ -74,6 +84,7 @@ impl Handle {
             Handle::Sides(sides) => sides.write().acquire().await,
             Handle::Permits(semaphore) => semaphore.acquire(2).await,
             Handle::Both(both) => both.acquire().await,
+            Handle::Election(election) => Ok(drive::acquire(election, 1, None).await?.hand_over()),
         }
     }
 
@@ -85,6 +96,9 @@ impl Handle {
             if let Handle::Sides(sides) = &handle {
                 let reading = sides.read().acquire().await?;
                 std::mem::replace(&mut held, reading).release().await?;
+            }
+            if let Handle::Election(_) = &handle {
+                drive::leadership(held.clone()).acknowledge(b"ready").await?;
             }
             held.release().await
         })
@@ -99,6 +113,7 @@ impl Handle {
             }
             Handle::Permits(semaphore) => semaphore.cancel(),
             Handle::Both(both) => both.cancel(),
+            Handle::Election(election) => election.cancel(),
         }
     }
 }
@@ -176,16 +191,14 @@ async fn sweep(kind: Kind, requests: u64) {
     let mut sweeps = Vec::new();
     for mishap in MISHAPS {
         for with_rival in [false, true] {
-            sweeps.extend(grounds().into_iter().map(|ground| {
-                tokio::spawn(async move {
-                    let rival = ground.client(TEN).await;
-                    let mut met = 0;
-                    while met < 60 && meet(&ground, kind, mishap, met + 1, with_rival.then_some(&rival)).await
-                    {
-                        met += 1;
-                    }
-                    assert!(met >= requests, "{kind:?}: {mishap:?} met only {met} requests");
-                })
+            sweeps.push(tokio::spawn(async move {
+                let ground = ground();
+                let rival = ground.client(TEN).await;
+                let mut sweep = Sweep::of(&ground, mishap);
+                while let Some(k) = sweep.next()
+                    && meet(&ground, kind, mishap, k, with_rival.then_some(&rival)).await
+                {}
+                sweep.expect(requests, &format!("{kind:?}: {mishap:?}"));
             }));
         }
     }
@@ -232,4 +245,10 @@ async fn a_multi_lock_survives_a_mishap_at_any_request() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_with_local_hand_off_survives_a_mishap_at_any_request() {
     sweep(Kind::HandedOn, 3).await;
+}
+
+// And what is read of the path and written there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_survives_a_mishap_at_any_request() {
+    sweep(Kind::Candidate, 5).await;
 }

@@ -143,17 +143,51 @@ promise('a proposal that is answered just as the wait is withdrawn is told again
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
   controller.abort()
   assert.equal(await waiting, controller.signal.reason)
-  assert.equal((await stock.next({ timeout: 10_000 })).id, 'order')
+  // At once, and not when what nobody heard is collected.
+  assert.equal((await stock.next({ timeout: 0 })).id, 'order')
 })
 
 promise('a transaction that has begun just as the wait is withdrawn is withdrawn, too', async (world) => {
-  const [coordinator, stock] = await commits(world, ['stock'])
+  const [stock] = await commits(world, [])
+  const client = await world.connect()
   const controller = new AbortController()
-  const beginning = rejection(coordinator.begin('order', ['stock'], '', 60_000, { signal: controller.signal }))
+  const beginning = rejection(client.twoPhaseCommit(world.path('commits')).begin('order', ['stock'], '', 60_000, { signal: controller.signal }))
   // It begins during this pause, and nobody can hear it.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
   controller.abort()
   assert.equal(await beginning, controller.signal.reason)
-  await until(async () => (await stock.history()).length === 0, 'nobody is asked any more')
-  await coordinator.begin('order', ['stock'], '', 20_000)
+  // Which waits for what goes on in the background, and leaves what nobody withdraws.
+  await client.close()
+  assert.deepEqual(await stock.history(), [])
+})
+
+promise('a transaction that is on its way when the wait is withdrawn is withdrawn, too', async (world) => {
+  const [stock] = await commits(world, [])
+  const client = await world.connect()
+  const coordinator = client.twoPhaseCommit(world.path('commits'))
+  // The folders are made once.
+  await coordinator.begin('first', ['stock'], '', 20_000)
+  await coordinator.decideAbort('first', '')
+  const slow = world.server.inject('delay_reply multi by=1s path=**/transactions/order')
+  const controller = new AbortController()
+  const beginning = rejection(coordinator.begin('order', ['stock'], '', 60_000, { signal: controller.signal }))
+  await until(() => world.server.faultFired(slow), 'it is carried out, and its answer on its way')
+  controller.abort()
+  assert.equal(await beginning, controller.signal.reason)
+  await client.close()
+  assert.equal(await stock.show('order'), null)
+}, { embeddedOnly: true })
+
+promise('who has joined just as the wait is withdrawn leaves again', async (world) => {
+  const [gone, stays] = await Promise.all([world.connect(), world.connect()])
+  const withdrawn = gone.twoPhaseCommit(world.path('commits'))
+  const controller = new AbortController()
+  const joining = rejection(withdrawn.join('stock', { signal: controller.signal }))
+  // It joins during this pause, and nobody can hear it.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  controller.abort()
+  assert.equal(await joining, controller.signal.reason)
+  const stock = stays.twoPhaseCommit(world.path('commits'))
+  await until(() => stock.join('stock').then(() => true, (error) => assert.equal(error.code, 'EXISTS')), 'it has left')
+  await rejects(withdrawn.next(), 'NOT_HELD')
 })

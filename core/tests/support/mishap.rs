@@ -1,8 +1,12 @@
 //! What can happen to one request of a verb.
 
+use std::iter::StepBy;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use zkrecipes_embedded::Fault;
+
+use super::ground::Ground;
 
 /// What happens to the k-th request of the client under test.
 #[derive(Copy, Clone, Debug)]
@@ -39,5 +43,42 @@ impl Mishap {
                 Fault::delay_reply("*", Duration::from_millis(150))
             }
         }
+    }
+}
+
+/// No verb makes more.
+const MOST: u64 = 80;
+/// On a real server a mishap may take seconds: there only one request in so many meets it, unless all is to be tested.
+const EVERY: usize = 6;
+
+/// The requests that are to meet a mishap, one after the other, until there is none left to hit.
+pub struct Sweep {
+    requests: StepBy<RangeInclusive<u64>>,
+    /// The last one that was tried, and the last before it, which was hit.
+    tried: u64,
+    hit: u64,
+    is_whole: bool,
+}
+
+impl Sweep {
+    pub fn of(ground: &Ground, mishap: Mishap) -> Sweep {
+        let is_whole = matches!(ground, Ground::Embedded(_)) || std::env::var_os("ZKR_ALL").is_some();
+        let every = if is_whole { 1 } else { EVERY };
+        // Not the same requests for each.
+        let first = 1 + mishap as u64 % every as u64;
+        Sweep { requests: (first..=MOST).step_by(every), tried: 0, hit: 0, is_whole }
+    }
+
+    /// The next one; the one before was hit.
+    pub fn next(&mut self) -> Option<u64> {
+        self.hit = self.tried;
+        self.tried = self.requests.next()?;
+        Some(self.tried)
+    }
+
+    /// There must have been so many, or the test is not about what it says.
+    pub fn expect(&self, least: u64, what: &str) {
+        let least = if self.is_whole { least } else { 1 };
+        assert!(self.hit >= least, "{what} met only {} requests", self.hit);
     }
 }

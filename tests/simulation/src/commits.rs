@@ -23,6 +23,8 @@ struct Transaction {
     sites: Vec<String>,
     /// What each site has decided to vote, before it votes.
     votes: BTreeMap<String, Outcome>,
+    /// Those whose vote for the commit was taken, and who may not go on before they are told.
+    bound: BTreeSet<String>,
     /// Somebody's vote for the abort was taken.
     is_refused: bool,
     outcome: Option<Outcome>,
@@ -50,6 +52,11 @@ impl Commits {
         let all = &mut self.0.lock().all;
         let votes = &mut all.entry(id.to_owned()).or_default().votes;
         *votes.entry(site.to_owned()).or_insert(outcome)
+    }
+
+    /// Its vote for the commit was taken.
+    pub fn is_bound(&self, id: &str, site: &str) {
+        self.0.lock().all.entry(id.to_owned()).or_default().bound.insert(site.to_owned());
     }
 
     /// Its vote for the abort was taken; why that cannot be.
@@ -99,13 +106,25 @@ impl Commits {
         all.values().filter(is_open).count() as u32
     }
 
-    /// Which site was not told at the end of a commit that it has promised.
+    /// How many were begun, or were to be.
+    pub fn begun(&self) -> usize {
+        self.0.lock().all.len()
+    }
+
+    /// Whether anybody was told the outcome of any.
+    pub fn is_any_known(&self) -> bool {
+        self.0.lock().all.values().any(|transaction| transaction.outcome.is_some())
+    }
+
+    /// Which site was not told at the end of what it has promised, or of a commit.
     pub fn reckon(&self) -> Option<String> {
         let all = &self.0.lock().all;
-        let committed = all.iter().filter(|(_, transaction)| transaction.outcome == Some(Outcome::Commit));
-        let mut untold = committed.filter_map(|(id, transaction)| {
-            let site = transaction.sites.iter().find(|site| !transaction.told.contains(*site))?;
-            Some(format!("{id} was committed, and {site} was never told"))
+        let mut untold = all.iter().filter_map(|(id, transaction)| {
+            let is_committed = transaction.outcome == Some(Outcome::Commit);
+            let asked = transaction.sites.iter().filter(|_| is_committed);
+            let site = asked.chain(&transaction.bound).find(|site| !transaction.told.contains(*site))?;
+            let came_to = transaction.outcome.map_or("nothing", Outcome::name);
+            Some(format!("{id} came to {came_to}, and {site} was never told"))
         });
         untold.next()
     }

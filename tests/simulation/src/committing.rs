@@ -7,7 +7,7 @@ use std::time::Duration;
 use zkrecipes::{Client, CommitTransaction, Error, ErrorKind, Outcome, Proposal, Result, TwoPhaseCommit};
 
 use crate::scenario::Party;
-use crate::sim::HostId;
+use crate::sim::{HostId, Sim};
 use crate::subject::{PATH, Subject};
 use crate::tell;
 
@@ -16,6 +16,17 @@ const LOOKS: Duration = Duration::from_millis(50);
 
 pub fn site(host: HostId, nth: usize) -> String {
     format!("h{host}w{nth}")
+}
+
+/// Somebody on a host was told an outcome, a site or another.
+pub fn is_told(sim: &Sim, host: HostId, id: &str, site: Option<&str>, outcome: Outcome) {
+    tell!(sim, "h{host} {site:?} is told {} of {id}", outcome.name());
+    let (wrong, is_first) = sim.ledger.commits.told(id, site, outcome);
+    wrong.into_iter().for_each(|wrong| sim.ledger.accuse(format!("h{host}: {wrong}")));
+    sim.ledger.count(|tally| match outcome {
+        Outcome::Commit => tally.commits += u64::from(is_first),
+        Outcome::Abort => tally.aborts += u64::from(is_first),
+    });
 }
 
 impl Party {
@@ -110,7 +121,7 @@ impl Party {
             Ok(()) if wants == Outcome::Abort => {
                 commits.has_refused(id).into_iter().for_each(|wrong| self.accuse(wrong));
             }
-            Ok(()) => {}
+            Ok(()) => commits.is_bound(id, name),
             Err(error) if error.kind() == ErrorKind::Timeout && wants == Outcome::Commit => {}
             Err(error) => {
                 self.expect("vote", Err(error), &[]);
@@ -121,13 +132,7 @@ impl Party {
     }
 
     fn is_told(&self, id: &str, site: Option<&str>, outcome: Outcome) {
-        tell!(self.sim, "h{} {site:?} is told {} of {id}", self.host, outcome.name());
-        let (wrong, is_first) = self.sim.ledger.commits.told(id, site, outcome);
-        wrong.into_iter().for_each(|wrong| self.accuse(wrong));
-        self.sim.ledger.count(|tally| match outcome {
-            Outcome::Commit => tally.commits += u64::from(is_first),
-            Outcome::Abort => tally.aborts += u64::from(is_first),
-        });
+        is_told(&self.sim, self.host, id, site, outcome);
     }
 
     // ---- a coordinator

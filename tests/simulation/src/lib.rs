@@ -30,6 +30,7 @@ mod meeting;
 mod mischief;
 mod net;
 mod observing;
+mod pairs;
 mod plan;
 mod queueing;
 mod rng;
@@ -51,10 +52,11 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use pairs::{Course, Walk, courses};
 use plan::Plan;
 use rng::Rng;
 use scenario::Party;
-use sim::{DAWN, Sim, nanos};
+use sim::{DAWN, Process, Sim, nanos};
 pub use standstill::{Standstill, rehearse};
 pub use tally::Tally;
 
@@ -119,7 +121,7 @@ const BUSY: u64 = 100_000;
 
 fn play(sim: &Arc<Sim>) -> Result<(), String> {
     let parties: Vec<_> = (0..sim.plan.hosts).map(|host| Party::start(sim, host)).collect();
-    sim.parties.lock().clone_from(&parties);
+    sim.processes.lock().extend(parties.iter().map(|party| party.clone() as Arc<dyn Process>));
     (1..sim.plan.members).for_each(|member| mischief::rejoin(sim, member));
     mischief::plan_next(sim);
     let unrest = sim.plan.unrest;

@@ -1,10 +1,12 @@
-//! `cargo run -p zkrecipes-simulation --release -- [--seeds N] [--seed S] [--only WORD] [--trace]`
+//! `cargo run -p zkrecipes-simulation --release -- [--seeds N] [--seed S] [--only WORD] [--pairs] [--trace]`
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use zkrecipes_simulation::{Outcome, Tally, run, subject};
+use zkrecipes_simulation::{Outcome, Tally, Walk, courses, run, subject};
 
 const HELP: &str = "\
 Runs the recipes under simulated faults and virtual time; one seed is one schedule.
@@ -14,6 +16,8 @@ Runs the recipes under simulated faults and virtual time; one seed is one schedu
   --only WORD of these seeds, those whose workers are after something with this in its
               name: plain lock, read/write lock, semaphore, multi-lock, election,
               counter, group, tree, queue, double barrier, two-phase commit
+  --pairs     instead, of one seed: a coordinator and two sites of a two-phase commit, of which
+              any two crash, at every pair of their requests; --only NAME for one pair
   --trace     print every event
   --help      this text";
 
@@ -22,10 +26,11 @@ struct Arguments {
     count: u64,
     aloud: bool,
     only: String,
+    pairs: bool,
 }
 
 fn arguments() -> Result<Option<Arguments>, String> {
-    let (mut first, mut count, mut aloud, mut only) = (None, None, false, String::new());
+    let (mut first, mut count, mut aloud, mut only, mut pairs) = (None, None, false, String::new(), false);
     let mut given = std::env::args().skip(1);
     while let Some(argument) = given.next() {
         let mut number = || {
@@ -36,13 +41,14 @@ fn arguments() -> Result<Option<Arguments>, String> {
             "--seeds" => count = Some(number()?),
             "--seed" => first = Some(number()?),
             "--only" => only = given.next().ok_or("--only needs a word")?,
+            "--pairs" => pairs = true,
             "--trace" => aloud = true,
             "--help" | "-h" => return Ok(None),
             other => return Err(format!("{other:?} is no option; see --help")),
         }
     }
-    let count = count.unwrap_or(if first.is_some() { 1 } else { 100 });
-    Ok(Some(Arguments { first: first.unwrap_or(1), count, aloud, only }))
+    let count = count.unwrap_or(if first.is_some() || pairs { 1 } else { 100 });
+    Ok(Some(Arguments { first: first.unwrap_or(1), count, aloud, only, pairs }))
 }
 
 fn main() -> ExitCode {
@@ -59,6 +65,9 @@ fn main() -> ExitCode {
     };
     // A broken promise is reported with its seed; the panic that may have been part of it is in there.
     std::panic::set_hook(Box::new(|_| {}));
+    if arguments.pairs {
+        return walk(&arguments);
+    }
     let begun = Instant::now();
     let (mut failed, mut steps, mut simulated) = (Vec::new(), 0, Duration::ZERO);
     let (mut subjects, mut all) = (BTreeMap::<_, u64>::new(), Tally::default());
@@ -96,6 +105,58 @@ fn main() -> ExitCode {
     }
     println!("{} passed, {} failed", count - failed.len() as u64, failed.len());
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn walk(arguments: &Arguments) -> ExitCode {
+    let begun = Instant::now();
+    // The name of a pair begins with that of its course.
+    let is_wanted = |course: &String| course.contains(&arguments.only) || arguments.only.starts_with(course);
+    let courses = courses().into_iter().filter(|course| is_wanted(&course.to_string()));
+    let seeds = (0..arguments.count).map(|nth| arguments.first.wrapping_add(nth));
+    let work: Vec<_> = courses.flat_map(|course| seeds.clone().map(move |seed| (seed, course))).collect();
+    let all = Mutex::new((work.into_iter(), Walk::default(), 0));
+    let take = || all.lock().ok()?.0.next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(|| {
+                while let Some((seed, course)) = take() {
+                    let mut walk =
+                        course.walk(seed, 1, 1, Some(&*arguments.only).filter(|_| arguments.aloud));
+                    let failures = std::mem::take(&mut walk.failures);
+                    if let Ok(mut all) = all.lock() {
+                        println!(
+                            "seed {seed}, {course}: {} pairs, both crashed in {}",
+                            walk.pairs, walk.both
+                        );
+                        failures.iter().for_each(|(name, outcome)| report_pair(name, outcome));
+                        all.1 += walk;
+                        all.2 += failures.len() as u64;
+                    }
+                }
+            });
+        }
+    });
+    let Ok((_, all, failed)) = all.into_inner() else { return ExitCode::FAILURE };
+    println!(
+        "{} pairs, both crashed in {}, {} steps, {} commits and {} aborts in {:.1} s",
+        all.pairs,
+        all.both,
+        all.steps,
+        all.commits,
+        all.aborts,
+        begun.elapsed().as_secs_f64()
+    );
+    println!("{} passed, {failed} failed", all.pairs - failed);
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn report_pair(name: &str, outcome: &Outcome) {
+    let seed = outcome.seed;
+    println!("seed {seed}, {name} failed: {}", outcome.failure.as_deref().unwrap_or_default());
+    outcome.last.iter().for_each(|line| println!("  {line}"));
+    println!(
+        "again: cargo run -p zkrecipes-simulation --release -- --pairs --seed {seed} --only {name:?} --trace"
+    );
 }
 
 fn report(outcome: &Outcome, was_aloud: bool) {

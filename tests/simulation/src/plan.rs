@@ -6,6 +6,7 @@ use std::time::Duration;
 use zkrecipes::Naming;
 
 use crate::rng::Rng;
+use crate::sim::HostId;
 use crate::subject::{Ground, Subject};
 
 #[derive(Debug, Clone)]
@@ -52,6 +53,20 @@ pub struct Plan {
     pub homes: Vec<usize>,
     /// Everybody is asked at every step whether they hold; otherwise only the workers themselves ask.
     pub probes: bool,
+    /// Processes that are to end at one of their requests.
+    pub crashes: Vec<Crash>,
+    /// After how long a process that has crashed is started again, where that is not left to chance.
+    pub away: Option<Duration>,
+}
+
+/// The end of a host's process. If a host has several, each process that it starts ends by the next of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crash {
+    pub host: HostId,
+    /// At which request of the process, counted from 1; pings and handshakes do not count.
+    pub at: u64,
+    /// The request is carried out, and its answer lost.
+    pub is_applied: bool,
 }
 
 fn ms(ms: u64) -> Duration {
@@ -93,6 +108,8 @@ impl Plan {
             asks: Duration::ZERO,
             homes: Vec::new(),
             probes: rng.one_in(2),
+            crashes: Vec::new(),
+            away: None,
         };
         if plan.is_leader_tired {
             // Followers give up a leader after five ticks, and it is to stand still for about a session timeout.

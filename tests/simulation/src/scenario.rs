@@ -12,7 +12,7 @@ use zkrecipes::{
 
 use crate::clock::HostClock;
 use crate::counting::Fate;
-use crate::sim::{HostId, Sim, nanos};
+use crate::sim::{HostId, Process, Sim, nanos};
 use crate::standing::Kind;
 use crate::subject::{Ask, Handle, Subject};
 use crate::tell;
@@ -33,6 +33,13 @@ pub struct Party {
     is_closed: AtomicBool,
 }
 
+impl Process for Party {
+    fn launch(self: Arc<Self>) {
+        self.working.store(self.sim.plan.workers, Ordering::Relaxed);
+        self.sim.spawn(self.host, Box::pin(self.clone().run()));
+    }
+}
+
 impl Party {
     pub fn start(sim: &Arc<Sim>, host: HostId) -> Arc<Party> {
         let party = Arc::new(Party {
@@ -44,14 +51,8 @@ impl Party {
             may_close: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         });
-        party.launch();
+        party.clone().launch();
         party
-    }
-
-    /// Starts its process.
-    pub fn launch(self: &Arc<Self>) {
-        self.working.store(self.sim.plan.workers, Ordering::Relaxed);
-        self.sim.spawn(self.host, Box::pin(self.clone().run()));
     }
 
     /// Workers end when they have finished what they are at.

@@ -266,8 +266,11 @@ impl Net {
             self.server.checked.insert(host, sim.now());
         }
         let snare = sim.chance(|rng| Snare::draw(rng, &sim.plan, op));
+        let host = self.conn(conn).map(|conn| conn.host);
+        let planned = host.filter(|_| op != Op::CONNECT && op != Op::PING);
+        let planned = planned.and_then(|host| sim.ends_at_request(host)).map(Snare::crash);
         let is_calm = sim.ledger.is_calm();
-        let snare = snare.filter(|_| !is_calm);
+        let snare = planned.or(snare).filter(|_| !is_calm);
         if let Some(snare) = snare {
             sim.ledger.count_fault();
             tell!(sim, "c{conn} {snare:?} at {}", op_name(op));
@@ -278,7 +281,7 @@ impl Net {
             tell!(sim, "c{conn} → {}", describe(op, frame));
         }
         let crashes = matches!(snare, Some(Snare::CrashBefore | Snare::CrashAfter));
-        if let Some(host) = self.conn(conn).map(|c| c.host).filter(|_| crashes) {
+        if let Some(host) = host.filter(|_| crashes) {
             sim.at(sim.now(), Due::Crash(host));
         }
         if matches!(snare, Some(Snare::BreakBefore | Snare::CrashBefore)) {
@@ -531,6 +534,10 @@ enum Snare {
 }
 
 impl Snare {
+    fn crash(is_applied: bool) -> Snare {
+        if is_applied { Snare::CrashAfter } else { Snare::CrashBefore }
+    }
+
     fn draw(rng: &mut Rng, plan: &Plan, op: Op) -> Option<Snare> {
         // Where a lost answer leaves most doubt, twice as often.
         let weight = if matches!(op, Op::CREATE2 | Op::DELETE) { 2 } else { 1 };

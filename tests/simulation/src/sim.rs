@@ -15,7 +15,6 @@ use crate::ledger::Ledger;
 use crate::net::{ConnId, Net};
 use crate::plan::Plan;
 use crate::rng::Rng;
-use crate::scenario::Party;
 use crate::server::Waking;
 use crate::solo::Solo;
 use crate::subject::Subject;
@@ -52,6 +51,9 @@ pub struct Host {
     pub is_stalled: bool,
     /// Its process has ended: what is left of it does nothing any more.
     pub is_dead: bool,
+    /// How many of its processes have ended so, and how much the present one has asked for.
+    pub crashes: usize,
+    pub requests: u64,
     /// When it last came back from a pause or a stall, or its clock jumped.
     pub resumed: Instant,
     /// How far its clock has run ahead of the world's.
@@ -66,6 +68,11 @@ impl Host {
     pub fn is_paused(&self) -> bool {
         self.paused_until.is_some()
     }
+}
+
+/// What runs on a host, and is started again after a crash.
+pub trait Process: Send + Sync {
+    fn launch(self: Arc<Self>);
 }
 
 /// What happens to the world from outside the hosts.
@@ -112,7 +119,7 @@ pub struct Sim {
     pub net: Solo<Net>,
     pub names: Solo<Names>,
     pub ledger: Ledger,
-    pub parties: Solo<Vec<Arc<Party>>>,
+    pub processes: Solo<Vec<Arc<dyn Process>>>,
 }
 
 impl Sim {
@@ -144,7 +151,7 @@ impl Sim {
             candidates: Solo::default(),
             net: Solo::new(Net::new(&plan)),
             names: Solo::new(if plan.subject.is_mortal() { Names::plain() } else { Names::default() }),
-            parties: Solo::default(),
+            processes: Solo::default(),
             ledger: Ledger::new(&plan),
             plan,
         })
@@ -229,15 +236,28 @@ impl Sim {
         let tasks = self.tasks.lock().of_host(host);
         let timers = std::mem::take(&mut self.hosts.lock()[host].timers);
         self.guarded("what was left of a process", || drop((tasks, timers)));
-        self.hosts.lock()[host].is_stalled = false;
-        let away = self.chance(|rng| rng.duration(Duration::ZERO..=self.plan.session_timeout * 2));
+        {
+            let state = &mut self.hosts.lock()[host];
+            state.is_stalled = false;
+            (state.crashes, state.requests) = (state.crashes + 1, 0);
+        }
+        let by_chance = || self.chance(|rng| rng.duration(Duration::ZERO..=self.plan.session_timeout * 2));
+        let away = self.plan.away.unwrap_or_else(by_chance);
         self.at(self.now() + nanos(away), Due::Restart(host));
+    }
+
+    /// A process has asked for something; whether that is the end of it, and the request is carried out before.
+    pub fn ends_at_request(&self, host: HostId) -> Option<bool> {
+        let state = &mut self.hosts.lock()[host];
+        state.requests += 1;
+        let crash = self.plan.crashes.iter().filter(|crash| crash.host == host).nth(state.crashes)?;
+        (crash.at == state.requests).then_some(crash.is_applied)
     }
 
     fn restart(self: &Arc<Self>, host: HostId) {
         self.hosts.lock()[host].is_dead = false;
-        let party = self.parties.lock()[host].clone();
-        party.launch();
+        let process = self.processes.lock()[host].clone();
+        process.launch();
     }
 
     /// Whatever held a host's workers up is over.
@@ -372,7 +392,7 @@ impl Sim {
     pub fn take_apart(&self) {
         self.over.store(true, Ordering::Relaxed);
         self.agenda.lock().clear();
-        self.parties.lock().clear();
+        self.processes.lock().clear();
         loop {
             let timers: Vec<_> =
                 self.hosts.lock().iter_mut().map(|host| std::mem::take(&mut host.timers)).collect();
