@@ -177,6 +177,31 @@ async fn acquires_are_counted_by_how_they_end() -> Result<(), Error> {
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callback_that_takes_long_is_told_and_one_that_does_not_is_not() -> Result<(), Error> {
+    LazyLock::force(&SAID);
+    let (server, path) = (server(), "/locks/slow");
+    let (quick, slow) = (
+        client_with(&server, Duration::from_secs(10)).await,
+        client_with(&server, Duration::from_secs(10)).await,
+    );
+    let took = Duration::from_millis(1100);
+    for (client, time) in [(&quick, Duration::ZERO), (&slow, took)] {
+        let held = lock_of(client, path).acquire().await?;
+        let called = held.on_lost(move |_| std::thread::sleep(time));
+        client.nodes().delete(held.node(), None).await?;
+        soon("the loss", held.lost()).await;
+        drop(called);
+    }
+    eventually("it is counted", || slow.metrics().slow_callbacks == 1).await;
+    assert_eq!(quick.metrics().slow_callbacks, 0);
+    let told = || SAID.lock().expect("no panic").iter().find(|said| said.event == "slow_callback").cloned();
+    eventually("it is told", || told().is_some()).await;
+    let told = told().expect("it is");
+    assert!(told.level == Level::Warn && number(&told, "took_ms") >= 1100, "{told:?}");
+    Ok(())
+}
+
 /// What the server counted of one session.
 fn traffic(
     server: &zkrecipes_embedded::Server,

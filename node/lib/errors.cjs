@@ -62,14 +62,24 @@ function described(thrown) {
   }
 }
 
-/** Calls a callback of the user. */
-function deliver(name, callback, value) {
+/** Calls a callback of the user; `times` is told how long the event loop was kept, unless nobody wants to know. */
+function deliver(name, callback, value, times) {
   try {
-    const result = callback(value)
+    const result = times ? timed(times, callback, value) : callback(value)
     if (typeof result?.then === 'function') result.then(undefined, (error) => report(name, error))
   } catch (error) {
     report(name, error)
   }
 }
 
-module.exports = { AbortError, ZkRecipesError, deliver, described, invalid, kindOf, notHeld, report, warn }
+/** What a function of the user answers. Until then, or until its first `await`, everything else waits. */
+function timed(times, callback, value) {
+  const begun = performance.now()
+  try {
+    return callback(value)
+  } finally {
+    times.took(performance.now() - begun)
+  }
+}
+
+module.exports = { AbortError, ZkRecipesError, deliver, described, invalid, kindOf, notHeld, report, timed, warn }

@@ -66,6 +66,37 @@ promise('a partition can be told from logs and metrics alone', async () => {
   }
 }, embeddedOnly)
 
+promise('what keeps the event loop is told', async (world) => {
+  const [client, other] = [await world.connect(), await world.connect()]
+  const told = []
+  const off = onLog(({ event, level, fields }) => event === 'slow_callback' && told.push([level, fields.took_ms >= 1000]), { level: 'warn' })
+  const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100)
+  try {
+    const held = await client.lock(world.path()).acquire()
+    let isPatient = false
+    held.onLost(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1100))
+      isPatient = true
+    })
+    held.onLost(block)
+    held.signal.addEventListener('abort', block)
+    await other.nodes.delete(held.node)
+    await until(() => isPatient, 'the loss')
+    const election = client.election(world.path(), 'me')
+    await election.run(async () => {
+      block()
+      election.cancel()
+    })
+    client.onState((state) => state === 'closed' && block())
+    await client.close()
+    await until(() => told.length === 4, 'they are told of')
+    assert.deepEqual(told, Array(4).fill(['warn', true]))
+    assert.deepEqual([client.metrics.slowCallbacks, other.metrics.slowCallbacks], [4, 0])
+  } finally {
+    off()
+  }
+})
+
 promise('each listener hears up to its level, until it unsubscribes', async (world) => {
   const client = await world.connect()
   const [few, many] = [[], []]
