@@ -97,6 +97,84 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
     client.close(None).await
 }
 
+/// On the ensemble of three that `tests/secure/run.py` starts; without it there is nothing to test.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_real_servers_a_night_is_told_from_logs_and_metrics_alone() -> Result<(), Error> {
+    let Ok(ensemble) = std::env::var("ZKR_SECURE_PLAIN_39") else { return Ok(()) };
+    LazyLock::force(&SAID);
+    log::tell_waits_after(Duration::from_millis(300));
+    let servers: Vec<_> = ensemble.split(',').collect();
+    let ways = [0, 1].map(|n| Proxy::start(servers[n]).expect("a free port"));
+    let [one, other] = ways.each_ref().map(|way| way.connect_string());
+    let day = options(Duration::from_secs(3)).identity("day-shift");
+    let client = Client::connect(&format!("{one},{other}"), day).await?;
+    let waiter = Client::connect(servers[2], options(Duration::from_secs(10))).await?;
+    let session = format!("{:#x}", client.session_id());
+    let path = &format!("/night-{session}");
+    let held = lock_of(&client, path).acquire().await?;
+    let waiting = tokio::spawn(lock_of(&waiter, path).acquire());
+    eventually("it is told who waits", || events(&said_of(path)).contains(&"waiting_long")).await;
+
+    // One server goes away, and then nobody answers.
+    let (first, second) = match field(the(&said_of(&session), "connected"), "server") {
+        Some(Value::Text(server)) if *server == one => (&ways[0], &ways[1]),
+        _ => (&ways[1], &ways[0]),
+    };
+    first.shutdown();
+    eventually("there is another server", || client.metrics().reconnections >= 1).await;
+    assert!(held.is_held());
+    second.pause();
+    soon("the loss", held.lost()).await;
+    let taken = soon("the turn", waiting).await.expect("joined")?;
+    eventually("the session is lost", || client.metrics().sessions_lost == 1).await;
+    second.resume();
+    eventually("there is a new session", || client.metrics().sessions == 2).await;
+    let is_told = |text: &str, event: &str| events(&said_of(text)).contains(&event);
+    eventually("it is told", || is_told(&session, "session_renewed") && is_told(path, "acquired_late")).await;
+
+    let text = |record: &Record, name: &str| match field(record, name) {
+        Some(Value::Text(text)) => text.clone(),
+        other => panic!("{name} is {other:?} in {record:?}"),
+    };
+    let (of_session, of_path) = (said_of(&session), said_of(path));
+    let broken = the(&of_session, "suspended");
+    assert_eq!(text(broken, "server"), first.connect_string(), "{broken:?}");
+    assert!(number(broken, "lease_ms") > 0 && !text(broken, "cause").is_empty(), "{broken:?}");
+    let found = the(&of_session, "reconnected");
+    assert_eq!(text(found, "server"), second.connect_string());
+    assert!((0..3000).contains(&number(found, "after_ms")), "{found:?}");
+    let lost = the(&of_path, "lost");
+    assert_eq!(
+        (text(lost, "reason"), number(lost, "token") as u64),
+        ("session".into(), held.fencing_token())
+    );
+    let low = the(&of_session, "lease_low");
+    assert!((1..=375).contains(&number(low, "lease_ms")) && number(low, "held") == 1, "{low:?}");
+    let all = SAID.lock().expect("no panic").clone();
+    let at = |wanted: &Record| all.iter().position(|record| record == wanted);
+    assert!(at(low) < at(lost), "{low:?} {lost:?}");
+    let ended = the(&of_session, "session_lost");
+    assert!(["out of touch", "expired"].contains(&&*text(ended, "reason")), "{ended:?}");
+    let renewed = the(&of_session, "session_renewed");
+    let seen = (text(renewed, "server"), text(renewed, "before"), text(renewed, "session"));
+    assert_eq!(seen, (second.connect_string(), session, format!("{:#x}", client.session_id())));
+    let long = the(&of_path, "waiting_long");
+    assert_eq!(text(long, "holder"), "day-shift");
+    assert!(held.node().ends_with(&text(long, "holder_node")), "{long:?}");
+    let late = the(&of_path, "acquired_late");
+    assert!(number(late, "token") as u64 == taken.fencing_token() && number(late, "waited_ms") >= 300);
+
+    let (metrics, waiters) = (client.metrics(), waiter.metrics());
+    assert_eq!((metrics.sessions, metrics.sessions_lost), (2, 1), "{metrics:?}");
+    assert!(metrics.reconnections >= 1 && metrics.suspensions >= 2, "{metrics:?}");
+    assert_eq!((metrics.losses["session"], metrics.holding, metrics.holds.count), (1, 0, 1));
+    assert_eq!(metrics.lease_margin_min, Some(Duration::ZERO));
+    assert_eq!((waiters.sessions_lost, waiters.holding, waiters.waits.count), (0, 1, 1));
+    taken.release().await?;
+    client.nodes().delete_all(path).await?;
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_wait_is_told_with_who_holds_and_so_is_its_end() -> Result<(), Error> {
     LazyLock::force(&SAID);

@@ -78,8 +78,8 @@ def check_night(story: Story, session: str, path: str, proxy: Proxy, metrics: zk
     assert '\nzkrecipes_losses_total{reason="session"} 1\n' in metrics.prometheus
 
 
-def test_a_partition_can_be_told_from_logs_and_metrics_alone(server: EmbeddedServer) -> None:
-    with listening(logging.INFO) as story, Proxy(server.connect_string) as proxy:
+def test_a_partition_can_be_told_from_logs_and_metrics_alone(hosts: str) -> None:
+    with listening(logging.INFO) as story, Proxy(hosts.partition("/")[0]) as proxy:
         client = zkrecipes.Client(proxy.connect_string, session_timeout=2)
         session, path = f"{client.session_id:#x}", "/locks/night"
         held = client.lock(path).acquire()
@@ -94,9 +94,9 @@ def test_a_partition_can_be_told_from_logs_and_metrics_alone(server: EmbeddedSer
         client.close(5)
 
 
-def test_asyncio_tells_the_same(server: EmbeddedServer) -> None:
+def test_asyncio_tells_the_same_of_a_partition(hosts: str) -> None:
     async def night() -> None:
-        with listening(logging.INFO) as story, Proxy(server.connect_string) as proxy:
+        with listening(logging.INFO) as story, Proxy(hosts.partition("/")[0]) as proxy:
             client = await aio.Client.connect(proxy.connect_string, session_timeout=2)
             session, path = f"{client.session_id:#x}", "/locks/night-of-tasks"
             held = await client.lock(path).acquire()
