@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use support::{client_with, eventually, lock_of, options, server, soon};
 use zkrecipes::drive::log::{self, Level, Record, Value};
-use zkrecipes::{Client, Error};
-use zkrecipes_embedded::Proxy;
+use zkrecipes::{Client, ElectionOptions, Error, LockOptions};
+use zkrecipes_embedded::{Fault, Proxy};
 
 static SAID: LazyLock<&Mutex<Vec<Record>>> = LazyLock::new(|| {
     let said: &'static Mutex<Vec<Record>> = Box::leak(Box::default());
@@ -277,6 +277,84 @@ async fn a_callback_that_takes_long_is_told_and_one_that_does_not_is_not() -> Re
     eventually("it is told", || told().is_some()).await;
     let told = told().expect("it is");
     assert!(told.level == Level::Warn && number(&told, "took_ms") >= 1100, "{told:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_details_of_a_day_are_told_and_counted() -> Result<(), Error> {
+    LazyLock::force(&SAID);
+    let (server, path) = (server(), "/locks/details");
+    let client = client_with(&server, Duration::from_secs(2)).await;
+    let session = format!("{:#x}", client.session_id());
+    let locks = [(); 2].map(|()| client.lock(path, LockOptions::default().local_handoff(9)).expect("valid"));
+    let held = locks[0].acquire().await?;
+    eventually("a heartbeat", || client.metrics().heartbeats >= 1).await;
+    let waiting = tokio::spawn(locks[1].acquire());
+    eventually("it waits", || client.metrics().waiting == 1).await;
+    held.release().await?;
+    let held = soon("the turn", waiting).await.expect("joined")?;
+    assert_eq!(client.metrics().local_hand_offs, 1);
+
+    let other = client_with(&server, Duration::from_secs(10)).await;
+    let waiting = tokio::spawn(lock_of(&other, path).acquire());
+    eventually("somebody is ahead", || other.metrics().queue_depth == 1).await;
+    other.close(None).await?;
+    soon("the end", waiting).await.expect("joined").map(drop).expect_err("closed");
+    assert_eq!((other.metrics().failures, other.metrics().waiting), (1, 0));
+    held.release().await?;
+
+    let fault = server.inject(Fault::drop_before("getData").session(client.session_id()));
+    client.nodes().ensure("/read").await?;
+    client.nodes().get("/read").await?;
+    assert!(server.fault_fired(fault));
+    assert_eq!(client.metrics().retries, 1);
+    client.close(None).await?;
+    eventually("the end is told", || events(&said_of(&session)).contains(&"closed")).await;
+    let of_path = said_of(path);
+    assert!(number(the(&of_path, "acquired"), "waited_ms") >= 0);
+    assert!(number(the(&of_path, "released"), "held_ms") >= 0);
+    let said = SAID.lock().expect("no panic").clone();
+    let retry = the(&said, "retry");
+    assert!(field(retry, "request").is_some() && number(retry, "pause_ms") > 0, "{retry:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_wrong_is_told() -> Result<(), Error> {
+    LazyLock::force(&SAID);
+    let (server, path) = (server(), "/elections/failing");
+    let is_told = |event: &str| SAID.lock().expect("no panic").iter().any(|said| said.event == event);
+    let client = client_with(&server, Duration::from_secs(1)).await;
+    let held = lock_of(&client, "/locks/panicking").acquire().await?;
+    held.on_lost(|_| panic!("on purpose"));
+    client.nodes().delete(held.node(), None).await?;
+    eventually("the panic is told", || is_told("callback_panicked")).await;
+
+    let election = client.election(path, b"me", ElectionOptions::default())?;
+    let mut terms = 0;
+    election
+        .run(|_| {
+            terms += 1;
+            if terms == 2 {
+                election.cancel();
+            }
+            async { Err::<(), _>("the work fails") }
+        })
+        .await?;
+    eventually("the failure is told", || events(&said_of(path)).contains(&"leader_failed")).await;
+    assert_eq!(
+        field(the(&said_of(path), "leader_failed"), "error"),
+        Some(&Value::Text("the work fails".into()))
+    );
+
+    Client::connect("embedded:/told", options(Duration::from_secs(10))).await?.close(None).await?;
+    eventually("the server that is none is told", || is_told("embedded_server")).await;
+
+    server.shutdown();
+    eventually("no session comes about", || is_told("connect_failed")).await;
+    let said = SAID.lock().expect("no panic").clone();
+    let failed = the(&said, "connect_failed");
+    assert!(field(failed, "cause").is_some() && number(failed, "pause_ms") > 0, "{failed:?}");
     Ok(())
 }
 
