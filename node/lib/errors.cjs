@@ -1,5 +1,6 @@
 'use strict'
 
+const { performance } = require('node:perf_hooks')
 const { inspect, types: { isNativeError } } = require('node:util')
 
 /** Every error of the library; `code` is the name in the error table. */
@@ -72,13 +73,16 @@ function deliver(name, callback, value, times) {
   }
 }
 
+// As it is now: who fakes the clock in tests must not keep anybody from hearing of a loss.
+const now = performance.now.bind(performance)
+
 /** What a function of the user answers. Until then, or until its first `await`, everything else waits. */
 function timed(times, callback, value) {
-  const begun = performance.now()
+  const begun = now()
   try {
     return callback(value)
   } finally {
-    times.took(performance.now() - begun)
+    times.took(now() - begun)
   }
 }
 

@@ -97,6 +97,21 @@ promise('what keeps the event loop is told', async (world) => {
   }
 })
 
+promise('a clock that somebody has faked keeps nobody from hearing of a loss', async (world) => {
+  const client = await world.connect()
+  const held = await client.lock(world.path()).acquire()
+  const { now } = performance
+  performance.now = () => assert.fail('faked')
+  try {
+    let isLost = false
+    held.onLost(() => (isLost = true))
+    await client.nodes.delete(held.node)
+    await until(() => isLost, 'the loss')
+  } finally {
+    performance.now = now
+  }
+})
+
 promise('each listener hears up to its level, until it unsubscribes', async (world) => {
   const client = await world.connect()
   const [few, many] = [[], []]
