@@ -205,6 +205,19 @@ async fn a_long_wait_is_told_with_who_holds_and_so_is_its_end() -> Result<(), Er
     Ok(())
 }
 
+#[test]
+fn what_others_write_passes_for_no_line_or_field_of_ours() {
+    for (written, told) in [
+        ("worker-7:4711", "worker-7:4711"),
+        ("eve\nzkrecipes:error:lost", r#""eve\nzkrecipes:error:lost""#),
+        ("eve\u{1b}[2J", r#""eve\u{1b}[2J""#),
+        ("eve\u{2028}lost", r#""eve\u{2028}lost""#),
+        ("eve\treason=session", r#""eve\treason=session""#),
+    ] {
+        assert_eq!(Value::Text(written.to_owned()).to_string(), told);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_asked_and_who_is_forced_is_told_on_both_sides() -> Result<(), Error> {
     LazyLock::force(&SAID);
