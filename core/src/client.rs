@@ -10,7 +10,7 @@ use crate::metrics::{Counters, Metrics};
 use crate::options::ClientOptions;
 use crate::process::Process;
 use crate::session::clock::{Clock, Deadline};
-use crate::session::delivery::{Subscription, Turn};
+use crate::session::delivery::{CallbackTimes, Subscription, Turn};
 use crate::session::exit;
 use crate::session::opening;
 use crate::session::owed::Owed;
@@ -125,6 +125,12 @@ impl Client {
     /// From now on no callback is begun.
     pub(crate) fn silence(&self) {
         self.inner.session.delivery.silence();
+    }
+
+    /// For a face that calls callbacks where the core does not see how long they take.
+    #[doc(hidden)]
+    pub fn callback_times(&self) -> CallbackTimes {
+        self.inner.session.delivery.times()
     }
 
     /// How the client stands with ZooKeeper.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use support::{client_with, eventually, lock_of, options, server, soon};
 use zkrecipes::drive::log::{self, Level, Record, Value};
-use zkrecipes::{Client, Error};
-use zkrecipes_embedded::Proxy;
+use zkrecipes::{Client, ElectionOptions, Error, LockOptions};
+use zkrecipes_embedded::{Fault, Proxy};
 
 static SAID: LazyLock<&Mutex<Vec<Record>>> = LazyLock::new(|| {
     let said: &'static Mutex<Vec<Record>> = Box::leak(Box::default());
@@ -97,6 +97,84 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
     client.close(None).await
 }
 
+/// On the ensemble of three that `tests/secure/run.py` starts; without it there is nothing to test.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_real_servers_a_night_is_told_from_logs_and_metrics_alone() -> Result<(), Error> {
+    let Ok(ensemble) = std::env::var("ZKR_SECURE_PLAIN_39") else { return Ok(()) };
+    LazyLock::force(&SAID);
+    log::tell_waits_after(Duration::from_millis(300));
+    let servers: Vec<_> = ensemble.split(',').collect();
+    let ways = [0, 1].map(|n| Proxy::start(servers[n]).expect("a free port"));
+    let [one, other] = ways.each_ref().map(|way| way.connect_string());
+    let day = options(Duration::from_secs(3)).identity("day-shift");
+    let client = Client::connect(&format!("{one},{other}"), day).await?;
+    let waiter = Client::connect(servers[2], options(Duration::from_secs(10))).await?;
+    let session = format!("{:#x}", client.session_id());
+    let path = &format!("/night-{session}");
+    let held = lock_of(&client, path).acquire().await?;
+    let waiting = tokio::spawn(lock_of(&waiter, path).acquire());
+    eventually("it is told who waits", || events(&said_of(path)).contains(&"waiting_long")).await;
+
+    // One server goes away, and then nobody answers.
+    let (first, second) = match field(the(&said_of(&session), "connected"), "server") {
+        Some(Value::Text(server)) if *server == one => (&ways[0], &ways[1]),
+        _ => (&ways[1], &ways[0]),
+    };
+    first.shutdown();
+    eventually("there is another server", || client.metrics().reconnections >= 1).await;
+    assert!(held.is_held());
+    second.pause();
+    soon("the loss", held.lost()).await;
+    let taken = soon("the turn", waiting).await.expect("joined")?;
+    eventually("the session is lost", || client.metrics().sessions_lost == 1).await;
+    second.resume();
+    eventually("there is a new session", || client.metrics().sessions == 2).await;
+    let is_told = |text: &str, event: &str| events(&said_of(text)).contains(&event);
+    eventually("it is told", || is_told(&session, "session_renewed") && is_told(path, "acquired_late")).await;
+
+    let text = |record: &Record, name: &str| match field(record, name) {
+        Some(Value::Text(text)) => text.clone(),
+        other => panic!("{name} is {other:?} in {record:?}"),
+    };
+    let (of_session, of_path) = (said_of(&session), said_of(path));
+    let broken = the(&of_session, "suspended");
+    assert_eq!(text(broken, "server"), first.connect_string(), "{broken:?}");
+    assert!(number(broken, "lease_ms") > 0 && !text(broken, "cause").is_empty(), "{broken:?}");
+    let found = the(&of_session, "reconnected");
+    assert_eq!(text(found, "server"), second.connect_string());
+    assert!((0..3000).contains(&number(found, "after_ms")), "{found:?}");
+    let lost = the(&of_path, "lost");
+    assert_eq!(
+        (text(lost, "reason"), number(lost, "token") as u64),
+        ("session".into(), held.fencing_token())
+    );
+    let low = the(&of_session, "lease_low");
+    assert!((1..=375).contains(&number(low, "lease_ms")) && number(low, "held") == 1, "{low:?}");
+    let all = SAID.lock().expect("no panic").clone();
+    let at = |wanted: &Record| all.iter().position(|record| record == wanted);
+    assert!(at(low) < at(lost), "{low:?} {lost:?}");
+    let ended = the(&of_session, "session_lost");
+    assert!(["out of touch", "expired"].contains(&&*text(ended, "reason")), "{ended:?}");
+    let renewed = the(&of_session, "session_renewed");
+    let seen = (text(renewed, "server"), text(renewed, "before"), text(renewed, "session"));
+    assert_eq!(seen, (second.connect_string(), session, format!("{:#x}", client.session_id())));
+    let long = the(&of_path, "waiting_long");
+    assert_eq!(text(long, "holder"), "day-shift");
+    assert!(held.node().ends_with(&text(long, "holder_node")), "{long:?}");
+    let late = the(&of_path, "acquired_late");
+    assert!(number(late, "token") as u64 == taken.fencing_token() && number(late, "waited_ms") >= 300);
+
+    let (metrics, waiters) = (client.metrics(), waiter.metrics());
+    assert_eq!((metrics.sessions, metrics.sessions_lost), (2, 1), "{metrics:?}");
+    assert!(metrics.reconnections >= 1 && metrics.suspensions >= 2, "{metrics:?}");
+    assert_eq!((metrics.losses["session"], metrics.holding, metrics.holds.count), (1, 0, 1));
+    assert_eq!(metrics.lease_margin_min, Some(Duration::ZERO));
+    assert_eq!((waiters.sessions_lost, waiters.holding, waiters.waits.count), (0, 1, 1));
+    taken.release().await?;
+    client.nodes().delete_all(path).await?;
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_wait_is_told_with_who_holds_and_so_is_its_end() -> Result<(), Error> {
     LazyLock::force(&SAID);
@@ -125,6 +203,19 @@ async fn a_long_wait_is_told_with_who_holds_and_so_is_its_end() -> Result<(), Er
     assert_eq!((metrics.hand_offs, metrics.queue_depth_max, metrics.waits.count), (1, 1, 1));
     assert!(metrics.waits.sum >= Duration::from_millis(300));
     Ok(())
+}
+
+#[test]
+fn what_others_write_passes_for_no_line_or_field_of_ours() {
+    for (written, told) in [
+        ("worker-7:4711", "worker-7:4711"),
+        ("eve\nzkrecipes:error:lost", r#""eve\nzkrecipes:error:lost""#),
+        ("eve\u{1b}[2J", r#""eve\u{1b}[2J""#),
+        ("eve\u{2028}lost", r#""eve\u{2028}lost""#),
+        ("eve\treason=session", r#""eve\treason=session""#),
+    ] {
+        assert_eq!(Value::Text(written.to_owned()).to_string(), told);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,6 +265,109 @@ async fn acquires_are_counted_by_how_they_end() -> Result<(), Error> {
     assert_eq!((a.metrics().acquisitions, a.metrics().holding), (1, 1));
     held.release().await?;
     assert_eq!((a.metrics().holding, a.metrics().holds.count), (0, 1));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callback_that_takes_long_is_told_and_one_that_does_not_is_not() -> Result<(), Error> {
+    LazyLock::force(&SAID);
+    let (server, path) = (server(), "/locks/slow");
+    let (quick, slow) = (
+        client_with(&server, Duration::from_secs(10)).await,
+        client_with(&server, Duration::from_secs(10)).await,
+    );
+    let took = Duration::from_millis(1100);
+    for (client, time) in [(&quick, Duration::ZERO), (&slow, took)] {
+        let held = lock_of(client, path).acquire().await?;
+        let called = held.on_lost(move |_| std::thread::sleep(time));
+        client.nodes().delete(held.node(), None).await?;
+        soon("the loss", held.lost()).await;
+        drop(called);
+    }
+    eventually("it is counted", || slow.metrics().slow_callbacks == 1).await;
+    assert_eq!(quick.metrics().slow_callbacks, 0);
+    let told = || SAID.lock().expect("no panic").iter().find(|said| said.event == "slow_callback").cloned();
+    eventually("it is told", || told().is_some()).await;
+    let told = told().expect("it is");
+    assert!(told.level == Level::Warn && number(&told, "took_ms") >= 1100, "{told:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_details_of_a_day_are_told_and_counted() -> Result<(), Error> {
+    LazyLock::force(&SAID);
+    let (server, path) = (server(), "/locks/details");
+    let client = client_with(&server, Duration::from_secs(2)).await;
+    let session = format!("{:#x}", client.session_id());
+    let locks = [(); 2].map(|()| client.lock(path, LockOptions::default().local_handoff(9)).expect("valid"));
+    let held = locks[0].acquire().await?;
+    eventually("a heartbeat", || client.metrics().heartbeats >= 1).await;
+    let waiting = tokio::spawn(locks[1].acquire());
+    eventually("it waits", || client.metrics().waiting == 1).await;
+    held.release().await?;
+    let held = soon("the turn", waiting).await.expect("joined")?;
+    assert_eq!(client.metrics().local_hand_offs, 1);
+
+    let other = client_with(&server, Duration::from_secs(10)).await;
+    let waiting = tokio::spawn(lock_of(&other, path).acquire());
+    eventually("somebody is ahead", || other.metrics().queue_depth == 1).await;
+    other.close(None).await?;
+    soon("the end", waiting).await.expect("joined").map(drop).expect_err("closed");
+    assert_eq!((other.metrics().failures, other.metrics().waiting), (1, 0));
+    held.release().await?;
+
+    let fault = server.inject(Fault::drop_before("getData").session(client.session_id()));
+    client.nodes().ensure("/read").await?;
+    client.nodes().get("/read").await?;
+    assert!(server.fault_fired(fault));
+    assert_eq!(client.metrics().retries, 1);
+    client.close(None).await?;
+    eventually("the end is told", || events(&said_of(&session)).contains(&"closed")).await;
+    let of_path = said_of(path);
+    assert!(number(the(&of_path, "acquired"), "waited_ms") >= 0);
+    assert!(number(the(&of_path, "released"), "held_ms") >= 0);
+    let said = SAID.lock().expect("no panic").clone();
+    let retry = the(&said, "retry");
+    assert!(field(retry, "request").is_some() && number(retry, "pause_ms") > 0, "{retry:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_wrong_is_told() -> Result<(), Error> {
+    LazyLock::force(&SAID);
+    let (server, path) = (server(), "/elections/failing");
+    let is_told = |event: &str| SAID.lock().expect("no panic").iter().any(|said| said.event == event);
+    let client = client_with(&server, Duration::from_secs(1)).await;
+    let held = lock_of(&client, "/locks/panicking").acquire().await?;
+    held.on_lost(|_| panic!("on purpose"));
+    client.nodes().delete(held.node(), None).await?;
+    eventually("the panic is told", || is_told("callback_panicked")).await;
+
+    let election = client.election(path, b"me", ElectionOptions::default())?;
+    let mut terms = 0;
+    election
+        .run(|_| {
+            terms += 1;
+            if terms == 2 {
+                election.cancel();
+            }
+            async { Err::<(), _>("the work fails") }
+        })
+        .await?;
+    eventually("the failure is told", || events(&said_of(path)).contains(&"leader_failed")).await;
+    assert_eq!(
+        field(the(&said_of(path), "leader_failed"), "error"),
+        Some(&Value::Text("the work fails".into()))
+    );
+
+    Client::connect("embedded:/told", options(Duration::from_secs(10))).await?.close(None).await?;
+    eventually("the server that is none is told", || is_told("embedded_server")).await;
+
+    server.shutdown();
+    eventually("no session comes about", || is_told("connect_failed")).await;
+    let said = SAID.lock().expect("no panic").clone();
+    let failed = the(&said, "connect_failed");
+    assert!(field(failed, "cause").is_some() && number(failed, "pause_ms") > 0, "{failed:?}");
     Ok(())
 }
 

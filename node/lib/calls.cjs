@@ -48,6 +48,8 @@ const keepers = new Set()
 class Calls {
   /** For what is held. */
   keepAlive = new KeepAlive()
+  /** Hears how long the client's callbacks kept the event loop. */
+  callbackTimes
   #underWay = new KeepAlive()
   #kept = new Set()
 

@@ -41,6 +41,7 @@ class Client extends Remote {
 
   constructor(key, calls, native) {
     super(key, calls, native, 'await Client.connect(hosts, options)')
+    calls.callbackTimes = now(() => native.callbackTimes())
   }
 
   static async connect(hosts, options) {
@@ -198,7 +199,7 @@ class Client extends Remote {
     if (state === 'closed') listenedTo.delete(this)
     for (const listener of [...this.#listeners]) {
       // One that an earlier one has unsubscribed is not called any more.
-      if (this.#listeners.has(listener)) deliver('onState', listener.callback, state)
+      if (this.#listeners.has(listener)) deliver('onState', listener.callback, state, callsOf(this).callbackTimes)
     }
   }
 }

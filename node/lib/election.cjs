@@ -2,7 +2,7 @@
 
 const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
-const { AbortError, described } = require('./errors.cjs')
+const { AbortError, described, timed } = require('./errors.cjs')
 const { asIs, feed } = require('./feed.cjs')
 const { Handle, acquire, attempt, keep, pathOf } = require('./handle.cjs')
 const { Held, leave, releaseOptions } = require('./held.cjs')
@@ -158,7 +158,7 @@ class Run {
     let failure
     try {
       // The run may have been stopped since the campaign ended, and this term was not there yet to be told.
-      if (!this.#isStopped) await this.#work(leadership)
+      if (!this.#isStopped) await timed(callsOf(this.#election).callbackTimes, this.#work, leadership)
     } catch (error) {
       // What fails because the term is over does not fail.
       if (!term.signal.aborted) failure = described(error)

@@ -1,5 +1,6 @@
 'use strict'
 
+const { performance } = require('node:perf_hooks')
 const { inspect, types: { isNativeError } } = require('node:util')
 
 /** Every error of the library; `code` is the name in the error table. */
@@ -62,14 +63,27 @@ function described(thrown) {
   }
 }
 
-/** Calls a callback of the user. */
-function deliver(name, callback, value) {
+/** Calls a callback of the user; `times` is told how long the event loop was kept, unless nobody wants to know. */
+function deliver(name, callback, value, times) {
   try {
-    const result = callback(value)
+    const result = times ? timed(times, callback, value) : callback(value)
     if (typeof result?.then === 'function') result.then(undefined, (error) => report(name, error))
   } catch (error) {
     report(name, error)
   }
 }
 
-module.exports = { AbortError, ZkRecipesError, deliver, described, invalid, kindOf, notHeld, report, warn }
+// As it is now: who fakes the clock in tests must not keep anybody from hearing of a loss.
+const now = performance.now.bind(performance)
+
+/** What a function of the user answers. Until then, or until its first `await`, everything else waits. */
+function timed(times, callback, value) {
+  const begun = now()
+  try {
+    return callback(value)
+  } finally {
+    times.took(now() - begun)
+  }
+}
+
+module.exports = { AbortError, ZkRecipesError, deliver, described, invalid, kindOf, notHeld, report, timed, warn }

@@ -30,10 +30,10 @@ class Held extends Remote {
     super(key, calls, native, origin)
     this.#over = calls.keepAlive.begin()
     collected.register(this, this.#over)
-    this.#loss = new Occasion('onLost', () => native.watch(), (failure) => new ZkRecipesError(failure))
+    this.#loss = new Occasion('onLost', () => native.watch(), (failure) => new ZkRecipesError(failure), calls.callbackTimes)
     this.#loss.comesAs(now(() => native.onLost()), this.#over)
     const askable = (revocation) => revocation.comesAs(native.onRevoke())
-    this.#revocation = new Occasion('onRevoke', askable, () => asked(native.path()))
+    this.#revocation = new Occasion('onRevoke', askable, () => asked(native.path()), calls.callbackTimes)
   }
 
   async verify(options) {

@@ -3,7 +3,7 @@
 const { AsyncResource } = require('node:async_hooks')
 const check = require('./check.cjs')
 const { listen, now, stopListening } = require('./calls.cjs')
-const { deliver } = require('./errors.cjs')
+const { deliver, timed } = require('./errors.cjs')
 
 // A Held that nobody refers to any more is released by the addon. So what the addon calls must not keep it alive: it knows
 // its occasions by weak references, and the subscription ends with them.
@@ -14,16 +14,21 @@ class Occasion {
   #name
   #arm
   #reasonFor
+  #times
   #isArmed = false
   #reason
   #listeners = new Set()
   #controller
 
-  /** `arm` is called, with this, when the first wants to hear of it; `reasonFor` makes the signal's reason of what the addon brings. */
-  constructor(name, arm, reasonFor) {
+  /**
+   * `arm` is called, with this, when the first wants to hear of it; `reasonFor` makes the signal's reason of what the addon brings;
+   * `times` hears how long the callbacks took.
+   */
+  constructor(name, arm, reasonFor, times) {
     this.#name = name
     this.#arm = arm
     this.#reasonFor = reasonFor
+    this.#times = times
   }
 
   /**
@@ -57,7 +62,7 @@ class Occasion {
 
   happen(news) {
     this.#reason = this.#reasonFor(news)
-    this.#controller?.abort(this.#reason)
+    if (this.#controller) timed(this.#times, (reason) => this.#controller.abort(reason), this.#reason)
     this.#tell()
   }
 
@@ -70,7 +75,7 @@ class Occasion {
   #tell() {
     for (const listener of [...this.#listeners]) {
       // One that an earlier one has unsubscribed is not called any more, and none is called twice.
-      if (this.#listeners.delete(listener)) deliver(this.#name, listener.callback, this.#reason)
+      if (this.#listeners.delete(listener)) deliver(this.#name, listener.callback, this.#reason, this.#times)
     }
   }
 }

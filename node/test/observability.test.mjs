@@ -6,8 +6,6 @@ import { Client, onLog } from 'zkrecipes'
 import { EmbeddedServer, Proxy } from 'zkrecipes/testing'
 import { promise, throws, until } from './world.mjs'
 
-const embeddedOnly = { embeddedOnly: true }
-
 /** The records that have one of these values in a field. */
 function about(records, ...values) {
   return records.filter(({ fields }) => Object.values(fields).some((value) => values.includes(value)))
@@ -23,9 +21,11 @@ function isTold(records, ...events) {
   })
 }
 
-promise('a partition can be told from logs and metrics alone', async () => {
-  const server = EmbeddedServer.start({ tick: 50 })
-  const proxy = Proxy.start(server.connectString)
+promise('a partition can be told from logs and metrics alone', async (world) => {
+  // A session that is short needs short ticks.
+  const server = world.server && EmbeddedServer.start({ tick: 50 })
+  const proxy = Proxy.start(server?.connectString ?? world.hosts)
+  const path = world.path()
   const [records, published] = [[], []]
   const channel = (record) => published.push(record)
   const off = onLog((record) => records.push(record))
@@ -33,7 +33,7 @@ promise('a partition can be told from logs and metrics alone', async () => {
   const client = await Client.connect(proxy.connectString, { sessionTimeout: 2000 })
   try {
     const session = `0x${client.sessionId.toString(16)}`
-    const held = await client.lock('/locks/night').acquire()
+    const held = await client.lock(path).acquire()
     proxy.dropConnections()
     await until(() => client.metrics.reconnections === 1, 'it is in touch again')
     proxy.pause()
@@ -42,14 +42,14 @@ promise('a partition can be told from logs and metrics alone', async () => {
     await until(() => client.metrics.sessions === 2, 'a new session')
     const story = ['connected', 'suspended', 'reconnected', 'suspended', 'session_lost', 'session_renewed']
     await until(() => isTold(about(records, session), ...story), 'it is told')
-    await until(() => isTold(about(records, '/locks/night'), 'lost'), 'the loss is told')
+    await until(() => isTold(about(records, path), 'lost'), 'the loss is told')
 
     for (const event of ['connected', 'reconnected', 'session_renewed']) {
       assert.equal(about(records, session).find((record) => record.event === event).fields.server, proxy.connectString)
     }
     const suspended = about(records, session).find(({ event }) => event === 'suspended')
     assert.ok(suspended.fields.lease_ms > 0 && suspended.fields.cause && suspended.time > 0)
-    const lost = about(records, '/locks/night').find(({ event }) => event === 'lost')
+    const lost = about(records, path).find(({ event }) => event === 'lost')
     assert.deepEqual([lost.level, lost.fields.reason, BigInt(lost.fields.token)], ['warn', 'session', held.fencingToken])
     assert.deepEqual(published, records)
 
@@ -62,9 +62,55 @@ promise('a partition can be told from logs and metrics alone', async () => {
     diagnostics.unsubscribe('zkrecipes:log', channel)
     await client.close({ timeout: 5000 })
     proxy.shutdown()
-    server.shutdown()
+    server?.shutdown()
   }
-}, embeddedOnly)
+})
+
+promise('what keeps the event loop is told', async (world) => {
+  const [client, other] = [await world.connect(), await world.connect()]
+  const told = []
+  const off = onLog(({ event, level, fields }) => event === 'slow_callback' && told.push([level, fields.took_ms >= 1000]), { level: 'warn' })
+  const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100)
+  try {
+    const held = await client.lock(world.path()).acquire()
+    let isPatient = false
+    held.onLost(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1100))
+      isPatient = true
+    })
+    held.onLost(block)
+    held.signal.addEventListener('abort', block)
+    await other.nodes.delete(held.node)
+    await until(() => isPatient, 'the loss')
+    const election = client.election(world.path(), 'me')
+    await election.run(async () => {
+      block()
+      election.cancel()
+    })
+    client.onState((state) => state === 'closed' && block())
+    await client.close()
+    await until(() => told.length === 4, 'they are told of')
+    assert.deepEqual(told, Array(4).fill(['warn', true]))
+    assert.deepEqual([client.metrics.slowCallbacks, other.metrics.slowCallbacks], [4, 0])
+  } finally {
+    off()
+  }
+})
+
+promise('a clock that somebody has faked keeps nobody from hearing of a loss', async (world) => {
+  const client = await world.connect()
+  const held = await client.lock(world.path()).acquire()
+  const { now } = performance
+  performance.now = () => assert.fail('faked')
+  try {
+    let isLost = false
+    held.onLost(() => (isLost = true))
+    await client.nodes.delete(held.node)
+    await until(() => isLost, 'the loss')
+  } finally {
+    performance.now = now
+  }
+})
 
 promise('each listener hears up to its level, until it unsubscribes', async (world) => {
   const client = await world.connect()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import re
 import threading
-from collections.abc import Iterator
+import time
+import warnings
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import zkrecipes
@@ -74,8 +78,8 @@ def check_night(story: Story, session: str, path: str, proxy: Proxy, metrics: zk
     assert '\nzkrecipes_losses_total{reason="session"} 1\n' in metrics.prometheus
 
 
-def test_a_partition_can_be_told_from_logs_and_metrics_alone(server: EmbeddedServer) -> None:
-    with listening(logging.INFO) as story, Proxy(server.connect_string) as proxy:
+def test_a_partition_can_be_told_from_logs_and_metrics_alone(hosts: str) -> None:
+    with listening(logging.INFO) as story, Proxy(hosts.partition("/")[0]) as proxy:
         client = zkrecipes.Client(proxy.connect_string, session_timeout=2)
         session, path = f"{client.session_id:#x}", "/locks/night"
         held = client.lock(path).acquire()
@@ -90,9 +94,9 @@ def test_a_partition_can_be_told_from_logs_and_metrics_alone(server: EmbeddedSer
         client.close(5)
 
 
-def test_asyncio_tells_the_same(server: EmbeddedServer) -> None:
+def test_asyncio_tells_the_same_of_a_partition(hosts: str) -> None:
     async def night() -> None:
-        with listening(logging.INFO) as story, Proxy(server.connect_string) as proxy:
+        with listening(logging.INFO) as story, Proxy(hosts.partition("/")[0]) as proxy:
             client = await aio.Client.connect(proxy.connect_string, session_timeout=2)
             session, path = f"{client.session_id:#x}", "/locks/night-of-tasks"
             held = await client.lock(path).acquire()
@@ -107,6 +111,103 @@ def test_asyncio_tells_the_same(server: EmbeddedServer) -> None:
             await client.close(5)
 
     asyncio.run(night())
+
+
+def test_what_keeps_the_loop_is_told(server: EmbeddedServer) -> None:
+    blocking = 1.1
+
+    def block(_: object) -> None:
+        time.sleep(blocking)
+
+    async def main() -> None:
+        awaited = asyncio.Event()
+
+        async def block_later(_: object) -> None:
+            await asyncio.sleep(0)
+            time.sleep(blocking)
+
+        async def be_patient(_: object) -> None:
+            await asyncio.sleep(blocking)
+            awaited.set()
+
+        async def lead(leadership: aio.Leadership) -> None:
+            await leadership.acknowledge("ready")
+            time.sleep(blocking)
+            election.cancel()
+
+        async with await aio.Client.connect(server.connect_string) as client:
+            with listening(logging.WARNING) as story:
+                held = await client.lock("/locks/slow").acquire()
+                assert held
+                for callback in (be_patient, block, block_later):
+                    held.on_lost(callback)
+                await client.nodes.delete(held.node)
+                await awaited.wait()
+                election = client.election("/slow", "me")
+                await election.run(lead)
+                eventually(lambda: len(slow(story)) == 3)
+                assert client.metrics.slow_callbacks == 3
+                assert all(took >= 1000 for took in slow(story))
+
+    def slow(story: Story) -> list[int]:
+        return [record.fields["took_ms"] for record in story.records if record.event == "slow_callback"]  # type: ignore[attr-defined]
+
+    asyncio.run(main())
+
+
+def test_the_task_of_a_callback_is_told_from_its_coroutine(server: EmbeddedServer) -> None:
+    seen: list[str] = []
+
+    async def main() -> None:
+        done = asyncio.Event()
+
+        async def look(_: object) -> None:
+            task = asyncio.current_task()
+            assert task
+            seen.extend([repr(task), repr(task.get_stack())])
+            done.set()
+
+        async with await aio.Client.connect(server.connect_string) as client:
+            held = await client.lock("/locks/named").acquire()
+            assert held
+            held.on_lost(look)
+            await client.nodes.delete(held.node)
+            await done.wait()
+
+    asyncio.run(main())
+    assert all("look" in text for text in seen), seen
+
+
+def test_a_callback_that_is_cancelled_before_it_began_warns_of_nothing(server: EmbeddedServer) -> None:
+    async def main() -> None:
+        over = asyncio.Event()
+
+        async def begin() -> None:
+            raise AssertionError("it was cancelled")
+
+        def cancel_all() -> None:
+            for task in asyncio.all_tasks() - {this}:
+                task.cancel()
+            over.set()
+
+        def called(_: object) -> Coroutine[Any, Any, None]:
+            # Before the first step of the task that is made of what this answers.
+            asyncio.get_running_loop().call_soon(cancel_all)
+            return begin()
+
+        this = asyncio.current_task()
+        async with await aio.Client.connect(server.connect_string) as client:
+            held = await client.lock("/locks/cancelled").acquire()
+            assert held
+            held.on_lost(called)
+            await client.nodes.delete(held.node)
+            await over.wait()
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        asyncio.run(main())
+        gc.collect()
+    assert [str(warning.message) for warning in warned] == []
 
 
 def test_the_level_of_the_logger_counts_from_the_moment_it_is_set(client: zkrecipes.Client) -> None:

@@ -11,10 +11,13 @@ import inspect
 import logging
 from collections.abc import Callable as Function
 from collections.abc import Coroutine
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import asyncio
+
+    from ._native import CallbackTimes
 
 logger = logging.getLogger("zkrecipes")
 
@@ -95,16 +98,55 @@ class Callback:
             )
 
 
+def timed(times: CallbackTimes, function: Function[..., Any], *arguments: object) -> Any:
+    """Calls it on a loop, for which everything else waits that long."""
+    begun = monotonic()
+    try:
+        return function(*arguments)
+    finally:
+        times.took(monotonic() - begun)
+
+
+class Timed(Coroutine[Any, Any, Any]):
+    """A coroutine, of which each step is timed. Where it stands is asked of the coroutine itself, as tasks do."""
+
+    def __init__(self, times: CallbackTimes, coroutine: Coroutine[Any, Any, object]) -> None:
+        self._times = times
+        self._coroutine = coroutine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._coroutine, name)
+
+    def __await__(self) -> Timed:
+        return self
+
+    def __iter__(self) -> Timed:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        return timed(self._times, self._coroutine.send, value)
+
+    def throw(self, *raised: Any) -> Any:
+        return timed(self._times, self._coroutine.throw, *raised)
+
+    def close(self) -> None:
+        timed(self._times, self._coroutine.close)
+
+
 class LoopCallback:
     """One of asyncio, called on the loop that registered it.
 
     A coroutine that it returns is run as a task, which goes on when the callback is unsubscribed.
     """
 
-    def __init__(self, function: Function[..., object]) -> None:
+    def __init__(self, function: Function[..., object], times: CallbackTimes) -> None:
         from asyncio import get_running_loop
 
         self._function = function
+        self._times = times
         self._loop = get_running_loop()
         self._context = contextvars.copy_context()
         self.registration = Registration()
@@ -123,7 +165,7 @@ class LoopCallback:
         if self.registration.ended:
             return
         try:
-            result = self._function(*arguments)
+            result = timed(self._times, self._function, *arguments)
         except Exception:
             logger.exception("exception in the callback %r", self._function)
             return
@@ -133,7 +175,7 @@ class LoopCallback:
     def _begin(self, coroutine: Coroutine[Any, Any, object]) -> None:
         _running.difference_update([task for task in _running if task.get_loop().is_closed()])
         # In our context already, of which the task takes a copy.
-        task = self._loop.create_task(coroutine)
+        task: asyncio.Task[object] = self._loop.create_task(Timed(self._times, coroutine))
         _running.add(task)
         task.add_done_callback(self._over)
 

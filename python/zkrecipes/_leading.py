@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ._bridge import settle
-from ._callbacks import logger, problem, problem_of_result
+from ._callbacks import Timed, logger, problem, problem_of_result, timed
 from ._native import InvalidType
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ async def run(terms: _native.Terms, work: Callable[[aio.Leadership], object]) ->
         raised: Exception | None = None
         wrong: str | None = None
         try:
-            result = work(leadership)
+            result = timed(terms.times, work, leadership)
             wrong = problem_of_result(result, on_a_loop=True)
             if inspect.isawaitable(result):
-                raised = await _while_it_leads(result, terms, leadership)
+                working = Timed(terms.times, result) if inspect.iscoroutine(result) else result
+                raised = await _while_it_leads(working, terms, leadership)
         except Exception as error:
             raised = error
         except BaseException:

@@ -156,7 +156,11 @@ void release_throws_where_unlock_does_not() {
   zkr::Client client(hosts());
   auto lock = client.lock(path("unlock"));
   static_assert(noexcept(lock.unlock()), "unlock runs in destructors");
+  std::atomic<int> told{0};
+  const auto log = zkr::on_log(
+      ZKR_LOG_ERROR, [&](const zkr::LogRecord &record) { told += record.event == "unlock_failed"; });
   lock.unlock();
+  CHECK(eventually([&] { return told == 1; }));
   THROWS(lock.release(), zkr::ErrorKind::NotHeld);
 }
 
@@ -249,13 +253,16 @@ void a_subscription_ends_with_its_scope() {
 void an_exception_in_a_callback_stops_nothing() {
   zkr::testing::Server server;
   zkr::Client client(server.connect_string());
-  std::atomic<int> after{0};
+  std::atomic<int> after{0}, told{0};
+  const auto log = zkr::on_log(
+      ZKR_LOG_ERROR, [&](const zkr::LogRecord &record) { told += record.event == "callback_threw"; });
   const auto throwing = client.on_state([](zkr::State) { throw std::runtime_error("on purpose"); });
   const auto counting = client.on_state([&](zkr::State) { after++; });
   server.stop();
   CHECK(eventually([&] { return after == 1; }));
   server.restart();
   CHECK(eventually([&] { return after == 2; }));
+  CHECK(eventually([&] { return told == 2; }));
 }
 
 void dispatch_runs_callbacks_on_this_thread() {

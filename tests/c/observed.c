@@ -64,21 +64,21 @@ static double metric(zkr_client *client, const char *name) {
 
 void a_partition_can_be_told_from_logs_and_metrics_alone(void) {
   zkr_error *error = NULL;
-  zkr_test_server *server = own_server();
   zkr_test_proxy *proxy = NULL;
   zkr_subscription *log = NULL;
   zkr_client *client = NULL;
   zkr_options options = ZKR_OPTIONS_INIT;
-  static story told = {.lock = PTHREAD_MUTEX_INITIALIZER, .of = {"?", "/partition"}};
+  static story told = {.lock = PTHREAD_MUTEX_INITIALIZER, .of = {"?"}};
 
   options.session_timeout_ms = 2000;
-  OK(zkr_test_proxy_start(zkr_test_server_connect_string(server), &proxy, &error));
+  snprintf(told.of[1], sizeof told.of[1], "%s", path("partition"));
+  OK(zkr_test_proxy_start(hosts(), &proxy, &error));
   OK(zkr_on_log(ZKR_LOG_INFO, note_story, &told, &log, &error));
   OK(zkr_client_connect(zkr_test_proxy_connect_string(proxy), &options, &client, &error));
   pthread_mutex_lock(&told.lock);
   snprintf(told.of[0], sizeof told.of[0], "%#llx", (unsigned long long)zkr_client_session_id(client));
   pthread_mutex_unlock(&told.lock);
-  zkr_lock *lock = lock_on(client, "/partition");
+  zkr_lock *lock = lock_on(client, told.of[1]);
   OK(zkr_lock_acquire(lock, 5000, NULL, &error));
   CHECK(metric(client, "acquisitions") == 1 && metric(client, "holding") == 1);
 
@@ -107,12 +107,11 @@ void a_partition_can_be_told_from_logs_and_metrics_alone(void) {
   /* From here on nothing is told. */
   zkr_subscription_free(log);
   told.events[0] = '\0';
-  zkr_log(ZKR_LOG_ERROR, "own", "/partition");
+  zkr_log(ZKR_LOG_ERROR, "own", told.of[1]);
   zkr_lock_free(lock);
   zkr_client_free(client);
   CHECK(told.events[0] == '\0');
   zkr_test_proxy_free(proxy);
-  zkr_test_server_free(server);
 }
 
 void what_cannot_be_listened_with_is_refused(void) {

@@ -4,9 +4,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 
-import { Client } from '../../node/lib/index.js'
+import { Client, onLog } from '../../node/lib/index.js'
 
 const { ZKR_SECURE_TLS_39: hosts, ZKR_SECURE_PLAIN_39: plain, ZKR_SECURE_DIR: folder, ZKR_SECURE_SECRET: secret } = process.env
+
+onLog((record) => console.error(inspect(record, { depth: null })), { level: 'trace' })
 
 const files = { ca: `${folder}/ca.pem`, cert: `${folder}/client.pem`, key: `${folder}/client.key` }
 const memory = Object.fromEntries(Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]))

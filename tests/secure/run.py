@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TLS, SASL and credentials on real servers: the core in full, and each language's face once.
+"""TLS, SASL, credentials, and what logs and metrics tell, on real servers: the core in full, and each face once.
 
 Starts what the tests need and names it in the environment:
 
@@ -13,7 +13,10 @@ Starts what the tests need and names it in the environment:
                             ports without TLS
     ZKR_SECURE_OPEN         a server that knows no users
 
-    tests/secure/run.py [NAME…]     core, c, static, cpp, python, aio, node, command; all if none is named
+    ZKR_HOSTS               one server without TLS: a partition is to be told from logs and metrics there, too
+
+    tests/secure/run.py [NAME…]     core, c, static, cpp, python, aio, node, command, night-core, night-c, night-python,
+                                    night-node; all if none is named
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from zookeeper import Ensemble, Secure  # noqa: E402
 
 # Nobody says that by chance.
 SECRET = "planted-hunter2"
+FACES = ("c", "static", "cpp", "python", "aio", "node")
 USERS = (f"me={SECRET}", "you=other")
 
 
@@ -77,6 +81,11 @@ def commands(place: Path) -> dict[str, list[str]]:
     shared = ["-Wall", "-Wextra", "-Werror", include, f"-L{built}", f"-Wl,-rpath,{place}", "-lzkrecipes_c"]
     static = [include, f"{built}/libzkrecipes_c.a", "-lpthread", "-lm", "-ldl"]
 
+    # The testing kit's library is one of its own.
+    (place / "libzkrecipes_testing.so.0").symlink_to(built / "libzkrecipes_testing_c.so")
+    kit = ["-std=c11", "-D_GNU_SOURCE", *shared, "-lzkrecipes_testing_c", "-pthread", "-lm"]
+    night, pytest = shlex.quote(str(place / "night")), [sys.executable, "-m", "pytest", "-q", "--rootdir=python"]
+
     def compiled(name: str, compiler: str, source: str, flags: list[str]) -> list[str]:
         program = str(place / name)
         return ["sh", "-c", shlex.join([compiler, "-o", program, f"{here}/{source}", *flags]) + f" && {program}"]
@@ -90,6 +99,10 @@ def commands(place: Path) -> dict[str, list[str]]:
         "aio": [sys.executable, f"{here}/face.py", "aio"],
         "node": ["node", f"{here}/face.mjs"],
         "command": [f"{here}/command.sh", f"{built}/zkrecipes"],
+        "night-core": [*core[:-4], "--test", "observability", "--", "on_real_servers"],
+        "night-c": ["sh", "-c", f"cc -o {night} tests/c/*.c {shlex.join(kit)} && {night} told_from_logs"],
+        "night-python": [*pytest, "-k", "zookeeper and partition", "python/tests/test_observability.py"],
+        "night-node": ["node", "--test", "--test-name-pattern=partition.*real", "node/test/observability.test.mjs"],
     }
 
 
@@ -107,6 +120,9 @@ def main() -> int:
         ensembles, names = start(folder)
         for ensemble in ensembles:
             stack.callback(ensemble.close)
+        names |= {"ZKR_HOSTS": names["ZKR_SECURE_PLAIN_39"].split(",")[0]}
+        # Everything that there is to say.
+        names |= {"ZKRECIPES_LOG": "trace"}
         names |= {"ZKR_SECURE_SECRET": SECRET, "PYTHONPATH": str(ROOT / "python")}
         secrets = [SECRET, *(key.read_text() for key in folder.glob("*.key"))]
         known = commands(place)
@@ -122,12 +138,15 @@ def main() -> int:
                 check=False,
             )
             is_kept = all(keeps(secret, done.stdout) for secret in secrets)
-            outcome = "ok" if done.returncode == 0 and is_kept else "FAILED"
+            # The faces log all they can: what nobody says is kept by anybody.
+            is_said = name not in FACES or "connected to ZooKeeper" in done.stdout
+            outcome = "ok" if done.returncode == 0 and is_kept and is_said else "FAILED"
             if outcome == "FAILED":
                 failed.append(name)
                 print(done.stdout)
             print(
-                f"{name}: {outcome}, {time.monotonic() - begun:.1f} s{'' if is_kept else '; it told a secret'}",
+                f"{name}: {outcome}, {time.monotonic() - begun:.1f} s"
+                f"{'' if is_kept else '; it told a secret'}{'' if is_said else '; it said nothing'}",
                 flush=True,
             )
     if failed:

@@ -1,5 +1,7 @@
 //! The client: connect, close, its properties, and a factory per recipe.
 
+use std::time::Duration;
+
 use napi::Env;
 use napi::bindgen_prelude::{BigInt, ClassInstance};
 use napi_derive::napi;
@@ -25,7 +27,19 @@ use crate::semaphore::Semaphore;
 #[napi(custom_finalize)]
 pub struct Client(Remote<zkrecipes::Client>);
 
-drop_quietly!(Client);
+/// Hears how long the callbacks of a client kept the event loop.
+#[napi(custom_finalize)]
+pub struct CallbackTimes(drive::CallbackTimes);
+
+drop_quietly!(Client, CallbackTimes);
+
+#[napi]
+impl CallbackTimes {
+    #[napi(catch_unwind)]
+    pub fn took(&self, millis: f64) {
+        self.0.took(Duration::try_from_secs_f64(millis / 1000.0).unwrap_or_default());
+    }
+}
 
 /// Connects; the call's value is the `Client`.
 #[napi(catch_unwind)]
@@ -82,6 +96,11 @@ impl Client {
     #[napi(catch_unwind)]
     pub fn prometheus(&self) -> String {
         self.0.metrics().to_prometheus()
+    }
+
+    #[napi(catch_unwind)]
+    pub fn callback_times(&self) -> CallbackTimes {
+        CallbackTimes(self.0.callback_times())
     }
 
     /// Every change of state from now on, as an event under the number that is returned.

@@ -1,9 +1,11 @@
 //! A user's callback, called where the face promises: on a delivery thread, or on the event loop.
 
+use std::time::Duration;
+
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
-use zkrecipes::{Error, Subscription};
+use zkrecipes::{Error, Subscription, drive};
 
 use crate::attach::{call, from_library_thread, parked_if_unwound, report};
 use crate::client::Origin;
@@ -17,14 +19,16 @@ use crate::owned::Owned;
 pub struct Callback(Py<PyAny>);
 
 impl Callback {
-    fn new(face: Face, callable: Arg) -> PyResult<Callback> {
+    fn new(origin: &Origin, callable: Arg) -> PyResult<Callback> {
         let py = callable.py();
-        let callable = function("callback", callable, face)?;
-        let class = match face {
-            Face::Blocking => "Callback",
-            Face::Asyncio => "LoopCallback",
+        let callable = function("callback", callable, origin.face)?;
+        let made = match origin.face {
+            Face::Blocking => callbacks(py)?.getattr("Callback")?.call1((callable,))?,
+            Face::Asyncio => {
+                callbacks(py)?.getattr("LoopCallback")?.call1((callable, CallbackTimes::of(origin)))?
+            }
         };
-        Ok(Callback(callbacks(py)?.getattr(class)?.call1((callable,))?.unbind()))
+        Ok(Callback(made.unbind()))
     }
 
     /// Whatever the callback raises is dealt with in Python and stops nothing.
@@ -37,6 +41,23 @@ impl Callback {
                 report(py, failure, Some(self.0.bind(py)));
             }
         });
+    }
+}
+
+/// Hears how long the callbacks of a client took that its event loop called.
+#[pyclass(frozen, module = "zkrecipes._native")]
+pub struct CallbackTimes(Owned<drive::CallbackTimes>);
+
+impl CallbackTimes {
+    pub fn of(origin: &Origin) -> CallbackTimes {
+        CallbackTimes(origin.session.client.callback_times().into())
+    }
+}
+
+#[pymethods]
+impl CallbackTimes {
+    fn took(&self, seconds: f64) {
+        self.0.took(Duration::try_from_secs_f64(seconds).unwrap_or_default());
     }
 }
 
@@ -96,7 +117,7 @@ pub fn subscribe<'py>(
 ) -> PyResult<Bound<'py, PyCFunction>> {
     let py = callable.py();
     origin.check().or_raise(py)?;
-    let callback = Callback::new(origin.face, callable)?;
+    let callback = Callback::new(origin, callable)?;
     let registration = callback.0.getattr(py, "registration")?;
     let subscription = guard(|| register(callback)).or_raise(py)?;
     let owned = Owned::from((subscription, registration));

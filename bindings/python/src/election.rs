@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 use zkrecipes::drive;
 
 use crate::attach::call;
-use crate::callback;
+use crate::callback::{self, CallbackTimes};
 use crate::convert;
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
@@ -155,6 +155,12 @@ impl Terms {
                 Ok(())
             }
         })
+    }
+
+    /// Who hears how long the work keeps an event loop.
+    #[getter]
+    fn times(&self) -> CallbackTimes {
+        CallbackTimes::of(&self.kept.origin)
     }
 
     /// Ends the last term without waiting for anything.

@@ -47,6 +47,8 @@ mod _native {
     #[pymodule_export]
     use crate::barrier::{Barrier, BarrierBase};
     #[pymodule_export]
+    use crate::callback::CallbackTimes;
+    #[pymodule_export]
     use crate::client::{Client, SessionBase, at_exit};
     #[pymodule_export]
     use crate::command::run_command;

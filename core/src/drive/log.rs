@@ -102,12 +102,17 @@ pub enum Value {
     Text(String),
 }
 
+/// Others write some of it, such as their identity: it must not pass for another field or line, nor reach a terminal.
+fn needs_quotes(char: char) -> bool {
+    char.is_whitespace() || char.is_control() || ['"', '='].contains(&char)
+}
+
 impl Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Value::Number(number) => write!(f, "{number}"),
             Value::Flag(flag) => write!(f, "{flag}"),
-            Value::Text(text) if text.is_empty() || text.contains([' ', '"', '=']) => write!(f, "{text:?}"),
+            Value::Text(text) if text.is_empty() || text.contains(needs_quotes) => write!(f, "{text:?}"),
             Value::Text(text) => f.write_str(text),
         }
     }

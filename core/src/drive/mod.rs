@@ -30,7 +30,7 @@ pub use crate::recipes::declared::Declared;
 pub use crate::recipes::election::Terms;
 pub use crate::recipes::queue::Got;
 pub use crate::sanitizer;
-pub use crate::session::delivery::Turn;
+pub use crate::session::delivery::{CallbackTimes, Turn};
 pub use acquiring::{
     Granted, acquire, claim, client_of, get, held, leadership, on_known_loss, put, put_delayed, put_priority,
     terms,

@@ -29,16 +29,29 @@ pub(crate) struct Delivery {
     /// All but the losses, one after the other.
     notices: Line,
     is_silent: Arc<AtomicBool>,
-    counters: Arc<Counters>,
+    times: CallbackTimes,
     pub(crate) owed: Arc<Owed>,
 }
 
 /// A callback that takes longer is told of.
 const SLOW: Duration = Duration::from_secs(1);
 
+/// Hears how long each callback of a client took, from whoever called it. It does not keep the client.
+#[derive(Clone, Default)]
+pub struct CallbackTimes(Arc<Counters>);
+
+impl CallbackTimes {
+    pub fn took(&self, took: Duration) {
+        if took >= SLOW {
+            self.0.slow_callbacks.one();
+            log::slow_callback(took);
+        }
+    }
+}
+
 impl Delivery {
     pub(crate) fn counted(counters: &Arc<Counters>) -> Delivery {
-        Delivery { counters: counters.clone(), ..Delivery::default() }
+        Delivery { times: CallbackTimes(counters.clone()), ..Delivery::default() }
     }
 
     /// From now on everything goes to `sink`. The first call decides.
@@ -75,17 +88,17 @@ impl Delivery {
         self.is_silent.store(true, Ordering::Release);
     }
 
+    pub(crate) fn times(&self) -> CallbackTimes {
+        self.times.clone()
+    }
+
     fn audible(&self, job: Job) -> Job {
-        let (is_silent, counters) = (self.is_silent.clone(), self.counters.clone());
+        let (is_silent, times) = (self.is_silent.clone(), self.times());
         Box::new(move || {
             if !is_silent.load(Ordering::Acquire) {
                 let begun = Instant::now();
                 job();
-                let took = begun.elapsed();
-                if took >= SLOW {
-                    counters.slow_callbacks.one();
-                    log::slow_callback(took);
-                }
+                times.took(begun.elapsed());
             }
         })
     }

@@ -9,7 +9,7 @@ use super::state::State;
 use super::wire::LinkState;
 use super::{Session, lock, opening, unless};
 use crate::error::LostReason;
-use crate::log::{self, End};
+use crate::log::{self, End, Peer};
 
 /// Far more than can end within the longest session timeout.
 const MOST_SESSIONS_REMEMBERED: usize = 100;
@@ -65,18 +65,21 @@ impl Session {
         let mut down_since = None;
         let mut up = None;
         let mut is_lost = false;
+        // By the time we look, the session may be at another one.
+        let mut last = epoch.peer();
         loop {
             let link = epoch.link();
             match link.state {
                 LinkState::Up => {
                     if up.replace(link.generation).is_some_and(|before| before < link.generation) {
                         // It broke and was mended before we looked; who follows the state hears of it all the same.
-                        self.suspend(epoch);
+                        self.suspend(epoch, &last);
                         down_since = Some(self.clock.now());
                     }
                     if let Some(since) = down_since.take() {
                         self.counters.reconnections.one();
-                        log::reconnected(epoch.peer(), self.clock.now().since(since));
+                        last = epoch.peer();
+                        log::reconnected(last.clone(), self.clock.now().since(since));
                     }
                     is_lost = false;
                     self.enter(State::Connected);
@@ -85,7 +88,7 @@ impl Session {
                     up = None;
                     if down_since.is_none() {
                         down_since = Some(self.clock.now());
-                        self.suspend(epoch);
+                        self.suspend(epoch, &last);
                     }
                 }
                 // The end that a close asked for is no loss.
@@ -123,9 +126,9 @@ impl Session {
         }
     }
 
-    fn suspend(&self, epoch: &Epoch) {
+    fn suspend(&self, epoch: &Epoch, last: &Peer) {
         self.counters.suspensions.one();
-        log::suspended(epoch.peer(), epoch.cause(), epoch.lease_remaining());
+        log::suspended(last.clone(), epoch.cause(), epoch.lease_remaining());
         self.enter(State::Suspended);
     }
 

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::fmt::{Debug, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tracing::dispatcher::{self, Dispatch};
@@ -25,6 +26,9 @@ struct Shared {
     /// Locked while the crate is polled: it changes its state first and speaks of it then, so who has seen the change waits
     /// for the words.
     speaking: Mutex<()>,
+    /// From when a session is established until its connection ends. It speaks of every request then, which nobody here
+    /// wants to hear.
+    is_settled: AtomicBool,
 }
 
 #[derive(Default)]
@@ -47,7 +51,7 @@ impl Hearsay {
         lock(&self.0.heard)
     }
 
-    /// `host:port` of the server that answered last.
+    /// `host:port` of the server that was connected to last.
     pub(super) fn server(&self) -> Option<String> {
         drop(lock(&self.0.speaking));
         self.heard().server.clone()
@@ -72,11 +76,19 @@ impl Hearsay {
     }
 
     fn hear(&self, words: &str) {
-        if let Some(server) = words.strip_prefix("succeeds to establish session to ") {
+        let established = words.strip_prefix("succeeds to establish session to ");
+        // The session is up as soon as the server has taken it, and established only a round trip later.
+        if let Some(server) = established.or_else(|| words.strip_prefix("succeeds in connecting to ")) {
             let server = server.split_once("://").map_or(server, |(_, address)| address);
             self.heard().server = Some(server.to_owned());
-        } else if let Some((_, cause)) = words.split_once(" due to ") {
+            self.0.is_settled.store(established.is_some(), Ordering::Relaxed);
+        }
+    }
+
+    fn hear_of_trouble(&self, words: &str) {
+        if let Some((_, cause)) = words.split_once(" due to ") {
             self.heard().cause = Some(cause.to_owned());
+            self.0.is_settled.store(false, Ordering::Relaxed);
         }
     }
 }
@@ -93,8 +105,14 @@ fn others<T>(ask: impl FnOnce(&Dispatch) -> T) -> T {
 
 fn is_the_crates(metadata: &Metadata<'_>) -> bool {
     metadata.is_event()
-        && *metadata.level() <= Level::INFO
         && metadata.target() == "zookeeper_client::session"
+        && (*metadata.level() <= Level::INFO || *metadata.level() == Level::DEBUG && !is_settled())
+}
+
+fn is_settled() -> bool {
+    ABOUT.with_borrow(|about| {
+        about.as_ref().is_none_or(|(hearsay, _)| hearsay.0.is_settled.load(Ordering::Relaxed))
+    })
 }
 
 impl Subscriber for Ear {
@@ -108,7 +126,7 @@ impl Subscriber for Ear {
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::INFO)
+        Some(LevelFilter::DEBUG)
     }
 
     fn event(&self, event: &Event<'_>) {
@@ -118,6 +136,9 @@ impl Subscriber for Ear {
             let about = ABOUT.with_borrow(|about| about.as_ref().map(|(hearsay, _)| hearsay.clone()));
             if let Some(about) = about {
                 about.hear(&words.0);
+                if *event.metadata().level() <= Level::INFO {
+                    about.hear_of_trouble(&words.0);
+                }
             }
         }
         others(|others| {
