@@ -28,9 +28,10 @@ async fn a_verb_does_not_give_up_while_answers_keep_coming() {
             let name = format!("{PATH}/_c_8a3c7a5e-58f5-4a0d-9d52-3c0f35f9f1d1-lock-");
             a.nodes().create(&name, b"somebody", CreateMode::EphemeralSequential).await.expect("created");
         }
-        // The reads that leave in one flight are all lost, and so is every third one that is made again.
-        for k in 0..4 {
-            ground.inject(Fault::drop_before("getData").session(b.session_id()).nth(1 + 3 * k));
+        // The one read of them all is lost, and so is every third one that is made again.
+        ground.inject(Fault::drop_before("multiRead").session(b.session_id()));
+        for k in 1..4 {
+            ground.inject(Fault::drop_before("getData").session(b.session_id()).nth(3 * k));
         }
         ground.inject(Fault::delay_reply("getData", budget * 3 / 10).session(b.session_id()).forever());
         let began = Instant::now();
