@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU64;
 
 use super::*;
 use crate::session::system_clock::SystemClock;
-use crate::session::wire::Stat;
 use crate::session::wire::scripted::{Script, Scripted};
+use crate::session::wire::{Read, Stat};
 
 /// Answers `sync`, and nothing else.
 struct Line {
@@ -87,7 +87,7 @@ impl Script for Old {
         Box::pin(ready(answer))
     }
 
-    fn get_each(&self, _: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+    fn get_each(&self, _: &[String]) -> Flight<Vec<Read>> {
         self.asked.fetch_add(1, Ordering::AcqRel);
         Box::pin(ready(Err(WireError::Unimplemented)))
     }

@@ -29,6 +29,9 @@ pub(crate) use diagnosis::asked;
 /// The answer to a request that has left already.
 pub type Flight<T> = Later<Result<T, WireError>>;
 
+/// What one of several reads came to.
+pub type Read = Result<(Vec<u8>, Stat), WireError>;
+
 /// Opens sessions.
 pub trait Dial: Send + Sync {
     /// One new session, tried until the server answers; the caller limits the time.
@@ -65,7 +68,7 @@ pub trait Wire: Send + Sync {
     fn exists(&self, path: &str) -> Flight<Option<Stat>>;
     fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)>;
     /// Several in one request, each of which is answered by itself. Servers before 3.6 do not know it, say so and hang up.
-    fn get_each(&self, paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>>;
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Read>>;
     fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat>;
     fn children(&self, path: &str) -> Flight<Vec<String>>;
     /// The children together with the metadata of their parent, as of one moment.

@@ -12,7 +12,7 @@ pub(crate) trait Script: Send + Sync + 'static {
         Box::pin(pending())
     }
 
-    fn get_each(&self, _paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+    fn get_each(&self, _paths: &[String]) -> Flight<Vec<Read>> {
         Box::pin(pending())
     }
 
@@ -55,7 +55,7 @@ impl<S: Script> Wire for Scripted<S> {
     fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)> {
         self.0.get_data(path)
     }
-    fn get_each(&self, paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Read>> {
         self.0.get_each(paths)
     }
     fn set_data(&self, _: &str, _: &[u8], _: Option<i32>) -> Flight<Stat> {

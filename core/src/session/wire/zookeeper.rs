@@ -256,7 +256,7 @@ impl Wire for Session {
         })
     }
 
-    fn get_each(&self, paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Read>> {
         let paths = paths.to_owned();
         self.request(|client| async move {
             let mut reader = client.new_multi_reader();

@@ -1,6 +1,6 @@
 //! Requests written and replies read, in the terms of the core.
 
-use zkrecipes::session::wire::{Applied, CreateMode, Created, Event, Stat, WireError, Write};
+use zkrecipes::session::wire::{Applied, CreateMode, Created, Event, Read, Stat, WireError, Write};
 use zkrecipes_embedded::wire::{Code, Malformed, Op, Reader, Writer};
 
 /// A frame without its length, as the machine takes it.
@@ -121,7 +121,7 @@ pub fn get_each(paths: impl Iterator<Item = String>) -> Vec<u8> {
 }
 
 /// What each of several reads came to.
-pub fn each_read(body: &[u8]) -> Result<Vec<Result<(Vec<u8>, Stat), WireError>>, Malformed> {
+pub fn each_read(body: &[u8]) -> Result<Vec<Read>, Malformed> {
     let mut r = Reader::new(body);
     let mut found = Vec::new();
     loop {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use zkrecipes::session::clock::Later;
 use zkrecipes::session::wire::{
-    Applied, CreateMode, Created, Dial, Event, Flight, Link, Stat, Watch, Wire, WireError, Write,
+    Applied, CreateMode, Created, Dial, Event, Flight, Link, Read, Stat, Watch, Wire, WireError, Write,
 };
 use zkrecipes::{AclChoice, ClientOptions};
 use zkrecipes_embedded::wire::{Malformed, Op, Reader, Writer};
@@ -198,7 +198,7 @@ impl Wire for Session {
         self.ask(self.read_path(Op::GET_DATA, path, false), None, |_, reply| data(&reply))
     }
 
-    fn get_each(&self, paths: &[String]) -> Flight<Vec<Result<(Vec<u8>, Stat), WireError>>> {
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Read>> {
         let frame = frames::get_each(paths.iter().map(|path| self.outgoing(path)));
         self.ask(frame, None, |_, reply| frames::each_read(&reply.body).map_err(unreadable))
     }

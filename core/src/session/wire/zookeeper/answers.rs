@@ -2,7 +2,7 @@
 
 use zookeeper_client::PersistentWatcher;
 
-use super::{Applied, Created, Stat, Watch, WireError};
+use super::{Applied, Created, Read, Stat, Watch, WireError};
 
 /// Length, number of the request, zxid, error.
 const HEADER: usize = 20;
@@ -72,14 +72,13 @@ impl Answer for Applied {
     }
 }
 
-/// What one of several reads came to.
-impl Answer for Result<(Vec<u8>, Stat), WireError> {
+impl Answer for Read {
     fn bytes(&self) -> usize {
         PART + self.as_ref().map_or(INT, Answer::bytes)
     }
 }
 
-impl Answer for Vec<Result<(Vec<u8>, Stat), WireError>> {
+impl Answer for Vec<Read> {
     fn bytes(&self) -> usize {
         PART + self.iter().map(Answer::bytes).sum::<usize>()
     }

@@ -30,7 +30,7 @@ pub(super) fn watch(watcher: zk::OneshotWatcher, room: Room, naming: Arc<Naming>
 }
 
 /// One of several reads.
-pub(super) fn read(result: zk::MultiReadResult) -> Result<(Vec<u8>, Stat), WireError> {
+pub(super) fn read(result: zk::MultiReadResult) -> Read {
     match result {
         zk::MultiReadResult::Data { data, stat: found } => Ok((data, stat(found))),
         zk::MultiReadResult::Error { err } => Err(wire_error(err)),
