@@ -114,7 +114,7 @@ async fn a_waiter_goes_on_in_the_next_session_and_through_an_outage() {
 /// Meets the mishap at request `k` of putting up, waiting, and lifting; false when there was no such request.
 async fn meet(ground: &Ground, mishap: Mishap, k: u64) -> bool {
     let what = format!("{mishap:?} at request {k}");
-    let (a, b) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+    let (a, b) = (ground.client(mishap.session_timeout()).await, ground.client(TEN).await);
     let session = a.session_id();
     let fault = ground.inject(mishap.fault().session(session).nth(k));
     let barrier = of(&a);

@@ -236,7 +236,7 @@ async fn is_anchor(client: &Client) -> bool {
 /// Meets the mishap at request `k` of one of three members; false when there was no such request.
 async fn meet(ground: &Ground, others: &[Client; 2], mishap: Mishap, k: u64) -> bool {
     let what = format!("{mishap:?} at request {k}");
-    let client = ground.client(Duration::from_secs(4)).await;
+    let client = ground.client(mishap.session_timeout()).await;
     let (session, barrier) = (client.session_id(), of(&client, 3));
     let may_die = !matches!(mishap, Mishap::RequestLost | Mishap::ReplyLost | Mishap::ServerRestarted);
     let ledger = Arc::new(Ledger { may_die, ..Ledger::default() });

@@ -121,9 +121,7 @@ impl Handle {
 /// Meets the mishap at request `k` of the work; false when there was no such request.
 async fn meet(ground: &Ground, kind: Kind, mishap: Mishap, k: u64, rival: Option<&Client>) -> bool {
     let what = format!("{kind:?}: {mishap:?} at request {k}");
-    // Told that its session is over although it lives, its nodes stand until the server finds out.
-    let timeout = if let Mishap::AnsweredExpired = mishap { 1500 } else { 4000 };
-    let client = ground.client(Duration::from_millis(timeout)).await;
+    let client = ground.client(mishap.session_timeout()).await;
     let rival = match rival {
         Some(rival) => Some(kind.rival(rival).await),
         None => None,

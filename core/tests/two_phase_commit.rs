@@ -202,7 +202,7 @@ async fn meet(ground: &Ground, mode: CommitMode, mishap: Mishap, is_coordinator:
         "{mode:?}: {mishap:?} at request {k} of the {}",
         if is_coordinator { "coordinator" } else { "site" }
     );
-    let short = Duration::from_secs(4);
+    let short = mishap.session_timeout();
     let cast = Cast {
         coordinator: ground.client(short).await,
         first: ground.client(short).await,

@@ -32,7 +32,7 @@ enum Queued {
 /// Puts, gets, claims, acknowledges and gives back, with a mishap at request `k`; false when there was no such request.
 async fn meet(ground: &Ground, queued: Queued, mishap: Mishap, k: u64) -> bool {
     let what = format!("{mishap:?} at request {k}, items put {queued:?}");
-    let (client, other) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+    let (client, other) = (ground.client(mishap.session_timeout()).await, ground.client(TEN).await);
     let path = format!("{PATH}-{queued:?}-{mishap:?}-{k}");
     let queue = client.queue(&path, QueueOptions::default()).expect("valid");
     let rest = other.queue(&path, QueueOptions::default()).expect("valid");

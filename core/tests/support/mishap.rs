@@ -18,9 +18,13 @@ pub enum Mishap {
     CallDropped,
     CallCancelled,
     ServerRestarted,
+    /// The server says that it has too much to do.
+    Throttled,
+    /// Nothing comes through any more, for longer than a client believes in such a connection; then all of it does.
+    LinkStalled,
 }
 
-pub const MISHAPS: [Mishap; 7] = [
+pub const MISHAPS: [Mishap; 9] = [
     Mishap::RequestLost,
     Mishap::ReplyLost,
     Mishap::ReplyLostAndSessionExpired,
@@ -28,6 +32,8 @@ pub const MISHAPS: [Mishap; 7] = [
     Mishap::CallDropped,
     Mishap::CallCancelled,
     Mishap::ServerRestarted,
+    Mishap::Throttled,
+    Mishap::LinkStalled,
 ];
 
 impl Mishap {
@@ -42,9 +48,23 @@ impl Mishap {
             Mishap::CallDropped | Mishap::CallCancelled => {
                 Fault::delay_reply("*", Duration::from_millis(150))
             }
+            Mishap::Throttled => Fault::answer_throttled("*"),
+            Mishap::LinkStalled => Fault::delay_request("*", STALL),
+        }
+    }
+
+    /// The session timeout of the client to which it happens.
+    pub fn session_timeout(self) -> Duration {
+        match self {
+            // Told that its session is over although it lives, its nodes stand until the server finds out.
+            Mishap::AnsweredExpired | Mishap::LinkStalled => Duration::from_millis(1500),
+            _ => Duration::from_secs(4),
         }
     }
 }
+
+/// For how long a stalled link stalls: longer than a client with `session_timeout` waits for a sign of life.
+const STALL: Duration = Duration::from_millis(1300);
 
 /// No verb makes more.
 const MOST: u64 = 80;
