@@ -165,3 +165,65 @@ async fn a_mishap_at_any_request_loses_nothing_and_doubles_nothing() {
 async fn a_mishap_at_any_request_of_one_who_waits_loses_nothing_and_doubles_nothing() {
     a_mishap_at_any_request(Queued::After).await;
 }
+
+/// Puts so many that it takes several transactions, with a mishap at request `k`; false when there was no such request.
+async fn meet_with_many(ground: &Ground, mishap: Mishap, k: u64) -> bool {
+    const ALL: usize = 600;
+    let what = format!("{mishap:?} at request {k}");
+    let (client, other) = (ground.client(mishap.session_timeout()).await, ground.client(TEN).await);
+    let path = format!("{PATH}-many-{mishap:?}-{k}");
+    let queue = client.queue(&path, QueueOptions::default()).expect("valid");
+    let rest = other.queue(&path, QueueOptions::default()).expect("valid");
+    // With a mark that stands, all are sent at once.
+    queue.put(b"first").await.expect("put");
+    let session = client.session_id();
+    let fault = ground.inject(mishap.fault().session(session).nth(k));
+    let numbers: Vec<_> = (0..ALL).map(|n| n.to_string()).collect();
+    let work = tokio::spawn({
+        let (queue, numbers) = (queue.clone(), numbers.clone());
+        async move { queue.put_many(&numbers).await }
+    });
+    eventually(&what, || ground.fault_fired(fault) || work.is_finished()).await;
+    let fired = ground.fault_fired(fault);
+    match mishap {
+        Mishap::ReplyLostAndSessionExpired if fired => ground.expire(session).await,
+        Mishap::CallDropped if fired => work.abort(),
+        Mishap::CallCancelled if fired => queue.cancel(),
+        Mishap::ServerRestarted if fired => {
+            ground.go_away();
+            ground.come_back();
+        }
+        _ => {}
+    }
+    ground.clear_faults();
+    let put = soon(&what, work).await;
+    soon(&what, client.close(Some(SOON))).await.expect("closed");
+    let found = rest.items().await.expect("looked");
+    let found: Vec<_> = found.iter().map(|data| String::from_utf8_lossy(data).into_owned()).collect();
+    assert_eq!(found[0], "first", "{what}");
+    assert_eq!(found[1..], numbers[..found.len() - 1], "{what}: once each, in order");
+    match put {
+        Ok(Ok(())) => assert_eq!(found.len(), 1 + ALL, "{what}"),
+        Ok(Err(error)) => assert!(error.put() <= Some(found.len() - 1), "{what}: {error}, and there are {}", found.len()),
+        Err(join) => assert!(join.is_cancelled(), "{what}: {join}"),
+    }
+    fired
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mishap_at_any_request_of_many_that_are_put_keeps_their_order_and_doubles_nothing() {
+    let sweeps = MISHAPS.map(|mishap| {
+        tokio::spawn(async move {
+            let ground = ground();
+            let mut sweep = Sweep::of(&ground, mishap);
+            while let Some(k) = sweep.next()
+                && meet_with_many(&ground, mishap, k).await
+            {}
+            // A look at the room, and three transactions.
+            sweep.expect(4, &format!("{mishap:?}"));
+        })
+    });
+    for sweep in sweeps {
+        sweep.await.expect("met and survived");
+    }
+}

@@ -22,6 +22,10 @@ pub(super) const VERB: &str = "put";
 /// What is reserved for the parts of a transaction that are about the queue.
 const RESERVED: usize = 500;
 
+/// How many items go into one transaction, where there are more. Several are sent at once, and the server works at one while
+/// another is on its way.
+const IN_ONE: usize = 250;
+
 pub(super) struct Puts {
     /// The parent of the items.
     items: String,
@@ -47,6 +51,15 @@ pub(super) struct Batch {
     /// Whether the caller gave no time to wait for room.
     is_single: bool,
     answer: oneshot::Sender<Result<()>>,
+}
+
+/// What has failed.
+struct Failure {
+    /// How many went in before.
+    went_in: usize,
+    /// How many of the batches, from the first on, were sent.
+    reached: usize,
+    error: Error,
 }
 
 impl Puts {
@@ -102,27 +115,14 @@ impl Puts {
                 }
                 continue;
             }
-            let result = self.serve_some(&session, &mut room, &mut batches).await;
-            match result {
-                Ok(mut went_in) => {
-                    while went_in > 0 {
-                        let batch = &mut batches[0];
-                        let of_it = went_in.min(batch.writes.len());
-                        batch.writes.drain(..of_it);
-                        batch.went_in.fetch_add(of_it, Ordering::AcqRel);
-                        went_in -= of_it;
-                        if batch.writes.is_empty()
-                            && let Some(batch) = batches.pop_front()
-                        {
-                            // Some callers may not wait any more.
-                            let _ = batch.answer.send(Ok(()));
-                        }
-                    }
-                }
-                Err((failed, error)) => {
-                    for batch in batches.drain(..failed) {
-                        let _ = batch.answer.send(Err(error.clone()));
-                    }
+            let (went_in, failed) = match self.serve_some(&session, &mut room, &mut batches).await {
+                Ok(went_in) => (went_in, None),
+                Err(failure) => (failure.went_in, Some((failure.reached, failure.error))),
+            };
+            let finished = go_in(&mut batches, went_in);
+            if let Some((reached, error)) = failed {
+                for batch in batches.drain(..reached - finished) {
+                    let _ = batch.answer.send(Err(error.clone()));
                 }
             }
             let mut waiting = self.waiting();
@@ -132,22 +132,25 @@ impl Puts {
         }
     }
 
-    /// Puts as many items of the batches as go into one transaction, and into the queue. Answers how many; or how many
-    /// batches have failed, and why.
+    /// Puts as many items of the batches as go into the queue, and into one packet. Answers how many.
     async fn serve_some(
         &self,
         session: &Arc<Session>,
         room: &mut Room,
         batches: &mut VecDeque<Batch>,
-    ) -> Result<usize, (usize, Error)> {
-        let first = |error: Error| (1, error.with_path(&self.items));
+    ) -> Result<usize, Failure> {
+        let failure = |went_in, reached, error: Error| {
+            let error = error.with_path(&self.items);
+            Failure { went_in, reached, error }
+        };
+        let first = |error| failure(0, 1, error);
         let fitting = self.cut(session, batches).map_err(first)?;
         let mut call = session.call(None);
         loop {
             let (many, guard) = match room.admit(session, &mut call, &batches[0], fitting).await {
                 Ok(Admission::Some { many, guard }) => (many, guard),
                 Ok(Admission::Full) if batches[0].is_single => {
-                    return Err((batches.len(), full().with_path(&self.items)));
+                    return Err(failure(0, batches.len(), full()));
                 }
                 Ok(Admission::Full) => {
                     let _full = self.full();
@@ -166,17 +169,20 @@ impl Puts {
             let mut parts: Vec<_> = guard.into_iter().collect();
             let guards = parts.len();
             parts.extend(batches.iter().flat_map(|batch| &batch.writes).take(many).cloned());
+            // Only the first with a guard finds what that asks for.
+            let size = if guards > 0 { parts.len() } else { IN_ONE };
+            let row: Vec<_> = parts.chunks(size).collect();
+            let (applied, outcome) = self.marks.apply_row(session, &mut call, VERB, &row).await;
+            let went_in = row[..applied].iter().map(|writes| writes.len()).sum::<usize>().min(many);
+            room.went_in(went_in);
             // Of what stands behind nothing was sent.
             let reached = batches_of(batches, many);
-            let failed = |error: Error| (reached, error.with_path(&self.items));
-            let outcome = self.marks.apply(session, &mut call, VERB, &parts).await;
+            let failed = |error| failure(went_in, reached, error);
             match outcome.map_err(failed)? {
-                Outcome::Applied => {
-                    room.went_in(many);
-                    return Ok(many);
-                }
+                Outcome::Applied => return Ok(went_in),
                 // Somebody else has put something meanwhile: it may be full now.
                 Outcome::Refused(part, WireError::BadVersion | WireError::NoNode) if part < guards => {}
+                Outcome::Refused(_, WireError::NoNode) if went_in > 0 => return Ok(went_in),
                 Outcome::Refused(_, WireError::NoNode) => {
                     make(session, &mut call, VERB, &self.items).await.map_err(failed)?;
                 }
@@ -253,6 +259,25 @@ impl Puts {
             ),
         ))
     }
+}
+
+/// Notes that the first `many` have gone in. Answers how many batches that finished.
+fn go_in(batches: &mut VecDeque<Batch>, mut many: usize) -> usize {
+    let all = batches.len();
+    while many > 0 {
+        let batch = &mut batches[0];
+        let of_it = many.min(batch.writes.len());
+        batch.writes.drain(..of_it);
+        batch.went_in.fetch_add(of_it, Ordering::AcqRel);
+        many -= of_it;
+        if batch.writes.is_empty()
+            && let Some(batch) = batches.pop_front()
+        {
+            // Some callers may not wait any more.
+            let _ = batch.answer.send(Ok(()));
+        }
+    }
+    all - batches.len()
 }
 
 impl Waiting {

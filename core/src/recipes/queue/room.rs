@@ -23,7 +23,9 @@ const AROUND: usize = 14;
 /// How many one client puts at least and at most between two looks at the room. The margin of a fifth of a packet is enough
 /// for some fifty clients of which each has looked before the others put.
 const FEWEST: usize = 10;
-const MOST: usize = 250;
+const MOST: usize = 1000;
+/// Which part of the room that was left one client may use up before it looks again.
+const PART: usize = 50;
 /// How many numbers are left over: for those who have looked before the others put, and for what goes back to the end.
 const NUMBERS_LEFT_OVER: u32 = 100_000;
 
@@ -113,7 +115,7 @@ impl Room {
                 ),
             ));
         }
-        self.unlooked = (left / 200).clamp(FEWEST, MOST).min(left);
+        self.unlooked = (left / PART).clamp(FEWEST, MOST).min(left);
         Ok(())
     }
 }

@@ -49,16 +49,21 @@ impl Mark {
 
     /// The part that says that the next change was made.
     pub(crate) fn write(&self) -> Write {
-        let (path, data) = (self.node.clone(), format!("{} {}", self.made + 1, self.needed.as_millis()));
-        match self.made {
+        self.write_after(self.made)
+    }
+
+    fn write_after(&self, made: u64) -> Write {
+        let (path, data) = (self.node.clone(), format!("{} {}", made + 1, self.needed.as_millis()));
+        match made {
             0 => Write::Create { path, data: data.into_bytes(), mode: CreateMode::Persistent, acl: None },
             _ => Write::Set { path, data: data.into_bytes(), version: None },
         }
     }
 
-    /// The same, refused if it was said before: so that the transaction can be sent again.
-    pub(crate) fn write_once(&self) -> Write {
-        match (self.write(), i32::try_from(self.made)) {
+    /// The same of the one after the first `made`, refused if it was said before, or if one of those was not: so that the
+    /// transaction can be sent again.
+    pub(crate) fn write_once_after(&self, made: u64) -> Write {
+        match (self.write_after(made), i32::try_from(made)) {
             (Write::Set { path, data, .. }, Ok(made)) => Write::Set { path, data, version: Some(made - 1) },
             (write, _) => write,
         }

@@ -4,7 +4,9 @@
 //!    it at the version that the last change left. So a transaction that was applied is refused when it is sent again.
 //! 2. A lost answer is therefore no question: the transaction is sent again, on whatever connection and in whatever session.
 //!    Refused for the mark, it was applied before; else its answer is the outcome.
-//! 3. One mark serves one transaction at a time. Those that come meanwhile have other marks.
+//! 3. One mark serves one transaction at a time, and those that come meanwhile have other marks; or it serves several in a
+//!    row that are sent at once. Each sets it at the version that the one before leaves. So none is applied without those
+//!    before it, and whatever gets lost, they can be sent again one after the other.
 //! 4. A mark goes when it has not been used for a while, and with the client. Those of clients that crashed are swept.
 
 pub(crate) mod mark;
@@ -70,21 +72,94 @@ impl Marks {
         verb: &str,
         writes: &[Write],
     ) -> Result<Outcome> {
+        self.apply_row(session, call, verb, &[writes]).await.1
+    }
+
+    /// The same with several transactions, in this order. Answers how many were applied, and what became of the next one;
+    /// of the last, if there is no other.
+    pub(crate) async fn apply_row(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &str,
+        row: &[&[Write]],
+    ) -> (usize, Result<Outcome>) {
         let mut used = self.take(session);
-        loop {
-            match self.attempt(&mut used, session, call, verb, writes).await {
-                Ok(Some(outcome)) => return Ok(outcome),
+        let (mut applied, mut is_sent) = (0, false);
+        while applied < row.len() {
+            let rest = &row[applied..];
+            // The first with a mark makes it; what comes behind needs that.
+            let outcome = if rest.len() > 1 && used.mark().made > 0 && !std::mem::replace(&mut is_sent, true) {
+                self.attempt_all(&mut used, session, call, verb, rest, &mut applied).await
+            } else {
+                self.attempt(&mut used, session, call, verb, rest[0]).await
+            };
+            match outcome {
+                Ok(Some(Outcome::Applied)) => applied += 1,
+                Ok(Some(refused)) => return (applied, Ok(refused)),
                 Ok(None) => {}
-                Err(error) if used.in_doubt_since.is_some() => {
-                    return Err(unknown(
-                        error,
-                        &format!("{verb} was applied"),
-                        "Look before you do it again",
-                    ));
+                Err(error) if used.is_in_doubt() => {
+                    let what = format!("{verb} was applied");
+                    return (applied, Err(unknown(error, &what, "Look before you do it again")));
                 }
-                Err(error) => return Err(error),
+                Err(error) => return (applied, Err(error)),
             }
         }
+        (applied, Ok(Outcome::Applied))
+    }
+
+    /// Sends all of `row` before the first is answered; `None` to go on with those that were not applied, one by one.
+    async fn attempt_all(
+        &self,
+        used: &mut Used,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &str,
+        row: &[&[Write]],
+        applied: &mut usize,
+    ) -> Result<Option<Outcome>> {
+        let epoch = call.epoch(verb).await?;
+        let sent = session.now();
+        let first = used.mark().made;
+        let mut flights = Vec::new();
+        for (made, writes) in (first..).zip(row) {
+            let mut parts = vec![used.mark().write_once_after(made)];
+            parts.extend_from_slice(writes);
+            flights.push(used.mark().send(session, &epoch, &parts)?);
+            used.doubt(sent, made + 1);
+        }
+        let mut flights = flights.into_iter();
+        while let Some(flight) = flights.next() {
+            match call.briefly(verb, flight).await? {
+                Ok(_) => {
+                    used.done();
+                    *applied += 1;
+                }
+                Err(error) if error.is_unanswered() => {
+                    call.retry_after_loss(verb).await?;
+                    return Ok(None);
+                }
+                // Those behind it need it, and are refused as well. Who has not heard so of all makes nothing more with this
+                // mark: see `undoubt`.
+                Err(error) => {
+                    let mut is_settled = true;
+                    for flight in flights {
+                        let answer = call.briefly(verb, flight).await?;
+                        if answer.is_ok() {
+                            return Err(beyond("of several in a row one was applied without the one before it"));
+                        }
+                        is_settled &= !answer.is_err_and(|error| error.is_unanswered());
+                    }
+                    used.in_doubt.take_if(|_| is_settled);
+                    return match error {
+                        WireError::Part { index: 0, .. } => Ok(None),
+                        WireError::Part { index, error } => Ok(Some(Outcome::Refused(index - 1, *error))),
+                        error => Err(refusal(error, verb, &self.parent)),
+                    };
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Sends it once more; `None` to go on.
@@ -99,10 +174,11 @@ impl Marks {
         let epoch = call.epoch(verb).await?;
         let sent = session.now();
         let mark = used.mark();
-        if used.in_doubt_since.is_some_and(|first| mark.made == 0 && !mark.is_safe(sent.since(first))) {
+        let doubt = used.in_doubt.as_ref();
+        if doubt.is_some_and(|doubt| mark.made == 0 && !mark.is_safe(sent.since(doubt.since))) {
             return Err(beyond("the node that would tell may have been collected since"));
         }
-        let mut parts = vec![mark.write_once()];
+        let mut parts = vec![mark.write_once_after(mark.made)];
         parts.extend_from_slice(writes);
         let flight = mark.send(session, &epoch, &parts)?;
         let is_first = mark.made == 0;
@@ -115,7 +191,8 @@ impl Marks {
                 return Ok(Some(Outcome::Applied));
             }
             Err(error) if error.is_unanswered() => {
-                used.in_doubt_since.get_or_insert(sent);
+                let next = used.mark().made + 1;
+                used.doubt(sent, next);
                 call.retry_after_loss(verb).await?;
             }
             Err(WireError::Part { index: 0, error }) => match *error {
@@ -127,12 +204,12 @@ impl Marks {
                         made => made.map_err(|error| refusal(error, verb, &self.parent))?,
                     }
                 }
-                WireError::NodeExists | WireError::BadVersion if used.in_doubt_since.is_some() => {
+                WireError::NodeExists | WireError::BadVersion if used.is_in_doubt() => {
                     used.done();
                     return Ok(Some(Outcome::Applied));
                 }
                 WireError::NodeExists | WireError::BadVersion | WireError::NoNode
-                    if used.in_doubt_since.is_none() =>
+                    if !used.is_in_doubt() =>
                 {
                     // Somebody has touched it. Nothing is in doubt, so another one will do.
                     used.replace(&self.parent);
@@ -142,7 +219,7 @@ impl Marks {
             },
             // The quorum has decided it, and whatever was sent before it.
             Err(WireError::Part { index, error }) => {
-                used.in_doubt_since = None;
+                used.undoubt();
                 return Ok(Some(Outcome::Refused(index - 1, *error)));
             }
             Err(error) => return Err(refusal(error, verb, &self.parent)),
@@ -160,7 +237,7 @@ impl Marks {
             marks: self.clone(),
             session: session.clone(),
             mark: Some(mark),
-            in_doubt_since: None,
+            in_doubt: None,
             in_flight: false,
         }
     }
@@ -201,9 +278,16 @@ struct Used {
     session: Arc<Session>,
     /// Always there, until it is given back.
     mark: Option<Mark>,
-    /// When the first attempt left of which nobody knows what became.
-    in_doubt_since: Option<Moment>,
+    in_doubt: Option<Doubt>,
     in_flight: bool,
+}
+
+/// Transactions of which nobody knows what became.
+struct Doubt {
+    /// When the first attempt left.
+    since: Moment,
+    /// What the mark says when the last of them was made.
+    last: u64,
 }
 
 impl Used {
@@ -211,10 +295,27 @@ impl Used {
         self.mark.as_ref().expect("it is in use")
     }
 
+    fn is_in_doubt(&self) -> bool {
+        self.in_doubt.is_some()
+    }
+
+    /// Of the transactions up to that number nobody knows what becomes.
+    fn doubt(&mut self, since: Moment, last: u64) {
+        let doubt = self.in_doubt.get_or_insert(Doubt { since, last });
+        doubt.last = doubt.last.max(last);
+    }
+
+    /// The next one was not made. Of those behind it one may still be under way, which is refused as long as nothing more is
+    /// made with this mark.
+    fn undoubt(&mut self) {
+        let next = self.mark().made + 1;
+        self.in_doubt.take_if(|doubt| doubt.last <= next);
+    }
+
     fn done(&mut self) {
-        self.in_doubt_since = None;
         if let Some(mark) = &mut self.mark {
             mark.made += 1;
+            self.in_doubt.take_if(|doubt| doubt.last <= mark.made);
         }
     }
 
@@ -229,7 +330,7 @@ impl Used {
 impl Drop for Used {
     fn drop(&mut self) {
         let Some(mark) = self.mark.take().filter(|_| self.session.process().is_present()) else { return };
-        if self.in_doubt_since.is_some() || self.in_flight {
+        if self.is_in_doubt() || self.in_flight {
             // What it stands for is not known: it serves for nothing more.
             self.session.take_back(mark.node);
             return;
