@@ -294,7 +294,10 @@ class Stage:
                 changed.set()
 
             stands = self.observer.exists(path, watch=notice)
-            names = self.observer.get_children(path, watch=notice) if stands else []
+            try:
+                names = self.observer.get_children(path, watch=notice) if stands else []
+            except NoNodeError:
+                continue
             if enough(names):
                 return names
             assert changed.wait(PATIENCE), f"{path} has {names}, not {what}"

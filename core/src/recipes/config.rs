@@ -1,6 +1,6 @@
 //! A value that many follow: one node, whose data is the value and whose version counts the changes.
 //!
-//! 1. Reading is one read. A missing node is no value.
+//! 1. Reading is one read behind a `sync`, sent together: whoever was told of a change finds it. A missing node is no value.
 //! 2. Setting replaces the data; the first to set creates the node, and what is missing above it, to stay.
 //! 3. Setting with a version is applied only while the value has that version.
 //! 4. Following is a watch on the node, also while it is missing. A follower is told the latest value.
@@ -82,7 +82,7 @@ impl Config {
         &self.path
     }
 
-    /// The value, or `None` if nobody has set it. Retried within the retry budget.
+    /// The value, no older than this call, or `None` if nobody has set it. Retried within the retry budget.
     pub async fn get(&self) -> Result<Option<Versioned>> {
         let session = self.client.session()?;
         let mut call = session.call(None);
@@ -91,7 +91,7 @@ impl Config {
             .ask(Config::GET, |epoch| {
                 let (epoch, asked) = (epoch.clone(), session.now());
                 async move {
-                    match epoch.caught_up(path, || epoch.get_data(path)).await {
+                    match epoch.as_of_now(path, || epoch.get_data(path)).await {
                         Ok(found) => Ok((asked, Some(found))),
                         Err(WireError::NoNode) => Ok((asked, None)),
                         Err(error) => Err(error),

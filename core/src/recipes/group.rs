@@ -155,14 +155,14 @@ impl Group {
         not_declared("this handle is not a member; join first").with_path(&*self.path)
     }
 
-    /// The members and what they say of themselves.
+    /// The members and what they say of themselves, no older than this call.
     pub async fn members(&self) -> Result<BTreeMap<String, Vec<u8>>> {
         let session = self.client.session()?;
         let (path, layout) = (&*self.path, self.layout);
         let mut call = session.call(None);
         let answer = call.ask(Group::MEMBERS, |epoch| {
             let epoch = epoch.clone();
-            async move { epoch.caught_up(path, || members(&epoch, path, layout)).await }
+            async move { epoch.as_of_now(path, || members(&epoch, path, layout)).await }
         });
         answer.await.map_err(|failure| failure.about(Group::MEMBERS, path))
     }

@@ -118,7 +118,7 @@ impl Names {
         }
     }
 
-    /// What a name stands for, or `None` if it is not bound.
+    /// What a name stands for, no older than this call, or `None` if it is not bound.
     pub async fn lookup(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
@@ -126,7 +126,7 @@ impl Names {
         let answer = call.ask(Names::LOOKUP, |epoch| {
             let (epoch, node) = (epoch.clone(), node.as_str());
             async move {
-                match epoch.caught_up(node, || epoch.get_data(node)).await {
+                match epoch.as_of_now(node, || epoch.get_data(node)).await {
                     Ok((data, _)) => Ok(Some(data)),
                     Err(WireError::NoNode) => Ok(None),
                     Err(error) => Err(error),
@@ -166,7 +166,7 @@ impl Names {
         }
     }
 
-    /// The names that are bound, sorted.
+    /// The names that are bound, sorted, no older than this call.
     pub async fn list(&self) -> Result<Vec<String>> {
         let session = self.client.session()?;
         let path = &*self.path;
@@ -174,7 +174,7 @@ impl Names {
         let answer = call.ask(Names::LIST, |epoch| {
             let epoch = epoch.clone();
             async move {
-                match epoch.caught_up(path, || epoch.children(path)).await {
+                match epoch.as_of_now(path, || epoch.children(path)).await {
                     Err(WireError::NoNode) => Ok(Vec::new()),
                     answer => answer,
                 }

@@ -207,9 +207,10 @@ impl Proposal {
         let (layout, key, site) = (&self.inner.layout, &self.transaction.key, &self.site.name);
         let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
         let (open, vote, entry) = (layout.open(key), layout.vote(key, site), layout.entry(site, key));
+        let mut must_be_current = false;
         loop {
             let asked = call.ask(ACKNOWLEDGE, |epoch| {
-                let sync = epoch.catch_up(&node);
+                let sync = if must_be_current { epoch.sync(&node) } else { epoch.catch_up(&node) };
                 let (open, decided) = (epoch.exists(&open), if_there(epoch.get_data(&decision)));
                 let (vote, entry, whole) = (epoch.exists(&vote), epoch.exists(&entry), epoch.exists(&node));
                 async move {
@@ -219,6 +220,11 @@ impl Proposal {
             });
             let (open, decided, voted, entered, whole) =
                 asked.await.map_err(|failure| failure.about(ACKNOWLEDGE, &node))?;
+            if open.is_some() && !must_be_current {
+                // Others may know the decision before this server does.
+                must_be_current = true;
+                continue;
+            }
             if open.is_some() {
                 return Err(not_declared("nothing is decided yet; ask for the outcome first").with_path(node));
             }

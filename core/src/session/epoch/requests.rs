@@ -244,6 +244,27 @@ impl Epoch {
         }
     }
 
+    /// What is answered is no older than this call: a `sync` goes ahead of the read, on the same connection.
+    pub(crate) async fn as_of_now<T, F>(
+        self: &Arc<Self>,
+        path: &str,
+        request: impl FnOnce() -> F,
+    ) -> Result<T, WireError>
+    where
+        F: Future<Output = Result<T, WireError>>,
+    {
+        self.until_up().await;
+        let generation = self.link().generation;
+        let sync = self.sync(path);
+        let answer = request();
+        sync.await?;
+        let answer = answer.await;
+        if self.link().generation != generation {
+            return Err(WireError::ConnectionLoss);
+        }
+        answer
+    }
+
     /// What a holder reads after a reconnection must not be older than what the last holder wrote: the new server may
     /// lag behind. So a `sync` goes ahead of the first read on a connection, and an answer counts only if it came on
     /// the connection on which the read was asked for: one that was sent later, on another, has no `sync` ahead.
