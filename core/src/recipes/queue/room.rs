@@ -20,12 +20,13 @@ use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
 /// What a name takes in a list besides itself, with the number that the server appends.
 const AROUND: usize = 14;
-/// How many one client puts at least and at most between two looks at the room. The margin of a fifth of a packet is enough
-/// for some fifty clients of which each has looked before the others put.
+/// How many one client puts at least and at most between two looks at the room, and which part of the room that was left.
 const FEWEST: usize = 10;
 const MOST: usize = 1000;
-/// Which part of the room that was left one client may use up before it looks again.
 const PART: usize = 50;
+/// How many of those are left for later. The margin of a fifth of a packet is enough for some fifty clients of which each has
+/// looked before the others put.
+const MOST_LATER: usize = 250;
 /// How many numbers are left over: for those who have looked before the others put, and for what goes back to the end.
 const NUMBERS_LEFT_OVER: u32 = 100_000;
 
@@ -55,7 +56,7 @@ impl Room {
     }
 
     pub(super) fn went_in(&mut self, many: usize) {
-        self.unlooked = self.unlooked.saturating_sub(many);
+        self.unlooked = self.unlooked.saturating_sub(many).min(MOST_LATER);
     }
 
     /// How many of `wanted` may go in.
