@@ -155,6 +155,7 @@ def all_work(ours: Program, curators: Program, kazoos: Program, items: int, call
         of("get, pipelined", ours, "get", calls, 1, item="qn-"),
         of("get, eight", ours, "get", 1, 8, item="qn-"),
         of("get, eight, pipelined", ours, "get", calls, 8, item="qn-"),
+        of("get, eight, each its own", ours, "own", 1, 8, below="/none"),
         of("kazoo's get", kazoos, "get", item="entry-100-"),
         of("Curator's take", curators, "take", item="qn-"),
         of("claim, ack", ours, "claim", 1, item="qn-"),
@@ -174,6 +175,8 @@ RATIOS = [
     ("claim, ack, pipelined", "kazoo's get, consume", 5.0),
     ("claim, ack", "kazoo's get, consume", None),
     ("get, eight", "get", 3.0),
+    ("get, eight, each its own", "get", None),
+    ("get, eight", "get, eight, each its own", None),
     ("get, eight, pipelined", "get, pipelined", None),
 ]
 

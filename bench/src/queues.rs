@@ -88,6 +88,23 @@ impl Bench {
                 let queues: Result<Vec<_>> = (0..number(4)).map(|at| self.queue(at, words[1])).collect();
                 all(Verb::Get, &queues?, number(2), number(3)).await
             }
+            "own" => {
+                while self.clients.len() < number(4) {
+                    self.clients.push(Client::connect(&self.hosts, Default::default()).await?);
+                }
+                let queues: Result<Vec<_>> =
+                    (0..number(4)).map(|at| self.queue(at, &format!("{}/{at}", words[1]))).collect();
+                let queues = queues?;
+                // More than each takes, for some may be faster.
+                for queue in &queues {
+                    queue.put_many(&vec![ITEM; number(2)]).await?;
+                }
+                let took = all(Verb::Get, &queues, number(2), number(3)).await?;
+                for at in 0..queues.len() {
+                    self.clear(&format!("{}/{at}", words[1])).await;
+                }
+                Ok(took)
+            }
             "claim" => all(Verb::Claim, &[self.queue(0, words[1])?], number(2), number(3)).await,
             other => Err(Error::new(ErrorKind::Invalid, format!("{other} is no word of this program"))),
         }

@@ -120,6 +120,11 @@ async fn among_eight_consumers_each_item_costs_a_few_requests() {
         soon("a consumer", take).await.expect("got");
     }
     let all = asked(&server).len();
+    let mut kinds = std::collections::BTreeMap::new();
+    for entry in server.log() {
+        *kinds.entry((entry.op.clone(), entry.error)).or_insert(0) += 1;
+    }
+    println!("{all} requests {kinds:?}");
     assert!(all < ALL * 3, "{all} requests for {ALL} items");
 }
 

@@ -30,9 +30,11 @@ use crate::session::clock::Moment;
 use crate::session::once::Marks;
 use crate::session::wire::{Flight, Stat, WireError};
 
-/// How many items are read ahead beside as many as are out, and among how many to choose at most.
+/// How many items are read ahead beside as many as are out, and at most so many more.
 const AHEAD: usize = 8;
-const WIDEST: usize = 64;
+const MOST_AHEAD: usize = 64;
+/// Among how many to choose at most, as a power of two. So many that the starts of a dozen clients are far from each other.
+const WIDEST: usize = 9;
 /// The choice is as many times as wide as the client has items at a time, and at most so many times.
 const MOST_AT_ONCE: usize = 16;
 /// How many times that nobody was faster outweigh one that somebody was.
@@ -89,7 +91,7 @@ impl Items {
             Order::Priority => name.key == first.key,
             Order::Due => !layout.is_early(name, now),
         };
-        let width = (1usize << self.losses.div_ceil(LASTS).min(6)).min(WIDEST);
+        let width = 1usize << self.losses.div_ceil(LASTS).min(WIDEST);
         let width = if width > 1 { width * self.out.len().clamp(1, MOST_AT_ONCE) } else { 1 };
         let behind = self.last.as_ref().filter(|_| width > 1 && self.run > 0).and_then(|last| {
             self.ready
@@ -116,18 +118,18 @@ impl Items {
 
     /// What to read ahead now, together with the one that is handed out if that has not been read.
     fn to_be_read(&self, one: &Name, is_one_unread: bool) -> Vec<Name> {
-        let mut ahead = AHEAD + self.out.len().min(WIDEST);
+        let mut ahead = AHEAD + self.out.len().min(MOST_AHEAD);
         let mut from = Bound::Unbounded;
         if self.losses > 0 {
             // With others about, what is taken next is behind this one.
-            ahead = self.run.min(AHEAD);
+            ahead = self.run.min(2 * AHEAD);
             from = Bound::Excluded(one);
         }
         let next = self.ready.range((from, Bound::Unbounded)).take(ahead);
         let unread = next.filter(|(_, read)| read.is_none());
         let unread: Vec<_> = unread.map(|(name, _)| name.clone()).collect();
         // One request for many.
-        if is_one_unread || unread.len() >= ahead / 2 { unread } else { Vec::new() }
+        if is_one_unread || unread.len() >= ahead * 3 / 4 { unread } else { Vec::new() }
     }
 
     /// Somebody else has or had it.
@@ -221,12 +223,12 @@ impl Stock {
     pub(super) fn raced(&self, is_lost: bool) {
         let mut items = self.items();
         if is_lost {
-            items.losses = items.losses.next_multiple_of(LASTS) + LASTS;
+            items.losses = items.losses.next_multiple_of(LASTS) + 2 * LASTS;
             items.run = 0;
         } else {
             items.losses = items.losses.saturating_sub(1);
         }
-        items.losses = items.losses.min(6 * LASTS);
+        items.losses = items.losses.min(WIDEST * LASTS);
     }
 
     /// Whether so much of what was listed was somebody else's that it is worth a new list. Who is told so makes it.
@@ -414,7 +416,7 @@ mod tests {
                 items.run = 0;
                 items.choose(&stock.layout, 30, || dice).map(|name| name.text)
             };
-            let all: BTreeSet<_> = (0..WIDEST).map(&mut chosen).collect();
+            let all: BTreeSet<_> = (0..64).map(&mut chosen).collect();
             assert_eq!(all.len(), expected, "{order:?}: {all:?}");
             assert!(!all.contains(&None), "{order:?}");
         }
