@@ -53,6 +53,8 @@ const MOST_PATIENCE: Duration = Duration::from_secs(60);
 /// many turns as there are changes in one makes more, so that all who count get no less done than a few would.
 const MOST_IN_A_TURN: u32 = 16;
 const MOST_AFTER_A_LONG_WAIT: u32 = 40;
+/// How many times as long as a write it takes to get a turn that nobody has, with some to spare.
+const A_TURN_TAKEN_AT_ONCE: u32 = 6;
 /// How long to keep the turn when nothing is asked for.
 const MOST_LINGERING: Duration = Duration::from_millis(5);
 
@@ -103,6 +105,8 @@ pub(super) struct Desk {
     turn: Option<Grant>,
     made_in_turn: u32,
     most_in_turn: u32,
+    /// Whether others had it when we queued.
+    has_waited: bool,
     /// Whether the server lets us queue nowhere below the counter.
     may_not_queue: bool,
     /// How long the last write took.
@@ -165,7 +169,7 @@ impl Desk {
     }
 
     pub(super) fn let_go(&mut self) {
-        self.turn = None;
+        (self.turn, self.conflicts) = (None, 0);
     }
 
     /// Makes the changes together.
@@ -202,6 +206,9 @@ impl Desk {
         let mut call = session.call(None);
         let mut must_be_current = false;
         loop {
+            if doubt.is_none() {
+                self.take_turn(line, session, &mut call).await?;
+            }
             let seen = match doubt {
                 None => self.read(line, &mut call, must_be_current).await?,
                 Some(open) => match self.settle(line, session, &mut call, open).await? {
@@ -296,8 +303,13 @@ impl Desk {
             mark.made += 1;
         }
         self.made_in_turn += 1;
-        self.turn.take_if(|turn| self.made_in_turn >= self.most_in_turn || turn.epoch.has_ended());
-        self.conflicts = self.conflicts.saturating_sub(1);
+        match self.turn.take_if(|turn| self.made_in_turn >= self.most_in_turn || turn.epoch.has_ended()) {
+            // Whoever had to wait for the turn queues for the next one at once: others do, too.
+            Some(_) if self.has_waited => self.conflicts = CROWDED,
+            Some(_) => self.conflicts = 0,
+            None if self.turn.is_none() => self.conflicts = self.conflicts.saturating_sub(1),
+            None => {}
+        }
         self.known = written
             .filter(|(_, at)| (0..i32::MAX).contains(&at.version))
             .map(|(value, at)| (value, At { version: at.version + 1, ..at }));
@@ -324,6 +336,10 @@ impl Desk {
     async fn give_way(&mut self, line: &Line, session: &Arc<Session>, call: &mut Call) -> Result<()> {
         self.turn.take_if(|turn| turn.epoch.has_ended());
         self.conflicts += CONFLICT;
+        self.take_turn(line, session, call).await
+    }
+
+    async fn take_turn(&mut self, line: &Line, session: &Arc<Session>, call: &mut Call) -> Result<()> {
         if self.conflicts < CROWDED || self.turn.is_some() || self.may_not_queue {
             return Ok(());
         }
@@ -353,11 +369,16 @@ impl Desk {
         match granted {
             Ok(grant) => {
                 (self.turn, self.made_in_turn) = (Some(grant), 0);
-                self.most_in_turn = self.most_after(session.now().since(queued));
+                let wait = session.now().since(queued);
+                self.most_in_turn = self.most_after(wait);
+                self.has_waited = wait > self.trip * A_TURN_TAKEN_AT_ONCE;
             }
             Err(error) if error.kind() == ErrorKind::Closed => return Err(error),
             // Who gets no turn writes without.
-            Err(error) => self.may_not_queue = error.kind() == ErrorKind::Denied,
+            Err(error) => {
+                self.may_not_queue = error.kind() == ErrorKind::Denied;
+                self.conflicts = 0;
+            }
         }
         Ok(())
     }
