@@ -120,12 +120,7 @@ async fn among_eight_consumers_each_item_costs_a_few_requests() {
         soon("a consumer", take).await.expect("got");
     }
     let all = asked(&server).len();
-    let mut kinds = std::collections::BTreeMap::new();
-    for entry in server.log() {
-        *kinds.entry((entry.op.clone(), entry.error)).or_insert(0) += 1;
-    }
-    println!("{all} requests {kinds:?}");
-    assert!(all < ALL * 3, "{all} requests for {ALL} items");
+    assert!(all < ALL * 2, "{all} requests for {ALL} items");
 }
 
 /// What each of several items costs a consumer that waits for it, once it has waited before. So many watches of it
