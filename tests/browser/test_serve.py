@@ -17,7 +17,7 @@ from zkrecipes.testing import EmbeddedServer
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from chromium import Page  # noqa: E402
+from chromium import Page
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "target" / "pictures"
@@ -67,9 +67,7 @@ def taking(client: zkrecipes.Client, path: str) -> threading.Thread:
     return thread
 
 
-def test_it_shows_what_is_in_use_and_follows_it(
-    server: EmbeddedServer, client: zkrecipes.Client, address: str
-) -> None:
+def test_it_shows_what_is_in_use_and_follows_it(server: EmbeddedServer, client: zkrecipes.Client, address: str) -> None:
     held = client.lock("/locks/backup").acquire()
     with Page(address) as page, connect(server, "web2:977") as other:
         shows(page, "/locks/backup")
@@ -84,9 +82,7 @@ def test_it_shows_what_is_in_use_and_follows_it(
         assert asked == {address.split("/")[2]}, "nobody else is asked"
 
 
-def test_what_others_wrote_is_only_ever_text(
-    server: EmbeddedServer, client: zkrecipes.Client, address: str
-) -> None:
+def test_what_others_wrote_is_only_ever_text(server: EmbeddedServer, client: zkrecipes.Client, address: str) -> None:
     with connect(server, EVIL) as other, Page(address) as page:
         held = other.lock("/locks/<b>bold<b>").acquire()
         shows(page, "<img src=x onerror=")
@@ -104,9 +100,12 @@ def test_the_policy_holds_whatever_gets_into_the_page(address: str) -> None:
     with Page(address) as page:
         shows(page, "No recipe is in use here.")
         page.run(
-            "document.body.insertAdjacentHTML('beforeend', '<img src=\"http://elsewhere.invalid/x.png\" onerror=\"window.ran = 1\">')"
+            "document.body.insertAdjacentHTML('beforeend', "
+            '\'<img src="http://elsewhere.invalid/x.png" onerror="window.ran = 1">\')'
         )
-        page.run("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))")
+        page.run(
+            "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+        )
         page.until("true")
         blocked = page.run(
             "fetch('http://elsewhere.invalid/').then(() => 'let through', () => 'refused')",
