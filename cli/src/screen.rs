@@ -81,9 +81,11 @@ impl Screen {
             frame += "\x1b[2J";
         }
         for at in 0..height {
-            let line = lines.get(at).map(|line| self.paint(line, width)).unwrap_or_default();
+            let (line, taken) = lines.get(at).map(|line| self.paint(line, width)).unwrap_or_default();
             if self.shown[at] != line {
-                write!(frame, "\x1b[{};1H{line}\x1b[K", at + 1).expect("a String takes everything");
+                // A line that is full would lose its last letter: the cursor stays on it.
+                let rest = if taken < width { "\x1b[K" } else { "" };
+                write!(frame, "\x1b[{};1H{line}{rest}", at + 1).expect("a String takes everything");
                 self.shown[at] = line;
             }
         }
@@ -94,18 +96,19 @@ impl Screen {
         Ok(())
     }
 
-    fn paint(&self, line: &Pieces, width: usize) -> String {
+    /// The line, and how many columns it takes.
+    fn paint(&self, line: &Pieces, width: usize) -> (String, usize) {
         let (mut painted, mut room) = (String::new(), width);
-        for (look, text) in line {
-            let text = cut(text, room);
+        for (at, (look, text)) in line.iter().enumerate() {
+            let is_last = line[at + 1..].iter().all(|(_, text)| text.trim().is_empty());
+            let text = cut(if is_last { text.trim_end() } else { text }, room);
             room -= columns(&text);
             match self.has_colours && *look != Look::Plain {
                 true => painted += &format!("\x1b[{}m{text}\x1b[0m", look.code()),
                 false => painted += &text,
             }
         }
-        painted.truncate(painted.trim_end_matches(' ').len());
-        painted
+        (painted, width - room)
     }
 }
 

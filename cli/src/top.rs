@@ -266,7 +266,11 @@ impl View {
             MIDDLE.. => &[0, 1, 2, 3, 4, 5],
             _ => &[0, 2, 3, 5],
         };
-        let cells: Vec<[String; 7]> = std::iter::once(survey::HEADINGS.map(str::to_owned))
+        let mut headings = survey::HEADINGS.map(str::to_owned);
+        if width < MIDDLE {
+            headings[5] = "WAIT".to_owned();
+        }
+        let cells: Vec<[String; 7]> = std::iter::once(headings)
             .chain(found.iter().map(|found| Line::of(found).cells(now)))
             .collect();
         let widths = widths(&cells, columns, width.saturating_sub(2));
@@ -299,9 +303,17 @@ fn widths(cells: &[[String; 7]], columns: &[usize], room: usize) -> Vec<usize> {
     let widest = |column: &usize| cells.iter().map(|line| screen::columns(&line[*column])).max().unwrap_or(0);
     let mut widths: Vec<usize> = columns.iter().map(widest).collect();
     let room = room.saturating_sub(2 * columns.len().saturating_sub(1));
-    while widths.iter().sum::<usize>() > room {
-        let Some(widest) = widths.iter_mut().max().filter(|width| **width > 4) else { break };
-        *widest -= 1;
+    // Names can be cut; the rest only where there is no room for them at all.
+    for (is_name, least) in [(true, 8), (false, 3), (true, 1)] {
+        let may_give = |column: &usize| matches!(column, 0 | 3 | 6) == is_name;
+        while widths.iter().sum::<usize>() > room {
+            let giving = widths.iter_mut().zip(columns).filter(|(_, column)| may_give(column));
+            let widest = giving.map(|(width, _)| width).max().filter(|width| **width > least);
+            match widest {
+                Some(widest) => *widest -= 1,
+                None => break,
+            }
+        }
     }
     widths
 }

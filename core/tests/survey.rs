@@ -60,7 +60,7 @@ async fn every_recipe_in_use_is_recognised() {
             let held = soon("the lock", lock.acquire()).await.expect("free");
             let second = two.lock("/s/lock", LockOptions::default()).expect("valid");
             let waiting = tokio::spawn(second.acquire());
-            let readers = one.read_write_lock("/s/rw", LockOptions::default()).expect("valid");
+            let readers = one.read_write_lock("/s/rw").expect("valid");
             let read = soon("a reader", readers.read().acquire()).await.expect("free");
             let semaphore = two.semaphore("/s/limit", 3).expect("valid");
             let permits = soon("permits", semaphore.acquire(2)).await.expect("free");

@@ -120,7 +120,7 @@ class Page:
     def until(self, script: str) -> None:
         """Waits until an expression is true."""
         end = time.monotonic() + SOON
-        while not self.run(script):
+        while not self.run(f"Boolean({script})"):
             if time.monotonic() > end:
                 raise TimeoutError(f"{script} did not come true; the page says: {self.run('document.body.innerText')}")
             time.sleep(0.05)

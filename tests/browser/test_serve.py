@@ -32,7 +32,7 @@ def server() -> Iterator[EmbeddedServer]:
 
 
 def connect(server: EmbeddedServer, identity: str) -> zkrecipes.Client:
-    return zkrecipes.Client(server.connect_string, zkrecipes.ClientOptions(identity=identity))
+    return zkrecipes.Client(server.connect_string, identity=identity)
 
 
 @pytest.fixture
