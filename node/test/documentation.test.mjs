@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -65,11 +66,33 @@ test('every example of the documentation is compiled', async () => {
   assert.match(await compile({ 'examples.mts': `${AROUND}lock.acquire({ timeot: 5 })` }), /timeot/)
 })
 
-test('what is exported is explained', async () => {
-  for (const name of await readdir(path.join(root, 'lib'))) {
-    if (!name.endsWith('.d.cts')) continue
-    const text = await readFile(path.join(root, 'lib', name), 'utf8')
-    const bare = [...text.matchAll(/^(?!.*\*\/).*\n+export (?:declare )?(?:abstract )?class (\w+)/gm)].map(([, one]) => one)
-    assert.deepEqual(bare, [], name)
+test('types are found whatever way modules are resolved', async () => {
+  const use = `
+import { Client, Held } from 'zkrecipes'
+import { EmbeddedServer } from 'zkrecipes/testing'
+import * as telemetry from 'zkrecipes/opentelemetry'
+export async function use(): Promise<Held> {
+  const client: Client = await Client.connect(EmbeddedServer.start().connectString)
+  return client.lock('/a').acquire({ timeout: 5 })
+}
+export const names: string[] = Object.keys(telemetry)
+`
+  // A program of its own, which has the package among its modules.
+  const folder = await mkdtemp(path.join(tmpdir(), 'zkrecipes-types-'))
+  try {
+    await mkdir(path.join(folder, 'node_modules/@types'), { recursive: true })
+    await symlink(root, path.join(folder, 'node_modules/zkrecipes'))
+    await symlink(path.join(root, 'node_modules/@types/node'), path.join(folder, 'node_modules/@types/node'))
+    for (const [name, module, moduleResolution] of [
+      ['use.ts', 'commonjs', 'node10'], ['use.cts', 'node16', 'node16'], ['use.mts', 'node16', 'node16'], ['use.ts', 'esnext', 'bundler'],
+    ]) {
+      await writeFile(path.join(folder, name), use)
+      const options = ['--module', module, '--moduleResolution', moduleResolution, '--strict', '--noEmit', '--target', 'es2022']
+      const more = ['--lib', 'es2022,esnext.disposable', '--types', 'node', '--skipLibCheck', '--ignoreDeprecations', '5.0']
+      const said = await run(process.execPath, [tsc, ...options, ...more, name], { cwd: folder }).then(() => '', ({ stdout }) => stdout)
+      assert.equal(said, '', `${name} by ${moduleResolution}`)
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
 })

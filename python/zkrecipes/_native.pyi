@@ -601,7 +601,7 @@ class Election(_Scope, ElectionBase):
     >>> client.close()
     """
 
-    @overload  # type: ignore[override]
+    @overload
     def acquire(self, blocking: Literal[True] = True, timeout: None = None) -> Leadership: ...
     @overload
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> Leadership | None: ...

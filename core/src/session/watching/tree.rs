@@ -46,6 +46,9 @@ pub(crate) enum What {
 /// So many nodes are looked at when they are chosen: each has one or two watches on the server.
 pub(crate) const MOST_CHOSEN: usize = 20_000;
 
+/// After so many answers what is known is told, although more is on its way.
+const PATIENCE: usize = 64;
+
 impl Depth {
     fn has_top(self) -> bool {
         !matches!(self, Depth::Children)
@@ -145,6 +148,7 @@ impl Tree {
     /// # Cancel safety
     /// Nothing is lost when the future is dropped.
     pub(crate) async fn next(&mut self) -> Result<BTreeSet<String>> {
+        let mut rounds = 0;
         loop {
             // The top is waited for all the time.
             let Some(first) = self.waits.next().await else { return std::future::pending().await };
@@ -160,7 +164,11 @@ impl Tree {
             for list in lists {
                 self.list(list)?;
             }
-            let is_complete = self.was_told || self.unanswered == 0;
+            rounds += 1;
+            // Who chooses shows what it gets: half of it would be there for a moment only. Where changes never end it is
+            // shown all the same.
+            let is_soon = matches!(self.depth, Depth::Chosen(_)) && rounds < PATIENCE;
+            let is_complete = self.unanswered == 0 || (self.was_told && !is_soon);
             if is_complete && (!self.was_told || !self.touched.is_empty()) {
                 self.was_told = true;
                 return Ok(std::mem::take(&mut self.touched));
