@@ -269,6 +269,7 @@ class Client(_Scope, ClientBase):
     """
 
     def __enter__(self) -> Self: ...
+    def locked(self, path: str, *, timeout: float | None = None) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
 
 @disjoint_base
 class HoldingBase:

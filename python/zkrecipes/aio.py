@@ -26,7 +26,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, TypeVar, cast, overload
 
-from . import _leading, _native
+from . import _leading, _locking, _native
 from ._barriers import Barrier, DoubleBarrier
 from ._bridge import Answers, awaited, settle
 from ._commits import CommitTransaction, Proposal, TwoPhaseCommit
@@ -265,9 +265,7 @@ class Semaphore(_Handle[Held], _native.SemaphoreBase):
         @overload
         async def acquire(self, n: int = 1, blocking: Literal[True] = True, timeout: None = None) -> Held: ...
         @overload
-        async def acquire(
-            self, n: int = 1, blocking: bool = True, timeout: float | None = None
-        ) -> Held | None: ...
+        async def acquire(self, n: int = 1, blocking: bool = True, timeout: float | None = None) -> Held | None: ...
         async def acquire(self, *arguments: Any, **named: Any) -> Held | None: ...
     else:
         acquire = awaited(_native.SemaphoreBase.acquire)
@@ -400,6 +398,12 @@ class Client(_native.ClientBase):
         if not self._connected:
             await settle(self._connect())
             self._connected = True
+
+    def locked(
+        self, path: str, *, timeout: float | None = None
+    ) -> Callable[[Callable[_P, Awaitable[_T]]], Callable[_P, Coroutine[Any, Any, _T]]]:
+        """A decorator for coroutine functions: each call waits for the lock at `path`, then lets it go."""
+        return _locking.asynchronous(self, path, timeout)
 
     async def __aenter__(self) -> Self:
         await self._open()
