@@ -108,8 +108,5 @@ impl History {
 }
 
 fn changes_hands(kind: FoundKind) -> bool {
-    matches!(
-        kind,
-        FoundKind::Lock | FoundKind::ReadWriteLock | FoundKind::Semaphore | FoundKind::Election
-    )
+    matches!(kind, FoundKind::Lock | FoundKind::ReadWriteLock | FoundKind::Semaphore | FoundKind::Election)
 }

@@ -1,7 +1,7 @@
 //! What stands below a path, for `ls --recursive`, `top` and `serve`: one reader, rows for people, JSON for programs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 

@@ -270,9 +270,8 @@ impl View {
         if width < MIDDLE {
             headings[5] = "WAIT".to_owned();
         }
-        let cells: Vec<[String; 7]> = std::iter::once(headings)
-            .chain(found.iter().map(|found| Line::of(found).cells(now)))
-            .collect();
+        let cells: Vec<[String; 7]> =
+            std::iter::once(headings).chain(found.iter().map(|found| Line::of(found).cells(now))).collect();
         let widths = widths(&cells, columns, width.saturating_sub(2));
         let mut opened = 0;
         let mut lines = Vec::new();

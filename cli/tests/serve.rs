@@ -65,7 +65,10 @@ fn the_state_tells_what_is_in_use_and_who_took_over() {
     eventually("both are shown", || page.state()["found"][0]["waiting"] == 1);
     let state = page.state();
     let found = &state["found"][0];
-    assert_eq!((&found["path"], &found["kind"], &found["holding"]), (&PATH.into(), &"lock".into(), &1.into()));
+    assert_eq!(
+        (&found["path"], &found["kind"], &found["holding"]),
+        (&PATH.into(), &"lock".into(), &1.into())
+    );
     assert_eq!((&state["path"], &state["connected"]), (&"/".into(), &true.into()));
     holder.send_line();
     assert_eq!(holder.end().status, 0);
@@ -111,7 +114,8 @@ fn nothing_else_is_answered() {
         assert_eq!(status, 405, "{method}");
         assert!(head.contains("allow: get, head"), "{head}");
     }
-    for target in ["/index.html", "/../etc/passwd", "//", "/state.json/", "/?a", "*", "http://evil.example/"] {
+    for target in ["/index.html", "/../etc/passwd", "//", "/state.json/", "/?a", "*", "http://evil.example/"]
+    {
         assert_eq!(page.ask("GET", target, "").0, 404, "{target}");
     }
     let body = "Content-Length: 3\r\n\r\nabc";
@@ -134,17 +138,32 @@ fn a_page_of_another_site_is_told_nothing() {
     let page = Page::open(&server, &["--host", "zoo.example"]);
     let port = page.address.rsplit(':').next().expect("a port").to_owned();
     let of = |host: &str| page.send(&format!("GET /state.json HTTP/1.1\r\nHost: {host}\r\n\r\n")).0;
-    for host in [format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("ZOO.example:{port}"), "zoo.example".into()] {
+    for host in [
+        format!("localhost:{port}"),
+        format!("127.0.0.1:{port}"),
+        format!("ZOO.example:{port}"),
+        "zoo.example".into(),
+    ] {
         assert_eq!(of(&host), 200, "{host}");
     }
-    for host in [format!("evil.example:{port}"), "evil.example".into(), "localhost".into(), "localhost:1".into(), String::new()] {
+    for host in [
+        format!("evil.example:{port}"),
+        "evil.example".into(),
+        "localhost".into(),
+        "localhost:1".into(),
+        String::new(),
+    ] {
         assert_eq!(of(&host), 421, "{host}");
     }
     assert_eq!(page.send("GET /state.json HTTP/1.1\r\n\r\n").0, 400, "no host at all");
     let twice = format!("GET / HTTP/1.1\r\nHost: localhost:{port}\r\nHost: evil.example\r\n\r\n");
     assert_eq!(page.send(&twice).0, 400);
     for (site, status) in [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)] {
-        assert_eq!(page.ask("GET", "/state.json", &format!("Sec-Fetch-Site: {site}\r\n")).0, status, "{site}");
+        assert_eq!(
+            page.ask("GET", "/state.json", &format!("Sec-Fetch-Site: {site}\r\n")).0,
+            status,
+            "{site}"
+        );
     }
     assert_eq!(page.end(), 0);
 }
@@ -181,7 +200,16 @@ fn who_only_looks_writes_nothing_and_asks_nothing_while_nothing_changes() {
     };
     let first = asked();
     for op in &first {
-        let is_read = ["getData", "getChildren", "getChildren2", "exists", "createSession", "connect", "sync", "setWatches"];
+        let is_read = [
+            "getData",
+            "getChildren",
+            "getChildren2",
+            "exists",
+            "createSession",
+            "connect",
+            "sync",
+            "setWatches",
+        ];
         assert!(is_read.contains(&&**op), "{op} is no read");
     }
     for _ in 0..50 {

@@ -83,7 +83,9 @@ fn top_fits_into_any_terminal_and_follows_its_size() {
 fn top_has_colours_unless_nobody_wants_them() {
     let server = server();
     let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
-    for (variables, has_colours) in [(&[][..], true), (&[("NO_COLOR", "1")], false), (&[("TERM", "dumb")], false)] {
+    for (variables, has_colours) in
+        [(&[][..], true), (&[("NO_COLOR", "1")], false), (&[("TERM", "dumb")], false)]
+    {
         let tmux = Tmux::run(&server, (100, 10), variables, &["top"]);
         tmux.shows(PATH);
         assert_eq!(tmux.coloured().contains("\x1b["), has_colours, "{variables:?}: {:?}", tmux.coloured());
@@ -155,7 +157,10 @@ fn top_needs_a_terminal_and_says_what_else_there_is() {
     let server = server();
     let ended = run(&server, &["top"]);
     assert_eq!((ended.status, ended.out.as_str()), (2, ""));
-    assert!(ended.err.contains("zkrecipes ls --recursive") && ended.err.contains("zkrecipes serve"), "{ended:?}");
+    assert!(
+        ended.err.contains("zkrecipes ls --recursive") && ended.err.contains("zkrecipes serve"),
+        "{ended:?}"
+    );
 }
 
 #[test]

@@ -113,7 +113,11 @@ async fn every_recipe_in_use_is_recognised() {
             assert_eq!(who("/s/group"), [("worker-1", true)]);
             assert_eq!(the(&so.found, "/s/limit").size, Some(3));
             assert_eq!(the(&so.found, "/s/double").size, Some(3));
-            assert_eq!(the(&so.found, "/s/queue").items, 3, "the claimed one is there until it is acknowledged");
+            assert_eq!(
+                the(&so.found, "/s/queue").items,
+                3,
+                "the claimed one is there until it is acknowledged"
+            );
             assert_eq!(the(&so.found, "/s/value").data, b"blue");
             if !is_kazoo {
                 let leader = the(&so.found, "/s/leader");

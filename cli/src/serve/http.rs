@@ -69,7 +69,11 @@ impl Drop for Door {
         self.is_closed.store(true, Ordering::Release);
         let mut near = self.address;
         if near.ip().is_unspecified() {
-            near.set_ip(if near.is_ipv4() { [127, 0, 0, 1].into() } else { [0, 0, 0, 0, 0, 0, 0, 1u16].into() });
+            near.set_ip(if near.is_ipv4() {
+                [127, 0, 0, 1].into()
+            } else {
+                [0, 0, 0, 0, 0, 0, 0, 1u16].into()
+            });
         }
         // One more, so that it is noticed.
         if TcpStream::connect_timeout(&near, Duration::from_secs(1)).is_ok()
@@ -187,7 +191,10 @@ impl Request<'_> {
         for line in lines {
             let (name, value) = line.split_once(':').ok_or(Status::Bad)?;
             let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-            if name.is_empty() || !name.bytes().all(is_token) || value.chars().any(|c| c.is_control() && c != '\t') {
+            if name.is_empty()
+                || !name.bytes().all(is_token)
+                || value.chars().any(|c| c.is_control() && c != '\t')
+            {
                 return Err(Status::Bad);
             }
             headers.push((name.to_ascii_lowercase(), value.trim_matches([' ', '\t'])));
@@ -334,7 +341,9 @@ mod tests {
         for name in ["localhost:7181", "127.0.0.1:7181", "[::1]:7181", "zoo.example", "zoo.example:7181"] {
             assert!(known.iter().any(|host| host == name), "{name}");
         }
-        for name in ["localhost", "localhost:80", "evil.example", "evil.example:7181", "localhost.evil.example:7181"] {
+        for name in
+            ["localhost", "localhost:80", "evil.example", "evil.example:7181", "localhost.evil.example:7181"]
+        {
             assert!(!known.iter().any(|host| host == name), "{name}");
         }
     }

@@ -18,7 +18,11 @@ impl Tmux {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let tmux = Tmux { socket: format!("zkrecipes-{}-{number}", std::process::id()) };
         let hosts = server.connect_string();
-        let settings = variables.iter().copied().chain([("ZKRECIPES_HOSTS", &*hosts)]).map(|(name, value)| format!("{name}='{value}'"));
+        let settings = variables
+            .iter()
+            .copied()
+            .chain([("ZKRECIPES_HOSTS", &*hosts)])
+            .map(|(name, value)| format!("{name}='{value}'"));
         let words: Vec<String> = settings.chain([format!("'{}'", program().display())]).collect();
         let line = format!("env {} {}; echo \"status $?\"; exec sleep 600", words.join(" "), args.join(" "));
         let (columns, lines) = (size.0.to_string(), size.1.to_string());

@@ -88,10 +88,13 @@ impl View<'_> {
         if self.is_semaphore(path) {
             found.push(self.semaphore(path));
         }
-        let has_permits = self.names(path).any(|name| {
-            self.is_permit(path, name) && self.tree.get(&path::join(path, name)).is_some()
-        });
-        if has_permits && path::name(path) != "leases" && !self.families.contains_key(&format!("{path}{BESIDE_A_SEMAPHORE}")) {
+        let has_permits = self
+            .names(path)
+            .any(|name| self.is_permit(path, name) && self.tree.get(&path::join(path, name)).is_some());
+        if has_permits
+            && path::name(path) != "leases"
+            && !self.families.contains_key(&format!("{path}{BESIDE_A_SEMAPHORE}"))
+        {
             found.push(self.kazoos_semaphore(path));
         }
         found.extend(self.members(path));
@@ -104,8 +107,7 @@ impl View<'_> {
     fn lock(&self, path: &str) -> Option<Found> {
         let line = line(path, &self.families[path], Kind::Lock);
         let is_plain = line.iter().all(|entry| entry.kind == Kind::Lock);
-        let mut found =
-            Found::new(path, if is_plain { FoundKind::Lock } else { FoundKind::ReadWriteLock });
+        let mut found = Found::new(path, if is_plain { FoundKind::Lock } else { FoundKind::ReadWriteLock });
         self.fill(&mut found, path, line, contenders::who_holds)?;
         Some(found)
     }
@@ -253,8 +255,7 @@ impl View<'_> {
         let (data, stat) = self.tree.get(path)?;
         let is_leaf = self.families[path].is_empty() && stat.ephemeral_owner == 0;
         let says_something = !data.is_empty() && election::begun(data).is_none();
-        (is_leaf && says_something)
-            .then(|| Found { data: data.clone(), ..Found::new(path, FoundKind::Node) })
+        (is_leaf && says_something).then(|| Found { data: data.clone(), ..Found::new(path, FoundKind::Node) })
     }
 
     // ---- queues
