@@ -134,6 +134,8 @@ fn raw() -> Option<libc::termios> {
     };
     let mut raw = before;
     raw.c_lflag &= !(libc::ICANON | libc::ECHO);
+    // Stopped, it would leave the terminal like this to whoever comes next.
+    raw.c_cc[libc::VSUSP] = 0;
     // SAFETY: a valid termios.
     unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSADRAIN, &raw) };
     Some(before)
