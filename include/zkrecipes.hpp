@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,171 @@
 #include "zkrecipes.h"
 
 namespace zkr {
+
+namespace detail {
+
+/** A constant of C under names of its own. Each becomes the other where it is asked for, so both may be
+ * mixed. */
+template <typename C>
+class Choice {
+ public:
+  constexpr Choice(C value = C{}) noexcept : value_(value) {}
+  constexpr operator C() const noexcept { return value_; }
+
+ private:
+  C value_;
+};
+
+}  // namespace detail
+
+/** What a client's session is doing. */
+struct State : detail::Choice<zkr_state> {
+  using Choice::Choice;
+  static const State Connected, Suspended, Lost, Closed;
+};
+inline constexpr State State::Connected{ZKR_STATE_CONNECTED};
+inline constexpr State State::Suspended{ZKR_STATE_SUSPENDED};
+inline constexpr State State::Lost{ZKR_STATE_LOST};
+inline constexpr State State::Closed{ZKR_STATE_CLOSED};
+
+/** Why something is gone. */
+struct LostReason : detail::Choice<zkr_reason> {
+  using Choice::Choice;
+  static const LostReason None, Session, Revoked, Deleted, Closed;
+};
+inline constexpr LostReason LostReason::None{ZKR_REASON_NONE};
+inline constexpr LostReason LostReason::Session{ZKR_REASON_SESSION};
+inline constexpr LostReason LostReason::Revoked{ZKR_REASON_REVOKED};
+inline constexpr LostReason LostReason::Deleted{ZKR_REASON_DELETED};
+inline constexpr LostReason LostReason::Closed{ZKR_REASON_CLOSED};
+
+/** What kind of node is created. */
+struct CreateMode : detail::Choice<zkr_create_mode> {
+  using Choice::Choice;
+  static const CreateMode Persistent, Ephemeral, PersistentSequential, EphemeralSequential, Container;
+};
+inline constexpr CreateMode CreateMode::Persistent{ZKR_PERSISTENT};
+inline constexpr CreateMode CreateMode::Ephemeral{ZKR_EPHEMERAL};
+inline constexpr CreateMode CreateMode::PersistentSequential{ZKR_PERSISTENT_SEQUENTIAL};
+inline constexpr CreateMode CreateMode::EphemeralSequential{ZKR_EPHEMERAL_SEQUENTIAL};
+inline constexpr CreateMode CreateMode::Container{ZKR_CONTAINER};
+
+/** What of a node is followed. */
+struct WatchKind : detail::Choice<zkr_watch_kind> {
+  using Choice::Choice;
+  static const WatchKind Data, Children, Subtree;
+};
+inline constexpr WatchKind WatchKind::Data{ZKR_WATCH_KIND_DATA};
+inline constexpr WatchKind WatchKind::Children{ZKR_WATCH_KIND_CHILDREN};
+inline constexpr WatchKind WatchKind::Subtree{ZKR_WATCH_KIND_SUBTREE};
+
+/** What one write of a transaction did. */
+struct PartKind : detail::Choice<zkr_part> {
+  using Choice::Choice;
+  static const PartKind Created, Set, Deleted, Checked;
+};
+inline constexpr PartKind PartKind::Created{ZKR_PART_CREATED};
+inline constexpr PartKind PartKind::Set{ZKR_PART_SET};
+inline constexpr PartKind PartKind::Deleted{ZKR_PART_DELETED};
+inline constexpr PartKind PartKind::Checked{ZKR_PART_CHECKED};
+
+/** What happened in a group. */
+struct GroupEventKind : detail::Choice<zkr_group_event_kind> {
+  using Choice::Choice;
+  static const GroupEventKind Snapshot, Joined, Left, Changed;
+};
+inline constexpr GroupEventKind GroupEventKind::Snapshot{ZKR_GROUP_EVENT_SNAPSHOT};
+inline constexpr GroupEventKind GroupEventKind::Joined{ZKR_GROUP_EVENT_JOINED};
+inline constexpr GroupEventKind GroupEventKind::Left{ZKR_GROUP_EVENT_LEFT};
+inline constexpr GroupEventKind GroupEventKind::Changed{ZKR_GROUP_EVENT_CHANGED};
+
+/** Who decides a two-phase commit before its deadline. */
+struct CommitMode : detail::Choice<zkr_commit_mode> {
+  using Choice::Choice;
+  static const CommitMode Coordinator, Peer;
+};
+inline constexpr CommitMode CommitMode::Coordinator{ZKR_COMMIT_MODE_COORDINATOR};
+inline constexpr CommitMode CommitMode::Peer{ZKR_COMMIT_MODE_PEER};
+
+/** What came of a two-phase commit. */
+struct Decision : detail::Choice<zkr_outcome> {
+  using Choice::Choice;
+  static const Decision None, Commit, Abort;
+};
+inline constexpr Decision Decision::None{ZKR_OUTCOME_NONE};
+inline constexpr Decision Decision::Commit{ZKR_OUTCOME_COMMIT};
+inline constexpr Decision Decision::Abort{ZKR_OUTCOME_ABORT};
+
+/** Whether the coordinator of a transaction is there. */
+struct CoordinatorState : detail::Choice<zkr_coordinator_state> {
+  using Choice::Choice;
+  static const CoordinatorState Present, Absent, Done;
+};
+inline constexpr CoordinatorState CoordinatorState::Present{ZKR_COORDINATOR_STATE_PRESENT};
+inline constexpr CoordinatorState CoordinatorState::Absent{ZKR_COORDINATOR_STATE_ABSENT};
+inline constexpr CoordinatorState CoordinatorState::Done{ZKR_COORDINATOR_STATE_DONE};
+
+/** Who may use the nodes that are made. */
+struct AclChoice : detail::Choice<zkr_acl> {
+  using Choice::Choice;
+  static const AclChoice Default, Open, Creator, List;
+};
+inline constexpr AclChoice AclChoice::Default{ZKR_ACL_DEFAULT};
+inline constexpr AclChoice AclChoice::Open{ZKR_ACL_OPEN};
+inline constexpr AclChoice AclChoice::Creator{ZKR_ACL_CREATOR};
+inline constexpr AclChoice AclChoice::List{ZKR_ACL_LIST};
+
+/** Whose node names are used. */
+struct Naming : detail::Choice<zkr_naming> {
+  using Choice::Choice;
+  static const Naming Curator, Kazoo, Zookeeper;
+};
+inline constexpr Naming Naming::Curator{ZKR_NAMING_CURATOR};
+inline constexpr Naming Naming::Kazoo{ZKR_NAMING_KAZOO};
+inline constexpr Naming Naming::Zookeeper{ZKR_NAMING_ZOOKEEPER};
+
+/** What the heartbeat of a holder proves. */
+struct LeaseMode : detail::Choice<zkr_lease> {
+  using Choice::Choice;
+  static const LeaseMode Strict, Relaxed;
+};
+inline constexpr LeaseMode LeaseMode::Strict{ZKR_LEASE_STRICT};
+inline constexpr LeaseMode LeaseMode::Relaxed{ZKR_LEASE_RELAXED};
+
+/** Which of its peers an election takes part with. */
+struct ElectionLayout : detail::Choice<zkr_election_layout> {
+  using Choice::Choice;
+  static const ElectionLayout Latch, Selector;
+};
+inline constexpr ElectionLayout ElectionLayout::Latch{ZKR_ELECTION_LAYOUT_LATCH};
+inline constexpr ElectionLayout ElectionLayout::Selector{ZKR_ELECTION_LAYOUT_SELECTOR};
+
+/** Which of its peers a queue takes part with. */
+struct QueueLayout : detail::Choice<zkr_queue_layout> {
+  using Choice::Choice;
+  static const QueueLayout Simple, Distributed, Locking;
+};
+inline constexpr QueueLayout QueueLayout::Simple{ZKR_QUEUE_LAYOUT_SIMPLE};
+inline constexpr QueueLayout QueueLayout::Distributed{ZKR_QUEUE_LAYOUT_DISTRIBUTED};
+inline constexpr QueueLayout QueueLayout::Locking{ZKR_QUEUE_LAYOUT_LOCKING};
+
+/** Which of Curator's counters takes part. */
+struct CounterLayout : detail::Choice<zkr_counter_layout> {
+  using Choice::Choice;
+  static const CounterLayout Atomic, Shared;
+};
+inline constexpr CounterLayout CounterLayout::Atomic{ZKR_COUNTER_LAYOUT_ATOMIC};
+inline constexpr CounterLayout CounterLayout::Shared{ZKR_COUNTER_LAYOUT_SHARED};
+
+/** Where the members of a group are. */
+struct GroupLayout : detail::Choice<zkr_group_layout> {
+  using Choice::Choice;
+  static const GroupLayout Default, Member, Party, ShallowParty;
+};
+inline constexpr GroupLayout GroupLayout::Default{ZKR_GROUP_LAYOUT_DEFAULT};
+inline constexpr GroupLayout GroupLayout::Member{ZKR_GROUP_LAYOUT_MEMBER};
+inline constexpr GroupLayout GroupLayout::Party{ZKR_GROUP_LAYOUT_PARTY};
+inline constexpr GroupLayout GroupLayout::ShallowParty{ZKR_GROUP_LAYOUT_SHALLOW_PARTY};
 
 /** What Error::code() can be. The names are those of every other language; the values are those of C. */
 struct ErrorKind {
@@ -58,7 +224,10 @@ struct ErrorKind {
   static constexpr zkr_status Internal = ZKR_INTERNAL;
 };
 
-/** What went wrong: what() says what happened and what to do. */
+/**
+ * What went wrong: what() says what happened and what to do. What is thrown is of the class of its kind, such
+ * as zkr::Timeout or zkr::Lost, and can be caught as that.
+ */
 class Error : public std::runtime_error {
  public:
   Error(zkr_status code, const std::string &message) : std::runtime_error(message), code_(code) {}
@@ -80,21 +249,163 @@ class Error : public std::runtime_error {
   /** Whether the same call may succeed when it is made again. */
   bool retryable() const noexcept { return retryable_; }
   /** Why it is gone, for ErrorKind::Lost. */
-  zkr_reason reason() const noexcept { return reason_; }
+  LostReason reason() const noexcept { return reason_; }
   /** How many items went into the queue before this happened, where several were put. */
   std::optional<std::size_t> put() const noexcept { return put_; }
 
  private:
   zkr_status code_;
-  zkr_reason reason_ = ZKR_REASON_NONE;
+  LostReason reason_ = LostReason::None;
   bool retryable_ = false;
   std::string path_;
   std::optional<std::size_t> put_;
 };
 
+namespace detail {
+
+/** An Error of one kind, which can be caught by itself. */
+template <zkr_status Code>
+class ErrorOf : public Error {
+ public:
+  explicit ErrorOf(const std::string &message) : Error(Code, message) {}
+  explicit ErrorOf(const zkr_error *error) : Error(Code, error) {}
+};
+
+}  // namespace detail
+
+/** The time given ran out. Nothing of ours is left waiting in ZooKeeper. */
+class Timeout : public detail::ErrorOf<ZKR_TIMEOUT> {
+  using ErrorOf::ErrorOf;
+};
+
+/** The caller withdrew. */
+class Cancelled : public detail::ErrorOf<ZKR_CANCELLED> {
+  using ErrorOf::ErrorOf;
+};
+
+/** No server answered within the retry budget. The outcome of a write is unknown. */
+class ConnectionLost : public detail::ErrorOf<ZKR_CONNECTION_LOST> {
+  using ErrorOf::ErrorOf;
+};
+
+/** What was held is gone; reason() says why. Stop the work that it protected. */
+class Lost : public detail::ErrorOf<ZKR_LOST> {
+  using ErrorOf::ErrorOf;
+};
+
+/** Release, verify or a guarded write without holding. */
+class NotHeld : public detail::ErrorOf<ZKR_NOT_HELD> {
+  using ErrorOf::ErrorOf;
+};
+
+/** Refused by an ACL, by authentication, TLS or SASL. */
+class Denied : public detail::ErrorOf<ZKR_DENIED> {
+  using ErrorOf::ErrorOf;
+};
+
+/** An argument that cannot be used; what() names it. */
+class Invalid : public detail::ErrorOf<ZKR_INVALID> {
+  using ErrorOf::ErrorOf;
+};
+
+/** The request would pass the server's packet limit; it was refused before anything was sent. */
+class TooLarge : public detail::ErrorOf<ZKR_TOO_LARGE> {
+  using ErrorOf::ErrorOf;
+};
+
+/** A node of that path exists already. */
+class Exists : public detail::ErrorOf<ZKR_EXISTS> {
+  using ErrorOf::ErrorOf;
+};
+
+/** There is no node at that path. */
+class NoNode : public detail::ErrorOf<ZKR_NO_NODE> {
+  using ErrorOf::ErrorOf;
+};
+
+/** The node has another version than the one named. */
+class BadVersion : public detail::ErrorOf<ZKR_BAD_VERSION> {
+  using ErrorOf::ErrorOf;
+};
+
+/** The node has children. */
+class NotEmpty : public detail::ErrorOf<ZKR_NOT_EMPTY> {
+  using ErrorOf::ErrorOf;
+};
+
+/** The participants disagree about how many they are. */
+class Mismatch : public detail::ErrorOf<ZKR_MISMATCH> {
+  using ErrorOf::ErrorOf;
+};
+
+/** The client was closed. */
+class Closed : public detail::ErrorOf<ZKR_CLOSED> {
+  using ErrorOf::ErrorOf;
+};
+
+/** A blocking verb inside a callback. */
+class Deadlock : public detail::ErrorOf<ZKR_DEADLOCK> {
+  using ErrorOf::ErrorOf;
+};
+
+/** A handle of the parent, used in a child process after fork(). */
+class Forked : public detail::ErrorOf<ZKR_FORKED> {
+  using ErrorOf::ErrorOf;
+};
+
+/** A bug of zkrecipes; please report it with the message. */
+class Internal : public detail::ErrorOf<ZKR_INTERNAL> {
+  using ErrorOf::ErrorOf;
+};
+
+namespace detail {
+
+/** Throws the class of its kind. */
+[[noreturn]] inline void raise(zkr_status code, const zkr_error *error) {
+  switch (code) {
+    case ZKR_TIMEOUT:
+      throw Timeout(error);
+    case ZKR_CANCELLED:
+      throw Cancelled(error);
+    case ZKR_CONNECTION_LOST:
+      throw ConnectionLost(error);
+    case ZKR_LOST:
+      throw Lost(error);
+    case ZKR_NOT_HELD:
+      throw NotHeld(error);
+    case ZKR_DENIED:
+      throw Denied(error);
+    case ZKR_INVALID:
+      throw Invalid(error);
+    case ZKR_TOO_LARGE:
+      throw TooLarge(error);
+    case ZKR_EXISTS:
+      throw Exists(error);
+    case ZKR_NO_NODE:
+      throw NoNode(error);
+    case ZKR_BAD_VERSION:
+      throw BadVersion(error);
+    case ZKR_NOT_EMPTY:
+      throw NotEmpty(error);
+    case ZKR_MISMATCH:
+      throw Mismatch(error);
+    case ZKR_CLOSED:
+      throw Closed(error);
+    case ZKR_DEADLOCK:
+      throw Deadlock(error);
+    case ZKR_FORKED:
+      throw Forked(error);
+    case ZKR_INTERNAL:
+      throw Internal(error);
+    default:
+      throw Error(code, error);
+  }
+}
+
+}  // namespace detail
+
 using Milliseconds = std::chrono::milliseconds;
 using Stat = zkr_stat;
-using State = zkr_state;
 
 /** A timeout that never runs out. A negative one does not wait, as everywhere in C++: it is time that has
  * passed. */
@@ -113,7 +424,7 @@ class Outcome {
   zkr_error **place() noexcept { return &error_; }
 
   void check(zkr_status status) const {
-    if (status != ZKR_OK) throw Error(status, error_);
+    if (status != ZKR_OK) raise(status, error_);
   }
 
   const char *message() const noexcept { return zkr_error_message(error_); }
@@ -135,12 +446,19 @@ template <typename Rep, typename Period>
 std::int64_t wait_ms(const std::chrono::duration<Rep, Period> &duration) {
   using Wide = std::chrono::duration<double, std::milli>;
   const double ms = Wide(duration).count();
-  if (ms != ms) throw Error(ErrorKind::Invalid, "timeout: is not a number; give a duration");
+  if (ms != ms) throw Invalid("timeout: is not a number; give a duration");
   if (ms <= 0) return 0;
   if (ms >= 9e15) return -1;
   const auto whole = static_cast<std::int64_t>(ms);
   return static_cast<double>(whole) < ms ? whole + 1 : whole;
 }
+
+/** Something for the time of a call, also what was made for it. */
+template <typename T>
+struct Lent {
+  Lent(const T &lent) : it(lent) {}
+  const T &it;
+};
 
 inline std::string text(const char *text) { return text ? text : ""; }
 
@@ -148,8 +466,8 @@ inline std::string text(const char *text) { return text ? text : ""; }
 inline const char *c_text(const char *argument, const std::string &text) {
   const std::size_t at = text.find('\0');
   if (at == std::string::npos) return text.c_str();
-  throw Error(ErrorKind::Invalid, std::string(argument) + ": has a NUL at byte " + std::to_string(at) +
-                                      ", where C ends a text; leave it out");
+  throw Invalid(std::string(argument) + ": has a NUL at byte " + std::to_string(at) +
+                ", where C ends a text; leave it out");
 }
 
 /** The same, with NULL for what is empty and so left out. */
@@ -236,8 +554,8 @@ struct Leader {
 
 /** An event of a Group. */
 struct GroupEvent {
-  /** ZKR_GROUP_EVENT_SNAPSHOT and so on. */
-  zkr_group_event_kind kind;
+  /** What happened. */
+  GroupEventKind kind;
   /** All members and what they say of themselves, for a snapshot. */
   std::map<std::string, std::string> members;
   /** Who joined, left or changed, and what they say of themselves now. */
@@ -247,12 +565,12 @@ struct GroupEvent {
 /** How what Nodes::watch follows stands. A missing node is a state, too. */
 struct NodeState {
   /** What is followed. */
-  zkr_watch_kind kind;
+  WatchKind kind;
   /** For ZKR_WATCH_KIND_DATA; nothing while there is no such node. */
   std::optional<std::pair<std::string, Stat>> data;
-  /** The names of the children, for ZKR_WATCH_KIND_CHILDREN; nothing while there is no such node. */
+  /** The names of the children, for WatchKind::Children; nothing while there is no such node. */
   std::optional<std::vector<std::string>> children;
-  /** By path, the node and all that is below it, for ZKR_WATCH_KIND_SUBTREE. */
+  /** By path, the node and all that is below it, for WatchKind::Subtree. */
   std::map<std::string, std::pair<std::string, Stat>> subtree;
 };
 
@@ -384,8 +702,7 @@ struct Calls {
   /** Puts a function in place, which is owned by its subscription from then on. */
   template <typename Function, typename Register>
   static Subscription subscribe(Function function, Register &&enlist) {
-    if (is_empty(function))
-      throw Error(ErrorKind::Invalid, "callback: is an empty std::function; give a function to call");
+    if (is_empty(function)) throw Invalid("callback: is an empty std::function; give a function to call");
     auto owned = std::make_unique<Function>(std::move(function));
     Outcome outcome;
     Subscription subscription;
@@ -442,8 +759,8 @@ class CancelToken {
 
 /** What became of one part of a Transaction. */
 struct PartResult {
-  /** ZKR_PART_CREATED and so on. */
-  zkr_part part;
+  /** What was done. */
+  PartKind part;
   /** The path of a node that was created, with the number that the server appended if there is one. */
   std::string path;
   /** What the server knows about a node that was set. */
@@ -480,7 +797,7 @@ class Transaction {
 
   /** Adds the creation of a node. */
   Transaction &create(const std::string &path, const std::string &data,
-                      zkr_create_mode mode = ZKR_PERSISTENT) {
+                      CreateMode mode = CreateMode::Persistent) {
     detail::Outcome outcome;
     outcome.check(zkr_transaction_create(get(), detail::c_text("path", path), data.data(), data.size(), mode,
                                          outcome.place()));
@@ -488,8 +805,7 @@ class Transaction {
   }
 
   /** The same with a time to live: see Nodes::create. */
-  Transaction &create(const std::string &path, const std::string &data, zkr_create_mode mode,
-                      Milliseconds ttl) {
+  Transaction &create(const std::string &path, const std::string &data, CreateMode mode, Milliseconds ttl) {
     detail::Outcome outcome;
     outcome.check(zkr_transaction_create_ttl(get(), detail::c_text("path", path), data.data(), data.size(),
                                              mode, ttl.count(), outcome.place()));
@@ -831,7 +1147,7 @@ class Recipe {
    */
   std::uint64_t fencing_token() const {
     const std::uint64_t token = Verbs::fencing_token(get());
-    if (token == 0) throw Error(ErrorKind::NotHeld, "not held: there is no fencing token; acquire first");
+    if (token == 0) throw NotHeld("not held: there is no fencing token; acquire first");
     return token;
   }
 
@@ -924,7 +1240,7 @@ class Recipe {
  private:
   bool ask(const std::string &contender, std::optional<Milliseconds> force_after, zkr_cancel_token *token) {
     if (force_after && force_after->count() < 0)
-      throw Error(ErrorKind::Invalid, "force_after: is negative; leave it out to force nobody");
+      throw Invalid("force_after: is negative; leave it out to force nobody");
     const std::int64_t force_after_ms = wait_ms(force_after.value_or(forever));
     Outcome outcome;
     bool asked = false;
@@ -1199,8 +1515,7 @@ class MultiLock : public detail::TimedLockable<detail::MultiLockVerbs> {
     std::vector<std::uint64_t> tokens(zkr_multi_lock_fencing_tokens(get(), nullptr, 0));
     tokens.resize(
         std::min(tokens.size(), zkr_multi_lock_fencing_tokens(get(), tokens.data(), tokens.size())));
-    if (tokens.empty())
-      throw Error(ErrorKind::NotHeld, "not held: there are no fencing tokens; acquire first");
+    if (tokens.empty()) throw NotHeld("not held: there are no fencing tokens; acquire first");
     return tokens;
   }
 
@@ -1281,7 +1596,7 @@ class Semaphore : public detail::Recipe<detail::SemaphoreVerbs> {
 
 struct ElectionOptions {
   /** Which of Curator's elections takes part. kazoo has one layout of its own. */
-  zkr_election_layout layout = ZKR_ELECTION_LAYOUT_LATCH;
+  ElectionLayout layout = ElectionLayout::Latch;
 };
 
 /** One candidate in the election of a leader. What it wins is a Leadership. */
@@ -1503,7 +1818,7 @@ struct QueueOptions {
   /** How often an item is claimed before it goes to the dead letters. */
   std::optional<std::uint32_t> max_attempts;
   /** Whose queue it takes part in. Priority and delay queues have one layout with each naming. */
-  zkr_queue_layout layout = ZKR_QUEUE_LAYOUT_SIMPLE;
+  QueueLayout layout = QueueLayout::Simple;
 
  private:
   friend class Client;
@@ -1795,7 +2110,7 @@ struct CommitStatus {
   /** By which name it began. */
   std::string id;
   /** Who decides it before its deadline. */
-  zkr_commit_mode mode;
+  CommitMode mode;
   /** What it is about. */
   std::string payload;
   /** How long ago it began, as far as this machine's clock agrees with the server's. */
@@ -1803,11 +2118,11 @@ struct CommitStatus {
   /** How long there is to vote. */
   Milliseconds timeout;
   /** What was decided; nothing if nothing is. */
-  std::optional<zkr_outcome> outcome;
+  std::optional<Decision> outcome;
   /** Why it was aborted. */
   std::string reason;
   /** Whether its coordinator will decide it. */
-  zkr_coordinator_state coordinator;
+  CoordinatorState coordinator;
   /** Who votes. */
   std::vector<SiteStatus> sites;
 };
@@ -1950,7 +2265,7 @@ class CommitTransaction {
   }
 
   /** Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. */
-  zkr_outcome outcome(Milliseconds timeout = forever) {
+  Decision outcome(Milliseconds timeout = forever) {
     detail::Outcome outcome;
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(
@@ -1959,7 +2274,7 @@ class CommitTransaction {
   }
 
   /** The same, with a token that withdraws it, throwing Cancelled. */
-  zkr_outcome outcome(Milliseconds timeout, const CancelToken &token) {
+  Decision outcome(Milliseconds timeout, const CancelToken &token) {
     detail::Outcome outcome;
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(zkr_commit_transaction_outcome_cancellable(handle(), detail::wait_ms(timeout), token.get(),
@@ -2475,7 +2790,7 @@ class Proposal {
   }
 
   /** Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. */
-  zkr_outcome outcome(Milliseconds timeout = forever) {
+  Decision outcome(Milliseconds timeout = forever) {
     detail::Outcome outcome;
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(zkr_proposal_outcome(handle(), detail::wait_ms(timeout), &decided, outcome.place()));
@@ -2483,7 +2798,7 @@ class Proposal {
   }
 
   /** The same, with a token that withdraws it, throwing Cancelled. */
-  zkr_outcome outcome(Milliseconds timeout, const CancelToken &token) {
+  Decision outcome(Milliseconds timeout, const CancelToken &token) {
     detail::Outcome outcome;
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(zkr_proposal_outcome_cancellable(handle(), detail::wait_ms(timeout), token.get(), &decided,
@@ -2535,7 +2850,7 @@ class TwoPhaseCommit {
   std::string path() const { return detail::text(zkr_two_phase_commit_path(handle())); }
 
   /** Who decides the transactions that it begins. */
-  zkr_commit_mode mode() const noexcept { return zkr_two_phase_commit_mode(handle()); }
+  CommitMode mode() const noexcept { return zkr_two_phase_commit_mode(handle()); }
 
   /**
    * Begins a transaction: every site is asked, also one that is not there now. When the timeout is over
@@ -2630,7 +2945,7 @@ class TwoPhaseCommit {
    * Decides the abort, unless something is decided already; returns what is. Throws NoNode if there is
    * none of that id.
    */
-  zkr_outcome decide_abort(const std::string &id, const std::string &reason) {
+  Decision decide_abort(const std::string &id, const std::string &reason) {
     detail::Outcome outcome;
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(zkr_two_phase_commit_decide_abort(
@@ -2676,7 +2991,7 @@ class Nodes {
 
   /** Returns the path that the node got. */
   std::string create(const std::string &path, const std::string &data = "",
-                     zkr_create_mode mode = ZKR_PERSISTENT) {
+                     CreateMode mode = CreateMode::Persistent) {
     detail::Outcome outcome;
     zkr_buffer *created = nullptr;
     outcome.check(zkr_nodes_create(client_, detail::c_text("path", path), data.data(), data.size(), mode,
@@ -2685,12 +3000,11 @@ class Nodes {
   }
 
   /**
-   * The same with a time to live, for ZKR_PERSISTENT and ZKR_PERSISTENT_SEQUENTIAL: the server removes the
-   * node once it has had neither children nor changes for so long. ErrorKind::Invalid if the server does
-   * not take such nodes: they need zookeeper.extendedTypesEnabled=true.
+   * The same with a time to live, for CreateMode::Persistent and PersistentSequential: the server removes
+   * the node once it has had neither children nor changes for so long. ErrorKind::Invalid if the server
+   * does not take such nodes: they need zookeeper.extendedTypesEnabled=true.
    */
-  std::string create(const std::string &path, const std::string &data, zkr_create_mode mode,
-                     Milliseconds ttl) {
+  std::string create(const std::string &path, const std::string &data, CreateMode mode, Milliseconds ttl) {
     detail::Outcome outcome;
     zkr_buffer *created = nullptr;
     outcome.check(zkr_nodes_create_ttl(client_, detail::c_text("path", path), data.data(), data.size(), mode,
@@ -2756,8 +3070,7 @@ class Nodes {
    * node by node: it costs two requests for each node at first, then one or two for each change. ended is
    * as for Config::watch.
    */
-  Subscription watch(const std::string &path, zkr_watch_kind kind,
-                     std::function<void(const NodeState &)> changed,
+  Subscription watch(const std::string &path, WatchKind kind, std::function<void(const NodeState &)> changed,
                      std::function<void(const Error &)> ended = nullptr) const {
     return detail::Calls::subscribe(detail::Following<NodeState>{std::move(changed), std::move(ended)},
                                     [&](void *data, zkr_subscription **out, zkr_error **error) {
@@ -2798,12 +3111,12 @@ struct Options {
   std::string identity;
   std::vector<Auth> auth;
   bool allow_plaintext_auth = false;
-  zkr_acl acl = ZKR_ACL_DEFAULT;
+  AclChoice acl = AclChoice::Default;
   std::vector<AclEntry> acl_list;
   std::optional<Tls> tls;
   std::optional<Sasl> sasl;
-  zkr_naming naming = ZKR_NAMING_CURATOR;
-  zkr_lease lease = ZKR_LEASE_STRICT;
+  Naming naming = Naming::Curator;
+  LeaseMode lease = LeaseMode::Strict;
   Retry retry;
   bool read_only = false;
 };
@@ -2902,7 +3215,17 @@ class Client {
     return ReadWriteLock(lock);
   }
 
-  /** Makes one lock of several plain ones of this client: client.multi_lock({a, b}). Sends nothing. */
+  /**
+   * Makes one lock of several plain ones of this client: client.multi_lock({a, b}), or of locks that nobody
+   * else needs: client.multi_lock({client.lock("/a"), client.lock("/b")}). Sends nothing.
+   */
+  MultiLock multi_lock(std::initializer_list<detail::Lent<Lock>> locks) {
+    std::vector<std::reference_wrapper<const Lock>> all;
+    for (const auto &lock : locks) all.emplace_back(lock.it);
+    return multi_lock(all);
+  }
+
+  /** The same of as many as there are. */
   MultiLock multi_lock(const std::vector<std::reference_wrapper<const Lock>> &locks) {
     std::vector<zkr_lock *> handles;
     for (const Lock &lock : locks) handles.push_back(lock.get());
@@ -3021,8 +3344,7 @@ class Client {
    * Makes a handle of the transactions at a path. Validates, but sends nothing. The mode says who decides
    * those that it begins.
    */
-  TwoPhaseCommit two_phase_commit(const std::string &path,
-                                  zkr_commit_mode mode = ZKR_COMMIT_MODE_COORDINATOR) {
+  TwoPhaseCommit two_phase_commit(const std::string &path, CommitMode mode = CommitMode::Coordinator) {
     detail::Outcome outcome;
     zkr_two_phase_commit *made = nullptr;
     outcome.check(

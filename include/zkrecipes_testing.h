@@ -188,6 +188,9 @@ zkr_status zkr_test_server_set_next_sequence(zkr_test_server *server,
 size_t zkr_test_server_watch_count(const zkr_test_server *server);
 
 /** The paths of all nodes. On success *paths belongs to the caller: free it with zkr_strings_free. */
+zkr_status zkr_test_server_nodes(const zkr_test_server *server, zkr_strings **paths, zkr_error **error);
+
+/** zkr_test_server_nodes under its first name. */
 zkr_status zkr_test_server_paths(const zkr_test_server *server, zkr_strings **paths, zkr_error **error);
 
 /* Requests -------------------------------------------------------------------------------------------- */

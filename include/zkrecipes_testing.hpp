@@ -240,10 +240,10 @@ class Server : public detail::Control<detail::ServerVerbs> {
   std::size_t watch_count() const noexcept { return zkr_test_server_watch_count(get()); }
 
   /** The paths of all nodes. */
-  std::vector<std::string> paths() const {
+  std::vector<std::string> nodes() const {
     detail::Outcome outcome;
     zkr_strings *paths = nullptr;
-    outcome.check(zkr_test_server_paths(get(), &paths, outcome.place()));
+    outcome.check(zkr_test_server_nodes(get(), &paths, outcome.place()));
     return detail::strings(paths);
   }
 

@@ -49,6 +49,8 @@ part_surface() { python -m pytest -q tests/test_surface.py tests/test_defaults.p
 # The example of several processes, which are killed again and again.
 part_transfer() { (cd python && python -m pytest -q ../tests/transfer); }
 part_scenarios() { "$target/scenarios" ${ZKR_ALL:+--all}; }
+# The page of the command in a real browser; pictures go to target/pictures.
+part_browser() { (cd python && python -m pytest -q ../tests/browser); }
 # TLS, SASL and secrets, on servers of its own.
 part_secure() { tests/secure/run.py; }
 # The other sides, and our own faces for those who meet them.
@@ -80,7 +82,7 @@ if [ -n "${ZKR_PART-}" ]; then
     exit
 fi
 
-all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+transfer+range+packages+real demo)
+all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+transfer+browser+range+packages+real demo)
 [ -n "${ZKR_ALL-}" ] && all+=(guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.

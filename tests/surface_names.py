@@ -173,6 +173,8 @@ def cpp_declared(statement: str, scope: list[str], names: set[str]) -> None:
         found = [function.group(1)] if function else []
     elif " " in statement:
         declarators = re.sub(r"<[^<>]*(<[^<>]*>)*[^<>]*>", "", statement).split(",")
+        # Declared before, as above.
+        declarators = [part for part in declarators if not re.search(r"^[^=]*\w::\w+$", part.strip())]
         found = [match.group(1) for part in declarators if (match := re.search(r"(\w+)\s*(?:=.*)?$", part.strip()))]
     names |= {"::".join([*scope, name]) for name in found if name not in scope[-1:] and not name.startswith("~")}
 

@@ -8,7 +8,7 @@ use zkrecipes::{
 };
 
 /// What stands in the node of a contender that was asked to let go; it replaces the identity.
-const ASKED: &str = "__REVOKE__";
+pub(crate) const ASKED: &str = "__REVOKE__";
 /// The folders of a semaphore that is not kazoo's.
 const FOLDERS: [&str; 2] = ["leases", "locks"];
 

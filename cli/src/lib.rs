@@ -1,6 +1,8 @@
 //! The command `zkrecipes`, as a library so that the packages of other languages ship the same one.
 //!
 //! - `ls`, `watch`: who holds a path and who waits for it ([`contenders`] gathers, [`table`] prints).
+//! - `ls --recursive`, `top`, `serve`: what is in use below a path ([`survey`] reads, [`history`] tells who took over,
+//!   [`screen`] is the terminal).
 //! - `break`: asks a contender to let go, and deletes its node when it does not.
 //! - `lock`: runs a command under a lock ([`job`] runs it, [`under`] is what it runs under, [`signals`] passes signals on,
 //!   [`tree`] ends what it started).
@@ -25,6 +27,7 @@ mod doctor;
 mod elect;
 mod follow;
 mod help;
+mod history;
 mod job;
 mod leader;
 mod lock;
@@ -35,8 +38,12 @@ mod outcome;
 mod pages;
 mod queue;
 mod revoke;
+mod screen;
+mod serve;
 mod signals;
+mod survey;
 mod table;
+mod top;
 mod tree;
 mod two_phase;
 mod under;
@@ -60,6 +67,7 @@ use outcome::Outcome;
   export ZKRECIPES_HOSTS=zk1:2181,zk2:2181,zk3:2181
   zkrecipes lock /locks/backup -- backup.sh
   zkrecipes ls /locks/backup
+  zkrecipes top /
   zkrecipes break /locks/backup holder --force-after 30s
   zkrecipes counter add /counters/orders
   zkrecipes tree /")
@@ -76,6 +84,8 @@ enum Verb {
     Lock(lock::Args),
     Ls(ls::Args),
     Watch(watch::Args),
+    Top(top::Args),
+    Serve(serve::Args),
     Break(revoke::Args),
     Elect(elect::Args),
     Leader(leader::Args),
@@ -119,6 +129,8 @@ fn dispatch(args: Vec<OsString>) -> Outcome {
         Verb::Lock(args) => lock::run(args, common),
         Verb::Ls(args) => ls::run(args, common),
         Verb::Watch(args) => watch::run(args, common),
+        Verb::Top(args) => top::run(args, common),
+        Verb::Serve(args) => serve::run(args, common),
         Verb::Break(args) => revoke::run(args, common),
         Verb::Elect(args) => elect::run(args, common),
         Verb::Leader(args) => leader::run(args, common),

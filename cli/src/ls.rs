@@ -7,7 +7,7 @@ use zkrecipes::drive::{self, CancelToken};
 use crate::common::Common;
 use crate::help::examples;
 use crate::outcome::{self, Outcome};
-use crate::table;
+use crate::{survey, table};
 
 /// Who holds a lock, a semaphore or an election, and who waits
 ///
@@ -25,22 +25,38 @@ use crate::table;
 ///   SESSION   its session with ZooKeeper
 ///   NODE      its node below PATH, or its whole path if it is elsewhere, as
 ///             zkrecipes break takes it
+///
+/// With --recursive: a line for each recipe in use at PATH and below it, as
+/// zkrecipes top shows them.
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment, after_help = examples!("\
   zkrecipes ls /locks/backup
   zkrecipes ls /limits/exports --json |
-      jq -r '.[] | select(.holds) | .identity'"))]
+      jq -r '.[] | select(.holds) | .identity'
+  zkrecipes ls --recursive /
+  zkrecipes ls --recursive / --json |
+      jq -r '.[] | select(.waiting > 0) | .path'"))]
 pub(crate) struct Args {
     /// What is held and waited for
     path: String,
+    /// Everything that is in use below, too: held, waited for, elected, queued, at barriers
+    #[arg(long, short)]
+    recursive: bool,
+    /// With --recursive: the nodes with data that are no such recipe, too
+    #[arg(long, requires = "recursive")]
+    all: bool,
     /// An array of objects: place, holds, asked, kind, identity, since, session, node; identity is null once the
-    /// contender was asked to let go, because the question replaces it
+    /// contender was asked to let go, because the question replaces it. With --recursive: path, kind, holding, waiting,
+    /// size, items, dead, begun, data, contenders
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: Args, common: Common) -> Outcome {
-    let Args { path, json: is_json } = args;
+    let Args { path, recursive: is_recursive, all: is_all, json: is_json } = args;
+    if is_recursive {
+        return everything(common, &path, is_all, is_json);
+    }
     common.looking(&CancelToken::new(), |onlooker| {
         let (onlooker, asked) = (onlooker.clone(), path.clone());
         let rows = drive::wait(async move { onlooker.gather(&asked).await }, None, None)?.rows;
@@ -50,6 +66,27 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         outcome::print(&(table::lines(&rows, SystemTime::now()).join("\n") + "\n"))?;
         if rows.is_empty() {
             outcome::say(&format!("nobody holds {path} and nobody waits for it"));
+        }
+        Ok(0)
+    })
+}
+
+fn everything(common: Common, path: &str, is_all: bool, is_json: bool) -> Outcome {
+    common.with_client(&CancelToken::new(), |client| {
+        let mut survey = survey::once(client, path)?;
+        survey::keep(&mut survey, is_all);
+        if is_json {
+            return outcome::print(&table::json_array(survey.found.iter().map(survey::fields)));
+        }
+        let now = SystemTime::now();
+        let rows = survey.found.iter().map(|found| survey::Line::of(found).cells(now));
+        let cells: Vec<_> = std::iter::once(survey::HEADINGS.map(str::to_owned)).chain(rows).collect();
+        outcome::print(&(table::columns(&cells).join("\n") + "\n"))?;
+        if survey.found.is_empty() {
+            outcome::say(&format!("no recipe is in use at {path} or below it"));
+        }
+        if survey.is_cut {
+            outcome::say(survey::CUT);
         }
         Ok(0)
     })

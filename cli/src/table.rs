@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::Formatter;
 
-use crate::contenders::Row;
+use zkrecipes::Contender;
+
+use crate::contenders::{ASKED, Row};
 
 const HEADINGS: [&str; 7] = ["PLACE", "HOLDS", "KIND", "IDENTITY", "SINCE", "SESSION", "NODE"];
 
@@ -45,10 +47,15 @@ pub(crate) fn columns<const N: usize>(cells: &[[String; N]]) -> Vec<String> {
 
 /// What is shown of who it is.
 pub(crate) fn shown_identity(row: &Row) -> String {
-    match row.identity() {
-        Some("") => "-".to_owned(),
-        Some(identity) => printable(identity),
-        None => "(asked to let go)".to_owned(),
+    shown_who(&row.contender.identity)
+}
+
+/// The same of what stands in a contender's node.
+pub(crate) fn shown_who(identity: &str) -> String {
+    match identity {
+        "" => "-".to_owned(),
+        ASKED => "(asked to let go)".to_owned(),
+        identity => printable(identity),
     }
 }
 
@@ -57,15 +64,22 @@ pub(crate) type Fields = serde_json::Map<String, Value>;
 
 /// The fields of a contender.
 pub(crate) fn fields(row: &Row) -> Fields {
+    let mut fields = object([("place", row.place.into())]);
+    fields.extend(contender(&row.contender));
+    fields
+}
+
+/// The same without its place.
+pub(crate) fn contender(contender: &Contender) -> Fields {
+    let is_asked = contender.identity == ASKED;
     object([
-        ("place", row.place.into()),
-        ("holds", row.contender.holds.into()),
-        ("asked", row.is_asked().into()),
-        ("kind", row.contender.kind.as_str().into()),
-        ("identity", row.identity().into()),
-        ("since", timestamp(row.contender.since).into()),
-        ("session", format!("{:#x}", row.contender.session_id).into()),
-        ("node", row.node().into()),
+        ("holds", contender.holds.into()),
+        ("asked", is_asked.into()),
+        ("kind", contender.kind.as_str().into()),
+        ("identity", (!is_asked).then_some(contender.identity.as_str()).into()),
+        ("since", timestamp(contender.since).into()),
+        ("session", format!("{:#x}", contender.session_id).into()),
+        ("node", contender.node.as_str().into()),
     ])
 }
 
@@ -170,7 +184,9 @@ impl Text<'_> {
 
 /// Others write identities and node names: nothing in them may steer the terminal.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    // What turns the direction of writing would show the rest of the line in another order.
+    let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// `3s`, `4m07s`, `2h05m`, `3d04h`.
@@ -238,6 +254,6 @@ mod tests {
     fn nothing_steers_the_terminal() {
         let fields = object([("a", "a\"b\\\n\u{1b}[2J\u{9b}é".into())]);
         assert_eq!(json(fields), r#"{"a":"a\"b\\\n\u001b[2J\u009bé"}"#);
-        assert_eq!(printable("a\u{1b}[2J"), "a\u{fffd}[2J");
+        assert_eq!(printable("a\u{1b}[2J\u{202e}b"), "a\u{fffd}[2J\u{fffd}b");
     }
 }

@@ -13,7 +13,7 @@ use crate::follow::ENDING;
 use crate::help::examples;
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
 use crate::signals::Signals;
-use crate::table;
+use crate::{screen, table};
 
 /// How often to look whether anybody came or went: a small read or three, however many there are.
 const GLANCE: Duration = Duration::from_millis(200);
@@ -183,7 +183,7 @@ impl Watching<'_> {
     }
 
     fn draw(&self, rows: &[Row], is_interrupted: bool) -> Outcome<()> {
-        let (width, height) = terminal_size();
+        let (width, height) = screen::size();
         let now = SystemTime::now();
         let state = if is_interrupted { "no server answers; still trying" } else { "Ctrl-C ends" };
         let mut lines =
@@ -203,19 +203,5 @@ impl Watching<'_> {
         let cut = |line: String| line.chars().take(width).collect::<String>() + "\x1b[K\n";
         let screen: String = lines.into_iter().map(cut).collect();
         outcome::print(&format!("\x1b[H{screen}\x1b[J")).map(drop)
-    }
-}
-
-/// Columns and lines of the terminal.
-fn terminal_size() -> (usize, usize) {
-    // SAFETY: a winsize of zeros is a valid one to write to.
-    let size = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size);
-        size
-    };
-    match (size.ws_col, size.ws_row) {
-        (0, _) | (_, 0) => (80, 24),
-        (columns, lines) => (columns.into(), lines.into()),
     }
 }

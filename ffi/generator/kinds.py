@@ -107,12 +107,12 @@ INPUTS = {
         "{n}.get()",
     ),
     "version": Input("{n}: i32", "input::version({n})?", cpp="std::int32_t {n} = -1"),
-    "mode": Input("{n}: GivenCreateMode", "nodes::mode({n})?", cpp="zkr_create_mode {n} = ZKR_PERSISTENT"),
-    "watch_kind": Input("{n}: GivenWatchKind", "nodes::watch_kind({n})?", cpp="zkr_watch_kind {n}"),
+    "mode": Input("{n}: GivenCreateMode", "nodes::mode({n})?", cpp="CreateMode {n} = CreateMode::Persistent"),
+    "watch_kind": Input("{n}: GivenWatchKind", "nodes::watch_kind({n})?", cpp="WatchKind {n}"),
     "commit_mode": Input(
         "{n}: GivenCommitMode",
         "commits::mode({n})?",
-        cpp="zkr_commit_mode {n} = ZKR_COMMIT_MODE_COORDINATOR",
+        cpp="CommitMode {n} = CommitMode::Coordinator",
     ),
     "count": Input("{n}: usize", cpp="std::size_t {n}"),
     "i32": Input("{n}: i32", cpp="std::int32_t {n}"),
@@ -211,7 +211,7 @@ OUTPUTS = {
         "detail::payloads({n})",
     ),
     "item": Output("*mut zkr_item", "zkr_item_callback", "zkr_item *{n} = nullptr", "Item", "Item({n})"),
-    "outcome": Output("zkr_outcome", "zkr_outcome_callback", "zkr_outcome {n} = ZKR_OUTCOME_NONE", "zkr_outcome"),
+    "outcome": Output("zkr_outcome", "zkr_outcome_callback", "zkr_outcome {n} = ZKR_OUTCOME_NONE", "Decision"),
     "commit_transaction": Output(
         "*mut zkr_commit_transaction",
         "zkr_commit_transaction_callback",
@@ -268,7 +268,7 @@ ANSWERS = {
     "u32": ("u32", "0", "std::uint32_t"),
     "u64": ("u64", "0", "std::uint64_t"),
     "count": ("usize", "0", "std::size_t"),
-    "commit_mode": ("zkr_commit_mode", "zkr_commit_mode::ZKR_COMMIT_MODE_COORDINATOR", "zkr_commit_mode"),
+    "commit_mode": ("zkr_commit_mode", "zkr_commit_mode::ZKR_COMMIT_MODE_COORDINATOR", "CommitMode"),
     "data": ("*const c_void", "null()", "std::string"),
     "path": ("*const c_char", "null()", "std::string"),
 }

@@ -8,6 +8,7 @@ const check = require('./check.cjs')
 const { now } = require('./calls.cjs')
 const { made } = require('./dispose.cjs')
 const { invalid } = require('./errors.cjs')
+const { inspect, shown } = require('./shown.cjs')
 const { Waits, waitOptions } = require('./waits.cjs')
 
 let callsOf, nativeOf, waitsOf
@@ -31,6 +32,11 @@ class Remote {
     this.#calls = calls
     this.#native = native
     this.#waits = new Waits(calls)
+  }
+
+  /** What `console.log` shows. */
+  [inspect](_depth, options, show) {
+    return shown(this, options, show)
   }
 }
 

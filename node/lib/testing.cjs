@@ -4,6 +4,7 @@ const check = require('./check.cjs')
 const { Calls, addon, loop, now } = require('./calls.cjs')
 const { asyncDispose, dispose, made } = require('./dispose.cjs')
 const { invalid, kindOf } = require('./errors.cjs')
+const { inspect, shown } = require('./shown.cjs')
 
 const OPTIONS = ['port', 'tick', 'minSessionTimeout', 'maxSessionTimeout', 'dataLimit', 'emulate', 'extendedTypes']
 
@@ -41,6 +42,11 @@ class Control {
   constructor(key, native) {
     if (key !== made) throw invalid('constructor', `use ${new.target.name}.start()`)
     this.#control = now(() => native.control())
+  }
+
+  /** What `console.log` shows. */
+  [inspect](_depth, options, show) {
+    return shown(this, options, show)
   }
 
   get connectString() {
@@ -177,7 +183,7 @@ class EmbeddedServer extends Control {
   }
 
   /** The paths of all nodes. */
-  paths() {
+  nodes() {
     return now(() => this.#native.paths())
   }
 }

@@ -87,7 +87,7 @@ export class EmbeddedServer extends Control {
   setNextSequence(path: string, next: number): boolean
   watchCount(): number
   /** The paths of all nodes. */
-  paths(): string[]
+  nodes(): string[]
 }
 
 export interface EnsembleOptions extends ServerOptions {

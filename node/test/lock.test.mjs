@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { inspect } from 'node:util'
 import ts from 'typescript'
 import { AbortError, Held, ZkRecipesError } from 'zkrecipes'
 import { promise, rejection, rejects, throws, until, untilContenders } from './world.mjs'
@@ -470,3 +471,19 @@ promise('many who contend never overlap', async (world) => {
     }),
   )
 })
+
+promise('console.log shows what it is and how it stands, and nothing secret', async (world) => {
+  const client = await world.connect()
+  const lock = client.lock('/locks/shown')
+  const held = await lock.acquire()
+  assert.equal(inspect(held), `Held { path: '/locks/shown', fencingToken: ${held.fencingToken}n, permits: 1, isHeld: true }`)
+  assert.equal(inspect(lock), `Lock { path: '/locks/shown', fencingToken: ${held.fencingToken}n, isHeld: true }`)
+  assert.match(inspect([held]), /^\[\s+Held \{/)
+  await held.release()
+  assert.match(inspect(held), /isHeld: false/)
+  assert.equal(inspect(lock), "Lock { path: '/locks/shown', isHeld: false }")
+  assert.equal(inspect(client), `Client { state: 'connected', sessionId: 0x${client.sessionId.toString(16)} }`)
+  await client.close()
+  assert.match(inspect(client), /^Client \{ state: 'closed'/)
+  assert.match(inspect(world.server), /^EmbeddedServer \{ connectString: '/)
+}, { embeddedOnly: true })

@@ -54,7 +54,7 @@ promise('a node lives for a time', async () => {
     assert.deepEqual(await both.commit(), ['/one', '/two'])
     await until(() => {
       server.advanceClock(60_000)
-      return !server.paths().some((path) => ['/short', '/one', '/two'].includes(path))
+      return !server.nodes().some((path) => ['/short', '/one', '/two'].includes(path))
     }, 'they are removed')
     assert.ok(await nodes.exists('/long-0000000001'))
   } finally {

@@ -22,7 +22,7 @@ promise('a server tells where it is, and what was asked of it', async (world) =>
   assert.ok(entry.zxid > 0n)
   await client.nodes.transaction().check('/a').set('/a/b', '').commit()
   assert.deepEqual(server.log().at(-1).parts, [{ op: 'check', path: '/a' }, { op: 'setData', path: '/a/b' }])
-  assert.deepEqual(server.paths(), ['/', '/a', '/a/b'].slice(server.paths().includes('/') ? 0 : 1))
+  assert.deepEqual(server.nodes(), ['/', '/a', '/a/b'].slice(server.nodes().includes('/') ? 0 : 1))
   assert.deepEqual(server.sessions(), [client.sessionId])
   assert.equal(server.connections(), 1)
   assert.equal(server.watchCount(), 0)

@@ -321,3 +321,18 @@ def test_leaving_the_clients_scope_closes_it(hosts: str) -> None:
     assert [*states, client.state] == [zkrecipes.State.CONNECTED, zkrecipes.State.CLOSED]
     with pytest.raises(ZeroDivisionError), zkrecipes.Client(hosts):
         raise ZeroDivisionError
+
+
+def test_acquire_takes_what_that_of_threading_takes(client: zkrecipes.Client) -> None:
+    lock = client.lock("/locks/threading")
+    for arguments in ((), (True,), (True, 5), (True, -1), (False,)):
+        held = lock.acquire(*arguments)
+        assert held is not None
+        assert lock.acquire(False) is None
+        assert lock.acquire(True, 0.01) is None
+        held.release()
+    with pytest.raises(zkrecipes.InvalidType, match="blocking"):
+        lock.acquire(5)  # type: ignore[call-overload]
+    permits = client.semaphore("/limits/threading", 2).acquire(2, True, 5)
+    assert permits is not None
+    permits.release()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import zkrecipes
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -23,3 +26,18 @@ PACKAGE = Path(__file__).resolve().parents[1]
 def test_types_check(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", *arguments], cwd=PACKAGE, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_editor_shows_what_the_module_says() -> None:
+    done = subprocess.run(
+        [sys.executable, PACKAGE.parent / "tests/stub_docs.py"], cwd=PACKAGE, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Waits and returns what was acquired" in (PACKAGE / "zkrecipes/_native.pyi").read_text()
+
+
+def test_help_of_the_options_teaches_each_of_them() -> None:
+    told = inspect.getdoc(zkrecipes.ClientOptions) or ""
+    rows = {line.split()[0]: line for line in told.splitlines() if re.match(r"\w+ {2,}\S", line)}
+    assert rows.keys() - {"option"} == zkrecipes.ClientOptions.__annotations__.keys()
+    assert all(len(line.split()) > 2 for line in rows.values())

@@ -28,6 +28,9 @@ def blocking() -> None:
             assert_type(held.fencing_token, int)
         with lock.hold(timeout=5) as held:
             held.verify()
+        assert_type(lock.acquire(), zkrecipes.Held)
+        assert_type(lock.acquire(True, 5), zkrecipes.Held | None)
+        assert_type(lock.acquire(False), zkrecipes.Held | None)
         acquired = lock.acquire(timeout=5)
         assert_type(acquired, zkrecipes.Held | None)
         if acquired:
@@ -55,6 +58,7 @@ def blocking() -> None:
             assert_type(held.permits, int)
             held.on_revoke(lambda: held.release(wait=False))
         assert_type(semaphore.acquire(2, blocking=False), zkrecipes.Held | None)
+        assert_type(semaphore.acquire(2), zkrecipes.Held)
         assert_type(semaphore.holders(), list[zkrecipes.Contender])
         assert_type(semaphore.contenders(), list[zkrecipes.Contender])
         assert_type(semaphore.revoke(semaphore.holders()[0].node), bool)
@@ -123,6 +127,9 @@ async def awaiting() -> None:
             assert_type(held, zkrecipes.aio.Held)
             await held.verify()
         assert_type(await lock.acquire(blocking=False), zkrecipes.aio.Held | None)
+        assert_type(await lock.acquire(), zkrecipes.aio.Held)
+        assert_type(await lock.acquire(True, 5), zkrecipes.aio.Held | None)
+        assert_type(await client.semaphore("/limit", 3).acquire(2), zkrecipes.aio.Held)
         assert_type(await lock.contenders(), list[zkrecipes.Contender])
         assert_type(await client.nodes.get("/data"), tuple[bytes, zkrecipes.Stat])
         async with client.read_write_lock("/catalogue").write as held:

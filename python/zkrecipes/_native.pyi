@@ -53,73 +53,161 @@ class _Scope:
     ) -> None: ...
 
 class Error(Exception):
+    """What every error of zkrecipes derives from: `code`, `retryable`, the `path` concerned or None, and of a `put_many` how many it `put`."""
+
     code: ClassVar[str]
     retryable: ClassVar[bool]
     path: str | None
     put: int | None
 
-class Timeout(Error, TimeoutError): ...
-class Cancelled(Error): ...
-class ConnectionLost(Error, ConnectionError): ...
+class Timeout(Error, TimeoutError):
+    """The time given ran out; nothing of ours is left waiting in ZooKeeper."""
+
+class Cancelled(Error):
+    """The caller withdrew."""
+
+class ConnectionLost(Error, ConnectionError):
+    """No server answered within the retry budget; the outcome of a write is unknown."""
 
 class Lost(Error):
+    """What was held is gone."""
+
     reason: Literal["session", "revoked", "deleted", "closed"] | None
 
-class NotHeld(Error, RuntimeError): ...
-class Denied(Error, PermissionError): ...
-class Invalid(Error, ValueError): ...
-class InvalidType(Invalid, TypeError): ...
-class TooLarge(Error, ValueError): ...
-class Exists(Error): ...
-class NoNode(Error): ...
-class BadVersion(Error): ...
-class NotEmpty(Error): ...
-class Mismatch(Error): ...
-class Closed(Error): ...
-class WouldDeadlock(Error, RuntimeError): ...
-class Forked(Error): ...
-class InternalError(Error): ...
+class NotHeld(Error, RuntimeError):
+    """Release, verify, a guarded write or a token without holding."""
 
-def version() -> str: ...
-def at_exit(limit: float) -> None: ...
-def set_log_level(least: int) -> None: ...
-def run_command(arguments: list[str]) -> int: ...
+class Denied(Error, PermissionError):
+    """Refused by an ACL, by authentication, TLS or SASL."""
+
+class Invalid(Error, ValueError):
+    """A path, an option or a handle that cannot be used."""
+
+class InvalidType(Invalid, TypeError):
+    """An argument of the wrong type, or an option that does not exist: Invalid, and a TypeError as well."""
+
+class TooLarge(Error, ValueError):
+    """The request would pass the server's packet limit; it was refused before sending."""
+
+class Exists(Error):
+    """A node of that path exists already."""
+
+class NoNode(Error):
+    """There is no node at that path."""
+
+class BadVersion(Error):
+    """The node has another version than the one named."""
+
+class NotEmpty(Error):
+    """The node has children."""
+
+class Mismatch(Error):
+    """The participants disagree about how many they are."""
+
+class Closed(Error):
+    """The client or the handle is closed."""
+
+class WouldDeadlock(Error, RuntimeError):
+    """A blocking verb on a thread that the library itself needs: inside a callback or on its runtime."""
+
+class Forked(Error):
+    """A client or handle of the parent, used in a child process after fork; connect a client in the child."""
+
+class InternalError(Error):
+    """A bug of zkrecipes; please report it."""
+
+def version() -> str:
+    """The version of the library."""
+
+def at_exit(limit: float) -> None:
+    """At interpreter exit: ends the sessions still open, so that what they hold is free at once and not after the session
+    timeout, and sees to it that no thread of the library is caught inside Python. Takes at most `limit` seconds for
+    each, since an exit must not hang.
+    """
+
+def set_log_level(least: int) -> None:
+    """From this level of `logging` on, somebody listens."""
+
+def run_command(arguments: list[str]) -> int:
+    """Runs the command with the arguments of a process, its name included, and returns its exit status."""
 
 @disjoint_base
 class SessionBase:
+    """The session of both clients; what they make is in `recipes`."""
+
     def _connect(self) -> Call: ...
-    def close(self, timeout: float | None = None) -> None: ...
+    def close(self, timeout: float | None = None) -> None:
+        """Ends the session: waiters get Closed, what is held is released, deletions under way are awaited."""
     @property
-    def state(self) -> State: ...
+    def state(self) -> State:
+        """connected, suspended, lost or closed."""
     @property
-    def session_id(self) -> int: ...
+    def session_id(self) -> int:
+        """The id of the present session."""
     @property
-    def session_timeout(self) -> float: ...
+    def session_timeout(self) -> float:
+        """The session timeout that the server agreed to, in seconds."""
     @property
-    def lease_remaining(self) -> float: ...
+    def lease_remaining(self) -> float:
+        """How long the server certainly still honours this session, in seconds; 0 while nothing is held."""
     @property
-    def metrics(self) -> Metrics: ...
-    def on_state(self, callback: Callable[[State], object]) -> Callable[[], None]: ...
+    def metrics(self) -> Metrics:
+        """What this client has done and seen since it connected, and how it stands. Asks no server."""
+    def on_state(self, callback: Callable[[State], object]) -> Callable[[], None]:
+        """Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
+        a thread of the library; what they raise is logged. They must not block. On asyncio they run on the loop, and may be
+        coroutine functions, which are run as tasks.
+        """
     @staticmethod
-    def version() -> str: ...
+    def version() -> str:
+        """The version of the library."""
 
 @disjoint_base
 class ClientBase(SessionBase):
+    """What both clients share."""
+
     def __init__(self, hosts: str | None = None, **options: Unpack[ClientOptions]) -> None: ...
-    def lock(self, path: str, *, reentrant: bool = False, local_handoff: int = 0) -> Lock: ...
-    def read_write_lock(self, path: str) -> ReadWriteLock: ...
-    def multi_lock(self, locks: Iterable[Lock]) -> MultiLock: ...
-    def semaphore(self, path: str, permits: int) -> Semaphore: ...
-    def counter(self, path: str, *, layout: Literal["atomic", "shared"] = "atomic") -> Counter: ...
-    def config(self, path: str) -> Config: ...
-    def names(self, path: str) -> Names: ...
-    def group(self, path: str, *, layout: Literal["member", "party", "shallow_party"] | None = None) -> Group: ...
+    def lock(self, path: str, *, reentrant: bool = False, local_handoff: int = 0) -> Lock:
+        """A mutual exclusion on `path`, first come, first served.
+
+        A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With
+        `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so many times
+        before others get theirs; see `held.passes`.
+        """
+    def read_write_lock(self, path: str) -> ReadWriteLock:
+        """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
+    def multi_lock(self, locks: Iterable[Lock]) -> MultiLock:
+        """Several locks of this client as one: all or none, in the order of their paths."""
+    def semaphore(self, path: str, permits: int) -> Semaphore:
+        """At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch."""
+    def counter(self, path: str, *, layout: Literal["atomic", "shared"] = "atomic") -> Counter:
+        """A number at `path` that many count on. `layout` says which of Curator's counters takes part: "atomic" (64 bits) or
+        "shared" (32 bits).
+        """
+    def config(self, path: str) -> Config:
+        """A value at `path` that many follow."""
+    def names(self, path: str) -> Names:
+        """Names below `path`, and what they stand for."""
+    def group(self, path: str, *, layout: Literal["member", "party", "shallow_party"] | None = None) -> Group:
+        """A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or "shallow_party"
+        (kazoo's, without room for data); by default as the client's `naming`.
+        """
     def election(
         self, path: str, data: bytes | str = b"", *, layout: Literal["latch", "selector"] = "latch"
-    ) -> Election: ...
-    def barrier(self, path: str) -> Barrier: ...
-    def double_barrier(self, path: str, parties: int, name: str | None = None) -> DoubleBarrier: ...
-    def two_phase_commit(self, path: str, mode: Literal["coordinator", "peer"] = "coordinator") -> TwoPhaseCommit: ...
+    ) -> Election:
+        """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader. `layout` says which
+        of Curator's elections takes part: "latch" or "selector".
+        """
+    def barrier(self, path: str) -> Barrier:
+        """A barrier at `path`: while it is up, everybody who comes to it waits."""
+    def double_barrier(self, path: str, parties: int, name: str | None = None) -> DoubleBarrier:
+        """A barrier at `path` that `parties` enter and leave together, any number of rounds. `name` is what the others see of this
+        one; the client's identity by default.
+        """
+    def two_phase_commit(self, path: str, mode: Literal["coordinator", "peer"] = "coordinator") -> TwoPhaseCommit:
+        """Transactions at `path` that all sites commit, or none. `mode` says who decides those that begin here: "coordinator", which
+        waits for the votes, or "peer", the site whose vote is the last.
+        """
     def queue(
         self,
         path: str,
@@ -129,7 +217,11 @@ class ClientBase(SessionBase):
         shards: int = 1,
         max_attempts: int | None = None,
         layout: Literal["simple", "distributed", "locking"] = "simple",
-    ) -> Queue: ...
+    ) -> Queue:
+        """A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the session of who
+        put them. `shards`: over how many nodes they are spread. `max_attempts`: an item that was claimed so often in vain goes
+        to the dead letters. `layout` says whose queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
+        """
     def priority_queue(
         self,
         path: str,
@@ -139,7 +231,8 @@ class ClientBase(SessionBase):
         shards: int = 1,
         max_attempts: int | None = None,
         layout: Literal["simple", "distributed", "locking"] = "simple",
-    ) -> PriorityQueue: ...
+    ) -> PriorityQueue:
+        """A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and one shard."""
     def delay_queue(
         self,
         path: str,
@@ -149,462 +242,1209 @@ class ClientBase(SessionBase):
         shards: int = 1,
         max_attempts: int | None = None,
         layout: Literal["simple", "distributed", "locking"] = "simple",
-    ) -> DelayQueue: ...
-    def check_sequencer(self, sequencer: str) -> bool: ...
-    def watch_sequencer(self, sequencer: str, timeout: float | None = None) -> None: ...
+    ) -> DelayQueue:
+        """A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout, and one shard."""
+    def check_sequencer(self, sequencer: str) -> bool:
+        """Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands."""
+    def watch_sequencer(self, sequencer: str, timeout: float | None = None) -> None:
+        """Waits until the acquisition that this `held.sequencer` names no longer stands; Timeout after `timeout` seconds."""
     @property
-    def nodes(self) -> Nodes: ...
+    def nodes(self) -> Nodes:
+        """Plain node operations."""
 
 @disjoint_base
 class Client(_Scope, ClientBase):
+    """A session with a ZooKeeper ensemble; connects at once.
+
+    `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
+    development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
+
+    Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, acl, tls, sasl, naming, retry, lease, read_only; they are
+    described in `zkrecipes.ClientOptions`.
+
+    >>> import zkrecipes
+    >>> with zkrecipes.Client("embedded:", session_timeout=6, identity="worker 7") as client:
+    ...     print(client.state, client.session_timeout)
+    connected 6.0
+    """
+
     def __enter__(self) -> Self: ...
+    def locked(self, path: str, *, timeout: float | None = None) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
 
 @disjoint_base
 class HoldingBase:
-    def release(self, wait: bool = True) -> None: ...
-    def verify(self) -> None: ...
-    def guarded(self) -> Transaction: ...
-    def on_lost(self, callback: Callable[[Lost], object]) -> Callable[[], None]: ...
-    def on_revoke(self, callback: Callable[[], object]) -> Callable[[], None]: ...
+    """What handles and acquisitions share, on both faces."""
+
+    def release(self, wait: bool = True) -> None:
+        """Lets go of what is held, and waits until the server has confirmed it; a second time is NotHeld. With `wait=False` it
+        returns at once, and confirms in the background; callbacks may do that too.
+        """
+    def verify(self) -> None:
+        """Asks the server: returns, or raises NotHeld, or ConnectionLost when it cannot be known."""
+    def guarded(self) -> Transaction:
+        """Node writes that the server applies only while this is held, in one transaction."""
+    def on_lost(self, callback: Callable[[Lost], object]) -> Callable[[], None]:
+        """Calls `callback(error)` once if what is held now gets lost, at once if it is lost already, never for an own release;
+        returns a function that unsubscribes. A callback that refers to an acquisition keeps it alive until it is released.
+        """
+    def on_revoke(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Calls `callback()` once when somebody asks for what is held now (`lock.revoke()`), at once if that has happened:
+        finish, then release. Returns a function that unsubscribes.
+        """
     @property
-    def is_held(self) -> bool: ...
+    def is_held(self) -> bool:
+        """Whether it is certainly held, by the clock and without I/O."""
     @property
-    def fencing_token(self) -> int: ...
+    def fencing_token(self) -> int:
+        """The number that rises with every acquisition of the path, for resources that refuse lower ones. A handle that holds
+        nothing raises NotHeld.
+        """
 
 @disjoint_base
 class HandleBase(HoldingBase):
+    """What all handles share, on both faces."""
+
     def _take(self, n: int, timeout: float | None) -> Call: ...
-    def acquire(self, blocking: bool = True, *, timeout: float | None = None) -> Held | None: ...
-    def contenders(self) -> list[Contender]: ...
-    def revoke(self, contender: str | Contender | None = None, force_after: float | None = None) -> bool: ...
-    def cancel(self) -> None: ...
+    @overload
+    def acquire(self, blocking: Literal[True] = True, timeout: None = None) -> Held:
+        """Waits and returns what was acquired, or None when the time ran out.
+
+        `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. A second acquire on a lock that
+        holds waits too, whichever thread or task makes it, unless the lock is reentrant.
+        """
+    @overload
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> Held | None:
+        """Waits and returns what was acquired, or None when the time ran out.
+
+        `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. A second acquire on a lock that
+        holds waits too, whichever thread or task makes it, unless the lock is reentrant.
+        """
+    def contenders(self) -> list[Contender]:
+        """Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
+        multi-lock there are the contenders of each of its locks.
+        """
+    def revoke(self, contender: str | Contender | None = None, force_after: float | None = None) -> bool:
+        """Asks for it: whoever holds, or the `contender` given (as `contenders()` lists it, or its node), hears of it through
+        `held.on_revoke` and lets go when it can. With `force_after` seconds, exactly the nodes that were asked are deleted
+        when they have not gone by then; a holder that cannot be reached does not know that at once, and only fencing and
+        guarded writes protect from it. False when there was nobody to ask.
+        """
+    def cancel(self) -> None:
+        """Wakes all waits in progress on this handle with Cancelled, never later ones."""
 
 @disjoint_base
 class LockBase(HandleBase):
+    """What `Lock` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the lock is."""
 
 @final
 class Lock(_Scope, LockBase):
-    def hold(self, timeout: float | None = None) -> Hold[Held]: ...
+    """A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
+
+    `with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile. The handle
+    keeps what it acquired, so that the idiom of `threading` works too:
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/lock-doc")
+    >>> lock = client.lock("/locks/report")
+    >>> with lock as held:
+    ...     print(held.is_held)
+    True
+    >>> if lock.acquire(timeout=5):
+    ...     try:
+    ...         print(lock.is_held)
+    ...     finally:
+    ...         lock.release()
+    True
+    >>> client.close()
+    """
+
+    def hold(self, timeout: float | None = None) -> Hold[Held]:
+        """A context manager that acquires within `timeout` seconds or raises Timeout.
+
+        >>> import zkrecipes
+        >>> client = zkrecipes.Client("embedded:/hold-doc")
+        >>> with client.lock("/locks/report"):
+        ...     with client.lock("/locks/report").hold(timeout=0.1):
+        ...         pass
+        Traceback (most recent call last):
+        ...
+        zkrecipes.Timeout: ...
+        >>> client.close()
+        """
     def __enter__(self) -> Held: ...
 
 @disjoint_base
 class ReadWriteLockBase:
+    """What both read/write locks share."""
+
     def __new__(cls, seed: Seed) -> Self: ...
     @property
-    def read(self) -> Lock: ...
+    def read(self) -> Lock:
+        """The shared side, a Lock."""
     @property
-    def write(self) -> Lock: ...
+    def write(self) -> Lock:
+        """The exclusive side, a Lock."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path that is locked."""
 
 @final
-class ReadWriteLock(ReadWriteLockBase): ...
+class ReadWriteLock(ReadWriteLockBase):
+    """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
+
+    Each side is a `Lock`. Who holds `write` may take `read` too, and then release `write`: nobody gets in between. Taking
+    `write` while holding `read` is Invalid, since two who tried would wait for each other.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/read-write-lock-doc")
+    >>> catalogue = client.read_write_lock("/locks/catalogue")
+    >>> with catalogue.read, client.read_write_lock("/locks/catalogue").read as other:
+    ...     print(other.is_held, catalogue.path)
+    True /locks/catalogue
+    >>> with catalogue.write as writing:
+    ...     reading = catalogue.read.acquire()
+    >>> reading.is_held, reading.fencing_token == writing.fencing_token
+    (True, True)
+    >>> reading.release()
+    >>> client.close()
+    """
 
 @disjoint_base
 class MultiLockBase(HandleBase):
+    """What `MultiLock` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
     @property
-    def paths(self) -> list[str]: ...
+    def paths(self) -> list[str]:
+        """The paths that are locked, in the order in which they are acquired and in which the tokens come."""
     @property
-    def fencing_tokens(self) -> list[int]: ...
+    def fencing_tokens(self) -> list[int]:
+        """The fencing tokens of what is held, in the order of `paths`."""
 
 @final
 class MultiLock(_Scope, MultiLockBase):
-    def hold(self, timeout: float | None = None) -> Hold[Held]: ...
+    """Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`.
+
+    They are taken in the order of their paths, so that two who need the same ones never wait for each other.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/multi-lock-doc")
+    >>> both = client.multi_lock([client.lock("/accounts/bob"), client.lock("/accounts/alice")])
+    >>> both.paths
+    ['/accounts/alice', '/accounts/bob']
+    >>> with both as held:
+    ...     print(len(held.fencing_tokens), client.lock("/accounts/bob").acquire(blocking=False))
+    2 None
+    >>> client.close()
+    """
+
+    def hold(self, timeout: float | None = None) -> Hold[Held]:
+        """A context manager that acquires all within `timeout` seconds or raises Timeout."""
     def __enter__(self) -> Held: ...
 
 @disjoint_base
 class SemaphoreBase(HandleBase):
+    """What `Semaphore` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def acquire(  # type: ignore[override]
-        self, n: int = 1, blocking: bool = True, *, timeout: float | None = None
-    ) -> Held | None: ...
-    def holders(self) -> list[Contender]: ...
-    def resize(self, permits: int) -> None: ...
+    @overload  # type: ignore[override]
+    def acquire(self, n: int = 1, blocking: Literal[True] = True, timeout: None = None) -> Held:
+        """Waits for `n` permits at once and returns what was acquired, or None when the time ran out.
+
+        `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. Several acquisitions may be held
+        through one handle; `release` lets go of the latest.
+        """
+    @overload
+    def acquire(self, n: int = 1, blocking: bool = True, timeout: float | None = None) -> Held | None:
+        """Waits for `n` permits at once and returns what was acquired, or None when the time ran out.
+
+        `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. Several acquisitions may be held
+        through one handle; `release` lets go of the latest.
+        """
+    def holders(self) -> list[Contender]:
+        """Who holds permits, one entry for each permit; `contenders()` lists those who wait too."""
+    def resize(self, permits: int) -> None:
+        """Changes how many permits there are, for everybody. Handles that still say the old number get Mismatch, and fewer
+        than are held now takes effect as they are released.
+        """
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the semaphore is."""
     @property
-    def permits(self) -> int: ...
+    def permits(self) -> int:
+        """How many permits there are, as far as this handle knows."""
 
 @final
 class Semaphore(_Scope, SemaphoreBase):
-    def hold(self, n: int = 1, timeout: float | None = None) -> Hold[Held]: ...
+    """At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/semaphore-doc")
+    >>> exports = client.semaphore("/limits/exports", 3)
+    >>> with exports as held:
+    ...     print(held.permits, exports.acquire(3, blocking=False))
+    1 None
+    >>> with exports.hold(3, timeout=5):
+    ...     print(len(exports.holders()))
+    3
+    >>> client.close()
+    """
+
+    def hold(self, n: int = 1, timeout: float | None = None) -> Hold[Held]:
+        """A context manager that acquires `n` permits within `timeout` seconds or raises Timeout."""
     def __enter__(self) -> Held: ...
 
 @final
 class Hold(_Scope, Generic[_Acquired_co]):
+    """What `hold(timeout)` returns."""
+
     def __class_getitem__(cls, key: object) -> GenericAlias: ...
     def __enter__(self) -> _Acquired_co: ...
 
 @disjoint_base
 class HeldBase(HoldingBase):
+    """What both faces of an acquisition have besides."""
+
     def __new__(cls, seed: Seed) -> Self: ...
     def _leave(self, body_failed: bool) -> Call: ...
     def _acknowledge(self, data: bytes | str) -> None: ...
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path of the lock."""
     @property
-    def node(self) -> str: ...
+    def node(self) -> str:
+        """The path of this acquisition's own node."""
     @property
-    def fencing_tokens(self) -> list[int]: ...
+    def fencing_tokens(self) -> list[int]:
+        """The tokens of all that is held together, in the order of their paths: several for a multi-lock."""
     @property
-    def passes(self) -> int: ...
+    def passes(self) -> int:
+        """How often the turn was passed on inside this process since it was won. With `local_handoff`, acquisitions share a
+        fencing token, and the pair (fencing_token, passes) rises strictly.
+        """
     @property
-    def permits(self) -> int: ...
+    def permits(self) -> int:
+        """How many nodes of ours stand for this: the permits of a semaphore, the locks of a multi-lock."""
     @property
-    def sequencer(self) -> str: ...
+    def sequencer(self) -> str:
+        """A text by which anybody, in any language, can check or watch whether this acquisition still stands; see
+        `client.check_sequencer`.
+        """
 
 @disjoint_base
 class Held(_Scope, HeldBase):
+    """One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/held-doc")
+    >>> with client.lock("/locks/report").acquire() as held:
+    ...     held.verify()                  # asks the server
+    ...     first = held.fencing_token     # for whatever the lock protects
+    >>> held.is_held
+    False
+    >>> with client.lock("/locks/report") as held:
+    ...     print(held.fencing_token > first)
+    True
+    >>> client.close()
+    """
+
     def __enter__(self) -> Self: ...
 
 @disjoint_base
 class ElectionBase(HandleBase):
+    """What `Election` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def campaign(self, timeout: float | None = None) -> Leadership: ...
-    def resign(self) -> None: ...
-    def leader(self) -> Leader | None: ...
-    def candidates(self) -> list[Contender]: ...
-    def observe(self) -> Feed[Leader | None]: ...
+    def campaign(self, timeout: float | None = None) -> Leadership:
+        """Stands, and waits until this candidate leads; Timeout after `timeout` seconds. The Leadership is a Held, and a context
+        manager that resigns.
+        """
+    def resign(self) -> None:
+        """Resigns, and waits until the server has confirmed it: the next candidate leads. NotHeld without leading."""
+    def leader(self) -> Leader | None:
+        """Who leads now, or None; whether or not this candidate stands."""
+    def candidates(self) -> list[Contender]:
+        """All who stand, in the order in which they will lead; the first one leads."""
+    def observe(self) -> Feed[Leader | None]:
+        """Who leads, now and whenever that changes; None while nobody does. That a leader has begun its work is told, too."""
     def _terms(self, work: Callable[[Any], object]) -> Terms: ...
     @property
-    def is_leader(self) -> bool: ...
+    def is_leader(self) -> bool:
+        """Whether this candidate certainly leads, by the clock and without I/O."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path of the election."""
 
 @final
 class Election(_Scope, ElectionBase):
-    def acquire(self, blocking: bool = True, *, timeout: float | None = None) -> Leadership | None: ...
-    def hold(self, timeout: float | None = None) -> Hold[Leadership]: ...
-    def run(self, work: Callable[[Leadership], object]) -> None: ...
-    def leading(self, function: Callable[Concatenate[Leadership, _P], _T]) -> Callable[_P, _T]: ...
+    """One candidate in an election. Made by `client.election(path, data)`.
+
+    What an election acquires is the leadership, so that `with election as leadership:` waits until it leads, too.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/election-doc", identity="ann")
+    >>> election = client.election("/leader", "10.0.0.7:80")
+    >>> with election.campaign(timeout=5) as leadership:
+    ...     leadership.acknowledge("ready")
+    ...     leader = election.leader()
+    >>> leader.identity, leader.data, leader.acknowledged, leader.epoch == leadership.epoch
+    ('ann', b'ready', True, True)
+    >>> @election.leading
+    ... def report(leadership):
+    ...     return leadership.is_held
+    >>> report(), election.is_leader                        # it stood, led, and resigned
+    (True, False)
+    >>> client.close()
+    """
+
+    @overload
+    def acquire(self, blocking: Literal[True] = True, timeout: None = None) -> Leadership: ...
+    @overload
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> Leadership | None: ...
+    def hold(self, timeout: float | None = None) -> Hold[Leadership]:
+        """A context manager that leads within `timeout` seconds or raises Timeout."""
+    def run(self, work: Callable[[Leadership], object]) -> None:
+        """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure
+        that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
+
+        Nothing can take a thread away from its work: it has to look at `leadership.is_held`, or `on_lost`, and return.
+        """
+    def leading(self, function: Callable[Concatenate[Leadership, _P], _T]) -> Callable[_P, _T]:
+        """A decorator: whoever calls the function stands, waits until this candidate leads, and resigns when it is done. It is
+        called with the leadership first, and then the arguments.
+        """
     def __enter__(self) -> Leadership: ...
 
 @final
 class Leadership(Held):
-    def acknowledge(self, data: bytes | str) -> None: ...
+    """One term of a leader: a Held, of which the fencing token is the `epoch`. As a context manager it resigns on exit; leaving
+    raises Lost if the leadership was lost.
+    """
+
+    def acknowledge(self, data: bytes | str) -> None:
+        """Tells everybody that this leader has begun its work, and `data`, which replaces that of the candidate. NotHeld: it
+        leads no more, and the server has refused it.
+        """
     @property
-    def epoch(self) -> int: ...
+    def epoch(self) -> int:
+        """Rises strictly from one leader to the next: the fencing token."""
 
 @final
 class Terms:
-    def next(self) -> Call: ...
-    def over(self, leadership: HeldBase) -> Call: ...
-    def end(self, leadership: HeldBase, raised: BaseException | None) -> Call: ...
+    """The terms of a candidate, one after the other: what both faces of `run` use."""
+
+    def next(self) -> Call:
+        """Campaigns, however often it takes; None when it was cancelled."""
+    def over(self, leadership: HeldBase) -> Call:
+        """Waits until a term is over: lost or resigned, or all of it cancelled."""
+    def end(self, leadership: HeldBase, raised: BaseException | None) -> Call:
+        """Ends a term: resigns, if that was not done yet, and says what the work came to: None, or what it raised."""
     @property
-    def times(self) -> CallbackTimes: ...
+    def times(self) -> CallbackTimes:
+        """Who hears how long the work keeps an event loop."""
     @staticmethod
-    def abandon(leadership: HeldBase) -> None: ...
+    def abandon(leadership: HeldBase) -> None:
+        """Ends the last term without waiting for anything."""
 
 @disjoint_base
 class CounterBase:
+    """What `Counter` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def get(self) -> int: ...
-    def add(self, n: int) -> int: ...
-    def compare_and_set(self, old: int, new: int) -> bool: ...
+    def get(self) -> int:
+        """The value, no older than this call; 0 if nobody has counted yet."""
+    def add(self, n: int) -> int:
+        """Adds `n`, which may be negative, and returns the new value. What would pass 64 bits, or 32 in the layout "shared", is
+        Invalid, and nothing is added. ConnectionLost says that it cannot be known whether it was.
+        """
+    def compare_and_set(self, old: int, new: int) -> bool:
+        """Sets the value to `new` if it is `old`; says whether it was."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the value is kept."""
 
 @final
-class Counter(CounterBase): ...
+class Counter(CounterBase):
+    """A number that many count on. Every change is applied exactly once, also when its answer gets lost. Made by
+    `client.counter(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/counter-doc")
+    >>> orders = client.counter("/counters/orders")
+    >>> orders.add(5), orders.add(-2)
+    (5, 3)
+    >>> orders.compare_and_set(3, 10), orders.get()
+    (True, 10)
+    >>> client.close()
+    """
 
 @disjoint_base
 class ConfigBase:
+    """What `Config` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def get(self) -> Versioned | None: ...
-    def set(self, value: bytes | str, version: int | None = None) -> int: ...
-    def watch(self) -> Feed[Versioned | None]: ...
+    def get(self) -> Versioned | None:
+        """The value and its version, or None if nobody has set it."""
+    def set(self, value: bytes | str, version: int | None = None) -> int:
+        """Sets the value, if it has this version; returns the new version. Without a version it is set whatever it was, and
+        created if it is missing. BadVersion: somebody has changed it since. ConnectionLost: it may or may not have been set.
+        """
+    def watch(self) -> Feed[Versioned | None]:
+        """The value now, and whenever it has changed: always the latest, None where there is none."""
     @property
-    def cached(self) -> Cached | None: ...
+    def cached(self) -> Cached | None:
+        """What this object has been told last, by a feed of it or by `get`, and how old that may be; nobody is asked. None
+        before that.
+        """
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the value is."""
 
 @final
-class Config(ConfigBase): ...
+class Config(ConfigBase):
+    """A value that many follow. Made by `client.config(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/config-doc")
+    >>> mode = client.config("/config/mode")
+    >>> mode.get(), mode.set("blue"), mode.get()
+    (None, 0, Versioned(value=b'blue', version=0))
+    >>> mode.set("green", version=mode.get().version)       # only if nobody was faster
+    1
+    >>> mode.cached.value
+    Versioned(value=b'blue', version=0)
+    >>> for now in mode.watch():
+    ...     print(now.value)                                # this one, and every later one
+    ...     break
+    b'green'
+    >>> client.close()
+    """
 
 @disjoint_base
 class NamesBase:
+    """What `Names` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def bind(self, name: str, data: bytes | str, ephemeral: bool = False) -> None: ...
-    def lookup(self, name: str) -> bytes | None: ...
-    def unbind(self, name: str) -> None: ...
-    def list(self) -> list[str]: ...
-    def watch(self) -> Feed[dict[str, bytes]]: ...
+    def bind(self, name: str, data: bytes | str, ephemeral: bool = False) -> None:
+        """Binds a name to `data`; Exists if it is bound already, by whomever. An `ephemeral` binding lasts as long as the client,
+        over all its sessions, any other until it is unbound.
+        """
+    def lookup(self, name: str) -> bytes | None:
+        """What a name stands for, or None if it is not bound."""
+    def unbind(self, name: str) -> None:
+        """Unbinds a name, whoever has bound it; NoNode if it is not bound. What another client keeps bound as ephemeral is bound
+        again by it at once.
+        """
+    def list(self) -> list[str]:
+        """The names that are bound, sorted."""
+    def watch(self) -> Feed[dict[str, bytes]]:
+        """All names and what they stand for, now and whenever that has changed."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path below which the names are."""
 
 @final
-class Names(NamesBase): ...
+class Names(NamesBase):
+    """Names below a path, and what they stand for. Made by `client.names(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/names-doc")
+    >>> services = client.names("/services")
+    >>> services.bind("billing", "10.0.0.7:443", ephemeral=True)
+    >>> services.lookup("billing"), services.lookup("mail")
+    (b'10.0.0.7:443', None)
+    >>> next(services.watch())
+    {'billing': b'10.0.0.7:443'}
+    >>> client.close()
+    """
 
 @disjoint_base
 class GroupBase:
+    """What `Group` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def join(self, name: str, data: bytes | str = b"") -> None: ...
-    def leave(self) -> None: ...
-    def update(self, data: bytes | str) -> None: ...
-    def members(self) -> dict[str, bytes]: ...
-    def watch(self) -> Feed[GroupEvent]: ...
+    def join(self, name: str, data: bytes | str = b"") -> None:
+        """Becomes a member, and stays one over all sessions of the client until it leaves, this object is garbage, or the client
+        is closed. Exists: this object has joined already, or another member has that name.
+        """
+    def leave(self) -> None:
+        """Ends the membership. NotHeld: there is none. ConnectionLost: unconfirmed, and it goes on in the background."""
+    def update(self, data: bytes | str) -> None:
+        """Replaces what this member says of itself. NotHeld: it has not joined. ConnectionLost: not yet, and it goes on in the
+        background.
+        """
+    def members(self) -> dict[str, bytes]:
+        """The members by name, and what they say of themselves."""
+    def watch(self) -> Feed[GroupEvent]:
+        """All members at first, then who joins, who leaves and whose data changes: Snapshot, Joined, Left and Changed. After a
+        gap, what differs is told.
+        """
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the group is."""
 
 @final
-class Group(GroupBase): ...
+class Group(GroupBase):
+    """A group of members that know each other by name; this object can be one of them. Made by `client.group(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/group-doc")
+    >>> workers = client.group("/workers")
+    >>> workers.join("worker-1", "idle")
+    >>> workers.members()
+    {'worker-1': b'idle'}
+    >>> with workers.watch() as feed:
+    ...     print(next(feed))
+    ...     workers.update("busy")
+    ...     print(next(feed))
+    Snapshot(members={'worker-1': b'idle'})
+    Changed(name='worker-1', data=b'busy')
+    >>> workers.leave()
+    >>> client.close()
+    """
 
 @disjoint_base
 class BarrierBase:
+    """What `Barrier` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def create(self) -> None: ...
-    def remove(self) -> None: ...
-    def wait(self, timeout: float | None = None) -> None: ...
-    def is_up(self) -> bool: ...
-    def cancel(self) -> None: ...
+    def create(self) -> None:
+        """Puts it up, unless it is up already: who comes to it waits from now on."""
+    def remove(self) -> None:
+        """Lifts it, if it is up: all who wait go on."""
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until it is lifted, and not at all if it is not up; Timeout after `timeout` seconds."""
+    def is_up(self) -> bool:
+        """Whether it is up."""
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the barrier is."""
 
 @final
-class Barrier(BarrierBase): ...
+class Barrier(BarrierBase):
+    """While it is up, everybody who comes to it waits. Made by `client.barrier(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/barrier-doc")
+    >>> barrier = client.barrier("/barriers/import")
+    >>> barrier.create()
+    >>> barrier.wait(timeout=0.1)
+    Traceback (most recent call last):
+    ...
+    zkrecipes.Timeout: ...
+    >>> barrier.remove()
+    >>> barrier.wait()
+    >>> barrier.is_up()
+    False
+    >>> client.close()
+    """
 
 @disjoint_base
 class DoubleBarrierBase:
+    """What `DoubleBarrier` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def enter(self, timeout: float | None = None) -> None: ...
-    def leave(self, timeout: float | None = None) -> None: ...
-    def withdraw(self) -> None: ...
-    def cancel(self) -> None: ...
+    def enter(self, timeout: float | None = None) -> None:
+        """Comes to the barrier, and waits until all parties have. Timeout after `timeout` seconds: then it counts for nobody.
+        Exists: it has entered already. Mismatch: the others wait for another number of parties.
+        """
+    def leave(self, timeout: float | None = None) -> None:
+        """Leaves, and waits until all parties have. Timeout after `timeout` seconds: it has left, and not all others have.
+        NotHeld: it has not entered. Lost: its place was gone before.
+        """
+    def withdraw(self) -> None:
+        """Leaves in the background, and waits for nobody. NotHeld: it has not entered."""
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones: who entered counts for nobody as soon as its
+        node is deleted, which goes on in the background; who left has left.
+        """
     @property
-    def has_entered(self) -> bool: ...
+    def has_entered(self) -> bool:
+        """Whether it has entered, and not left."""
     @property
-    def parties(self) -> int: ...
+    def parties(self) -> int:
+        """How many there have to be."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What this party is called."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the barrier is."""
 
 @final
 class DoubleBarrier(_Scope, DoubleBarrierBase):
+    """Parties that begin and end a piece of work together, any number of rounds. Made by
+    `client.double_barrier(path, parties)`.
+
+    `with barrier:` enters, and leaves when the body is done. Nobody waits for the others when it failed: then this party
+    withdraws, and the others go on without it.
+
+    >>> import zkrecipes
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> client = zkrecipes.Client("embedded:/double-barrier-doc")
+    >>> done = []
+    >>> def work(name):
+    ...     with client.double_barrier("/barriers/import", 3, name):
+    ...         done.append(name)
+    ...     return len(done)   # of all of them
+    >>> with ThreadPoolExecutor() as pool:
+    ...     list(pool.map(work, ["ann", "bob", "cid"]))
+    [3, 3, 3]
+    >>> client.close()
+    """
+
     def __enter__(self) -> Self: ...
 
 @disjoint_base
 class TwoPhaseCommitBase:
+    """What `TwoPhaseCommit` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def begin(self, id: str, sites: Iterable[str], payload: bytes | str, timeout: float) -> CommitTransaction: ...
-    def recover(self) -> list[CommitTransaction]: ...
-    def join(self, site: str) -> None: ...
-    def leave(self) -> None: ...
-    def next(self, timeout: float | None = None) -> Proposal: ...
-    def pending(self) -> list[Proposal]: ...
-    def history(self) -> list[CommitStatus]: ...
-    def show(self, id: str) -> CommitStatus | None: ...
-    def decide_abort(self, id: str, reason: str) -> Literal["commit", "abort"]: ...
-    def cancel(self) -> None: ...
+    def begin(self, id: str, sites: Iterable[str], payload: bytes | str, timeout: float) -> CommitTransaction:
+        """Begins a transaction: every site is asked, also one that is not there now. When `timeout` seconds are over and not all
+        have voted, whoever waits for the outcome aborts it. Exists: there is one of that id. TooLarge: the payload is.
+        """
+    def recover(self) -> list[CommitTransaction]:
+        """Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
+        coordinator that has crashed is there until its session timeout.
+        """
+    def join(self, site: str) -> None:
+        """Becomes a site, and is one over all sessions of the client until it leaves, this object and its proposals are garbage,
+        or the client is closed. Exists: this object has joined already, or another that is there is that site.
+        """
+    def leave(self) -> None:
+        """Is that site no longer. What it was asked stays. NotHeld: it has not joined."""
+    def next(self, timeout: float | None = None) -> Proposal:
+        """Waits for the next transaction on which this site has to vote; each is told once, in the order in which they began.
+        Timeout after `timeout` seconds. NotHeld: it has not joined.
+        """
+    def pending(self) -> list[Proposal]:
+        """Everything that this site has not acknowledged, voted on or not, the oldest first: what a site asks for after a restart.
+        NotHeld: it has not joined.
+        """
+    def history(self) -> list[CommitStatus]:
+        """How all transactions stand that are not over, the oldest first."""
+    def show(self, id: str) -> CommitStatus | None:
+        """How a transaction stands; None if there is none of that id."""
+    def decide_abort(self, id: str, reason: str) -> Literal["commit", "abort"]:
+        """Decides the abort, unless something is decided already; returns what is: "commit" or "abort". NoNode: there is none of
+        that id.
+        """
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
     @property
-    def mode(self) -> Literal["coordinator", "peer"]: ...
+    def mode(self) -> Literal["coordinator", "peer"]:
+        """Who decides the transactions that it begins: "coordinator" or "peer"."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the transactions are."""
 
 @final
-class TwoPhaseCommit(TwoPhaseCommitBase): ...
+class TwoPhaseCommit(TwoPhaseCommitBase):
+    """Transactions that all sites commit, or none. The decision is made once and survives everybody's crash. Made by
+    `client.two_phase_commit(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/two-phase-commit-doc")
+    >>> site = client.two_phase_commit("/commits/orders")
+    >>> site.join("stock")
+    >>> coordinator = client.two_phase_commit("/commits/orders")
+    >>> order = coordinator.begin("order-17", ["stock"], "3 chairs", timeout=10)
+    >>> proposal = site.next()
+    >>> proposal.payload
+    b'3 chairs'
+    >>> proposal.vote_commit()      # from here on it must be possible, also after a crash
+    >>> order.outcome(), proposal.outcome()
+    ('commit', 'commit')
+    >>> proposal.acknowledge()      # done
+    >>> coordinator.history()
+    []
+    >>> client.close()
+    """
 
 @disjoint_base
 class CommitTransactionBase:
+    """What `CommitTransaction` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]: ...
-    def cancel(self) -> None: ...
+    def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
+        """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its deadline
+        whoever waits decides.
+        """
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """By which name it began."""
     @property
-    def sites(self) -> list[str]: ...
+    def sites(self) -> list[str]:
+        """Who votes."""
     @property
-    def payload(self) -> bytes: ...
+    def payload(self) -> bytes:
+        """What it is about."""
 
 @final
-class CommitTransaction(CommitTransactionBase): ...
+class CommitTransaction(CommitTransactionBase):
+    """A transaction that this coordinator has begun or taken over."""
 
 @disjoint_base
 class ProposalBase:
+    """What `Proposal` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def vote_commit(self) -> None: ...
-    def vote_abort(self, reason: str = "") -> None: ...
-    def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]: ...
-    def acknowledge(self) -> None: ...
-    def cancel(self) -> None: ...
+    def vote_commit(self) -> None:
+        """Votes for the commit, which has to be possible from now on. Timeout: it was decided without us. Exists: this site has
+        voted for the abort.
+        """
+    def vote_abort(self, reason: str = "") -> None:
+        """Decides the abort. Exists: this site has voted for the commit."""
+    def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
+        """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its deadline
+        whoever waits decides.
+        """
+    def acknowledge(self) -> None:
+        """What was decided is applied here, and needed no more. NotHeld: nothing is decided yet."""
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """By which name it began."""
     @property
-    def sites(self) -> list[str]: ...
+    def sites(self) -> list[str]:
+        """Who votes."""
     @property
-    def payload(self) -> bytes: ...
+    def payload(self) -> bytes:
+        """What it is about."""
     @property
-    def has_voted(self) -> bool: ...
+    def has_voted(self) -> bool:
+        """Whether this site had voted when it was told."""
 
 @final
-class Proposal(ProposalBase): ...
+class Proposal(ProposalBase):
+    """A transaction on which a site has to vote."""
 
 @disjoint_base
 class BacklogBase:
+    """What `Backlog` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
-    def get(self, timeout: float | None = None) -> bytes: ...
-    def claim(self, timeout: float | None = None) -> Item: ...
-    def peek(self) -> bytes | None: ...
-    def len(self) -> int: ...
-    def items(self) -> list[bytes]: ...
-    def replay(self) -> int: ...
-    def cancel(self) -> None: ...
+    def get(self, timeout: float | None = None) -> bytes:
+        """Takes the next item and returns its data: at most once, for it is removed before it is returned. Waits for one; Timeout
+        after `timeout` seconds, and 0 is one attempt. ConnectionLost: an item may have been removed that nobody has.
+        """
+    def claim(self, timeout: float | None = None) -> Item:
+        """Claims the next item: at least once, for nobody else has it until it is acknowledged, given back, or this session ends.
+        Waits for one; Timeout after `timeout` seconds, and 0 is one attempt.
+        """
+    def peek(self) -> bytes | None:
+        """The data of the next item that could be taken, which stays; None if there is none."""
+    def len(self) -> int:
+        """How many items there are, claimed ones included."""
+    def items(self) -> list[bytes]:
+        """The data of all items in order, claimed ones included. It reads every one of them."""
+    def replay(self) -> int:
+        """Puts the dead letters back into this queue, as new items; returns how many."""
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
     def _claims(self) -> Claims: ...
     @property
-    def dead(self) -> Backlog: ...
+    def dead(self) -> Backlog:
+        """The items that were claimed `max_attempts` times in vain."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where the items are."""
 
 @final
 class Backlog(BacklogBase):
+    """Items that wait to be taken: the `dead` letters of a queue. `for item in backlog:` claims one after the other.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/backlog-doc")
+    >>> queue = client.queue("/queues/mail", max_attempts=1)
+    >>> queue.put("spam")
+    >>> queue.claim().nack()
+    >>> queue.dead.items(), queue.replay(), queue.items()
+    ([b'spam'], 1, [b'spam'])
+    >>> client.close()
+    """
+
     def __iter__(self) -> Iterator[Item]: ...
 
 @disjoint_base
 class QueueBase(BacklogBase):
-    def put(self, data: bytes | str, timeout: float | None = None) -> None: ...
-    def put_many(self, items: Iterable[bytes | str], timeout: float | None = None) -> None: ...
+    """What `Queue` is on both faces."""
+
+    def put(self, data: bytes | str, timeout: float | None = None) -> None:
+        """Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout`
+        seconds. ConnectionLost: nobody can know whether it went in.
+        """
+    def put_many(self, items: Iterable[bytes | str], timeout: float | None = None) -> None:
+        """Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error says
+        how many went in, from the first on: its attribute `put`.
+        """
 
 @final
 class Queue(QueueBase):
+    """Items that are taken in the order in which they came. Made by `client.queue(path)`.
+
+    `for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is asked for,
+    or when the loop ends, is given back. `with item:` acknowledges it, or gives it back if the body failed.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/queue-doc")
+    >>> queue = client.queue("/queues/mail")
+    >>> queue.put("one")
+    >>> queue.put_many(["two", "three"])
+    >>> queue.get()   # at most once: it is removed before we see it
+    b'one'
+    >>> for item in queue:   # at least once: whoever is next has it if we crash
+    ...     with item:
+    ...         print(item.data, item.attempts)
+    ...     if queue.len() == 0:
+    ...         break
+    b'two' 1
+    b'three' 1
+    >>> client.close()
+    """
+
     def __iter__(self) -> Iterator[Item]: ...
 
 @disjoint_base
 class PriorityQueueBase(BacklogBase):
-    def put(self, data: bytes | str, priority: int, timeout: float | None = None) -> None: ...
+    """What `PriorityQueue` is on both faces."""
+
+    def put(self, data: bytes | str, priority: int, timeout: float | None = None) -> None:
+        """Puts an item, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout` seconds.
+        Where the naming is kazoo's, the priority is between 0 and 999.
+        """
 
 @final
 class PriorityQueue(PriorityQueueBase):
+    """Items of which the one with the lowest priority number is taken first, and of those with the same the one that came first.
+    Made by `client.priority_queue(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/priority-queue-doc")
+    >>> alarms = client.priority_queue("/queues/alarms")
+    >>> alarms.put("dust", 10)
+    >>> alarms.put("fire", -5)
+    >>> alarms.get()
+    b'fire'
+    >>> client.close()
+    """
+
     def __iter__(self) -> Iterator[Item]: ...
 
 @disjoint_base
 class DelayQueueBase(BacklogBase):
-    def put(self, data: bytes | str, delay: float, timeout: float | None = None) -> None: ...
+    """What `DelayQueue` is on both faces."""
+
+    def put(self, data: bytes | str, delay: float, timeout: float | None = None) -> None:
+        """Puts an item that nobody gets before `delay` seconds have passed; once, also when its answer gets lost. Waits while the
+        queue is full; Timeout after `timeout` seconds.
+        """
 
 @final
 class DelayQueue(DelayQueueBase):
+    """Items that are taken when they are due, the first due first. Made by `client.delay_queue(path)`.
+
+    What is due is told by the clocks of those who put and take: they should not be far apart.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/delay-queue-doc")
+    >>> reminders = client.delay_queue("/queues/reminders")
+    >>> reminders.put("later", 0.2)
+    >>> reminders.put("sooner", 0.1)
+    >>> reminders.peek(), reminders.get(), reminders.get()
+    (None, b'sooner', b'later')
+    >>> client.close()
+    """
+
     def __iter__(self) -> Iterator[Item]: ...
 
 @disjoint_base
 class ItemBase(HeldBase):
-    def ack(self) -> None: ...
-    def ack_with(self, writes: TransactionBase) -> None: ...
-    def nack(self) -> None: ...
+    """What the asyncio class has besides what is held."""
+
+    def ack(self) -> None:
+        """It is done: removes it from the queue. NotHeld: it was settled before, or the claim is gone and it is somebody
+        else's. ConnectionLost: it cannot be known whether it was removed.
+        """
+    def ack_with(self, writes: TransactionBase) -> None:
+        """The same, together with `writes`, all in one transaction: what the work has brought about is there exactly if
+        the item is done. Writes that are refused leave the item claimed, and the transaction is used up either way.
+        """
+    def nack(self) -> None:
+        """Gives it back, to its old place: the next one has it. After the last of `max_attempts` it goes to the dead
+        letters.
+        """
     @property
-    def data(self) -> bytes: ...
+    def data(self) -> bytes:
+        """What was put."""
     @property
-    def attempts(self) -> int: ...
+    def attempts(self) -> int:
+        """How often it was claimed, this time included."""
 
 @final
 class Item(Held):
-    def ack(self) -> None: ...
-    def ack_with(self, writes: TransactionBase) -> None: ...
-    def nack(self) -> None: ...
+    """An item that was claimed: a Held with more verbs. As a context manager it is acknowledged on exit, and given back if the
+    body failed; leaving raises Lost if the claim was lost.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/item-doc")
+    >>> orders = client.queue("/queues/orders")
+    >>> orders.put("tea")
+    >>> with orders.claim(timeout=5) as item:
+    ...     print(item.data, item.attempts, item.is_held)
+    b'tea' 1 True
+    >>> orders.put("coffee")
+    >>> item = orders.claim()
+    >>> bill = client.nodes.transaction()
+    >>> bill.create("/bill", item.data)
+    >>> item.ack_with(bill)      # both, or neither
+    >>> orders.len()
+    0
+    >>> client.close()
+    """
+
+    def ack(self) -> None:
+        """It is done: removes it from the queue. NotHeld: it was settled before, or the claim is gone and it is somebody
+        else's. ConnectionLost: it cannot be known whether it was removed.
+        """
+    def ack_with(self, writes: TransactionBase) -> None:
+        """The same, together with `writes`, all in one transaction: what the work has brought about is there exactly if
+        the item is done. Writes that are refused leave the item claimed, and the transaction is used up either way.
+        """
+    def nack(self) -> None:
+        """Gives it back, to its old place: the next one has it. After the last of `max_attempts` it goes to the dead
+        letters.
+        """
     @property
-    def data(self) -> bytes: ...
+    def data(self) -> bytes:
+        """What was put."""
     @property
-    def attempts(self) -> int: ...
+    def attempts(self) -> int:
+        """How often it was claimed, this time included."""
 
 @final
 class Claims:
+    """The items of a loop, each of which is settled when the next is asked for or the loop ends."""
+
     def __iter__(self) -> Self: ...
     def __next__(self) -> Item: ...
     def _next(self) -> Call: ...
 
 @disjoint_base
 class FeedBase:
+    """What feeds are on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
     def _next(self) -> Call: ...
     def _close(self) -> None: ...
 
 @final
 class Feed(_Scope, FeedBase, Generic[_T_co]):
+    """What goes on changing, as an iterator: the present state first, then each time that it has changed. A slow reader is told
+    the latest state, not every one.
+
+    It goes on over reconnections and new sessions by itself, and ends when it or the client is closed; what cannot go on,
+    such as Denied, is raised. As a context manager it is closed on exit. Several threads may share it.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/feed-doc")
+    >>> config = client.config("/config/mode")
+    >>> with config.watch() as feed:
+    ...     for now in feed:
+    ...         print(now)
+    ...         if now is not None:
+    ...             break
+    ...         version = config.set("blue")
+    None
+    Versioned(value=b'blue', version=0)
+    >>> client.close()
+    """
+
     def __class_getitem__(cls, key: object) -> GenericAlias: ...
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Ends the iteration, also where another thread waits for the next item."""
     def __iter__(self) -> Self: ...
     def __next__(self) -> _T_co: ...
     def __enter__(self) -> Self: ...
 
 @disjoint_base
 class NodesBase:
+    """What `Nodes` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
     def create(
         self, path: str, data: bytes | str = b"", mode: _CreateMode = "persistent", *, ttl: float | None = None
-    ) -> str: ...
-    def get(self, path: str) -> tuple[bytes, Stat]: ...
-    def set(self, path: str, data: bytes | str, version: int | None = None) -> Stat: ...
-    def delete(self, path: str, version: int | None = None) -> None: ...
-    def exists(self, path: str) -> Stat | None: ...
-    def children(self, path: str) -> list[str]: ...
-    def ensure(self, path: str) -> None: ...
-    def delete_all(self, path: str) -> None: ...
+    ) -> str:
+        """Creates a node and returns its path, which ends in a number for the sequential modes. `mode` is persistent,
+        ephemeral, persistent_sequential, ephemeral_sequential or container. A persistent one may have a time to live: the
+        server removes it once it has had neither children nor changes for `ttl` seconds. Servers take that only with
+        zookeeper.extendedTypesEnabled=true; others make it Invalid.
+        """
+    def get(self, path: str) -> tuple[bytes, Stat]:
+        """A node's data and Stat."""
+    def set(self, path: str, data: bytes | str, version: int | None = None) -> Stat:
+        """Writes a node's data, if it has this version; returns the new Stat."""
+    def delete(self, path: str, version: int | None = None) -> None:
+        """Deletes a node without children, if it has this version."""
+    def exists(self, path: str) -> Stat | None:
+        """A node's Stat, or None."""
+    def children(self, path: str) -> list[str]:
+        """The names of a node's children, sorted."""
+    def ensure(self, path: str) -> None:
+        """Creates a node and its parents where they are missing."""
+    def delete_all(self, path: str) -> None:
+        """Deletes a node and all below it."""
     @overload
-    def watch(self, path: str, kind: Literal["data"] = "data") -> Feed[tuple[bytes, Stat] | None]: ...
+    def watch(self, path: str, kind: Literal["data"] = "data") -> Feed[tuple[bytes, Stat] | None]:
+        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by path the data
+        and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or an empty dict.
+        """
     @overload
-    def watch(self, path: str, kind: Literal["children"]) -> Feed[list[str] | None]: ...
+    def watch(self, path: str, kind: Literal["children"]) -> Feed[list[str] | None]:
+        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by path the data
+        and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or an empty dict.
+        """
     @overload
-    def watch(self, path: str, kind: Literal["subtree"]) -> Feed[dict[str, tuple[bytes, Stat]]]: ...
-    def transaction(self) -> Transaction: ...
+    def watch(self, path: str, kind: Literal["subtree"]) -> Feed[dict[str, tuple[bytes, Stat]]]:
+        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by path the data
+        and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or an empty dict.
+        """
+    def transaction(self) -> Transaction:
+        """Writes that happen together or not at all."""
 
 @final
-class Nodes(NodesBase): ...
+class Nodes(NodesBase):
+    """Plain node operations. The `nodes` of a client.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:")
+    >>> client.nodes.ensure("/nodes-doc")
+    >>> client.nodes.create("/nodes-doc/item-", "first", "persistent_sequential")
+    '/nodes-doc/item-0000000000'
+    >>> data, stat = client.nodes.get("/nodes-doc/item-0000000000")
+    >>> data, stat.version
+    (b'first', 0)
+    >>> client.close()
+    """
 
 @disjoint_base
 class TransactionBase:
+    """What `Transaction` is on both faces."""
+
     def __new__(cls, seed: Seed) -> Self: ...
     def create(
         self, path: str, data: bytes | str = b"", mode: _CreateMode = "persistent", *, ttl: float | None = None
-    ) -> None: ...
-    def set(self, path: str, data: bytes | str, version: int | None = None) -> None: ...
-    def delete(self, path: str, version: int | None = None) -> None: ...
-    def check(self, path: str, version: int | None = None) -> None: ...
-    def commit(self) -> list[str | Stat | None]: ...
+    ) -> None:
+        """Adds the creation of a node: see `nodes.create`."""
+    def set(self, path: str, data: bytes | str, version: int | None = None) -> None:
+        """Adds a write of a node's data, if it has this version."""
+    def delete(self, path: str, version: int | None = None) -> None:
+        """Adds the deletion of a node, if it has this version."""
+    def check(self, path: str, version: int | None = None) -> None:
+        """Adds a condition: the node exists, and has this version."""
+    def commit(self) -> list[str | Stat | None]:
+        """Sends them all: every one is applied, or none. Answers what became of each, in order: the path of a node that was
+        created, the Stat of one that was written, None for deletions and checks.
+        """
 
 @final
-class Transaction(TransactionBase): ...
+class Transaction(TransactionBase):
+    """Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:")
+    >>> client.nodes.ensure("/transaction-doc/result")
+    >>> with client.lock("/transaction-doc/lock") as held:
+    ...     writes = held.guarded()                      # applied only while the lock is held
+    ...     writes.set("/transaction-doc/result", "42")
+    ...     writes.create("/transaction-doc/log-", "report", "persistent_sequential")
+    ...     written, logged = writes.commit()
+    >>> written.version, logged[:-10]
+    (1, '/transaction-doc/log-')
+    >>> client.nodes.get("/transaction-doc/result")[0]
+    b'42'
+    >>> client.close()
+    """
 
 @final
 class CallbackTimes:
+    """Hears how long the callbacks of a client took that its event loop called."""
+
     def took(self, seconds: float) -> None: ...
 
 @final
 class Call:
-    def start(self, deliver: Callable[[Outcome], object]) -> None: ...
-    def cancel(self) -> None: ...
+    """A verb of an asyncio object, ready to begin."""
+
+    def start(self, deliver: Callable[[Outcome], object]) -> None:
+        """Begins; `deliver` gets the `Outcome`, on a thread of the library."""
+    def cancel(self) -> None:
+        """Withdraws: nothing is left behind, and what was already acquired is released."""
 
 @final
 class Outcome:
-    def take(self) -> Any: ...
-    def discard(self) -> None: ...
+    """What came of a `Call`."""
+
+    def take(self) -> Any:
+        """The result, or its exception raised."""
+    def discard(self) -> None:
+        """Nobody wants it any more."""
 
 @final
-class Seed: ...
+class Seed:
+    """Carries what a native class is made of into the constructor of its Python subclass."""
 
 @disjoint_base
 class TestingBase(_Scope):
+    """What servers and proxies have in common: connections, faults and the request log."""
+
     def __enter__(self) -> Self: ...
     @property
-    def connect_string(self) -> str: ...
+    def connect_string(self) -> str:
+        """What clients connect to: host and port."""
     @property
-    def port(self) -> int: ...
-    def shutdown(self) -> None: ...
-    def drop_connections(self) -> None: ...
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
-    def inject(self, fault: str) -> int: ...
-    def fault_fired(self, fault: int) -> bool: ...
-    def clear_faults(self) -> None: ...
-    def log(self) -> list[LogEntry]: ...
-    def clear_log(self) -> None: ...
-    def count(self, op: str, path: str = "**") -> int: ...
-    def sessions(self) -> list[int]: ...
-    def connections(self) -> int: ...
+    def port(self) -> int:
+        """The port it listens on."""
+    def shutdown(self) -> None:
+        """Stops for good; leaving the with statement does it too."""
+    def drop_connections(self) -> None:
+        """Breaks all connections; sessions live on."""
+    def pause(self) -> None:
+        """Stops answering while connections stay up."""
+    def resume(self) -> None:
+        """Answers again."""
+    def inject(self, fault: str) -> int:
+        """Makes something go wrong once, such as "drop_after create2 path=/locks/** nth=2"; returns the fault's id."""
+    def fault_fired(self, fault: int) -> bool:
+        """Whether an injected fault has happened."""
+    def clear_faults(self) -> None:
+        """Takes back all faults."""
+    def log(self) -> list[LogEntry]:
+        """The requests that arrived, in order; a proxy has them in the order of their answers."""
+    def clear_log(self) -> None:
+        """Forgets the requests that arrived so far."""
+    def count(self, op: str, path: str = "**") -> int:
+        """How many requests arrived of this operation (such as "create*") on paths that match."""
+    def sessions(self) -> list[int]:
+        """The ids of the sessions that live, as far as a proxy has seen them."""
+    def connections(self) -> int:
+        """How many connections there are."""
 
 @disjoint_base
 class EmbeddedServer(TestingBase):
+    """A ZooKeeper server inside this process, in memory only, for tests. Starts at once, on a free port unless one is given."""
+
     def __new__(
         cls,
         port: int | None = None,
@@ -617,18 +1457,39 @@ class EmbeddedServer(TestingBase):
         extended_types: bool | None = None,
         read_only: bool | None = None,
     ) -> Self: ...
-    def stop(self) -> None: ...
-    def restart(self) -> None: ...
-    def expire(self, session_id: int) -> bool: ...
-    def freeze_clock(self) -> None: ...
-    def advance_clock(self, seconds: float) -> None: ...
-    def thaw_clock(self) -> None: ...
-    def set_next_sequence(self, path: str, next: int) -> bool: ...
-    def nodes(self) -> list[str]: ...
-    def watch_count(self) -> int: ...
+    def stop(self) -> None:
+        """Stops serving; nodes, sessions and the port are kept for `restart`."""
+    def restart(self) -> None:
+        """Serves again, on the same port, with all nodes and sessions."""
+    def expire(self, session_id: int) -> bool:
+        """Ends a session as if its time had come; False when there is none of this id."""
+    def freeze_clock(self) -> None:
+        """Stops the server's clock: no session expires."""
+    def advance_clock(self, seconds: float) -> None:
+        """Moves the server's clock forward, in seconds."""
+    def thaw_clock(self) -> None:
+        """Lets the server's clock run again."""
+    def set_next_sequence(self, path: str, next: int) -> bool:
+        """Sets the number that the next sequential child of `path` gets; False when there is no such node."""
+    def nodes(self) -> list[str]:
+        """The paths of all nodes."""
+    def watch_count(self) -> int:
+        """How many watches are set."""
 
 @final
 class Ensemble(EmbeddedServer):
+    """Several embedded servers that are one ensemble, with followers that lag and can be cut off, as real ones do.
+
+    Member 0 leads. What a follower's clients read may be old, until they ask for a sync. What an `EmbeddedServer` can do
+    is done to all members at once, and `connect_string` names them all.
+
+    >>> import zkrecipes
+    >>> from zkrecipes.testing import Ensemble
+    >>> with Ensemble(3) as ensemble, zkrecipes.Client(ensemble.member(2)) as client:
+    ...     print(len(ensemble.connect_string.split(",")), ensemble.isolate(1), ensemble.isolate(2))
+    3 True False
+    """
+
     def __new__(
         cls,
         members: int = 3,
@@ -643,16 +1504,42 @@ class Ensemble(EmbeddedServer):
         read_only: bool | None = None,
     ) -> Self: ...
     @property
-    def members(self) -> int: ...
-    def member(self, member: int) -> str: ...
-    def lag(self, follower: int, seconds: float) -> bool: ...
-    def hold(self, follower: int) -> bool: ...
-    def release(self, follower: int) -> bool: ...
-    def isolate(self, follower: int) -> bool: ...
-    def heal(self, follower: int) -> bool: ...
-    def behind(self, member: int) -> int: ...
+    def members(self) -> int:
+        """How many members there are."""
+    def member(self, member: int) -> str:
+        """What clients of one member connect to."""
+    def lag(self, follower: int, seconds: float) -> bool:
+        """How many seconds late a follower learns of transactions, and of answers; False when there is no such follower."""
+    def hold(self, follower: int) -> bool:
+        """Keeps everything from a follower until `release`: no answers to writes, old ones to reads."""
+    def release(self, follower: int) -> bool:
+        """Lets a follower catch up."""
+    def isolate(self, follower: int) -> bool:
+        """Cuts a follower off from the leader until `heal`. It goes on answering reads and pings, but vouches for nobody, and
+        after five ticks it sends its clients away. False when there is no such follower, or the leader would be left
+        without a majority.
+        """
+    def heal(self, follower: int) -> bool:
+        """Connects a follower again; False when it was not cut off."""
+    def behind(self, member: int) -> int:
+        """How many transactions a member is behind the leader."""
 
 @final
 class Proxy(TestingBase):
+    """Stands in front of a real server, named as `host:port`; passes everything through, and has the same faults and the
+    same request log as an `EmbeddedServer`.
+
+    >>> import zkrecipes
+    >>> from zkrecipes.testing import EmbeddedServer, Proxy
+    >>> with EmbeddedServer() as server, Proxy(server.connect_string) as proxy:
+    ...     fault = proxy.inject("drop_after create2 path=/a")
+    ...     with zkrecipes.Client(proxy.connect_string) as client, client.lock("/a/lock"):
+    ...         print(proxy.sessions() == server.sessions(), proxy.count("create*", "/a/**") > 0)
+    True True
+    """
+
     def __new__(cls, upstream: str) -> Self: ...
-    def expire(self, session_id: int) -> bool: ...
+    def expire(self, session_id: int) -> bool:
+        """Ends a session for real, at the server: its ephemeral nodes go. False when none of this id went by. Waits for the
+        server, and raises OSError when it does not answer.
+        """

@@ -279,15 +279,54 @@ class SaslOptions(TypedDict):
 
 
 class RetryOptions(TypedDict, total=False):
-    """Seconds between attempts, at first and at most, and until giving up."""
+    """What happens while no server answers: such as {"base": 0.1, "give_up_after": 30}. All are seconds."""
 
     base: float
+    """The first pause between attempts; 0.05 by default."""
     max: float
+    """The longest one; pauses double up to it. 5 by default."""
     give_up_after: float
+    """How long a verb goes on without a server before ConnectionLost; `connect_timeout` by default."""
 
 
 class ClientOptions(TypedDict, total=False):
-    """The keyword options of a client."""
+    """The keyword options of a client. Each may be left out, and None is the same; times are in seconds.
+
+    ======================  ==============  ================================================================
+    option                  default         what it is
+    ======================  ==============  ================================================================
+    session_timeout         10              how long the servers keep the session of a silent client, and so
+                                            how long what a dead process held stays taken
+    connect_timeout         10              how long to look for a server
+    identity                host:pid        what others see as the holder
+    auth                    none            (scheme, credential), or a list: ("digest", "user:password")
+    allow_plaintext_auth    False           let `auth` travel over plain text to other machines, too
+    acl                     "open", or      who may use the nodes that we make: "open", "creator", or a list
+                            "creator" with  of (scheme, id, permissions) such as ("world", "anyone", "r")
+                            credentials
+    tls                     none            {"ca": …, "cert": …, "key": …, "verify_hostname": True}: files,
+                                            or PEM itself; speaks TLS once it is given
+    sasl                    none            {"user": …, "password": …}, with DIGEST-MD5
+    naming                  "curator"       whose node names: "curator", "kazoo" or "zookeeper"; those who
+                                            share a path in these libraries have to have the same
+    retry                   base 0.05,      seconds between attempts, doubling from base to max, and until
+                            max 5           ConnectionLost: "give_up_after" is `connect_timeout` by default
+    lease                   "strict"        how certain `is_held` is; "relaxed" costs the servers no writes
+                                            and cannot see a server that was cut off from its leader
+    read_only               False           connect to a server that has lost the others, too, to read
+    ======================  ==============  ================================================================
+
+    >>> import zkrecipes
+    >>> with zkrecipes.Client("embedded:", session_timeout=15, identity="reporter") as client:
+    ...     client.lock("/locks/report").acquire().release()
+
+    The same as a dict with types, for options that come from elsewhere:
+
+    >>> options: zkrecipes.ClientOptions = {"session_timeout": 15, "naming": "kazoo"}
+    >>> with zkrecipes.Client("embedded:", **options) as client:
+    ...     client.state
+    <State.CONNECTED: 'connected'>
+    """
 
     session_timeout: float | None
     """Seconds after which the server gives up on a client that it does not hear from; 10 by default."""
@@ -304,10 +343,14 @@ class ClientOptions(TypedDict, total=False):
     """Who may use the nodes created: "creator" by default when `auth` or `sasl` is given, else "open";
     or a list of (scheme, id, permissions)."""
     tls: TlsOptions | None
+    """Speaks TLS once it is given."""
     sasl: SaslOptions | None
+    """User and password, for DIGEST-MD5."""
     naming: Literal["curator", "kazoo", "zookeeper"] | None
     """Whose node names to use; "curator" by default."""
     retry: RetryOptions | None
+    """Pauses between attempts, and when to give up."""
     lease: Literal["strict", "relaxed"] | None
     """How certain `is_held` is; "strict" by default."""
     read_only: bool | None
+    """Whether a server that has lost the others will do, which only reads; false by default."""

@@ -26,7 +26,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, TypeVar, cast, overload
 
-from . import _leading, _native
+from . import _leading, _locking, _native
 from ._barriers import Barrier, DoubleBarrier
 from ._bridge import Answers, awaited, settle
 from ._commits import CommitTransaction, Proposal, TwoPhaseCommit
@@ -200,6 +200,15 @@ class _Handle(Holding, _native.HandleBase, Generic[_Acquired]):
 
     contenders = awaited(_native.HandleBase.contenders)
     revoke = awaited(_native.HandleBase.revoke)
+    if TYPE_CHECKING:
+
+        @overload
+        async def acquire(self, blocking: Literal[True] = True, timeout: None = None) -> _Acquired: ...
+        @overload
+        async def acquire(self, blocking: bool = True, timeout: float | None = None) -> _Acquired | None: ...
+        async def acquire(self, *arguments: Any, **named: Any) -> _Acquired | None: ...
+    else:
+        acquire = awaited(_native.HandleBase.acquire)
 
     def hold(self, timeout: float | None = None) -> Hold[_Acquired]:
         """A context manager that acquires within `timeout` seconds or raises Timeout."""
@@ -233,8 +242,6 @@ class Lock(_Handle[Held], _native.LockBase):
     `async with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
     """
 
-    acquire = Answers["Held | None"].awaited(_native.HandleBase.acquire)
-
 
 class ReadWriteLock(_native.ReadWriteLockBase):
     """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
@@ -249,13 +256,19 @@ class ReadWriteLock(_native.ReadWriteLockBase):
 class MultiLock(_Handle[Held], _native.MultiLockBase):
     """Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`."""
 
-    acquire = Answers["Held | None"].awaited(_native.HandleBase.acquire)
-
 
 class Semaphore(_Handle[Held], _native.SemaphoreBase):
     """At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`."""
 
-    acquire = Answers["Held | None"].awaited(_native.SemaphoreBase.acquire)
+    if TYPE_CHECKING:
+
+        @overload
+        async def acquire(self, n: int = 1, blocking: Literal[True] = True, timeout: None = None) -> Held: ...
+        @overload
+        async def acquire(self, n: int = 1, blocking: bool = True, timeout: float | None = None) -> Held | None: ...
+        async def acquire(self, *arguments: Any, **named: Any) -> Held | None: ...
+    else:
+        acquire = awaited(_native.SemaphoreBase.acquire)
     holders = awaited(_native.SemaphoreBase.holders)
     resize = awaited(_native.SemaphoreBase.resize)
 
@@ -327,7 +340,6 @@ class Election(_Handle[Leadership], _native.ElectionBase):
     candidate leads, and resign on any exit.
     """
 
-    acquire = Answers["Leadership | None"].awaited(_native.HandleBase.acquire)
     _win = Answers[Leadership].awaited(_native.ElectionBase.campaign)
     resign = awaited(_native.ElectionBase.resign)
     leader = awaited(_native.ElectionBase.leader)
@@ -386,6 +398,12 @@ class Client(_native.ClientBase):
         if not self._connected:
             await settle(self._connect())
             self._connected = True
+
+    def locked(
+        self, path: str, *, timeout: float | None = None
+    ) -> Callable[[Callable[_P, Awaitable[_T]]], Callable[_P, Coroutine[Any, Any, _T]]]:
+        """A decorator for coroutine functions: each call waits for the lock at `path`, then lets it go."""
+        return _locking.asynchronous(self, path, timeout)
 
     async def __aenter__(self) -> Self:
         await self._open()

@@ -24,7 +24,7 @@ void the_testing_server_misbehaves_on_demand() {
   CHECK(held.node().find("0000000041") != std::string::npos);
   server.drop_connections();
   held.verify();
-  CHECK(server.port() > 0 && server.paths().size() >= 2);
+  CHECK(server.port() > 0 && server.nodes().size() >= 2);
   CHECK(server.sessions() >= 1 && server.connections() >= 1 && server.watch_count() == 0);
   THROWS(server.inject("no such fault"), zkr::ErrorKind::Invalid);
 }

@@ -218,7 +218,7 @@ void a_node_may_have_a_time_to_live() {
   nodes.transaction().create("/other", "", ZKR_PERSISTENT, 1min).commit();
   CHECK(eventually([&] {
     server.advance_clock(60s);
-    const auto paths = server.paths();
+    const auto paths = server.nodes();
     return std::none_of(paths.begin(), paths.end(),
                         [](auto &one) { return one == "/short" || one == "/other"; });
   }));

@@ -25,6 +25,9 @@
   X(try_lock_is_false_only_when_somebody_else_has_it) \
   X(scoped_lock_takes_several)                        \
   X(an_acquisition_is_a_value)                        \
+  X(every_kind_of_error_has_a_class)                  \
+  X(names_of_our_own_go_with_those_of_c)              \
+  X(several_locks_made_for_it_are_one)                \
   X(a_client_that_goes_takes_everything_with_it)      \
   X(owns_lock_cannot_see_loss_but_is_held_can)        \
   X(release_throws_where_unlock_does_not)             \
@@ -118,6 +121,56 @@ void an_acquisition_is_a_value() {
   CHECK(children_of(client, path("value")) == 0);
   again = lock.acquire(zkr::forever);
   CHECK(again.is_held());
+}
+
+template <typename Kind, typename Body>
+bool throws(const Body &body) {
+  try {
+    body();
+  } catch (const zkr::Error &error) {
+    return dynamic_cast<const Kind *>(&error) != nullptr;
+  }
+  return false;
+}
+
+void every_kind_of_error_has_a_class() {
+  zkr::Client client(hosts());
+  auto lock = client.lock(path("kinds"));
+  const auto held = lock.acquire();
+  CHECK(throws<zkr::Timeout>([&] { auto late = lock.acquire(0ms); }));
+  CHECK(throws<zkr::Invalid>([&] { client.lock("relative"); }));
+  CHECK(throws<zkr::NoNode>([&] { client.nodes().get(path("nowhere")); }));
+  CHECK(throws<zkr::NotHeld>([&] { client.lock(path("free")).fencing_token(); }));
+  CHECK(throws<zkr::Invalid>([&] { client.lock(std::string("/a\0b", 4)); }));
+  // Each is a zkr::Error, and none is another one's.
+  CHECK(throws<zkr::Error>([&] { client.lock("relative"); }));
+  CHECK(!throws<zkr::Timeout>([&] { client.lock("relative"); }));
+  client.close();
+  CHECK(throws<zkr::Closed>([&] { client.nodes().get("/"); }));
+}
+
+void names_of_our_own_go_with_those_of_c() {
+  static_assert(zkr::CreateMode::Ephemeral == ZKR_EPHEMERAL, "one value");
+  static_assert(zkr::Naming(ZKR_NAMING_KAZOO) == zkr::Naming::Kazoo, "either becomes the other");
+  zkr::Client client(hosts());
+  const zkr::State state = client.state();
+  switch (state) {
+    case zkr::State::Connected:
+      break;
+    default:
+      CHECK(false);
+  }
+  CHECK(state != zkr::State::Closed && state == ZKR_STATE_CONNECTED);
+  const std::string node = client.nodes().create(path("mode"), "", zkr::CreateMode::Ephemeral);
+  CHECK(client.nodes().get(node).second.ephemeral_owner != 0);
+}
+
+void several_locks_made_for_it_are_one() {
+  zkr::Client client(hosts());
+  auto both = client.multi_lock({client.lock(path("one")), client.lock(path("two"))});
+  const auto held = both.acquire();
+  CHECK(held.fencing_tokens().size() == 2);
+  CHECK(throws<zkr::Timeout>([&] { auto late = client.lock(path("two")).acquire(0ms); }));
 }
 
 void a_client_that_goes_takes_everything_with_it() {

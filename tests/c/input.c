@@ -282,6 +282,7 @@ static void every_verb_refuses(handles with) {
   REFUSED(zkr_test_server_restart(with.server, &error), ZKR_INVALID, "server");
   REFUSED(zkr_test_server_expire(with.server, 1, &error), ZKR_INVALID, "server");
   REFUSED(zkr_test_server_inject(with.server, "drop_before *", &number, &error), ZKR_INVALID, "server");
+  REFUSED(zkr_test_server_nodes(with.server, &strings, &error), ZKR_INVALID, "server");
   REFUSED(zkr_test_server_paths(with.server, &strings, &error), ZKR_INVALID, "server");
   CHECK(zkr_test_server_connect_string(with.server) == NULL);
   CHECK(zkr_test_server_port(with.server) == 0);

@@ -184,6 +184,11 @@ EOF
         "$place/cmake/build/cpp-shared" "$hosts" && "$place/cmake/build/kit"
 }
 
+tests_of_users_run_with_ctest() {
+    cmake -S examples/cpp/testing -B "$place/ctest" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$place/ctest" &&
+        (cd "$place/ctest" && ctest --output-on-failure) | tee "$place/ctest.log" && grep -q '100% tests passed.* 2$' "$place/ctest.log"
+}
+
 check only_zkr_symbols_are_exported
 check every_function_of_the_headers_is_exported
 check the_server_is_in_the_testing_kit_alone
@@ -200,7 +205,7 @@ check a_program_with_the_kit_links_with_pkg_config
 check headers_stand_alone
 check examples_build_with_pkg_config_and_run
 check a_program_links_statically
-if command -v cmake >/dev/null; then check cmake_finds_the_package && check cmake_takes_the_same_major_version_only; else echo 'skip   cmake_finds_the_package: no cmake here'; fi
+if command -v cmake >/dev/null; then check cmake_finds_the_package && check cmake_takes_the_same_major_version_only && check tests_of_users_run_with_ctest; else echo 'skip   cmake_finds_the_package: no cmake here'; fi
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

@@ -162,7 +162,7 @@ void node_verbs_work_asynchronously(void) {
 static bool stays(zkr_test_server *server, const char *node) {
   zkr_strings *paths = NULL;
   bool found = zkr_test_server_advance_clock(server, 60000, NULL) != ZKR_OK ||
-               zkr_test_server_paths(server, &paths, NULL) != ZKR_OK;
+               zkr_test_server_nodes(server, &paths, NULL) != ZKR_OK;
   for (size_t i = 0; i < zkr_strings_count(paths); i++) found |= strcmp(zkr_strings_get(paths, i), node) == 0;
   zkr_strings_free(paths);
   return found;
@@ -270,7 +270,7 @@ void the_test_server_misbehaves_on_demand(void) {
   OK(zkr_lock_acquire(lock, 20000, NULL, &error));
   CHECK(zkr_test_server_fault_fired(server, fault));
   CHECK(zkr_test_server_count(server, "create2", "/faulty/lock/**") >= 1);
-  OK(zkr_test_server_paths(server, &paths, &error));
+  OK(zkr_test_server_nodes(server, &paths, &error));
   bool found = false;
   for (size_t i = 0; i < zkr_strings_count(paths); i++) {
     const char *one = zkr_strings_get(paths, i);

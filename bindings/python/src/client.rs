@@ -297,6 +297,23 @@ impl Client {
         slf
     }
 
+    /// A decorator: whoever calls the function waits for the lock at `path`, and lets it go when the function is done. With
+    /// `timeout`, in seconds, Timeout is raised when it cannot be had so soon, and Lost when it was lost meanwhile.
+    ///
+    /// >>> import zkrecipes
+    /// >>> client = zkrecipes.Client("embedded:/locked-doc")
+    /// >>> @client.locked("/locks/report", timeout=5)
+    /// ... def report(day):
+    /// ...     return f"report of {day}"
+    /// >>> report("Monday")
+    /// 'report of Monday'
+    /// >>> client.close()
+    #[pyo3(signature = (path, *, timeout=None))]
+    fn locked(slf: &Bound<'_, Self>, path: Arg, timeout: Option<Arg>) -> Answered {
+        let decorating = slf.py().import("zkrecipes._locking")?.getattr("blocking")?;
+        Ok(decorating.call1((slf, path, timeout))?.unbind())
+    }
+
     #[pyo3(signature = (kind, _exception, _traceback, /))]
     fn __exit__(slf: &Bound<'_, Self>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
         let py = slf.py();

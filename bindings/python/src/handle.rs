@@ -144,7 +144,7 @@ impl HandleBase {
     ///
     /// `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. A second acquire on a lock that
     /// holds waits too, whichever thread or task makes it, unless the lock is reentrant.
-    #[pyo3(signature = (blocking=None, *, timeout=None), text_signature = "($self, blocking=True, *, timeout=None)")]
+    #[pyo3(signature = (blocking=None, timeout=None), text_signature = "($self, blocking=True, timeout=None)")]
     fn acquire(&self, py: Python<'_>, blocking: Option<Arg>, timeout: Option<Arg>) -> Answered {
         self.acquire_some(py, 1, blocking, timeout)
     }

@@ -19,7 +19,7 @@ impl SemaphoreBase {
     ///
     /// `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. Several acquisitions may be held
     /// through one handle; `release` lets go of the latest.
-    #[pyo3(signature = (n=None, blocking=None, *, timeout=None), text_signature = "($self, n=1, blocking=True, *, timeout=None)")]
+    #[pyo3(signature = (n=None, blocking=None, timeout=None), text_signature = "($self, n=1, blocking=True, timeout=None)")]
     fn acquire(
         slf: &Bound<'_, Self>,
         n: Option<Arg>,

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use zkrecipes_embedded::Server;
 
 pub mod terminal;
+pub mod tmux;
 
 /// Long enough for a loaded machine; a test that needs it has failed.
 pub const SOON: Duration = Duration::from_secs(30);

@@ -43,7 +43,11 @@ const READS_IN_FLIGHT: usize = 256;
 
 /// The contenders of the lock at `path`, in order.
 pub(crate) async fn of_lock(call: &mut Call, path: &str) -> Result<Vec<Contender>> {
-    let queue = queue(call, path, Kind::Lock).await?;
+    Ok(who_holds(queue(call, path, Kind::Lock).await?))
+}
+
+/// The contenders of a lock's line, in order, with who of them holds.
+pub(crate) fn who_holds(queue: Vec<Seen>) -> Vec<Contender> {
     let first = queue.first().map(|seen| (seen.entry.sequence, seen.stat.ephemeral_owner));
     // Readers share: they hold as long as nobody ahead of them keeps them out. A writer's own reader has its number.
     let mut only_readers = true;
@@ -54,12 +58,18 @@ pub(crate) async fn of_lock(call: &mut Call, path: &str) -> Result<Vec<Contender
             && first == Some((seen.entry.sequence, seen.stat.ephemeral_owner));
         seen.contender(place == 0 || only_readers || is_downgrade)
     });
-    Ok(contenders.collect())
+    contenders.collect()
 }
 
 /// Everybody who queues under `path` in the line of `kind`, in order.
 pub(crate) async fn queue(call: &mut Call, path: &str, kind: Kind) -> Result<Vec<Seen>> {
     let mut queue = read(call, path, |name| in_line(name, kind)).await?;
+    sort_line(&mut queue);
+    Ok(queue)
+}
+
+/// In the order in which they get their turn.
+pub(crate) fn sort_line(queue: &mut [Seen]) {
     queue.sort_by(|a, b| match a.entry.precedes(&b.entry) {
         // Of a writer and its own reader the writer came first.
         _ if a.entry.sequence == b.entry.sequence => a.stat.czxid.cmp(&b.stat.czxid),
@@ -67,7 +77,15 @@ pub(crate) async fn queue(call: &mut Call, path: &str, kind: Kind) -> Result<Vec
         Some(false) => Ordering::Greater,
         None => a.stat.czxid.cmp(&b.stat.czxid),
     });
-    Ok(queue)
+}
+
+/// The order of two in a line, as far as their names tell.
+pub(crate) fn sort_names(a: &Entry, b: &Entry) -> Ordering {
+    match a.precedes(b) {
+        Some(true) => Ordering::Less,
+        Some(false) => Ordering::Greater,
+        None => Ordering::Equal,
+    }
 }
 
 /// Who is first under `path` in the line of `kind`, for two requests, however many there are.
@@ -76,11 +94,7 @@ pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Opt
         Ok(names) => names,
         Err(failure) => return Err(failure.about(VERB, path)),
     };
-    let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(|a, b| match a.precedes(b) {
-        Some(true) => Ordering::Less,
-        Some(false) => Ordering::Greater,
-        None => Ordering::Equal,
-    });
+    let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(sort_names);
     let Some(entry) = first else { return Ok(None) };
     let node = path::join(path, &entry.name);
     let (data, stat) =
@@ -127,7 +141,7 @@ async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<En
 
 impl Seen {
     /// A contender whose node we may not read. What only its czxid could tell is unknown: it counts as the last.
-    fn unreadable(entry: Entry) -> Seen {
+    pub(crate) fn unreadable(entry: Entry) -> Seen {
         Seen { entry, data: Vec::new(), stat: Stat { czxid: i64::MAX, ..Stat::default() } }
     }
 

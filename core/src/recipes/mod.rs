@@ -19,5 +19,6 @@ pub mod queue;
 pub mod read_write_lock;
 pub mod semaphore;
 pub(crate) mod sequencer;
+pub mod survey;
 pub mod two_phase_commit;
 pub(crate) mod waiting;

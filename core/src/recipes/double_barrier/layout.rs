@@ -7,7 +7,7 @@ use crate::path;
 use crate::session::wire::frame::Measure;
 use crate::session::wire::{CreateMode, Stat, Write};
 
-const READY: &str = "ready";
+pub(crate) const READY: &str = "ready";
 const OF: &str = "-of-";
 
 /// Where a round is declared.

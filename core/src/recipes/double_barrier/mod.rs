@@ -67,6 +67,13 @@ impl Client {
     }
 }
 
+pub(crate) use layout::READY;
+
+/// For how many a member waits, if its node is called so and says it.
+pub(crate) fn parties(name: &str) -> Option<usize> {
+    layout::Member::of(name).says.map(|(parties, _)| parties)
+}
+
 /// All of them are checked in one transaction.
 const MOST_PARTIES: usize = 5000;
 const ENTERING: &str = "the coming of all parties";

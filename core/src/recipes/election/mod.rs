@@ -24,8 +24,9 @@ use tokio::sync::watch;
 use self::leadership::Fate;
 pub use self::leadership::Leadership;
 pub use self::observe::Leader;
+use self::statement::Acknowledgement;
 pub use self::terms::Terms;
-use super::contenders::{self, Contender};
+use super::contenders::{self, Contender, Seen};
 use super::handle::{Handle, Meanwhile, Recipe};
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -219,6 +220,22 @@ impl Election {
     }
 }
 
+/// A candidate's node as others see it.
+pub(crate) fn candidate(seen: Seen, leads: bool) -> Contender {
+    let identity = statement::parse_candidate(&seen.data).0;
+    Contender { identity, ..seen.contender(leads) }
+}
+
+/// The epoch of the leader that has said that it has begun its work, and its data.
+pub(crate) fn begun(record: &[u8]) -> Option<(u64, Vec<u8>)> {
+    Acknowledgement::parse(record).map(|said| (said.epoch, said.data))
+}
+
+/// What a candidate says of itself beside its name.
+pub(crate) fn candidate_data(statement: &[u8]) -> Vec<u8> {
+    statement::parse_candidate(statement).1
+}
+
 struct Candidacy {
     path: String,
     kind: Kind,
@@ -254,11 +271,7 @@ impl Recipe for Candidacy {
     fn contenders(self: Arc<Self>, mut call: Call) -> Later<Result<Vec<Contender>>> {
         Box::pin(async move {
             let queue = contenders::queue(&mut call, &self.path, self.kind).await?;
-            let candidates = queue.into_iter().enumerate().map(|(place, seen)| {
-                let identity = statement::parse_candidate(&seen.data).0;
-                Contender { identity, ..seen.contender(place == 0) }
-            });
-            Ok(candidates.collect())
+            Ok(queue.into_iter().enumerate().map(|(place, seen)| candidate(seen, place == 0)).collect())
         })
     }
 

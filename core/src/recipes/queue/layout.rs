@@ -208,6 +208,13 @@ impl Layout {
     }
 }
 
+/// Whether an item of some queue may be called so.
+pub(crate) fn is_item(name: &str) -> bool {
+    let rest = ["qn-", "queue-", "entry-"].iter().find_map(|prefix| name.strip_prefix(prefix));
+    // A number of the server's has ten digits, or nine behind its sign.
+    rest.is_some_and(|rest| rest.bytes().rev().take_while(u8::is_ascii_digit).count() >= 9)
+}
+
 const VERSION: [u8; 4] = [0, 1, 0, 1];
 const ITEM: u8 = 1;
 const END: u8 = 2;

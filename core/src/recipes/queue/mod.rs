@@ -34,6 +34,7 @@ use std::time::Duration;
 
 pub use backlog::Backlog;
 pub use item::Item;
+pub(crate) use layout::is_item;
 use layout::{Layout, Order};
 use puts::Puts;
 use stock::Stock;

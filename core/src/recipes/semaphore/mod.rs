@@ -190,8 +190,7 @@ impl Permits {
                 Err(Failure::Refused(WireError::NoNode)) => self.size.get(),
                 Err(failure) => return Err(failure.about("contenders", &self.path)),
             };
-            let is_surplus = |last: &mut Seen| queue.iter().any(|waiter| still_queues(waiter, last));
-            if leases.len() <= size || leases.pop_if(is_surplus).is_some() || looks == LOOKS {
+            if leases.len() <= size || drop_surplus(&mut leases, &queue, Some(size)) || looks == LOOKS {
                 break;
             }
             // More than there are, and nobody queues for them: the queue has moved on meanwhile, or a resize made them so.
@@ -213,6 +212,18 @@ impl Permits {
         let queue = contenders::queue(call, &self.layout.locks, Kind::Lock).await?;
         Ok((queue, contenders::leases(call, &self.layout.leases).await?))
     }
+}
+
+/// How many permits there are, as the node says that has the size.
+pub(crate) fn size(data: &[u8]) -> Option<usize> {
+    layout::parse(data)
+}
+
+/// Curator adds its lease before it knows whether there is room: that one is not held, its owner still queues. Takes away
+/// such a one, and answers whether there was one.
+pub(crate) fn drop_surplus(leases: &mut Vec<Seen>, queue: &[Seen], size: Option<usize>) -> bool {
+    let is_surplus = |last: &mut Seen| queue.iter().any(|waiter| still_queues(waiter, last));
+    size.is_some_and(|size| leases.len() > size) && leases.pop_if(is_surplus).is_some()
 }
 
 /// Whether the owner of this lease is still in the queue, and added the lease under the lock that it has there.

@@ -16,19 +16,52 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
 use super::{ChildData, ChildList, Children, Data, Watching};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::clock::{Later, Moment};
 use crate::session::wire::Stat;
 
 /// How far down is looked.
-#[derive(Copy, Clone, PartialEq, Eq)]
+#[derive(Copy, Clone)]
 pub(crate) enum Depth {
     /// The children and their data, but not the data of the node itself.
     Children,
     /// The node and all that is below it.
     All,
+    /// The node, and below it whatever is chosen of the children of a node. What we may not read is as if it said nothing.
+    Chosen(Choose),
+}
+
+/// Which of the children of a node, and what of each, is to be looked at. The others are known by their names alone.
+pub(crate) type Choose = fn(parent: &str, names: &BTreeSet<String>) -> BTreeMap<String, What>;
+
+/// What of a node is looked at.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Data,
+    DataAndChildren,
+}
+
+/// So many nodes are looked at when they are chosen: each has one or two watches on the server.
+pub(crate) const MOST_CHOSEN: usize = 20_000;
+
+/// After so many answers what is known is told, although more is on its way.
+const PATIENCE: usize = 64;
+
+impl Depth {
+    fn has_top(self) -> bool {
+        !matches!(self, Depth::Children)
+    }
+
+    /// What of a child is looked at, if it is.
+    fn what(self, chosen: &BTreeMap<String, What>, name: &str) -> Option<What> {
+        match self {
+            Depth::Children => Some(What::Data),
+            Depth::All => Some(What::DataAndChildren),
+            Depth::Chosen(_) => chosen.get(name).copied(),
+        }
+    }
 }
 
 pub(crate) struct Tree {
@@ -48,9 +81,12 @@ pub(crate) struct Tree {
 
 /// A node that its parent's list names.
 struct Node {
+    what: What,
     /// Which of several nodes that had this path, one after the other.
     id: u64,
     found: Option<(Vec<u8>, Stat)>,
+    /// We may not read it.
+    is_denied: bool,
     /// Its watch has told that it was deleted.
     is_gone: bool,
     /// When the last node was created that had this path and is known to be gone.
@@ -62,9 +98,9 @@ struct Node {
 }
 
 impl Node {
-    fn new(id: u64, gone: Option<i64>) -> Node {
+    fn new(what: What, id: u64, gone: Option<i64>) -> Node {
         let listed = Moment::START;
-        Node { id, found: None, is_gone: false, gone, is_unlisted: false, listed }
+        Node { what, id, is_denied: false, found: None, is_gone: false, gone, is_unlisted: false, listed }
     }
 
     /// What was found is another node than the one that is listed: it was replaced, and its data watch told of a change
@@ -99,9 +135,9 @@ impl Tree {
             was_told: false,
         };
         tree.wait_for_top_list(Watching::new(session, verb, top), true);
-        if depth == Depth::All {
+        if depth.has_top() {
             let id = tree.fresh_id();
-            tree.nodes.insert(top.to_owned(), Node::new(id, None));
+            tree.nodes.insert(top.to_owned(), Node::new(What::DataAndChildren, id, None));
             tree.wait_for_top(Watching::new(session, verb, top), true);
         }
         tree
@@ -112,6 +148,7 @@ impl Tree {
     /// # Cancel safety
     /// Nothing is lost when the future is dropped.
     pub(crate) async fn next(&mut self) -> Result<BTreeSet<String>> {
+        let mut rounds = 0;
         loop {
             // The top is waited for all the time.
             let Some(first) = self.waits.next().await else { return std::future::pending().await };
@@ -127,7 +164,11 @@ impl Tree {
             for list in lists {
                 self.list(list)?;
             }
-            let is_complete = self.was_told || self.unanswered == 0;
+            rounds += 1;
+            // Who chooses shows what it gets: half of it would be there for a moment only. Where changes never end it is
+            // shown all the same.
+            let is_soon = matches!(self.depth, Depth::Chosen(_)) && rounds < PATIENCE;
+            let is_complete = self.unanswered == 0 || (self.was_told && !is_soon);
             if is_complete && (!self.was_told || !self.touched.is_empty()) {
                 self.was_told = true;
                 return Ok(std::mem::take(&mut self.touched));
@@ -145,6 +186,26 @@ impl Tree {
         self.nodes.iter().filter_map(|(path, node)| Some((path, node.found.as_ref()?)))
     }
 
+    /// By parent, the names of its children, of those too that are not looked at.
+    pub(crate) fn families(&self) -> &BTreeMap<String, BTreeSet<String>> {
+        &self.families
+    }
+
+    /// Whether it is there, and not ours to read.
+    pub(crate) fn is_denied(&self, path: &str) -> bool {
+        self.nodes.get(path).is_some_and(|node| node.is_denied)
+    }
+
+    /// Whether so many are looked at that no more are.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self.depth, Depth::Chosen(_)) && self.nodes.len() >= MOST_CHOSEN
+    }
+
+    /// Whether it is no reason to end.
+    fn overlooks(&self, error: &Error) -> bool {
+        matches!(self.depth, Depth::Chosen(_)) && error.kind() == ErrorKind::Denied
+    }
+
     fn fresh_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
@@ -156,8 +217,16 @@ impl Tree {
         match seen {
             Seen::Top { watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
-                let (path, found) = (watching.path().to_owned(), seen?.0);
-                self.wait_for_top(watching, false);
+                let path = watching.path().to_owned();
+                let found = match seen {
+                    // Its list may be ours to read all the same.
+                    Err(error) if self.overlooks(&error) => None,
+                    seen => {
+                        let found = seen?.0;
+                        self.wait_for_top(watching, false);
+                        found
+                    }
+                };
                 if let Some(node) = self.nodes.get_mut(&path) {
                     node.found = found;
                     self.touched.insert(path);
@@ -165,10 +234,16 @@ impl Tree {
             }
             Seen::Data { path, id, watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
+                let is_overlooked = seen.as_ref().is_err_and(|error| self.overlooks(error));
                 // Another node has this path now, or none has.
                 let Some(node) = self.nodes.get_mut(&path).filter(|node| node.id == id) else {
                     return Ok(());
                 };
+                if is_overlooked {
+                    (node.found, node.is_denied) = (None, true);
+                    self.touched.insert(path);
+                    return Ok(());
+                }
                 let found = seen?.0;
                 let is_gone = found.is_none();
                 let is_replaced = node.is_replaced_by(&found);
@@ -182,9 +257,9 @@ impl Tree {
                     self.touched.insert(path.clone());
                 }
                 if is_there_again {
-                    let gone = node.gone;
+                    let (gone, what) = (node.gone, node.what);
                     self.forget(path.clone());
-                    self.discover(path, gone);
+                    self.discover(path, gone, what);
                     return Ok(());
                 }
                 if is_gone {
@@ -214,9 +289,13 @@ impl Tree {
             }
             Seen::List { path, id, watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
+                let is_overlooked = seen.as_ref().is_err_and(|error| self.overlooks(error));
                 let Some(node) = self.nodes.get_mut(&path).filter(|node| node.id == id) else {
                     return Ok(());
                 };
+                if is_overlooked {
+                    return Ok(());
+                }
                 let is_gone = node.is_gone;
                 match seen?.0 {
                     Some(_) if is_gone => {}
@@ -239,6 +318,13 @@ impl Tree {
         for name in before.difference(&names) {
             self.forget(path::join(parent, name));
         }
+        let mut chosen = BTreeMap::new();
+        if let Depth::Chosen(choose) = self.depth {
+            chosen = choose(parent, &names);
+            if before != names {
+                self.touched.insert(parent.to_owned());
+            }
+        }
         for name in &names {
             let path = path::join(parent, name);
             match self.nodes.get_mut(&path) {
@@ -246,19 +332,21 @@ impl Tree {
                 known => {
                     let gone = known.and_then(|node| node.gone);
                     self.forget(path.clone());
-                    self.discover(path, gone);
+                    if let Some(what) = self.depth.what(&chosen, name).filter(|_| !self.is_full()) {
+                        self.discover(path, gone, what);
+                    }
                 }
             }
         }
     }
 
     /// A node that no list has named before, or not since it was deleted.
-    fn discover(&mut self, path: String, gone: Option<i64>) {
+    fn discover(&mut self, path: String, gone: Option<i64>, what: What) {
         let id = self.fresh_id();
-        self.nodes.insert(path.clone(), Node::new(id, gone));
+        self.nodes.insert(path.clone(), Node::new(what, id, gone));
         let data = Watching::new(&self.session, self.verb, &path).after(gone);
         self.wait_for_data(path.clone(), id, data, true);
-        if self.depth == Depth::All {
+        if what == What::DataAndChildren {
             let list = Watching::new(&self.session, self.verb, &path).after(gone);
             self.wait_for_list(path, id, list, true);
         }
@@ -266,11 +354,11 @@ impl Tree {
 
     /// Another node has taken the place of the one at `path`: its children are not the other's.
     fn list_anew(&mut self, path: &str) -> u64 {
-        let (id, mut gone) = (self.fresh_id(), None);
+        let (id, mut gone, mut what) = (self.fresh_id(), None, What::Data);
         if let Some(node) = self.nodes.get_mut(path) {
-            (node.id, node.is_unlisted, gone) = (id, false, node.gone);
+            (node.id, node.is_unlisted, gone, what) = (id, false, node.gone, node.what);
         }
-        if self.depth == Depth::All {
+        if what == What::DataAndChildren {
             let list = Watching::new(&self.session, self.verb, path).after(gone);
             self.wait_for_list(path.to_owned(), id, list, true);
         }

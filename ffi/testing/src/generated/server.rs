@@ -315,6 +315,21 @@ pub extern "C" fn zkr_test_server_watch_count(server: *const zkr_test_server) ->
 
 /// The paths of all nodes. On success *paths belongs to the caller: free it with zkr_strings_free.
 #[unsafe(no_mangle)]
+pub extern "C" fn zkr_test_server_nodes(
+    server: *const zkr_test_server,
+    paths: *mut *mut zkr_strings,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        server,
+        error,
+        || HandlePlace::required("paths", paths),
+        |it: &ServerHandle| Ok(it.core.dump_paths()),
+    )
+}
+
+/// zkr_test_server_nodes under its first name.
+#[unsafe(no_mangle)]
 pub extern "C" fn zkr_test_server_paths(
     server: *const zkr_test_server,
     paths: *mut *mut zkr_strings,

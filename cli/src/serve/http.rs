@@ -1,0 +1,350 @@
+//! As much of HTTP/1.1 as one page and its JSON need, and nothing else: no bodies, no connections that stay, no paths but two.
+//!
+//! By hand, because all that a library would bring is what is to be refused here. A thread per connection, a few of them,
+//! each for some seconds.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::{Shared, lock};
+
+const PAGE: &str = include_str!("page.html");
+/// So many are answered at a time.
+const AT_ONCE: usize = 32;
+/// A request that is longer is none for us.
+const LONGEST: usize = 8 * 1024;
+/// How long a request may take to come, and an answer to go.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Lets browsers in until it is dropped.
+pub(super) struct Door {
+    address: SocketAddr,
+    is_closed: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What every answer needs.
+struct House {
+    shared: Shared,
+    hosts: Vec<String>,
+    /// Tells the answers of this process from those of another one.
+    mark: String,
+    inside: AtomicUsize,
+}
+
+impl Door {
+    pub(super) fn open(listener: TcpListener, names: &[String], shared: Shared) -> io::Result<Door> {
+        let address = listener.local_addr()?;
+        let (hosts, mark) = (hosts(address, names), random()?);
+        let house = Arc::new(House { shared, hosts, mark, inside: AtomicUsize::new(0) });
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let closed = is_closed.clone();
+        let thread = std::thread::Builder::new().name("zkrecipes-door".to_owned()).spawn(move || {
+            for stream in listener.incoming() {
+                if closed.load(Ordering::Acquire) {
+                    return;
+                }
+                match stream {
+                    Ok(stream) => let_in(&house, stream),
+                    // Of file descriptors, for one, there may be more in a moment.
+                    Err(_) => std::thread::sleep(Duration::from_millis(50)),
+                }
+            }
+        })?;
+        Ok(Door { address, is_closed, thread: Some(thread) })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.is_closed.store(true, Ordering::Release);
+        let mut near = self.address;
+        if near.ip().is_unspecified() {
+            near.set_ip(if near.is_ipv4() {
+                [127, 0, 0, 1].into()
+            } else {
+                [0, 0, 0, 0, 0, 0, 0, 1u16].into()
+            });
+        }
+        // One more, so that it is noticed.
+        if TcpStream::connect_timeout(&near, Duration::from_secs(1)).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// How a browser may call us: a page of another site, whose name was made to mean this machine, calls us by that name.
+fn hosts(address: SocketAddr, names: &[String]) -> Vec<String> {
+    let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+    let mut hosts: Vec<String> = Vec::new();
+    for name in own.iter().chain(names) {
+        hosts.push(format!("{name}:{}", address.port()).to_ascii_lowercase());
+        // Which port is not said of the usual one, and a name that was given may be that of a proxy.
+        if address.port() == 80 || names.contains(name) {
+            hosts.push(name.to_ascii_lowercase());
+        }
+    }
+    hosts.push(address.to_string());
+    hosts
+}
+
+fn let_in(house: &Arc<House>, stream: TcpStream) {
+    if house.inside.fetch_add(1, Ordering::AcqRel) >= AT_ONCE {
+        house.inside.fetch_sub(1, Ordering::AcqRel);
+        return;
+    }
+    let inside = house.clone();
+    let answering = move || {
+        // Who does not read the answer has gone.
+        let _ = serve(&inside, stream);
+        inside.inside.fetch_sub(1, Ordering::AcqRel);
+    };
+    if std::thread::Builder::new().name("zkrecipes-guest".to_owned()).spawn(answering).is_err() {
+        house.inside.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn serve(house: &House, mut stream: TcpStream) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let Some(head) = head(&mut stream)? else { return Ok(()) };
+    let (is_head, answer) = match Request::parse(&head) {
+        Ok(request) => (request.method == "HEAD", house.answer(&request)?),
+        Err(status) => (false, Answer::refusal(status)),
+    };
+    stream.write_all(&answer.bytes(is_head))?;
+    stream.shutdown(std::net::Shutdown::Write)
+}
+
+/// Everything up to the empty line; `None` if that does not come.
+fn head(stream: &mut TcpStream) -> io::Result<Option<String>> {
+    let until = Instant::now() + PATIENCE;
+    let mut head = Vec::new();
+    let mut buffer = [0; 1024];
+    loop {
+        let rest = until.saturating_duration_since(Instant::now());
+        if rest.is_zero() || head.len() > LONGEST {
+            return Ok(None);
+        }
+        stream.set_read_timeout(Some(rest))?;
+        let count = stream.read(&mut buffer)?;
+        head.extend_from_slice(&buffer[..count]);
+        if let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n") {
+            head.truncate(end);
+            return Ok(String::from_utf8(head).ok());
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+/// The statuses that we know.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Status {
+    Fine,
+    Unchanged,
+    Bad,
+    Forbidden,
+    Unknown,
+    NoSuchMethod,
+    WrongHost,
+}
+
+impl Status {
+    fn line(self) -> &'static str {
+        match self {
+            Status::Fine => "200 OK",
+            Status::Unchanged => "304 Not Modified",
+            Status::Bad => "400 Bad Request",
+            Status::Forbidden => "403 Forbidden",
+            Status::Unknown => "404 Not Found",
+            Status::NoSuchMethod => "405 Method Not Allowed",
+            Status::WrongHost => "421 Misdirected Request",
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Request<'a> {
+    method: &'a str,
+    target: &'a str,
+    headers: Vec<(String, &'a str)>,
+}
+
+impl Request<'_> {
+    fn parse(head: &str) -> Result<Request<'_>, Status> {
+        let mut lines = head.split("\r\n");
+        let words: Vec<_> = lines.next().unwrap_or_default().split(' ').collect();
+        let [method, target, "HTTP/1.1" | "HTTP/1.0"] = words[..] else { return Err(Status::Bad) };
+        let mut headers = Vec::new();
+        for line in lines {
+            let (name, value) = line.split_once(':').ok_or(Status::Bad)?;
+            let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            if name.is_empty()
+                || !name.bytes().all(is_token)
+                || value.chars().any(|c| c.is_control() && c != '\t')
+            {
+                return Err(Status::Bad);
+            }
+            headers.push((name.to_ascii_lowercase(), value.trim_matches([' ', '\t'])));
+        }
+        let request = Request { method, target, headers };
+        let has_body = request.header("transfer-encoding")?.is_some()
+            || request.header("content-length")?.is_some_and(|length| length != "0");
+        if has_body { Err(Status::Bad) } else { Ok(request) }
+    }
+
+    /// A header that may be there once.
+    fn header(&self, name: &str) -> Result<Option<&str>, Status> {
+        let mut values = self.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| *value);
+        match (values.next(), values.next()) {
+            (_, Some(_)) => Err(Status::Bad),
+            (value, None) => Ok(value),
+        }
+    }
+}
+
+struct Answer {
+    status: Status,
+    kind: &'static str,
+    body: String,
+    more: String,
+}
+
+impl Answer {
+    fn refusal(status: Status) -> Answer {
+        let more = if status == Status::NoSuchMethod { "Allow: GET, HEAD\r\n" } else { "" }.to_owned();
+        let body = if status == Status::Unchanged { String::new() } else { format!("{}\n", status.line()) };
+        Answer { status, kind: "text/plain; charset=utf-8", body, more }
+    }
+
+    fn bytes(&self, is_head: bool) -> Vec<u8> {
+        let Answer { status, kind, body, more } = self;
+        let head = format!(
+            "HTTP/1.1 {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\
+             Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n\
+             Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+             Cross-Origin-Opener-Policy: same-origin\r\n{more}\r\n",
+            status.line(),
+            body.len()
+        );
+        let mut bytes = head.into_bytes();
+        if !is_head {
+            bytes.extend_from_slice(body.as_bytes());
+        }
+        bytes
+    }
+}
+
+/// What a page may do that is refused everything else: run the script and have the style that are in it, and ask us.
+fn policy(nonce: &str) -> String {
+    format!(
+        "Content-Security-Policy: default-src 'none'; img-src data:; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    )
+}
+
+impl House {
+    fn answer(&self, request: &Request<'_>) -> io::Result<Answer> {
+        Ok(match self.check(request) {
+            Err(status) => Answer::refusal(status),
+            Ok(()) if request.target == "/" => {
+                let nonce = random()?;
+                Answer {
+                    status: Status::Fine,
+                    kind: "text/html; charset=utf-8",
+                    body: PAGE.replace("{NONCE}", &nonce),
+                    more: policy(&nonce),
+                }
+            }
+            Ok(()) if request.target == "/state.json" => self.state(request),
+            Ok(()) => Answer::refusal(Status::Unknown),
+        })
+    }
+
+    fn check(&self, request: &Request<'_>) -> Result<(), Status> {
+        let host = request.header("host")?.ok_or(Status::Bad)?.to_ascii_lowercase();
+        if !self.hosts.contains(&host) {
+            return Err(Status::WrongHost);
+        }
+        if !matches!(request.method, "GET" | "HEAD") {
+            return Err(Status::NoSuchMethod);
+        }
+        // Browsers say of a request whether a page of another site makes it. Whoever follows a link may.
+        match request.header("sec-fetch-site")? {
+            Some("cross-site" | "same-site") if request.target != "/" => Err(Status::Forbidden),
+            _ => Ok(()),
+        }
+    }
+
+    fn state(&self, request: &Request<'_>) -> Answer {
+        let known = lock(&self.shared);
+        let tag = format!("\"{}-{}\"", self.mark, known.version);
+        let more = format!("ETag: {tag}\r\n");
+        match request.header("if-none-match") {
+            Ok(Some(seen)) if seen == tag => Answer { more, ..Answer::refusal(Status::Unchanged) },
+            _ => Answer { status: Status::Fine, kind: "application/json", body: known.json() + "\n", more },
+        }
+    }
+}
+
+/// What nobody can guess.
+fn random() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(head: &str) -> Result<(), Status> {
+        Request::parse(head).map(drop)
+    }
+
+    #[test]
+    fn what_is_no_plain_request_is_refused() {
+        assert_eq!(parsed("GET / HTTP/1.1\r\nHost: localhost:1\r\nAccept: */*"), Ok(()));
+        for head in [
+            "",
+            "GET /",
+            "GET / HTTP/2",
+            "GET  / HTTP/1.1",
+            "GET / HTTP/1.1\r\nHost",
+            "GET / HTTP/1.1\r\nHost : a",
+            "GET / HTTP/1.1\r\n folded: a",
+            "GET / HTTP/1.1\r\nHost: a\nb: c",
+            "GET / HTTP/1.1\r\nContent-Length: 4",
+            "GET / HTTP/1.1\r\nTransfer-Encoding: chunked",
+            "GET / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 0",
+        ] {
+            assert_eq!(parsed(head), Err(Status::Bad), "{head:?}");
+        }
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_ours() {
+        let local: SocketAddr = "127.0.0.1:7181".parse().expect("an address");
+        let known = hosts(local, &["Zoo.example".to_owned()]);
+        for name in ["localhost:7181", "127.0.0.1:7181", "[::1]:7181", "zoo.example", "zoo.example:7181"] {
+            assert!(known.iter().any(|host| host == name), "{name}");
+        }
+        for name in
+            ["localhost", "localhost:80", "evil.example", "evil.example:7181", "localhost.evil.example:7181"]
+        {
+            assert!(!known.iter().any(|host| host == name), "{name}");
+        }
+    }
+}

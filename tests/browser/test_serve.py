@@ -1,0 +1,215 @@
+"""The page of `zkrecipes serve` in a real browser: what it shows, follows, filters, and what it does not let happen."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import zkrecipes
+from zkrecipes.testing import EmbeddedServer
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from chromium import Page
+
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "target" / "pictures"
+COMMAND = os.environ.get("ZKR_COMMAND", str(ROOT / "target" / "debug" / "zkrecipes"))
+EVIL = '<img src=x onerror="document.title=1"><script>document.title="owned"</script>\u202elive'
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddedServer]:
+    with EmbeddedServer() as server:
+        yield server
+
+
+def connect(server: EmbeddedServer, identity: str) -> zkrecipes.Client:
+    return zkrecipes.Client(server.connect_string, identity=identity)
+
+
+@pytest.fixture
+def client(server: EmbeddedServer) -> Iterator[zkrecipes.Client]:
+    with connect(server, "web1:4117") as client:
+        yield client
+
+
+@pytest.fixture
+def address(server: EmbeddedServer) -> Iterator[str]:
+    words = [COMMAND, "serve", "--read-only", "--listen", "127.0.0.1:0", "--hosts", server.connect_string]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    yield process.stdout.readline().strip()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 0
+    process.stdout.close()
+
+
+def shows(page: Page, text: str) -> None:
+    page.until(f"document.body.innerText.includes({json.dumps(text)})")
+
+
+def lacks(page: Page, text: str) -> None:
+    page.until(f"!document.body.innerText.includes({json.dumps(text)})")
+
+
+def taking(client: zkrecipes.Client, path: str) -> threading.Thread:
+    """Waits for the lock in a thread, and lets it go at once."""
+    thread = threading.Thread(target=lambda: client.lock(path).acquire().release())
+    thread.start()
+    return thread
+
+
+def test_it_shows_what_is_in_use_and_follows_it(server: EmbeddedServer, client: zkrecipes.Client, address: str) -> None:
+    held = client.lock("/locks/backup").acquire()
+    with Page(address) as page, connect(server, "web2:977") as other:
+        shows(page, "/locks/backup")
+        shows(page, "web1:4117")
+        waiter = taking(other, "/locks/backup")
+        page.until("document.title.startsWith('1 in use, 1 waiting')")
+        held.release()
+        waiter.join()
+        page.until("[...document.querySelectorAll('#history tr')].some((row) => row.innerText.includes('web2:977'))")
+        assert page.messages == [], "the browser has nothing to complain of"
+        asked = {url.split("/")[2] for url in page.requests if not url.startswith("data:")}
+        assert asked == {address.split("/")[2]}, "nobody else is asked"
+
+
+def test_what_others_wrote_is_only_ever_text(server: EmbeddedServer, client: zkrecipes.Client, address: str) -> None:
+    with connect(server, EVIL) as other, Page(address) as page:
+        held = other.lock("/locks/<b>bold<b>").acquire()
+        shows(page, "<img src=x onerror=")
+        shows(page, "<b>bold<b>")
+        assert page.run("document.querySelectorAll('img, b b, td script').length") == 0
+        assert "owned" not in page.run("document.title")
+        assert "\u202e" not in page.run("document.body.innerText")
+        held.release()
+        page.until("document.querySelector('#history tr') !== null")
+        assert page.run("document.querySelectorAll('img').length") == 0
+        assert page.messages == []
+
+
+def test_the_policy_holds_whatever_gets_into_the_page(address: str) -> None:
+    with Page(address) as page:
+        shows(page, "No recipe is in use here.")
+        page.run(
+            "document.body.insertAdjacentHTML('beforeend', "
+            '\'<img src="http://elsewhere.invalid/x.png" onerror="window.ran = 1">\')'
+        )
+        page.run(
+            "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+        )
+        page.until("true")
+        blocked = page.run(
+            "fetch('http://elsewhere.invalid/').then(() => 'let through', () => 'refused')",
+        )
+        assert blocked == "refused"
+        assert page.run("window.ran === undefined")
+        assert any("Content Security Policy" in message for message in page.messages)
+
+
+def test_the_filter_leaves_what_matches(client: zkrecipes.Client, address: str) -> None:
+    with client.lock("/locks/backup"), client.lock("/locks/report"), Page(address) as page:
+        shows(page, "/locks/report")
+        page.run(
+            "document.getElementById('filter').value = 'BACK';"
+            "document.getElementById('filter').dispatchEvent(new Event('input'))"
+        )
+        lacks(page, "/locks/report")
+        shows(page, "/locks/backup")
+        page.run("document.getElementById('waited').click()")
+        shows(page, "Nothing matches.")
+
+
+def test_what_was_opened_stays_open(server: EmbeddedServer, client: zkrecipes.Client, address: str) -> None:
+    with client.lock("/locks/backup"), Page(address) as page:
+        shows(page, "/locks/backup")
+        page.run("document.querySelector('summary').click()")
+        shows(page, "holds, lock")
+        with client.lock("/locks/other"):
+            shows(page, "/locks/other")
+            assert page.run("document.querySelector('details[data-key=\"lock /locks/backup\"]').open")
+
+
+def test_an_outage_is_said_and_its_end_too(server: EmbeddedServer, client: zkrecipes.Client, address: str) -> None:
+    with Page(address) as page:
+        shows(page, "No recipe is in use here.")
+        server.pause()
+        shows(page, "No ZooKeeper server answers")
+        server.resume()
+        lacks(page, "No ZooKeeper server answers")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)], ids=["phone", "desktop"])
+def test_it_fits_and_can_be_read(
+    server: EmbeddedServer, client: zkrecipes.Client, address: str, width: int, height: int, dark: bool
+) -> None:
+    with Page(address) as page, connect(server, "web2.internal.example.org:977") as other:
+        page.look(width, height, dark)
+        everything(client, other)
+        first = client.lock("/locks/backup").acquire()
+        waiter = taking(other, "/locks/backup")
+        page.until("document.title.includes('1 waiting')")
+        first.release()
+        waiter.join()
+        with client.lock("/locks/a/rather/long/path/of/a/department/backup"):
+            held = other.lock("/locks/backup").acquire()
+            waiter = taking(client, "/locks/backup")
+            page.until("document.title.includes('1 waiting')")
+            page.until("document.querySelectorAll('#history tr').length >= 3")
+            page.run("document.querySelector('summary').click()")
+            scheme = "dark" if dark else "light"
+            page.picture(PICTURES / f"serve-{'phone' if width < 600 else 'desktop'}-{scheme}.png")
+            # Nothing hangs over the side.
+            assert page.run("document.documentElement.scrollWidth <= innerWidth")
+            assert page.run(CONTRAST) == [], "letters stand out from what is behind them"
+            held.release()
+            waiter.join()
+
+
+def everything(client: zkrecipes.Client, other: zkrecipes.Client) -> None:
+    """One of each recipe; they go with the clients."""
+    client.semaphore("/limits/exports", 3).acquire(2)
+    other.read_write_lock("/locks/catalogue").read.acquire()
+    client.election("/leaders/api", b"10.0.0.7:80").campaign()
+    queue = client.queue("/queues/mail")
+    for item in (b"alice", b"bob"):
+        queue.put(item)
+    queue.claim()
+    client.group("/workers").join("web1", b"10.0.0.7")
+
+
+# For each piece of text: its contrast with what is behind it is at least what people need (WCAG AA).
+CONTRAST = """
+(() => {
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = numbers(getComputedStyle(at).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode.parentElement;
+    if (!texts.currentNode.data.trim() || !node.offsetParent || node.tagName === "SCRIPT") continue;
+    const pair = [light(numbers(getComputedStyle(node).color)), light(behind(node))].sort((a, b) => b - a);
+    const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
+    if (contrast < 4.5) poor.push(`${node.textContent}: ${contrast.toFixed(1)}`);
+  }
+  return poor;
+})()
+"""
