@@ -15,6 +15,7 @@ use crate::common::Common;
 use crate::help::{self, examples};
 use crate::job::{Desk, End, Job, Then};
 use crate::outcome::{Failure, LOST, NOT_ACQUIRED, Outcome};
+use crate::under;
 
 /// Run a command under a lock, like flock(1)
 ///
@@ -166,6 +167,7 @@ fn acquire(client: &Client, plan: &Plan, cancel: &CancelToken) -> Outcome<Held> 
         Kind::Write => (Handle::clone(client.read_write_lock(path)?.write()), 1),
         Kind::Permits { n, of } => (Handle::clone(&*client.semaphore(path, of)?), n),
     };
+    under::tell_waits(&handle);
     let acquiring = drive::acquire(&handle, n, limit);
     wait(async move { Ok(acquiring.await?.hand_over()) }, cancel).map_err(|error| {
         match (error.kind(), limit) {

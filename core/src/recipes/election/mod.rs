@@ -25,7 +25,7 @@ use self::leadership::Fate;
 pub use self::leadership::Leadership;
 pub use self::observe::Leader;
 pub use self::terms::Terms;
-use super::contenders::{self, Contender};
+use super::contenders::{self, Contender, Seen};
 use super::handle::{Handle, Meanwhile, Recipe};
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -249,6 +249,11 @@ impl Recipe for Candidacy {
                 Contender { identity, ..first }
             }))
         })
+    }
+
+    fn seen(&self, _parent: &str, first: Seen) -> Contender {
+        let identity = statement::parse_candidate(&first.data).0;
+        Contender { identity, ..first.contender(true) }
     }
 
     fn contenders(self: Arc<Self>, mut call: Call) -> Later<Result<Vec<Contender>>> {
