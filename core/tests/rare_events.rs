@@ -205,6 +205,29 @@ async fn a_transaction_that_is_over_and_cannot_be_tidied_is_told() -> Result<(),
     Ok(())
 }
 
+/// A process of its own: the environment is everybody's.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_embedded_server_that_the_environment_asks_for_is_told() -> Result<(), Error> {
+    const CHILD: &str = "ZKRECIPES_TEST_CHILD";
+    if std::env::var_os(CHILD).is_none() {
+        let name = "an_embedded_server_that_the_environment_asks_for_is_told";
+        let mut child = std::process::Command::new(std::env::current_exe().expect("this program"));
+        child.args(["--exact", name]).env(CHILD, "yes").env("ZKRECIPES_HOSTS", "embedded:");
+        let ended = child.env_remove("ZKRECIPES_FORBID_EMBEDDED").output().expect("a process");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+        return Ok(());
+    }
+    LazyLock::force(&SAID);
+    Client::connect("embedded:", options(TEN)).await?.close(None).await?;
+    assert!(said("embedded_from_environment").is_empty(), "the caller named it");
+    Client::connect("", options(TEN)).await?.close(None).await?;
+    eventually("it is told", || !said("embedded_from_environment").is_empty()).await;
+    let record = &said("embedded_from_environment")[0];
+    assert!(record.level == Level::Error && record.fields.is_empty(), "{record:?}");
+    assert!(record.message.contains("ZKRECIPES_FORBID_EMBEDDED"), "{record:?}");
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_while_a_loss_is_told_is_told_itself() -> Result<(), Error> {
     LazyLock::force(&SAID);

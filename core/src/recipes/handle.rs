@@ -265,6 +265,22 @@ impl Handle {
 
     /// Calls back while an acquire through this handle waits: after a second, and then ever less often, up to once a minute.
     /// Each time it is looked who holds, which is one read in general. Nobody is told of a wait that is over.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use zkrecipes::{Client, LockOptions};
+    ///
+    /// let client = Client::connect("embedded:", Default::default()).await?;
+    /// let lock = client.lock("/locks/report", LockOptions::default())?;
+    /// let telling = lock.on_wait(|progress| {
+    ///     let holder = progress.holder.map_or("somebody".to_owned(), |holder| holder.identity);
+    ///     println!("waiting for {holder} since {:?}", progress.waited);
+    /// });
+    /// let held = lock.acquire().await?;
+    /// telling.unsubscribe();
+    /// held.release().await?;
+    /// # Ok(()) });
+    /// ```
     pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Subscription {
         match self.inner.client.process().is_present() {
             true => self.inner.listeners.subscribe(callback),
