@@ -32,7 +32,8 @@ use crate::under;
 ///
 /// INT, TERM, HUP, QUIT, USR1, USR2 and WINCH are passed on. The command
 /// stays in the foreground of the terminal: Ctrl-C reaches it directly, and
-/// once. While the lock is waited for, a signal gives up: 128 + N.
+/// once. While the lock is waited for, a signal gives up: 128 + N. On a
+/// terminal it says for whom it waits, after a second and now and then.
 ///
 /// When the lock is lost (its session ended, its node was deleted) the
 /// command and the processes it started get TERM, and KILL after the grace;
