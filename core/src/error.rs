@@ -2,6 +2,7 @@
 //! shows as `err.code`, the Python class, and whether trying again can help.
 
 use std::fmt;
+use std::time::Duration;
 
 /// What the library's verbs return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -146,6 +147,23 @@ impl Error {
         )
     }
 
+    /// The same after a time that is known.
+    pub(crate) fn timeout_after(what: &str, limit: Option<Duration>) -> Error {
+        let Some(limit) = limit else { return Error::timeout(what) };
+        Error::new(
+            ErrorKind::Timeout,
+            format!("{what} did not happen within {limit:?}, the time given; try again or allow more"),
+        )
+    }
+
+    /// The same error, with the reason before what to do about it.
+    pub(crate) fn because(mut self, reason: String) -> Error {
+        let message = &mut self.0.message;
+        let at = message.rfind("; ").unwrap_or(message.len());
+        message.insert_str(at, &format!(": {reason}"));
+        self
+    }
+
     pub(crate) fn cancelled() -> Error {
         Error::new(
             ErrorKind::Cancelled,
@@ -164,8 +182,8 @@ impl Error {
         Error::new(
             ErrorKind::ConnectionLost,
             format!(
-                "no ZooKeeper server answered for {what} within the retry budget; check the servers and the network. \
-                 The outcome of a write is unknown"
+                "no ZooKeeper server answered for {what} within the retry budget (retry.give_up_after); check the servers and \
+                 the network. The outcome of a write is unknown"
             ),
         )
     }
@@ -213,6 +231,18 @@ impl Error {
     /// Whether the same call may succeed when it is made again.
     pub fn is_retryable(&self) -> bool {
         self.0.kind.is_retryable()
+    }
+
+    /// The same with the options that a lost connection names as a face writes them.
+    #[doc(hidden)]
+    pub fn message_with(&self, spell: impl Fn(&str) -> String) -> String {
+        let mut error = self.clone();
+        if self.kind() == ErrorKind::ConnectionLost {
+            for option in ["connect_timeout", "retry.give_up_after"] {
+                error.0.message = error.0.message.replace(option, &spell(option));
+            }
+        }
+        error.to_string()
     }
 
     /// The whole sentence, the path included.

@@ -71,6 +71,7 @@ pub use recipes::two_phase_commit::{
     CommitMode, CommitStatus, CommitTransaction, CoordinatorState, Outcome, Proposal, SiteStatus,
     TwoPhaseCommit,
 };
+pub use recipes::waiting::WaitProgress;
 pub use session::State;
 pub use session::delivery::Subscription;
 pub use session::wire::{CreateMode, Stat};

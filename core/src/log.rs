@@ -4,6 +4,7 @@
 //! Events are told in the order in which they happened, on a thread where a subscriber of logs holds nobody up. Nothing is
 //! formatted unless somebody listens at that level.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use tracing::level_filters::LevelFilter;
@@ -21,6 +22,16 @@ fn soon(say: impl FnOnce() + Send + 'static) {
 
 fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// As it is, or in quotes. Others write some of what is said, such as their identity: it must not pass for another field or
+/// line, nor reach a terminal.
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+    let needs_quotes = |char: char| char.is_whitespace() || char.is_control() || ['"', '='].contains(&char);
+    match text.is_empty() || text.contains(needs_quotes) {
+        true => Cow::Owned(format!("{text:?}")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// A session as ZooKeeper's own tools write it.

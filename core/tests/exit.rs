@@ -2,13 +2,17 @@
 
 mod support;
 
+use std::future::Future;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Wake, Waker};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use support::{SOON, server};
+use support::{SOON, server, told};
 use zkrecipes::blocking::Client;
 use zkrecipes::drive::{CancelToken, end_sessions, start, wait};
 use zkrecipes::{ErrorKind, LockOptions};
@@ -29,6 +33,15 @@ fn connect() -> Result<Client, zkrecipes::Error> {
 
 fn hold(client: &Client) -> zkrecipes::blocking::Held {
     client.lock(PATH, LockOptions::default()).expect("a path").acquire().expect("it is free")
+}
+
+/// Of an executor with a bug: whoever wakes it on that thread gets a panic.
+struct PanicsOn(ThreadId);
+
+impl Wake for PanicsOn {
+    fn wake(self: Arc<Self>) {
+        assert!(std::thread::current().id() != self.0, "a broken waker");
+    }
 }
 
 fn say(line: &str) {
@@ -106,6 +119,24 @@ fn program(name: &str) {
             assert_eq!(client.state(), zkrecipes::State::Closed);
             let next = connect().expect("only those that were there have ended");
             drop(hold(&next));
+            exit();
+        }
+        "panicking" => {
+            LazyLock::force(&told::SAID);
+            let hosts = std::env::var(HOSTS).expect("where the server is");
+            let connecting =
+                async move { zkrecipes::Client::connect(&hosts, support::options(TIMEOUT)).await };
+            let waiter = wait(connecting, None, None).expect("the server answers");
+            let mut waiting = Box::pin(waiter.lock(PATH, LockOptions::default()).expect("a path").acquire());
+            let waker = Waker::from(Arc::new(PanicsOn(std::thread::current().id())));
+            assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            end_sessions(LIMIT);
+            let until = Instant::now() + SOON;
+            while told::said("closing_panicked").is_empty() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let told = told::said("closing_panicked");
+            say(&format!("{:?}", told.iter().map(|it| (it.level, &*it.fields)).collect::<Vec<_>>()));
             exit();
         }
         "forked" => {
@@ -239,6 +270,13 @@ fn the_end_of_all_sessions_is_told_and_is_no_end_of_the_library() {
     server.inject(Fault::delay_reply("close", Duration::from_millis(300)));
     let lines = run("going on", &server).end(&server);
     assert!(lines.iter().any(|line| line == "Some(Closed)"), "{lines:?}");
+}
+
+#[test]
+fn a_panic_while_the_sessions_end_is_told_and_goes_no_further() {
+    let server = server();
+    let lines = run("panicking", &server).end(&server);
+    assert!(lines.iter().any(|line| line == "[(Error, [])]"), "{lines:?}");
 }
 
 #[test]

@@ -3,44 +3,14 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use support::told::{SAID, events, field, number, said_of, text, the};
 use support::{client_with, eventually, lock_of, options, server, soon};
 use zkrecipes::drive::log::{self, Level, Record, Value};
 use zkrecipes::{Client, ElectionOptions, Error, LockOptions};
 use zkrecipes_embedded::{Fault, Proxy};
-
-static SAID: LazyLock<&Mutex<Vec<Record>>> = LazyLock::new(|| {
-    let said: &'static Mutex<Vec<Record>> = Box::leak(Box::default());
-    log::listen(Level::Debug, |record| said.lock().expect("no panic").push(record.clone()));
-    said
-});
-
-/// What was said with this text in one of its fields, in order.
-fn said_of(text: &str) -> Vec<Record> {
-    let mentions = |record: &&Record| record.fields.iter().any(|(_, value)| value.to_string().contains(text));
-    SAID.lock().expect("no panic").iter().filter(mentions).cloned().collect()
-}
-
-fn events(records: &[Record]) -> Vec<&str> {
-    records.iter().map(|record| record.event.as_str()).collect()
-}
-
-fn field<'a>(record: &'a Record, name: &str) -> Option<&'a Value> {
-    record.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
-}
-
-fn number(record: &Record, name: &str) -> i64 {
-    match field(record, name) {
-        Some(Value::Number(number)) => *number,
-        other => panic!("{name} is {other:?} in {record:?}"),
-    }
-}
-
-fn the<'a>(records: &'a [Record], event: &str) -> &'a Record {
-    records.iter().find(|record| record.event == event).unwrap_or_else(|| panic!("no {event}: {records:?}"))
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Error> {
@@ -132,10 +102,6 @@ async fn on_real_servers_a_night_is_told_from_logs_and_metrics_alone() -> Result
     let is_told = |text: &str, event: &str| events(&said_of(text)).contains(&event);
     eventually("it is told", || is_told(&session, "session_renewed") && is_told(path, "acquired_late")).await;
 
-    let text = |record: &Record, name: &str| match field(record, name) {
-        Some(Value::Text(text)) => text.clone(),
-        other => panic!("{name} is {other:?} in {record:?}"),
-    };
     let (of_session, of_path) = (said_of(&session), said_of(path));
     let broken = the(&of_session, "suspended");
     assert_eq!(text(broken, "server"), first.connect_string(), "{broken:?}");

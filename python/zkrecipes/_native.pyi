@@ -32,6 +32,7 @@ from ._values import (
     Stat,
     State,
     Versioned,
+    WaitProgress,
 )
 
 _P = ParamSpec("_P")
@@ -318,6 +319,11 @@ class HandleBase(HoldingBase):
 
         `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. A second acquire on a lock that
         holds waits too, whichever thread or task makes it, unless the lock is reentrant.
+        """
+    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
+        """Calls `callback(progress)` while an acquire through this handle waits: after a second, and then ever less often, up to
+        once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
+        function that unsubscribes.
         """
     def contenders(self) -> list[Contender]:
         """Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a

@@ -63,3 +63,21 @@ void a_scope_enters_and_leaves_a_double_barrier() {
   CHECK(inside == 2 && !one.has_entered());
   THROWS(one.leave(), zkr::ErrorKind::NotHeld);
 }
+
+void a_scope_that_cannot_leave_says_so_in_the_log() {
+  zkr::testing::Server server;
+  zkr::Client client(server.connect_string());
+  auto barrier = client.double_barrier("/alone", 1);
+  std::atomic<int> told{0};
+  const auto log = zkr::on_log(ZKR_LOG_ERROR, [&](const zkr::LogRecord &record) {
+    if (record.event != "leave_failed") return;
+    CHECK(record.level == ZKR_LOG_ERROR && record.fields.empty());
+    CHECK(record.message.find("closed") != std::string::npos);
+    told++;
+  });
+  {
+    const auto scope = barrier.scope(20s);
+    client.close();
+  }
+  CHECK(eventually([&] { return told == 1; }));
+}

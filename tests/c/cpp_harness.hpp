@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
   X(a_shared_lock_reads_and_a_unique_lock_writes)     \
   X(a_multi_lock_takes_all_or_none)                   \
   X(a_semaphore_gives_permits_as_values)              \
+  X(a_wait_is_told_for_whom_and_how_long)             \
   X(a_holder_can_be_asked_and_forced)                 \
   X(every_recipe_speaks_for_what_it_holds)            \
   X(release_in_background_asks_no_server)             \
@@ -60,9 +61,10 @@ using namespace std::chrono_literals;
   X(priority_and_delay_queues_have_an_order_of_their_own)
 
 /* Those of cpp_barriers.cpp. */
-#define BARRIER_TESTS(X)       \
-  X(a_barrier_stops_who_waits) \
-  X(a_scope_enters_and_leaves_a_double_barrier)
+#define BARRIER_TESTS(X)                        \
+  X(a_barrier_stops_who_waits)                  \
+  X(a_scope_enters_and_leaves_a_double_barrier) \
+  X(a_scope_that_cannot_leave_says_so_in_the_log)
 
 /* Those of cpp_commits.cpp. */
 #define COMMIT_TESTS(X)              \

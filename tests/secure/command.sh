@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What each face does once, by the command: command.sh PROGRAM. Everything that is said goes to standard error.
+# What each face does once, by the command: command.sh PROGRAM. Everything that there is to say goes to standard error.
 set -euo pipefail
 command=$1 folder=$ZKR_SECURE_DIR
 refused() {
     local status=$1 word=$2 said got=0
     shift 2
-    said=$("$command" "$@" 2>&1) || got=$?
+    said=$("$command" -vv "$@" 2>&1) || got=$?
     echo "$said" >&2
     if [ "$got" -ne "$status" ] || [[ $said != *"$word"* ]]; then
         echo "status $got instead of $status, or without $word" >&2
@@ -16,13 +16,13 @@ export ZKRECIPES_HOSTS=$ZKR_SECURE_TLS_39
 (
     export ZKRECIPES_TLS_CA=$folder/ca.pem ZKRECIPES_TLS_CERT=$folder/client.pem ZKRECIPES_TLS_KEY=$folder/client.key
     export ZKRECIPES_AUTH=digest:user:$ZKR_SECURE_SECRET ZKRECIPES_SASL=me:$ZKR_SECURE_SECRET
-    "$command" lock /secure/lock -- true
-    said=$("$command" doctor) || { echo "$said" >&2 && exit 1; }
+    "$command" -vv lock /secure/lock -- true
+    said=$("$command" -vv doctor) || { echo "$said" >&2 && exit 1; }
     [[ $said == *leader,* && $said == *'ok'*'encrypted'* ]] || { echo "$said" >&2 && exit 1; }
     refused 77 tls.ca --tls-ca "$folder/other.pem" ls /secure/lock
     refused 77 'plain text' --hosts "$ZKR_SECURE_PLAIN_39" ls /secure/lock
     # PEM itself.
-    ZKRECIPES_TLS_KEY=$(<"$folder/client.key") "$command" lock /secure/lock -- true
+    ZKRECIPES_TLS_KEY=$(<"$folder/client.key") "$command" -vv lock /secure/lock -- true
 )
 "$command" lock --tls-ca "$folder/ca.pem" --tls-cert "$folder/client.pem" --tls-key "$folder/client.key" \
     --tls-no-verify-hostname /open -- true

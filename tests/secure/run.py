@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -39,7 +40,13 @@ from zookeeper import Ensemble, Secure  # noqa: E402
 
 # Nobody says that by chance.
 SECRET = "planted-hunter2"
-FACES = ("c", "static", "cpp", "python", "aio", "node")
+FACES = ("c", "static", "cpp", "python", "aio", "node", "command")
+# What these print when the tests that are named by a pattern were there and ran. Without any they would be content.
+RAN = {
+    "night-core": r"^test result: ok\. [1-9]\d* passed",
+    "night-c": r"^[1-9]\d* passed, 0 failed$",
+    "night-node": r"^# pass [1-9]",
+}
 USERS = (f"me={SECRET}", "you=other")
 
 
@@ -102,7 +109,13 @@ def commands(place: Path) -> dict[str, list[str]]:
         "night-core": [*core[:-4], "--test", "observability", "--", "on_real_servers"],
         "night-c": ["sh", "-c", f"cc -o {night} tests/c/*.c {shlex.join(kit)} && {night} told_from_logs"],
         "night-python": [*pytest, "-k", "zookeeper and partition", "python/tests/test_observability.py"],
-        "night-node": ["node", "--test", "--test-name-pattern=partition.*real", "node/test/observability.test.mjs"],
+        "night-node": [
+            "node",
+            "--test",
+            "--test-reporter=tap",
+            "--test-name-pattern=partition.*real",
+            "node/test/observability.test.mjs",
+        ],
     }
 
 
@@ -140,13 +153,15 @@ def main() -> int:
             is_kept = all(keeps(secret, done.stdout) for secret in secrets)
             # The faces log all they can: what nobody says is kept by anybody.
             is_said = name not in FACES or "connected to ZooKeeper" in done.stdout
-            outcome = "ok" if done.returncode == 0 and is_kept and is_said else "FAILED"
+            has_run = bool(re.search(RAN.get(name, ""), done.stdout, re.MULTILINE))
+            outcome = "ok" if done.returncode == 0 and is_kept and is_said and has_run else "FAILED"
             if outcome == "FAILED":
                 failed.append(name)
                 print(done.stdout)
             print(
                 f"{name}: {outcome}, {time.monotonic() - begun:.1f} s"
-                f"{'' if is_kept else '; it told a secret'}{'' if is_said else '; it said nothing'}",
+                f"{'' if is_kept else '; it told a secret'}{'' if is_said else '; it said nothing'}"
+                f"{'' if has_run else '; none of its tests has run'}",
                 flush=True,
             )
     if failed:

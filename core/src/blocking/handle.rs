@@ -6,6 +6,7 @@ use super::Transaction;
 use crate::drive::{check_may_wait, wait};
 use crate::error::{Error, Result};
 use crate::recipes::contenders::Contender;
+use crate::recipes::waiting::WaitProgress;
 use crate::session::delivery::Subscription;
 
 /// [`crate::Handle`], blocking.
@@ -49,6 +50,11 @@ impl Handle {
     {
         check_may_wait()?;
         Ok(wait(begin(), None, None)?.map(Held))
+    }
+
+    /// See [`crate::Handle::on_wait`].
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Subscription {
+        self.0.on_wait(callback)
     }
 
     /// See [`crate::Handle::cancel`].

@@ -16,6 +16,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Metadata, Subscriber};
 
+use crate::log;
 use crate::pool;
 use crate::process::PerProcess;
 pub use crate::recipes::waiting::tell_waits_after;
@@ -102,18 +103,12 @@ pub enum Value {
     Text(String),
 }
 
-/// Others write some of it, such as their identity: it must not pass for another field or line, nor reach a terminal.
-fn needs_quotes(char: char) -> bool {
-    char.is_whitespace() || char.is_control() || ['"', '='].contains(&char)
-}
-
 impl Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Value::Number(number) => write!(f, "{number}"),
             Value::Flag(flag) => write!(f, "{flag}"),
-            Value::Text(text) if text.is_empty() || text.contains(needs_quotes) => write!(f, "{text:?}"),
-            Value::Text(text) => f.write_str(text),
+            Value::Text(text) => f.write_str(&log::quoted(text)),
         }
     }
 }

@@ -102,6 +102,13 @@ pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Opt
     Ok(Some(Seen { entry, data, stat }.contender(true)))
 }
 
+/// One contender under `path`, if it can be read.
+pub(crate) async fn seen(call: &mut Call, path: &str, entry: Entry) -> Option<Seen> {
+    let node = path::join(path, &entry.name);
+    let (data, stat) = call.ask(VERB, |epoch| epoch.get_data(&node)).await.ok()?;
+    Some(Seen { entry, data, stat })
+}
+
 /// Every permit under `path`, the oldest first.
 pub(crate) async fn leases(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
     let mut leases = read(call, path, |name| Some(Entry::lease(name))).await?;

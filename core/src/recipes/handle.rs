@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tracing::Instrument;
 
-use super::contenders::{self, Contender};
-use super::gate::Gate;
+use super::contenders::{self, Contender, Seen};
+use super::gate::{Gate, Pass};
 use super::held::{Acquired, Held};
-use super::waiting::Waiting;
+use super::waiting::{Listeners, WaitProgress, Waiting};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::nodes::Transaction;
@@ -18,6 +18,7 @@ use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::session::epoch::Tenant;
+use crate::session::line::Line;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 
@@ -35,6 +36,16 @@ pub(crate) trait Recipe: Send + Sync + 'static {
     /// Who holds, or one of them.
     fn holder(self: Arc<Self>, call: Call) -> Later<Result<Option<Contender>>> {
         Box::pin(async move { Ok(self.contenders(call).await?.into_iter().find(|one| one.holds)) })
+    }
+
+    /// Whether the first in the line that it waits in holds what it waits for.
+    fn first_holds(&self) -> bool {
+        true
+    }
+
+    /// The first under `parent`, whose node was read, as a contender of this recipe.
+    fn seen(&self, _parent: &str, first: Seen) -> Contender {
+        first.contender(true)
     }
 
     /// The path of the contender's node that is called so, unless no contender of this recipe is.
@@ -88,6 +99,8 @@ struct Inner {
     /// Changes when the waits in progress are to end.
     cancels: watch::Sender<u64>,
     acquired: Arc<Acquired>,
+    /// Who wants to hear of its waits.
+    listeners: Arc<Listeners>,
     /// What is kept alive for the languages whose handle keeps it.
     kept: Mutex<Vec<Held>>,
 }
@@ -113,6 +126,7 @@ impl Handle {
             gate: Gate::default(),
             cancels: watch::Sender::new(0),
             acquired,
+            listeners: Arc::default(),
             kept: Mutex::default(),
         };
         Handle { inner: Arc::new(inner) }
@@ -184,35 +198,36 @@ impl Handle {
         let taking = async move {
             let about = |error: Error| error.with_path(handle.path());
             let (session, mut call) = call?;
-            let inner = &handle.inner;
+            let (inner, line) = (&handle.inner, Arc::<Line>::default());
             let mut waiting = Waiting::begin(&session);
             let kept = || inner.kept().iter().rfind(|held| held.stands()).cloned();
             let passing = inner.gate.pass(&session, place, kept);
-            let pass = match call.patiently(passing).await.and_then(|passed| passed) {
-                Ok(pass) => pass,
+            let taking = async {
+                let pass = call.patiently(passing).await.and_then(|passed| passed)?;
+                let nested = match inner.meanwhile {
+                    Meanwhile::Nests => inner.acquired.innermost().and_then(|held| held.nest()),
+                    Meanwhile::Waits | Meanwhile::Adds => None,
+                };
+                Ok::<_, Error>(match nested {
+                    Some(held) => Taken::Nested(held),
+                    None => Taken::New(
+                        inner.recipe.clone().take(session.clone(), call.in_line(&line), n).await?,
+                        pass,
+                    ),
+                })
+            };
+            let taken = waiting.through(&inner.path, &inner.recipe, &line, &inner.listeners, taking).await;
+            let held = match taken {
                 Err(error) => {
+                    let error = waiting.explained(error, &inner.recipe, &line).await;
                     waiting.fails(&error);
                     return Err(about(error));
                 }
-            };
-            let nested = match inner.meanwhile {
-                Meanwhile::Nests => inner.acquired.innermost().and_then(|held| held.nest()),
-                Meanwhile::Waits | Meanwhile::Adds => None,
-            };
-            let held = match nested {
-                Some(held) => {
+                Ok(Taken::Nested(held)) => {
                     waiting.nests();
                     held
                 }
-                None => {
-                    let taking = inner.recipe.clone().take(session.clone(), call, n);
-                    let grant = match waiting.through(&inner.path, &inner.recipe, taking).await {
-                        Ok(grant) => grant,
-                        Err(error) => {
-                            waiting.fails(&error);
-                            return Err(about(error));
-                        }
-                    };
+                Ok(Taken::New(grant, pass)) => {
                     let keeps =
                         (inner.meanwhile == Meanwhile::Waits).then(|| Box::new(pass) as Box<dyn Send>);
                     let hold = Hold::begin(session.clone(), &inner.path, grant, keeps);
@@ -246,6 +261,31 @@ impl Handle {
     /// A call that ends when the waits in progress on this handle are to end.
     fn call(&self, limit: Option<Duration>) -> Result<Call> {
         Ok(self.inner.client.session()?.call(limit).withdrawable(self.inner.cancels.subscribe()))
+    }
+
+    /// Calls back while an acquire through this handle waits: after a second, and then ever less often, up to once a minute.
+    /// Each time it is looked who holds, which is one read in general. Nobody is told of a wait that is over.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use zkrecipes::{Client, LockOptions};
+    ///
+    /// let client = Client::connect("embedded:", Default::default()).await?;
+    /// let lock = client.lock("/locks/report", LockOptions::default())?;
+    /// let telling = lock.on_wait(|progress| {
+    ///     let holder = progress.holder.map_or("somebody".to_owned(), |holder| holder.identity);
+    ///     println!("waiting for {holder} since {:?}", progress.waited);
+    /// });
+    /// let held = lock.acquire().await?;
+    /// telling.unsubscribe();
+    /// held.release().await?;
+    /// # Ok(()) });
+    /// ```
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Subscription {
+        match self.inner.client.process().is_present() {
+            true => self.inner.listeners.subscribe(callback),
+            false => Subscription::nothing(),
+        }
     }
 
     /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
@@ -337,6 +377,12 @@ impl Handle {
         let asking = contenders::revoke(self.call(None)?, asked, force_after);
         asking.await.map_err(|error| error.with_path(self.path()))
     }
+}
+
+/// What an acquire comes to.
+enum Taken {
+    New(Grant, Pass),
+    Nested(Held),
 }
 
 impl Inner {

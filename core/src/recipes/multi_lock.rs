@@ -7,7 +7,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::contenders::{self, Contender};
+use super::contenders::{self, Contender, Seen};
 use super::handle::{Handle, Meanwhile, Recipe};
 use super::lock::Lock;
 use crate::client::Client;
@@ -116,6 +116,11 @@ impl Recipe for All {
             }
             Ok(all)
         })
+    }
+
+    fn seen(&self, parent: &str, first: Seen) -> Contender {
+        let one = first.contender(true);
+        Contender { node: path::join(parent, &one.node), ..one }
     }
 
     fn locate(&self, node: &str) -> Option<String> {

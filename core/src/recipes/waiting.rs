@@ -1,16 +1,24 @@
-//! What logs and metrics hear of an acquire: how long it waited, and for whom. A recipe does nothing for it.
+//! What the user, logs and metrics hear of an acquire: how long it waits, and for whom. A recipe does nothing for it.
+//!
+//! A wait knows who is first in its line from the list that it queued with, so a look at who holds is one read. Nobody looks
+//! in the first second, and then ever less often: a thousand waiters must not keep the servers busy with saying so.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::contenders::Contender;
+use super::contenders::{self, Contender, Seen};
 use super::handle::Recipe;
 use crate::error::{Error, ErrorKind};
 use crate::log;
+use crate::session::call::Call;
 use crate::session::clock::Moment;
+use crate::session::delivery::{Live, Subscription};
+use crate::session::line::{Ahead, Line};
 use crate::session::{Session, unless};
+use crate::turn::REVOKE;
 use crate::turn::hold::Hold;
+use crate::turn::name::Entry;
 
 /// A wait is told of when it has lasted so long, and again each time as much has passed. Tests have less time.
 static LONG_MS: AtomicU64 = AtomicU64::new(60_000);
@@ -20,18 +28,87 @@ pub fn tell_waits_after(long: Duration) {
     LONG_MS.store(long.as_millis() as u64, Ordering::Relaxed);
 }
 
+/// When who listens is told for the first time. From one time to the next it takes twice as long, up to `RARELY`.
+const FIRST: Duration = Duration::from_secs(1);
+const RARELY: Duration = Duration::from_secs(60);
+/// What a look may take.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How a wait stands that goes on: see [`Handle::on_wait`](crate::Handle::on_wait).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WaitProgress {
+    /// What is waited for.
+    pub path: String,
+    /// How long already.
+    pub waited: Duration,
+    /// How many are ahead in the line, as far as this waiter has looked; `None` if it is in none: it waits for its own
+    /// handle, or for permits.
+    pub ahead: Option<usize>,
+    /// Who holds, or one of them. `None` if that is not known at the moment.
+    pub holder: Option<Contender>,
+}
+
+type Callback = Arc<dyn Fn(WaitProgress) + Send + Sync>;
+
+/// Who wants to hear of the waits through a handle.
+#[derive(Default)]
+pub(super) struct Listeners {
+    next: AtomicU64,
+    all: Mutex<Vec<(u64, Live, Callback)>>,
+}
+
+impl Listeners {
+    pub(super) fn subscribe(
+        self: &Arc<Self>,
+        callback: impl Fn(WaitProgress) + Send + Sync + 'static,
+    ) -> Subscription {
+        let (id, live) = (self.next.fetch_add(1, Ordering::Relaxed), Live::default());
+        self.all().push((id, live.clone(), Arc::new(callback)));
+        let listeners = Arc::downgrade(self);
+        Subscription::new(live, move || {
+            let Some(listeners) = listeners.upgrade() else { return };
+            let mut all = listeners.all();
+            let at = all.iter().position(|(other, ..)| *other == id);
+            let listener = at.map(|at| all.remove(at));
+            drop(all);
+            // A callback that owns something of ours may take locks when it goes.
+            drop(listener);
+        })
+    }
+
+    fn now(&self) -> Vec<(Live, Callback)> {
+        self.all().iter().map(|(_, live, callback)| (live.clone(), callback.clone())).collect()
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Live, Callback)>> {
+        self.all.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
 /// One acquire, from its call to its end. One that is dropped before was withdrawn.
 pub(super) struct Waiting {
     session: Arc<Session>,
     began: Moment,
     is_long: bool,
     is_over: bool,
+    /// Set for as long as anybody may be told of it.
+    goes_on: Arc<AtomicBool>,
+    /// Set while it is looked who holds.
+    is_looking: Arc<AtomicBool>,
 }
 
 impl Waiting {
     pub(super) fn begin(session: &Arc<Session>) -> Waiting {
         session.counters.waiting.rise();
-        Waiting { session: session.clone(), began: session.now(), is_long: false, is_over: false }
+        Waiting {
+            session: session.clone(),
+            began: session.now(),
+            is_long: false,
+            is_over: false,
+            goes_on: Arc::new(AtomicBool::new(true)),
+            is_looking: Arc::default(),
+        }
     }
 
     /// Runs `taking`, and tells who holds what it waits for when that takes long.
@@ -39,33 +116,102 @@ impl Waiting {
         &mut self,
         path: &str,
         recipe: &Arc<dyn Recipe>,
+        line: &Arc<Line>,
+        listeners: &Listeners,
         taking: impl Future<Output = T>,
     ) -> T {
         let mut taking = std::pin::pin!(taking);
-        let long = Duration::from_millis(LONG_MS.load(Ordering::Relaxed));
-        let mut next = self.began + long;
+        let often = Duration::from_millis(LONG_MS.load(Ordering::Relaxed));
+        let (mut long, mut look, mut pause) = (self.began + often, self.began + FIRST, FIRST);
         loop {
             let clock = self.session.clock().clone();
-            if let Some(taken) = unless(&mut taking, clock.sleep_until(next)).await {
+            if let Some(taken) = unless(&mut taking, clock.sleep_until(long.min(look))).await {
+                self.goes_on.store(false, Ordering::Release);
                 return taken;
             }
-            next = next + long;
-            self.is_long = true;
-            self.tell(path, recipe.clone());
+            let now = clock.now();
+            let is_long = now >= long;
+            if is_long {
+                long = long + often;
+                self.is_long = true;
+            }
+            let mut told = Vec::new();
+            if now >= look {
+                pause = (pause * 2).min(RARELY);
+                look = now + pause;
+                told = listeners.now();
+            }
+            if is_long || !told.is_empty() {
+                self.tell(path, recipe.clone(), line.clone(), is_long, told);
+            }
         }
     }
 
     /// The wait goes on meanwhile.
-    fn tell(&self, path: &str, recipe: Arc<dyn Recipe>) {
-        let (path, waited) = (path.to_owned(), self.session.now().since(self.began));
-        let call = self.session.call(Some(Duration::from_secs(5)));
+    fn tell(
+        &self,
+        path: &str,
+        recipe: Arc<dyn Recipe>,
+        line: Arc<Line>,
+        is_long: bool,
+        told: Vec<(Live, Callback)>,
+    ) {
+        // The answer to the last look is not there yet: it will tell.
+        if self.is_looking.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (path, began, session) = (path.to_owned(), self.began, self.session.clone());
+        let (goes_on, is_looking) = (self.goes_on.clone(), self.is_looking.clone());
         self.session.clock().spawn(Box::pin(async move {
-            let word = recipe.word();
-            let holder = recipe.holder(call).await.ok().flatten();
-            let holder =
-                holder.map(|Contender { identity, node, since, .. }| log::Holder { identity, node, since });
-            log::waiting_long(&path, word, waited, holder);
+            let (word, ahead) = (recipe.word(), line.ahead());
+            let holder = holder(recipe, session.call(Some(LOOK)), &line).await;
+            is_looking.store(false, Ordering::Release);
+            let waited = session.now().since(began);
+            if is_long {
+                let who = holder.clone();
+                let who =
+                    who.map(|Contender { identity, node, since, .. }| log::Holder { identity, node, since });
+                log::waiting_long(&path, word, waited, who);
+            }
+            for (live, callback) in told {
+                let ahead = ahead.as_ref().map(|ahead| ahead.count);
+                let progress = WaitProgress { path: path.clone(), waited, ahead, holder: holder.clone() };
+                let goes_on = goes_on.clone();
+                session.delivery.notice(Box::new(move || {
+                    if goes_on.load(Ordering::Acquire) && live.is_live() {
+                        callback(progress);
+                    }
+                }));
+            }
         }));
+    }
+
+    /// The error of an acquire that has run out of time, with who holds: whoever was seen there, and after a second of
+    /// waiting one read more.
+    pub(super) async fn explained(&self, error: Error, recipe: &Arc<dyn Recipe>, line: &Line) -> Error {
+        let waited = self.session.now().since(self.began);
+        if error.kind() != ErrorKind::Timeout || waited.is_zero() {
+            return error;
+        }
+        let ahead = line.ahead();
+        let seen = ahead.as_ref().filter(|_| recipe.first_holds()).and_then(|ahead| known(recipe, ahead));
+        let holder = match (seen, ahead) {
+            (Some(holder), _) => Some(holder),
+            (None, Some(_)) if waited >= FIRST => {
+                let call = self.session.call(Some(LOOK));
+                self.session.within_grace(holder(recipe.clone(), call, line)).await.flatten()
+            }
+            _ => None,
+        };
+        match holder.filter(|holder| !holder.identity.is_empty()) {
+            Some(Contender { identity, node, since, .. }) => {
+                // Others write what they are called.
+                let identity = log::quoted(&identity);
+                error
+                    .because(format!("{identity} holds it, since {}, by {node}", crate::time::rfc3339(since)))
+            }
+            None => error,
+        }
     }
 
     /// It nests in what was acquired before, which is no acquisition of its own.
@@ -96,8 +242,28 @@ impl Waiting {
     }
 }
 
+/// Who holds: whoever was first when the waiter looked last, if they still are.
+async fn holder(recipe: Arc<dyn Recipe>, mut call: Call, line: &Line) -> Option<Contender> {
+    if let Some(Ahead { parent, first, .. }) = line.ahead().filter(|_| recipe.first_holds())
+        && let Some(first) = Entry::recognise(&first)
+        && let Some(seen) = contenders::seen(&mut call, &parent, first).await
+    {
+        return Some(recipe.seen(&parent, seen));
+    }
+    recipe.holder(call).await.ok().flatten()
+}
+
+/// The same from what the waiter has read already, if that tells.
+fn known(recipe: &Arc<dyn Recipe>, ahead: &Ahead) -> Option<Contender> {
+    let (data, stat) = ahead.read()?;
+    // What asks somebody to let go stands in the place of who that is.
+    let (entry, data) = (Entry::recognise(&ahead.first)?, (data != REVOKE).then(|| data.to_vec())?);
+    Some(recipe.seen(&ahead.parent, Seen { entry, data, stat: stat.clone() }))
+}
+
 impl Drop for Waiting {
     fn drop(&mut self) {
+        self.goes_on.store(false, Ordering::Release);
         self.session.counters.waiting.fall();
         if !self.is_over {
             self.session.counters.cancellations.one();

@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 use super::clock::{Deadline, Moment};
 use super::epoch::Epoch;
+use super::line::Line;
 use super::wire::WireError;
 use super::{Session, State};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,6 +46,10 @@ pub(crate) struct Call {
     single_attempt: bool,
     /// What did not happen when the time is over.
     subject: &'static str,
+    /// How much time was given.
+    limit: Option<Duration>,
+    /// Where a wait for a turn notes who is ahead.
+    line: Option<Arc<Line>>,
 }
 
 impl Call {
@@ -64,6 +69,8 @@ impl Call {
             withdrawn: None,
             single_attempt,
             subject: "the turn",
+            limit,
+            line: None,
             session,
         }
     }
@@ -72,6 +79,16 @@ impl Call {
     pub(crate) fn for_the(mut self, subject: &'static str) -> Call {
         self.subject = subject;
         self
+    }
+
+    /// Notes in `line` who is ahead while it waits for a turn.
+    pub(crate) fn in_line(mut self, line: &Arc<Line>) -> Call {
+        self.line = Some(line.clone());
+        self
+    }
+
+    pub(crate) fn line(&self) -> Option<&Arc<Line>> {
+        self.line.as_ref()
     }
 
     /// Ends with Cancelled when `signal` changes after this.
@@ -101,8 +118,15 @@ impl Call {
     /// The same call, for a part of it that goes on beside others.
     pub(crate) fn beside(&self) -> Call {
         let part = Call::new(self.session.clone(), None);
-        let (deadline, withdrawn) = (self.deadline, self.withdrawn.clone());
-        Call { deadline, withdrawn, insists: self.insists, single_attempt: self.single_attempt, ..part }
+        let (deadline, limit, withdrawn) = (self.deadline, self.limit, self.withdrawn.clone());
+        Call {
+            deadline,
+            limit,
+            withdrawn,
+            insists: self.insists,
+            single_attempt: self.single_attempt,
+            ..part
+        }
     }
 
     pub(crate) fn session(&self) -> &Arc<Session> {
@@ -234,7 +258,7 @@ impl Call {
     /// Ends early with the call: withdrawn, out of time, or closed.
     async fn unless_over<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
         let session = self.session.clone();
-        let (deadline, subject, outlasts) = (self.deadline, self.subject, self.outlasts);
+        let (deadline, subject, limit, outlasts) = (self.deadline, self.subject, self.limit, self.outlasts);
         let withdrawn = self.withdrawn.as_mut();
         let cancelled = async {
             if let Some(signal) = withdrawn
@@ -255,7 +279,7 @@ impl Call {
             value = event => Ok(value),
             () = closing => Err(Error::closed("client")),
             () = cancelled => Err(Error::cancelled()),
-            () = session.until_over(deadline) => Err(Error::timeout(subject)),
+            () = session.until_over(deadline) => Err(Error::timeout_after(subject, limit)),
         }
     }
 

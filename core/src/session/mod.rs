@@ -28,6 +28,7 @@ pub(crate) mod exit;
 pub(crate) mod kept;
 mod lease;
 mod leftovers;
+pub(crate) mod line;
 pub(crate) mod once;
 pub(crate) mod opening;
 pub(crate) mod owed;

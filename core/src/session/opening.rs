@@ -1,12 +1,13 @@
 //! Opening a session: with the credentials that may travel there, again until a server answers, and with the reason when
 //! none will ever take us.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::Clock;
 use super::epoch::Epoch;
-use super::wire::{Diagnosis, Dial, WireError};
+use super::wire::{Diagnosis, Dial, Inquiry, WireError};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hosts;
 use crate::log;
@@ -16,6 +17,8 @@ use crate::tls::{self, Tls};
 
 /// A server that is well has answered by then; else it is asked what is wrong.
 const DOUBT: Duration = Duration::from_millis(500);
+/// What it may take at most to connect to a server that is asked, or to have its answer.
+const MOST_A_STEP: Duration = Duration::from_secs(2);
 
 /// What options and servers have to do with each other.
 pub(crate) fn check(hosts: &str, options: &ClientOptions) -> Result<()> {
@@ -53,6 +56,17 @@ pub(super) async fn first(
 ) -> Result<Arc<Epoch>> {
     let until = clock.now() + options.connect_timeout;
     let mut suspicion = None;
+    // When the time is over it should be known what is wrong. A step is to connect, another one to ask.
+    let step = (options.connect_timeout / 4).min(MOST_A_STEP);
+    let inquiry = Arc::<Inquiry>::default();
+    let asking = async {
+        if dial.has_machines() {
+            clock.sleep_until(clock.now() + (options.connect_timeout - step * 5 / 2)).await;
+            inquiry.begin(hosts, options.tls.is_some(), step);
+        }
+        std::future::pending::<Infallible>().await
+    };
+    let mut asking = std::pin::pin!(asking);
     loop {
         let failure = tokio::select! {
             biased;
@@ -61,6 +75,7 @@ pub(super) async fn first(
                 Err(failure) => failure,
             },
             () = clock.sleep_until(until) => WireError::ConnectionLoss,
+            never = &mut asking => match never {},
         };
         if let Some(refusal) = refusal(&failure) {
             return Err(refusal);
@@ -70,14 +85,18 @@ pub(super) async fn first(
         }
         if clock.now() >= until {
             return Err(suspicion.unwrap_or_else(|| {
-                Error::new(
+                let error = Error::new(
                     ErrorKind::ConnectionLost,
                     format!(
                         "no ZooKeeper server answered at {hosts} within {:?}; check the address, that the servers run, \
                          whether the port wants tls, and connect_timeout",
                         options.connect_timeout
                     ),
-                )
+                );
+                match inquiry.told() {
+                    told if told.is_empty() => error,
+                    told => error.because(told),
+                }
             }));
         }
         log::connect_failed(format!("{failure:?}"), options.retry.base);

@@ -45,6 +45,9 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
                 }
                 let (own, is_revoked) = (wait.own.take(), wait.is_revoked);
                 let epoch = place.epoch.clone();
+                if let Some(line) = call.line() {
+                    line.left();
+                }
                 if let Some(node) = place.forget() {
                     let mut grant = Grant::of(epoch, vec![node], vec![interest]);
                     grant.own.extend(own.map(|armed| Own::Armed(armed.watch)));
@@ -145,6 +148,15 @@ impl<'a> Wait<'a> {
             };
             let mut interest = None;
             queue.session.counters.queue(ahead.len());
+            if let Some(line) = call.line() {
+                match ahead.first() {
+                    // The first writer ahead of a reader may wait itself.
+                    Some(first) if self.kind != Kind::Read => {
+                        line.looked(&self.place.parent, &first.name, ahead.len());
+                    }
+                    _ => line.left(),
+                }
+            }
             if ahead.len() <= 1 {
                 interest = Some(epoch.interest(&node.path));
             }
@@ -258,7 +270,12 @@ impl<'a> Wait<'a> {
         }
         if let Some(flight) = closest_flight {
             match call.briefly(verb, flight).await? {
-                Ok((_, _, watch)) => self.closest = Some(Armed::on(generation, closest, watch)),
+                Ok((data, stat, watch)) => {
+                    self.closest = Some(Armed::on(generation, closest, watch));
+                    if let Some(line) = call.line() {
+                        line.read(closest, data, stat);
+                    }
+                }
                 Err(WireError::NoNode) => return Ok(Arming::Stale),
                 Err(WireError::NoAuth) => match self.watch_siblings(call, verb, closest).await? {
                     Arming::Armed => {}

@@ -13,6 +13,7 @@ pub mod ground;
 pub mod mishap;
 pub mod rounds;
 pub mod said;
+pub mod told;
 
 /// Long enough for a loaded machine; a test that needs it has failed.
 pub const SOON: Duration = Duration::from_secs(20);

@@ -268,6 +268,11 @@ impl Recipe for Candidacy {
         })
     }
 
+    fn seen(&self, _parent: &str, first: Seen) -> Contender {
+        let identity = statement::parse_candidate(&first.data).0;
+        Contender { identity, ..first.contender(true) }
+    }
+
     fn contenders(self: Arc<Self>, mut call: Call) -> Later<Result<Vec<Contender>>> {
         Box::pin(async move {
             let queue = contenders::queue(&mut call, &self.path, self.kind).await?;

@@ -153,6 +153,11 @@ impl Recipe for Permits {
         "semaphore"
     }
 
+    /// Who is ahead waits for permits, too.
+    fn first_holds(&self) -> bool {
+        false
+    }
+
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, n: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
             let most = self.size.most().min(MOST_PERMITS_AT_ONCE);

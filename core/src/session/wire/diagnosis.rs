@@ -3,7 +3,7 @@
 
 use std::io::{self, ErrorKind as Io, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
@@ -51,6 +51,110 @@ impl Diagnosis {
             Error::new(ErrorKind::Denied, format!("no TLS with {server}: {problem}"))
         });
         Finding { refusal, is_final }
+    }
+}
+
+/// Asks the servers of a connect string why they give us no session, each on a thread of its own.
+#[derive(Default)]
+pub(crate) struct Inquiry(Mutex<Vec<(Server, Option<String>)>>);
+
+/// So many are told of.
+const MOST_TOLD: usize = 3;
+
+impl Inquiry {
+    /// Begins to ask, with so much time for each step.
+    pub(crate) fn begin(self: &Arc<Self>, hosts: &str, has_tls: bool, step: Duration) {
+        let servers = hosts::servers(hosts);
+        *self.found() = servers.iter().map(|server| (server.clone(), None)).collect();
+        for (at, server) in servers.into_iter().enumerate() {
+            let inquiry = Arc::downgrade(self);
+            // Without a thread it stays unknown.
+            let _ = runtime::thread("zkrecipes-ask", move || {
+                let problem = problem_of(&server, has_tls, step);
+                if let Some(inquiry) = inquiry.upgrade() {
+                    inquiry.found()[at].1 = Some(problem);
+                }
+            });
+        }
+    }
+
+    /// What is known by now, one clause for each server; empty if it was not asked.
+    pub(crate) fn told(&self) -> String {
+        let found = self.found();
+        let mut told: Vec<_> = found
+            .iter()
+            .take(MOST_TOLD)
+            .map(|(server, problem)| {
+                let problem =
+                    problem.as_deref().unwrap_or("has not been reached: its name takes long to look up");
+                format!("{server} {problem}")
+            })
+            .collect();
+        if found.len() > MOST_TOLD {
+            told.push(format!("and {} more", found.len() - MOST_TOLD));
+        }
+        told.join(", ")
+    }
+
+    fn found(&self) -> MutexGuard<'_, Vec<(Server, Option<String>)>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+fn problem_of(server: &Server, has_tls: bool, step: Duration) -> String {
+    let addresses = match (&*server.host, server.port).to_socket_addrs() {
+        Ok(addresses) => addresses,
+        Err(error) => return format!("has a name without an address ({error})"),
+    };
+    let mut problem = "has a name without an address".to_owned();
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, step) {
+            Ok(socket) if has_tls => {
+                drop(socket);
+                return "takes connections, but gives no session".to_owned();
+            }
+            Ok(socket) => return problem_of_session(socket, step),
+            Err(error) => problem = no_connection(&error, step),
+        }
+    }
+    problem
+}
+
+fn no_connection(error: &io::Error, step: Duration) -> String {
+    match error.kind() {
+        Io::ConnectionRefused => "refuses connections (nothing listens there)".to_owned(),
+        Io::TimedOut | Io::WouldBlock => format!("is silent (no connection within {step:?})"),
+        _ => format!("cannot be reached ({error})"),
+    }
+}
+
+const CLOSES: &str = "closes connections at once (too many from here, or the port wants tls)";
+
+fn problem_of_session(mut socket: TcpStream, step: Duration) -> String {
+    let mut ask = || {
+        socket.set_read_timeout(Some(step))?;
+        socket.set_write_timeout(Some(step))?;
+        socket.write_all(QUESTION)?;
+        let mut answer = vec![0; 1024];
+        let length = socket.read(&mut answer)?;
+        answer.truncate(length);
+        Ok::<_, io::Error>(answer)
+    };
+    match ask() {
+        Ok(answer) if answer.is_empty() => CLOSES.to_owned(),
+        Ok(answer) => match String::from_utf8_lossy(&answer) {
+            answer if answer.contains("not currently serving") => {
+                "runs, but serves nobody (it has no quorum)".to_owned()
+            }
+            answer if answer.contains("Zookeeper version") || answer.contains("whitelist") => {
+                "runs, but gave us no session in time (it may be overloaded, or refuse us)".to_owned()
+            }
+            _ => "does not answer as ZooKeeper does".to_owned(),
+        },
+        Err(error) if matches!(error.kind(), Io::TimedOut | Io::WouldBlock) => {
+            "takes connections, but is silent (paused, or no ZooKeeper)".to_owned()
+        }
+        Err(_) => CLOSES.to_owned(),
     }
 }
 

@@ -24,7 +24,7 @@ mod watched;
 pub(crate) mod zookeeper;
 
 pub use diagnosis::Diagnosis;
-pub(crate) use diagnosis::asked;
+pub(crate) use diagnosis::{Inquiry, asked};
 
 /// The answer to a request that has left already.
 pub type Flight<T> = Later<Result<T, WireError>>;
@@ -40,6 +40,11 @@ pub trait Dial: Send + Sync {
     /// What says why no session comes about; `None` where there is nothing that could be wrong for good.
     fn diagnosis(&self, _hosts: &str, _options: &ClientOptions) -> Option<Diagnosis> {
         None
+    }
+
+    /// Whether the servers are machines that can be asked why no session comes about.
+    fn has_machines(&self) -> bool {
+        false
     }
 }
 

@@ -59,4 +59,8 @@ impl Dial for ZooKeeper {
         let tls = Tls::read(options.tls.as_ref()?).ok()?;
         Some(Diagnosis::new(hosts, tls))
     }
+
+    fn has_machines(&self) -> bool {
+        true
+    }
 }

@@ -1,0 +1,57 @@
+//! What a waiter knows of the line that it waits in, for whoever wants to tell its user. It costs no request.
+
+use std::sync::{Mutex, MutexGuard};
+
+use super::wire::Stat;
+
+/// Written by the waiter, read by others.
+#[derive(Default)]
+pub(crate) struct Line(Mutex<Option<Ahead>>);
+
+/// Those who were ahead when the waiter looked last.
+#[derive(Clone)]
+pub(crate) struct Ahead {
+    pub(crate) parent: String,
+    /// The name of the first one.
+    pub(crate) first: String,
+    pub(crate) count: usize,
+    /// The name of the one that is closest, and its node as it was when its watch was set.
+    closest: Option<(String, Vec<u8>, Stat)>,
+}
+
+impl Ahead {
+    /// The node of the first one, if it was read already.
+    pub(crate) fn read(&self) -> Option<(&[u8], &Stat)> {
+        let closest = self.closest.as_ref().filter(|(name, ..)| *name == self.first);
+        closest.map(|(_, data, stat)| (&**data, stat))
+    }
+}
+
+impl Line {
+    pub(crate) fn ahead(&self) -> Option<Ahead> {
+        self.lock().clone()
+    }
+
+    /// So many are ahead under `parent`, and this is the first of them.
+    pub(crate) fn looked(&self, parent: &str, first: &str, count: usize) {
+        let mut now = self.lock();
+        let closest = now.take().and_then(|before| before.closest);
+        *now = Some(Ahead { parent: parent.to_owned(), first: first.to_owned(), count, closest });
+    }
+
+    /// This is the node of the one that is closest ahead.
+    pub(crate) fn read(&self, name: &str, data: Vec<u8>, stat: Stat) {
+        if let Some(ahead) = &mut *self.lock() {
+            ahead.closest = Some((name.to_owned(), data, stat));
+        }
+    }
+
+    /// It waits in no line any more.
+    pub(crate) fn left(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Ahead>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

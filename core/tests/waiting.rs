@@ -1,0 +1,228 @@
+//! Who waits can see for whom, and how long: while it waits, and in the error when the time is over.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use support::{SOON, client_with, eventually, lock_of, options, requests, server, soon};
+use zkrecipes::{Client, Election, ElectionOptions, Error, ErrorKind, Handle, WaitProgress};
+use zkrecipes_embedded::Server;
+
+const TEN: Duration = Duration::from_secs(10);
+
+async fn named(server: &Server, name: &str) -> Client {
+    Client::connect(&server.connect_string(), options(TEN).identity(name)).await.expect("the server answers")
+}
+
+type Told = Arc<Mutex<Vec<WaitProgress>>>;
+
+fn listen(handle: &Handle) -> Told {
+    let told = Told::default();
+    let all = told.clone();
+    handle.on_wait(move |progress| all.lock().expect("no panic").push(progress));
+    told
+}
+
+fn first(told: &Told) -> WaitProgress {
+    told.lock().expect("no panic")[0].clone()
+}
+
+async fn until_told(told: &Told, times: usize) {
+    eventually("it is told", || told.lock().expect("no panic").len() >= times).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_is_told_for_whom_after_a_second_for_one_read_each_time() -> Result<(), Error> {
+    let (server, path) = (server(), "/locks/visible");
+    let (holder, next, waiter) =
+        (named(&server, "night-shift").await, named(&server, "next").await, named(&server, "waiter").await);
+    let held = lock_of(&holder, path).acquire().await?;
+    let second = tokio::spawn(lock_of(&next, path).acquire());
+    eventually("it queues", || support::nodes_under(&server, path).len() == 2).await;
+    let lock = lock_of(&waiter, path);
+    let told = listen(&lock);
+    let begun = Instant::now();
+    let waiting = tokio::spawn(lock.acquire());
+    eventually("it queues", || support::nodes_under(&server, path).len() == 3).await;
+    eventually("it watches", || server.watch_count() >= 4).await;
+    server.clear_log();
+    until_told(&told, 1).await;
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    let progress = first(&told);
+    assert!(progress.waited >= Duration::from_secs(1) && progress.waited <= begun.elapsed(), "{progress:?}");
+    assert_eq!((progress.path.as_str(), progress.ahead), (path, Some(2)));
+    let who = progress.holder.expect("it is known");
+    assert_eq!((who.identity.as_str(), who.holds), ("night-shift", true));
+    assert!(held.node().ends_with(&who.node), "{who:?}");
+    let asked = |op: &str| requests(&server).iter().filter(|asked| *asked == op).count();
+    assert_eq!((asked("getData"), asked("getChildren"), asked("getChildren2")), (1, 0, 0));
+
+    // The holder goes while nobody tells: the next look finds who holds now.
+    held.release().await?;
+    let second = soon("the turn", second).await.expect("joined")?;
+    until_told(&told, 2).await;
+    let now = told.lock().expect("no panic")[1].clone();
+    assert_eq!((now.ahead, now.holder.map(|who| who.identity)), (Some(1), Some("next".into())));
+    second.release().await?;
+    let held = soon("the turn", waiting).await.expect("joined")?;
+    let times = told.lock().expect("no panic").len();
+    held.release().await?;
+
+    // Who does not wait long is not told, and nobody is told of a wait that is over.
+    lock.acquire().await?.release().await?;
+    assert_eq!(told.lock().expect("no panic").len(), times);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_listen_asks_nothing() -> Result<(), Error> {
+    let (server, path) = (server(), "/locks/quiet");
+    let (holder, waiter) = (client_with(&server, TEN).await, client_with(&server, TEN).await);
+    let held = lock_of(&holder, path).acquire().await?;
+    let lock = lock_of(&waiter, path);
+    let told = Told::default();
+    let all = told.clone();
+    lock.on_wait(move |progress| all.lock().expect("no panic").push(progress)).unsubscribe();
+    let waiting = tokio::spawn(lock.acquire());
+    eventually("it waits", || server.watch_count() >= 2).await;
+    server.clear_log();
+    let reads = || requests(&server).iter().filter(|op| op.starts_with("get")).count();
+    // Others wait meanwhile, and are told: so the time is over in which this one would have been.
+    let listener = lock_of(&holder, path);
+    let heard = listen(&listener);
+    let other = tokio::spawn(listener.acquire());
+    until_told(&heard, 1).await;
+    assert!(told.lock().expect("no panic").is_empty());
+    assert!(reads() <= 5, "the other one's: a list, two watches, a look: {:?}", requests(&server));
+    held.release().await?;
+    soon("the turn", waiting).await.expect("joined")?.release().await?;
+    soon("the turn", other).await.expect("joined")?.release().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_can_be_acquired_tells_of_its_waits() -> Result<(), Error> {
+    let server = server();
+    let (holder, waiter) = (named(&server, "holder").await, named(&server, "waiter").await);
+    let election = |client: &Client| -> Result<Election, Error> {
+        client.election("/elections/visible", b"me", ElectionOptions::default())
+    };
+    let several =
+        |client: &Client| client.multi_lock(&[lock_of(client, "/locks/a"), lock_of(client, "/locks/b")]);
+    let semaphore = |client: &Client| client.semaphore("/limits/visible", 1);
+    let sides = |client: &Client| client.read_write_lock("/locks/sides");
+    let leads = election(&holder)?.campaign().await?;
+    let all = several(&holder)?.acquire().await?;
+    let permit = semaphore(&holder)?.acquire(1).await?;
+    let writes = sides(&holder)?.write().acquire().await?;
+    let (stands, wants, asks, reads) =
+        (election(&waiter)?, several(&waiter)?, semaphore(&waiter)?, sides(&waiter)?);
+    let own = lock_of(&waiter, "/locks/own");
+    let kept = own.acquire().await?;
+    let told = [listen(&stands), listen(&wants), listen(&asks), listen(reads.read()), listen(&own)];
+    let waits = [
+        tokio::spawn(async move { stands.campaign().await.map(drop) }),
+        tokio::spawn(async move { wants.acquire().await.map(drop) }),
+        tokio::spawn(async move { asks.acquire(1).await.map(drop) }),
+        tokio::spawn(async move { reads.read().acquire().await.map(drop) }),
+        tokio::spawn(async move { own.acquire().await.map(drop) }),
+    ];
+    for (told, who) in told.iter().zip(["holder", "holder", "holder", "holder", "waiter"]) {
+        until_told(told, 1).await;
+        let progress = first(told);
+        let holder = progress.holder.clone().unwrap_or_else(|| panic!("nobody holds: {progress:?}"));
+        assert_eq!(holder.identity, who, "{progress:?}");
+        // Of a multi-lock a node is a whole path.
+        assert_eq!(holder.node.starts_with('/'), progress.path.contains(' '), "{progress:?}");
+    }
+    leads.release().await?;
+    for held in [all, permit, writes, kept] {
+        held.release().await?;
+    }
+    for wait in waits {
+        soon("the turn", wait).await.expect("joined")?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timeout_names_the_limit_and_who_holds() -> Result<(), Error> {
+    let (server, path) = (server(), "/locks/timeout");
+    let (holder, waiter) = (named(&server, "night shift").await, named(&server, "waiter").await);
+    let held = lock_of(&holder, path).acquire().await?;
+    let node = held.node().rsplit('/').next().expect("a name").to_owned();
+    let out_of_time = |limit: Duration| {
+        let waiting = lock_of(&waiter, path).acquire_timeout(limit);
+        async move { soon("the end", waiting).await.map(drop).expect_err("it is held").to_string() }
+    };
+    server.clear_log();
+    let error = out_of_time(Duration::from_millis(300)).await;
+    assert!(error.starts_with("the turn did not happen within 300ms, the time given: "), "{error}");
+    assert!(error.contains("\"night shift\" holds it, since 20") && error.contains(&node), "{error}");
+    assert!(error.ends_with(&format!("try again or allow more ({path})")), "{error}");
+    // Two watches, in which that was read.
+    let reads = requests(&server).iter().filter(|op| *op == "getData").count();
+    assert_eq!(reads, 2, "{:?}", requests(&server));
+
+    // With others in between it takes a read, and a second to be worth it.
+    let between = tokio::spawn(lock_of(&holder, path).acquire());
+    eventually("it queues", || support::nodes_under(&server, path).len() == 2).await;
+    let error = out_of_time(Duration::from_millis(300)).await;
+    assert!(!error.contains("holds it") && error.contains("300ms"), "{error}");
+    let error = out_of_time(Duration::from_millis(1100)).await;
+    assert!(
+        error.contains("within 1.1s") && error.contains("night shift") && error.contains(&node),
+        "{error}"
+    );
+    let error = out_of_time(Duration::ZERO).await;
+    assert!(error.starts_with("the turn did not happen within the time given; "), "{error}");
+    held.release().await?;
+    soon("the turn", between).await.expect("joined")?.release().await?;
+    let barrier = waiter.barrier("/barriers/timeout")?;
+    barrier.create().await?;
+    let error = barrier.wait(Some(Duration::from_millis(20))).await.expect_err("it is up").to_string();
+    assert!(error.contains("within 20ms"), "{error}");
+    Ok(())
+}
+
+/// What is wrong when nobody answers at `hosts`.
+async fn unreachable(hosts: &str) -> String {
+    let options = options(TEN).connect_timeout(Duration::from_millis(1200));
+    let error = Client::connect(hosts, options).await.expect_err("no server");
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+    let error = error.to_string();
+    assert!(error.contains("within 1.2s") && error.contains("connect_timeout"), "{error}");
+    error
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_connection_says_for_each_server_what_is_wrong_with_it() {
+    // Nothing listens.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let refusing = free.local_addr().expect("bound").to_string();
+    drop(free);
+    // Nobody takes what is connected.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let silent_at = silent.local_addr().expect("bound").to_string();
+    // Whoever connects is sent away.
+    let closing = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let closing_at = closing.local_addr().expect("bound").to_string();
+    std::thread::spawn(move || closing.incoming().for_each(drop));
+    // A server that gives no session.
+    let stalled = server();
+    stalled.inject(zkrecipes_embedded::Fault::stall_connections(SOON));
+    let stalled_at = stalled.connect_string();
+    for (hosts, what) in [
+        (&*refusing, "refuses connections"),
+        (&silent_at, "takes connections, but is silent"),
+        (&closing_at, "closes connections"),
+        (&stalled_at, "runs, but gave us no session"),
+        ("no-such-host.invalid:2181", "has a name without an address"),
+    ] {
+        let error = unreachable(hosts).await;
+        assert!(error.contains(&format!("{hosts} {what}")), "{what}: {error}");
+    }
+    let error = unreachable(&format!("{refusing},{silent_at},{closing_at},{stalled_at}")).await;
+    assert!(error.contains("refuses connections") && error.contains("and 1 more"), "{error}");
+    drop(silent);
+}
