@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from bs4 import BeautifulSoup
-from pages import FENCE, LINK, MENU, ROOT, elsewhere, pages, target
+from pages import FENCE, IMAGE, LINK, MENU, ROOT, elsewhere, pages, target
 
 HERE = Path(__file__).resolve().parent
 SITE = ROOT / "target/site"
@@ -62,11 +62,17 @@ def page_text(source: str, name: str, known: dict[str, str]) -> str:
         to = os.path.relpath(known[path] + ".md", os.path.dirname(name) or ".")
         return f"[{found[1]}]({'' if path == source else to}{'#' if anchor else ''}{anchor})"
 
+    def drawn(found: re.Match[str]) -> str:
+        """A picture within the page, so that it takes the colours of the theme that the reader has chosen."""
+        text = (ROOT / target(source, found[1])[0]).read_text()
+        text = re.sub(r"<style>.*?</style>", "", text)
+        return '<figure class="drawn">\n' + "\n".join(line for line in text.splitlines() if line.strip()) + "\n</figure>"
+
     lines, fence = [], False
     for line in (ROOT / source).read_text().splitlines():
         if FENCE.match(line.strip()):
             fence = not fence
-        lines.append(line if fence else LINK.sub(relinked, line))
+        lines.append(line if fence else IMAGE.sub(drawn, LINK.sub(relinked, line)))
     return "\n".join(lines) + "\n"
 
 
@@ -84,8 +90,6 @@ def stage() -> None:
     )
     index = STAGED / "index.md"
     write(index, page_text("docs/README.md", "index", known) + menu)
-    for image in (ROOT / "docs/images").glob("*.svg"):
-        write(STAGED / "images" / image.name, image.read_text())
     for old in set(STAGED.rglob("*.md")) - wanted:
         old.unlink()
 
