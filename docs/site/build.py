@@ -66,7 +66,9 @@ def page_text(source: str, name: str, known: dict[str, str]) -> str:
         """A picture within the page, so that it takes the colours of the theme that the reader has chosen."""
         text = (ROOT / target(source, found[1])[0]).read_text()
         text = re.sub(r"<style>.*?</style>", "", text)
-        return '<figure class="drawn">\n' + "\n".join(line for line in text.splitlines() if line.strip()) + "\n</figure>"
+        return (
+            '<figure class="drawn">\n' + "\n".join(line for line in text.splitlines() if line.strip()) + "\n</figure>"
+        )
 
     lines, fence = [], False
     for line in (ROOT / source).read_text().splitlines():
@@ -85,7 +87,9 @@ def stage() -> None:
         write(STAGED / f"{name}.md", page_text(source, name, known))
     here = set(known.values())
     menu = "".join(
-        f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(name for name in names if name in here) + "\n```\n"
+        f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n"
+        + "\n".join(name for name in names if name in here)
+        + "\n```\n"
         for caption, names in MENU.items()
     )
     index = STAGED / "index.md"

@@ -30,7 +30,10 @@ UNSEEN = "() => [...document.images].filter((one) => !one.complete || one.natura
 
 def looked_at(page: Page, name: str, shot: Path | None) -> list[str]:
     said: list[str] = []
-    page.on("console", lambda message: said.append(f"console: {message.text}") if message.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda message: said.append(f"console: {message.text}") if message.type in ("error", "warning") else None,
+    )
     page.on("pageerror", lambda error: said.append(f"error: {error}"))
     page.on("requestfailed", lambda request: said.append(f"not loaded: {request.url}"))
     page.goto((SITE / f"{name}.html").as_uri())
@@ -62,7 +65,9 @@ def main() -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)
     wrong: list[str] = []
     everything = sorted(
-        page.relative_to(SITE).with_suffix("").as_posix() for page in SITE.rglob("*.html") if "reference" not in page.relative_to(SITE).parts[:-1]
+        page.relative_to(SITE).with_suffix("").as_posix()
+        for page in SITE.rglob("*.html")
+        if "reference" not in page.relative_to(SITE).parts[:-1]
     )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])

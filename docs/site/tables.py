@@ -68,7 +68,14 @@ MEANING = {
 }
 # What one language has in addition.
 EXTRA = {
-    "Node": {"signal": ("client", "none", "AbortSignal", "Aborting it ends the attempt to connect; once connected, it has no effect")},
+    "Node": {
+        "signal": (
+            "client",
+            "none",
+            "AbortSignal",
+            "Aborting it ends the attempt to connect; once connected, it has no effect",
+        )
+    },
     "asyncio": {},
 }
 
@@ -121,7 +128,9 @@ def rust() -> tuple[list[Option], dict[str, str]]:
             inside = block(text, f"impl Default for {struct} {{")
             inside = block(inside, f"{struct} {{")
             defaults = dict(re.findall(r"(\w+): ([^,]+(?:\([^)]*\))?),?", " ".join(inside.split())))
-        for doc, name, kind in re.findall(r"((?:    ///.*\n)*)    pub (\w+): ([^\n]+),\n", block(text, f"pub struct {struct} {{")):
+        for doc, name, kind in re.findall(
+            r"((?:    ///.*\n)*)    pub (\w+): ([^\n]+),\n", block(text, f"pub struct {struct} {{")
+        ):
             default = defaults.get(name.strip(), "")
             default = re.sub(r"Duration::from_secs\((\d+)\)", r"\1 s", default)
             default = re.sub(r"Duration::from_millis\((\d+)\)", r"\1 ms", default)
@@ -240,15 +249,31 @@ def cpp() -> list[Option]:
                 if kind == "Milliseconds" and default:
                     default += "ms"
                 if not default:
-                    default = "none" if "optional" in kind else "empty" if kind in ("std::string",) or "vector" in kind else ""
+                    default = (
+                        "none"
+                        if "optional" in kind
+                        else "empty"
+                        if kind in ("std::string",) or "vector" in kind
+                        else ""
+                    )
                 written = f"{of.split()[1]}{'.' if of.endswith('retry') else '->'}{name}" if " " in of else name
-                options.append(Option(key(of, name), written, f"`{default}`" if default not in ("none", "empty", "") else default, of))
+                options.append(
+                    Option(
+                        key(of, name), written, f"`{default}`" if default not in ("none", "empty", "") else default, of
+                    )
+                )
     return options
 
 
 # --- the tables
 
-BY_TIME = {"Python": ("seconds", 1.0), "Node": ("milliseconds", 1000.0), "C": ("milliseconds", 1000.0), "C++": ("`std::chrono`", 0), "Rust": ("`Duration`", 0)}
+BY_TIME = {
+    "Python": ("seconds", 1.0),
+    "Node": ("milliseconds", 1000.0),
+    "C": ("milliseconds", 1000.0),
+    "C++": ("`std::chrono`", 0),
+    "Rust": ("`Duration`", 0),
+}
 KINDS = {
     "identity": "text", "auth": "pairs", "allow_plaintext_auth": "yes or no", "acl": "choice", "tls": "", "sasl": "", "naming": "choice", "lease": "choice",
     "retry": "", "read_only": "yes or no", "tls.ca": "file or PEM", "tls.cert": "file or PEM", "tls.key": "file or PEM", "tls.verify_hostname": "yes or no",
@@ -263,7 +288,7 @@ def plain_default(language: str, option: Option, core: dict[str, Option]) -> str
     """The default in Python and Node, whose sources have it in the core alone."""
     of_core = core[option.key].default
     if option.key in TIMES and (found := re.fullmatch(r"(\d+) (s|ms)", of_core)):
-        unit, factor = BY_TIME[language]
+        _, factor = BY_TIME[language]
         seconds = int(found[1]) / (1 if found[2] == "s" else 1000)
         value = seconds * factor
         return f"`{value:g}`" if language == "Python" else f"`{value:.0f}`"
@@ -324,7 +349,7 @@ def options_table(language: str) -> str:
             if option.key in BESIDE:
                 kind, meaning = BESIDE[option.key]
             else:
-                of, default, kind, meaning = EXTRA[language][option.key]
+                _, default, kind, meaning = EXTRA[language][option.key]
                 option.default = default
             lines.append(f"| {option.of} | `{option.name}` | {option.default} | {kind} | {meaning} |")
             continue
@@ -336,7 +361,9 @@ def options_table(language: str) -> str:
             same = default.replace("'", '"') in ("", wanted) or default == "`None`"
             assert same, f"{language}: {option.name} is {default}, and {wanted} in the core"
             default = wanted
-        lines.append(f"| {option.of.split()[0]} | `{option.name}` | {default or ('the next rows' if option.key == 'retry' else 'needed')} | {kind or ('yes or no' if language == 'C' else 'the next rows')} | {meanings[option.key]} |")
+        lines.append(
+            f"| {option.of.split()[0]} | `{option.name}` | {default or ('the next rows' if option.key == 'retry' else 'needed')} | {kind or ('yes or no' if language == 'C' else 'the next rows')} | {meanings[option.key]} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -351,7 +378,11 @@ def python_bases() -> dict[str, str]:
     found = {}
     for node in ast.parse(source("python/zkrecipes/_native.pyi")).body:
         if isinstance(node, ast.ClassDef):
-            others = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id not in ("Error", "Exception", "Invalid")]
+            others = [
+                base.id
+                for base in node.bases
+                if isinstance(base, ast.Name) and base.id not in ("Error", "Exception", "Invalid")
+            ]
             found[node.name] = others[0] if others else ""
     return found
 
@@ -366,7 +397,9 @@ def errors_table() -> str:
         in_python = f"`{python_name}`" + (f", a `{bases[python_name]}`" if bases[python_name] else "")
         in_node = f"`{name}`" if name in codes else "–"
         again = "yes" if retryable == "true" else "no"
-        lines.append(f"| `{kind}` | `ZKR_{name}` ({code}) | {in_python} | {in_node} | {again} | {sentence.removesuffix('.')} |")
+        lines.append(
+            f"| `{kind}` | `ZKR_{name}` ({code}) | {in_python} | {in_node} | {again} | {sentence.removesuffix('.')} |"
+        )
     return "\n".join(lines) + "\n"
 
 

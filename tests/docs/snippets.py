@@ -42,7 +42,7 @@ def snippets() -> list[Snippet]:
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/start").glob("*.md"))]
     found = []
     for page in pages:
-        heading, opened, lines = "", 0, list[str]()
+        heading, opened, language, lines = "", 0, "", list[str]()
         for number, line in enumerate(page.read_text().splitlines(), 1):
             if line.startswith("```"):
                 if opened:

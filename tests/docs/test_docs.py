@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pages
+import parts
 import pytest
 import tables
 from snippets import ROOT, Snippet, snippets
@@ -46,7 +48,9 @@ def of(language: str, whole: bool) -> list[Snippet]:
 
 
 def test_every_link_leads_somewhere() -> None:
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     files = [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
     assert len(files) > 40
     assert [problem for name in files for problem in pages.problems(name, (ROOT / name).read_text())] == []
@@ -54,7 +58,10 @@ def test_every_link_leads_somewhere() -> None:
 
 def test_a_link_that_leads_nowhere_is_noticed() -> None:
     text = "# Here\n\n[gone](gone.md) [no heading](lock.md#nothing) [fine](lock.md#handles)\n"
-    assert [problem.split(": ")[1] for problem in pages.problems("docs/lock.md", text)] == ["gone.md", "lock.md#nothing"]
+    assert [problem.split(": ")[1] for problem in pages.problems("docs/lock.md", text)] == [
+        "gone.md",
+        "lock.md#nothing",
+    ]
 
 
 def test_every_page_is_in_the_menu() -> None:
@@ -104,7 +111,14 @@ def run(snippet: Snippet, *command: str | Path) -> None:
         end = end if end and end[1] in snippet.text else None
         said = PLACE / f"{snippet.line}-{snippet.language}-said.txt"
         with said.open("w") as out:
-            program = subprocess.Popen([str(word) for word in command], cwd=PLACE, env=environment, stdout=out, stderr=subprocess.STDOUT, text=True)
+            program = subprocess.Popen(
+                [str(word) for word in command],
+                cwd=PLACE,
+                env=environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
         try:
             if end:
                 deadline = time.monotonic() + 30
@@ -148,7 +162,9 @@ def test_a_program_in_node_runs(snippet: Snippet) -> None:
 
 @pytest.fixture(scope="session")
 def prefix() -> Path:
-    subprocess.run([ROOT / "ffi/install.sh", f"PREFIX={PREFIX}", f"PROFILE={PROFILE}"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [ROOT / "ffi/install.sh", f"PREFIX={PREFIX}", f"PROFILE={PROFILE}"], check=True, stdout=subprocess.DEVNULL
+    )
     return PREFIX
 
 
@@ -156,12 +172,16 @@ FLAGS = {"c": ["cc", "-std=gnu11"], "cpp": ["c++", "-std=c++17"]}
 STRICT = ["-O0", "-Wall", "-Wextra", "-Werror"]
 
 
-@pytest.mark.parametrize("snippet", of("c", whole=True) + of("cpp", whole=True), ids=lambda one: f"{one}-{one.language}")
+@pytest.mark.parametrize(
+    "snippet", of("c", whole=True) + of("cpp", whole=True), ids=lambda one: f"{one}-{one.language}"
+)
 def test_a_program_in_c_compiles_and_runs(snippet: Snippet, prefix: Path) -> None:
     path = written(snippet, f".{snippet.language}")
     program = path.with_suffix("")
     libraries = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lzkrecipes_testing", "-lzkrecipes", "-pthread"]
-    subprocess.run([*FLAGS[snippet.language], *STRICT, f"-I{prefix}/include", "-o", program, path, *libraries], check=True)
+    subprocess.run(
+        [*FLAGS[snippet.language], *STRICT, f"-I{prefix}/include", "-o", program, path, *libraries], check=True
+    )
     run(snippet, program)
 
 
@@ -183,3 +203,71 @@ def rust(path: Path, *arguments: str) -> str:
 def test_a_program_in_rust_compiles(snippet: Snippet) -> None:
     path = written(snippet, ".rs")
     assert rust(path, "--emit=metadata", "-Dwarnings", "-o", str(path.with_suffix(".rmeta"))) == ""
+
+
+# --- parts of programs
+
+# Configuration of others' programs, and code of others' libraries.
+NO_PARTS = {"docs/forks.md", "docs/interop.md"}
+
+
+def parts_of(language: str) -> list[Snippet]:
+    return [one for one in snippets() if one.language == language and not one.is_whole and one.page not in NO_PARTS]
+
+
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_a_part_in_c_compiles(language: str, prefix: Path) -> None:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    wrong = []
+    assert len(parts_of(language)) > 12
+    for part in parts_of(language):
+        path = PLACE / f"part-{part.page.removesuffix('.md').replace('/', '-')}-{part.line}.{language}"
+        path.write_text(getattr(parts, language)(part))
+        done = subprocess.run(
+            [*FLAGS[language], "-fsyntax-only", "-w", "-Wimplicit-function-declaration", f"-I{prefix}/include", path],
+            capture_output=True,
+            text=True,
+        )
+        # What is declared nowhere is the reader's own, unless it has our name.
+        if done.returncode or "zkr_" in "".join(re.findall(r"implicit declaration of function ‘(\w+)’", done.stderr)):
+            wrong.append(f"{part}:\n{done.stderr[:1500]}")
+    assert wrong == []
+
+
+def test_a_part_in_python_has_names_and_arguments_that_are_there() -> None:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    path = PLACE / "parts_of_python.py"
+    assert len(parts_of("python")) > 20
+    path.write_text(parts.python(parts_of("python")))
+    checks = [
+        "--check-untyped-defs",
+        "--disable-error-code=name-defined",
+        "--disable-error-code=func-returns-value",
+        "--no-error-summary",
+        "--ignore-missing-imports",
+    ]
+    done = subprocess.run([sys.executable, "-m", "mypy", *checks, "--cache-dir", PLACE / "mypy", path], cwd=ROOT / "python", capture_output=True, text=True,
+                          env={**os.environ, "MYPYPATH": str(ROOT / "python")})  # fmt: skip
+    assert done.stdout == "", path.read_text()[:0] + done.stdout
+
+
+def test_a_part_in_node_has_names_and_arguments_that_are_there() -> None:
+    place = ROOT / "node/test/types/parts"
+    place.mkdir(exist_ok=True)
+    try:
+        assert len(parts_of("js")) > 15
+        for part in parts_of("js"):
+            (place / f"{part.page.removesuffix('.md').replace('/', '-')}-{part.line}.mts").write_text(parts.node(part))
+        (place / "tsconfig.json").write_text(
+            '{ "extends": "../tsconfig.json", "compilerOptions": { "noImplicitAny": false, "strict": false, "noEmit": true }, "include": ["*.mts"] }'
+        )
+        done = subprocess.run(
+            [ROOT / "node/node_modules/.bin/tsc", "-p", place], cwd=ROOT / "node", capture_output=True, text=True
+        )
+    finally:
+        shutil.rmtree(place)
+    # Names that are nowhere are the reader's own.
+    theirs = ("TS2304", "TS2552", "TS18004", "TS2580")
+    assert [
+        line for line in done.stdout.splitlines() if "error" in line and not any(code in line for code in theirs)
+    ] == []

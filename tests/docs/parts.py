@@ -1,0 +1,191 @@
+"""What a part of a program needs around it, so that a compiler looks at each name of ours in it.
+
+What the part calls of its own (`publish`, `work`, …) is made up here. A name of the library that is wrong is an error in
+every language.
+"""
+
+from __future__ import annotations
+
+import re
+
+from snippets import Snippet
+
+# What the pages call of their readers' own.
+THEIRS = [
+    "publish",
+    "work",
+    "compute",
+    "look_up",
+    "rebuild",
+    "check",
+    "export",
+    "export_all",
+    "transfer",
+    "route",
+    "add",
+    "replace",
+    "begin",
+    "follow",
+    "prepare",
+    "apply",
+    "finish",
+    "send_mail",
+    "call",
+    "page",
+    "start_work",
+    "stop_work",
+    "serve",
+    "tidy_up",
+    "connect_to",
+]
+
+C = """
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <zkrecipes.h>
+#include <zkrecipes_testing.h>
+#define ANY(name) static int name()
+"""
+C_LOCALS = {
+    "zkr_lock *": "lock alice bob", "zkr_read_write_lock *": "catalogue", "zkr_semaphore *": "exports", "zkr_multi_lock *": "both", "zkr_names *": "names",
+    "zkr_buffer *": "address created", "zkr_subscription *": "subscription", "zkr_counter *": "orders", "zkr_group *": "group", "zkr_entries *": "members",
+    "zkr_config *": "limits", "zkr_election *": "election", "zkr_leadership *": "leadership", "zkr_queue *": "queue", "zkr_item *": "item",
+    "zkr_two_phase_commit *": "payments", "zkr_proposal *": "proposal", "zkr_part_results *": "results", "const char *": "order payload data",
+    "size_t ": "size length", "int64_t ": "number", "int32_t ": "version", "bool ": "was_set", "zkr_outcome ": "outcome", "sigset_t ": "signals",
+    "struct daemon ": "daemon",
+}  # fmt: skip
+CPP = """
+#include <zkrecipes.hpp>
+#include <zkrecipes_testing.hpp>
+#include <csignal>
+#include <iostream>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+using namespace std::chrono_literals;
+struct Worker { void start(zkr::Leadership) {} };
+"""
+
+
+def c(part: Snippet) -> str:
+    """Functions and declarations stand where they are; statements are put into a function."""
+    outside: list[str] = []
+    inside: list[str] = []
+    for paragraph in re.split(r"\n\n", part.text):
+        (outside if re.match(r"(static|struct|typedef|#)", paragraph) else inside).append(paragraph)
+    kinds = dict(C_LOCALS)
+    known = "\n\n".join(outside + inside)
+    if "zkr_double_barrier_" in known:
+        kinds["zkr_double_barrier *"] = "barrier"
+    elif "zkr_barrier_" in known:
+        kinds["zkr_barrier *"] = "barrier"
+    if "zkr_transaction_" in known or "zkr_nodes_transaction" in known:
+        kinds["zkr_transaction *"] = "transaction"
+    elif "zkr_commit_transaction_" in known:
+        kinds["zkr_commit_transaction *"] = "transaction"
+    declared = [
+        f"{kind}{name};"
+        for kind, names in kinds.items()
+        for name in names.split()
+        if not re.search(rf"[\w*] \*?{name} ?(=|;|\[)", known)
+    ]
+    stubs = [f"ANY({name}) {{ return 0; }}" for name in THEIRS if re.search(rf"\b{name}\b", known)]
+    labels = [f"{label}:;" for label in ("fail", "busy") if f"goto {label};" in known and f"\n{label}:" not in known]
+    if re.search(r"\bqueue_options|zkr_options options", known) is None and "&options" in known:
+        declared.append("zkr_options options = ZKR_OPTIONS_INIT;")
+    return (
+        "\n".join(
+            [
+                C,
+                "struct daemon { int any; };",
+                *stubs,
+                *outside,
+                "void part(zkr_client *client, zkr_error *error) {",
+                *declared,
+                *inside,
+                *labels,
+                "}",
+            ]
+        )
+        + "\n"
+    )
+
+
+def cpp(part: Snippet) -> str:
+    stubs = [
+        f"template <class... Any> bool {name}(Any &&...) {{ return true; }}"
+        for name in THEIRS
+        if re.search(rf"\b{name}\(", part.text)
+    ]
+    if "{ apply(now); }" in part.text:
+        stubs = [one for one in stubs if " apply(" not in one] + ["template <class... Any> void apply(Any &&...) {}"]
+    client = "" if "zkr::Client client(" in part.text else "zkr::Client &client"
+    values = [f"std::string {name};" for name in ("order", "payload") if re.search(rf"\b{name}\b", part.text)]
+    values += ["Worker worker;"] * ("worker." in part.text) + ["sigset_t signals;"] * ("&signals" in part.text)
+    if "lock." in part.text and " lock = " not in part.text:
+        values.append('zkr::Lock lock = client.lock("/any");')
+    return (
+        "\n".join(
+            [
+                CPP,
+                "namespace theirs {",
+                *stubs,
+                "}",
+                "using namespace theirs;",
+                f"void part({client}) {{",
+                *values,
+                part.text,
+                "}",
+            ]
+        )
+        + "\n"
+    )
+
+
+PYTHON = """
+from __future__ import annotations
+import asyncio, json, logging, os, signal, sys, threading
+from typing import Any
+import zkrecipes
+import zkrecipes.otel
+from zkrecipes import aio
+"""
+
+
+def python(parts: list[Snippet]) -> str:
+    """All of them in one file, since the checker takes its time to begin."""
+    texts = [PYTHON]
+    for part in parts:
+        awaits = bool(
+            re.search(r"\bawait\b|\basync (with|for)\b", re.sub(r"async def [\s\S]*?(?=\n\S|\Z)", "", part.text))
+        )
+        client = "aio.Client" if re.search(r"\bawait\b|\basync\b", part.text) else "zkrecipes.Client"
+        names = [
+            name
+            for name in ("client",)
+            if not re.search(r"^client\b.*=|as client|^import zkrecipes$", part.text, re.MULTILINE)
+        ]
+        texts.append(
+            f"# {part}\n{'async ' if awaits else ''}def part_{part.line}_{abs(hash(part.page))}({', '.join(f'{name}: {client}' for name in names)}):"
+        )
+        texts += ["    " + line if line else "" for line in part.text.splitlines()] + ["    ...", ""]
+    return "\n".join(texts)
+
+
+def node(part: Snippet) -> str:
+    declared = []
+    for name, kind in {
+        "client": "import('zkrecipes').Client", "signal": "AbortSignal", "url": "string", "lock": "import('zkrecipes').Lock", "held": "import('zkrecipes').Held",
+        "version": "number",
+    }.items():  # fmt: skip
+        own = rf"^(const|let|await using|import).*\b{name}\b.*(=|from)"
+        if re.search(rf"\b{name}\b", part.text) and not re.search(own, part.text, re.MULTILINE):
+            declared.append(f"declare const {name}: {kind}")
+    # The elements of a destructured list are names, too.
+    text = re.sub(r"\{ … \}", "{}", part.text).replace("{ …; ", "{ ")
+    return "\n".join([*declared, text, "export {}"]) + "\n"
