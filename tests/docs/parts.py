@@ -116,35 +116,36 @@ def c(part: Snippet) -> str:
     )
 
 
-def cpp(part: Snippet) -> str:
-    stubs = [
-        f"template <class... Any> bool {name}(Any &&...) {{ return true; }}"
-        for name in THEIRS
-        if re.search(rf"\b{name}\(", part.text)
-    ]
-    if "{ apply(now); }" in part.text:
-        stubs = [one for one in stubs if " apply(" not in one] + ["template <class... Any> void apply(Any &&...) {}"]
-    client = "" if "zkr::Client client(" in part.text else "zkr::Client &client"
-    values = [f"std::string {name};" for name in ("order", "payload") if re.search(rf"\b{name}\b", part.text)]
-    values += ["Worker worker;"] * ("worker." in part.text) + ["sigset_t signals;"] * ("&signals" in part.text)
-    if "lock." in part.text and " lock = " not in part.text:
-        values.append('zkr::Lock lock = client.lock("/any");')
-    return (
-        "\n".join(
-            [
-                CPP,
-                "namespace theirs {",
-                *stubs,
-                "}",
-                "using namespace theirs;",
-                f"void part({client}) {{",
-                *values,
-                part.text,
-                "}",
-            ]
-        )
-        + "\n"
-    )
+def cpp(parts: list[Snippet]) -> str:
+    """All of them in one file: the header takes its time."""
+    texts = [CPP]
+    for number, part in enumerate(parts):
+        stubs = [
+            f"template <class... Any> bool {name}(Any &&...) {{ return true; }}"
+            for name in THEIRS
+            if f"{name}(" in part.text and name != "apply"
+        ]
+        # Or std::apply is meant.
+        stubs += [
+            "void apply(const std::string &, zkr_outcome) {}",
+            "void apply(const std::optional<zkr::Versioned> &) {}",
+        ]
+        client = "" if "zkr::Client client(" in part.text else "zkr::Client &client"
+        values = [f"std::string {name};" for name in ("order", "payload") if re.search(rf"\b{name}\b", part.text)]
+        values += ["Worker worker;"] * ("worker." in part.text) + ["sigset_t signals;"] * ("&signals" in part.text)
+        if "lock." in part.text and " lock = " not in part.text:
+            values.append('zkr::Lock lock = client.lock("/any");')
+        texts += [
+            f"namespace part_{number} {{",
+            *stubs,
+            f"void part({client}) {{",
+            *values,
+            f'#line {part.line + 1} "{part.page}"',
+            part.text,
+            "}",
+            "}",
+        ]
+    return "\n".join(texts) + "\n"
 
 
 PYTHON = """
