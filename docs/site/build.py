@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from bs4 import BeautifulSoup
 from pages import FENCE, IMAGE, LINK, MENU, ROOT, elsewhere, pages, target
+from python_reference import all_pages
 
 HERE = Path(__file__).resolve().parent
 SITE = ROOT / "target/site"
@@ -85,7 +86,12 @@ def stage() -> None:
         if name == "index":
             continue  # with the menu, below
         write(STAGED / f"{name}.md", page_text(source, name, known))
-    here = set(known.values())
+    sys.path.insert(0, str(ROOT / "python"))
+    python = all_pages()
+    for name, text in python.items():
+        write(STAGED / f"{name}.md", text)
+    wanted |= {STAGED / f"{name}.md" for name in python}
+    here = set(known.values()) | set(python)
     menu = "".join(
         f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n"
         + "\n".join(name for name in names if name in here)
@@ -122,22 +128,13 @@ def c() -> None:
     replace("c", made / "html")
 
 
-def python() -> None:
-    made = ROOT / "target/docs/pdoc"
-    shutil.rmtree(made, ignore_errors=True)
-    run(sys.executable, "-W", "error", "-m", "pdoc", "--no-show-source", "--docformat", "markdown", "--no-include-undocumented",
-        "-o", made, "zkrecipes", "zkrecipes.aio", "zkrecipes.testing", "zkrecipes.otel",
-        PYTHONPATH=str(ROOT / "python"))  # fmt: skip
-    replace("python", made)
-
-
 def node() -> None:
     made = ROOT / "target/docs/typedoc"
     run(HERE / "node_modules/.bin/typedoc", "--options", HERE / "typedoc.json", "--out", made)
     replace("node", made)
 
 
-REFERENCES: dict[str, Callable[[], None]] = {"rust": rust, "c": c, "python": python, "node": node}
+REFERENCES: dict[str, Callable[[], None]] = {"rust": rust, "c": c, "node": node}
 
 
 def ids(page: Path, read: dict[Path, set[str]]) -> set[str]:

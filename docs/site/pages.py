@@ -26,7 +26,7 @@ MENU = {
         "lock", "read-write-lock", "semaphore", "multi-lock", "elections", "group", "names", "config", "counter", "queues",
         "barrier", "double-barrier", "two-phase-commit", "watching",
     ],
-    "Look up": ["guide", "options", "errors", "observability", "names-in-every-language", "command", "reference"],
+    "Look up": ["guide", "options", "errors", "observability", "command", "reference", "python-reference", "asyncio-reference", "testing-reference", "otel-reference"],
     "In production": ["production", "sizing", "security", "forks", "how-to", "testing"],
     "Beside others": ["interop", "from-kazoo", "from-curator", "comparison"],
     "The project": [

@@ -34,6 +34,7 @@ THEIRS = [
     "page",
     "start_work",
     "stop_work",
+    "carry_out",
     "serve",
     "tidy_up",
     "connect_to",
