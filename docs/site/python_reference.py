@@ -34,6 +34,23 @@ def stubs() -> dict[str, dict[str, str]]:
     return found
 
 
+def fields() -> dict[str, list[tuple[str, str, str]]]:
+    """By class, the name, the type and the sentence of each field of the small values."""
+    found = {}
+    for node in ast.parse((ROOT / "python/zkrecipes/_values.py").read_text()).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        told = []
+        for item, after in zip(node.body, [*node.body[1:], None], strict=True):
+            said = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+                told.append((item.target.id, ast.unparse(item.annotation), str(said)))
+            elif isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
+                told.append((item.targets[0].id, ast.unparse(item.value), str(said)))
+        found[node.name] = told
+    return found
+
+
 def written(node: ast.FunctionDef) -> str:
     decorators = {ast.unparse(one) for one in node.decorator_list}
     if node.args.args and node.args.args[0].arg in ("self", "cls"):
@@ -96,7 +113,11 @@ def class_page(name: str, one: type, known: dict[str, dict[str, str]]) -> str:
         markdown(inspect.getdoc(one)),
         "",
     ]
-    for member in sorted(dir(one)):
+    of_value = fields().get(name, [])
+    for field, kind, said in of_value:
+        lines.append(f"- `{field}: {kind}`{': ' * bool(said)}{' '.join(said.split())}")
+    lines += [""] * bool(of_value)
+    for member in sorted(set(dir(one)) - {field for field, _, _ in of_value}):
         value = inspect.getattr_static(one, member)
         own = any(member in vars(base) for base in one.__mro__ if base.__module__.startswith("zkrecipes"))
         if member.startswith("_") or (member in OF_BUILTINS and not own):

@@ -17,7 +17,15 @@ SITE = ROOT / "target/site"
 SHOTS = ROOT / "target/screenshots"
 BROWSER = "/usr/bin/chromium"
 WIDTHS = {"phone": (375, 812), "desktop": (1280, 900)}
-PAGES = ["index", "lock", "concepts", "options", "start/python"]
+# Pictures are taken of these, at a heading where there is one.
+PAGES = {
+    "index": "",
+    "lock": "#how-it-looks",
+    "concepts": "#the-lease",
+    "options": "#python",
+    "start/python": "",
+    "python-reference": "#client",
+}
 # Every page is looked at for overflow, in one theme.
 TOO_WIDE = """() => {
   const width = document.documentElement.clientWidth
@@ -36,7 +44,7 @@ def looked_at(page: Page, name: str, shot: Path | None) -> list[str]:
     )
     page.on("pageerror", lambda error: said.append(f"error: {error}"))
     page.on("requestfailed", lambda request: said.append(f"not loaded: {request.url}"))
-    page.goto((SITE / f"{name}.html").as_uri())
+    page.goto((SITE / f"{name}.html").as_uri() + PAGES.get(name, ""))
     page.wait_for_load_state("load")
     said += [f"wider than the window: {one}" for one in page.evaluate(TOO_WIDE)]
     said += [f"not shown: {one}" for one in page.evaluate(UNSEEN)]
@@ -73,7 +81,9 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         for width, (across, down) in WIDTHS.items():
             for theme in ("light", "dark"):
-                context = browser.new_context(viewport={"width": across, "height": down}, color_scheme=theme)
+                context = browser.new_context(
+                    viewport={"width": across, "height": down}, color_scheme=theme, reduced_motion="reduce"
+                )
                 for name in everything if theme == "light" else PAGES:
                     page = context.new_page()
                     shot = SHOTS / f"{name.replace('/', '-')}-{width}-{theme}.png" if name in PAGES else None

@@ -25,15 +25,17 @@ PLACE = ROOT / "target/docs/snippets"
 PROFILE = os.environ.get("ZKR_PROFILE", "dev")
 BUILT = ROOT / "target" / ("debug" if PROFILE == "dev" else PROFILE)
 PREFIX = ROOT / "target/docs/prefix"
-# Programs that go on until somebody ends them: the signal, and what they have said by then.
+# Programs that go on until somebody ends them: the signal, what they have said by then, and a word that only they have.
 ENDED = {
-    ("A lock per user in a web service", "python"): (signal.SIGTERM, "http://"),
-    ("A lock per user in a web service", "js"): (signal.SIGTERM, "http://"),
-    ("A daemon with epoll", "c"): (signal.SIGTERM, "working with"),
-    ("A leader", "python"): (signal.SIGTERM, "leading"),
-    ("A leader", "js"): (signal.SIGTERM, "leading"),
-    ("A worker on a queue", "python"): (signal.SIGTERM, "mail to"),
-    ("A worker on a queue", "js"): (signal.SIGTERM, "mail to"),
+    ("A lock per user in a web service", "python"): (signal.SIGTERM, "http://", "http://"),
+    ("A lock per user in a web service", "js"): (signal.SIGTERM, "http://", "http://"),
+    ("A daemon with epoll", "c"): (signal.SIGTERM, "working with", "closed"),
+    ("A leader", "python"): (signal.SIGTERM, "leading", "stopped"),
+    ("A leader", "js"): (signal.SIGTERM, "leading", "stopped"),
+    ("A worker on a queue", "python"): (signal.SIGTERM, "mail to", "stopped"),
+    ("A worker on a queue", "js"): (signal.SIGTERM, "mail to", "stopped"),
+    ("Permits, and Ctrl-C", "python"): (signal.SIGINT, "begins", "asyncio.gather"),
+    ("Permits, and Ctrl-C", "js"): (signal.SIGINT, "begins", "interrupted"),
 }
 # Those that say nothing when all is well.
 SILENT = {("When the process ends", "js"), ("gunicorn", "python"), ("Celery", "python")}
@@ -110,7 +112,7 @@ def run(snippet: Snippet, *command: str | Path) -> None:
     """To its end, which is a good one, and after which nothing is left in the line."""
     with world() as environment:
         end = ENDED.get((snippet.heading, snippet.language))
-        end = end if end and end[1] in snippet.text else None
+        end = end if end and end[2] in snippet.text else None
         said = PLACE / f"{snippet.line}-{snippet.language}-said.txt"
         with said.open("w") as out:
             program = subprocess.Popen(
@@ -135,6 +137,9 @@ def run(snippet: Snippet, *command: str | Path) -> None:
     assert status == 0, f"{snippet}:\n{text}"
     assert text or (snippet.heading, snippet.language) in SILENT, f"{snippet} said nothing"
     assert not end or end[1] in text, f"{snippet}:\n{text}"
+    # What it was to say at its end.
+    assert not end or "stopped" not in snippet.text or "stopped" in text, f"{snippet}:\n{text}"
+    assert not end or "interrupted" not in snippet.text or "interrupted" in text, f"{snippet}:\n{text}"
 
 
 def written(snippet: Snippet, suffix: str) -> Path:
