@@ -191,3 +191,59 @@ def node(part: Snippet) -> str:
     # The elements of a destructured list are names, too.
     text = re.sub(r"\{ … \}", "{}", part.text).replace("{ …; ", "{ ")
     return "\n".join([*declared, text, "export {}"]) + "\n"
+
+
+RUST = """
+#![allow(warnings)]
+use std::time::Duration;
+use zkrecipes::*;
+"""
+RUST_VALUES = {
+    "lock": "Lock",
+    "held": "Held",
+    "election": "Election",
+    "order": "Vec<u8>",
+    "data": "Vec<u8>",
+    "payload": "&[u8]",
+    "limit": "Duration",
+    "hour": "Duration",
+    "nodes": "Nodes",
+    "barrier": "DoubleBarrier",
+}
+
+
+def rust_stub(name: str, text: str) -> str:
+    """A function of the reader's own, as this part calls it."""
+    call = re.search(rf"\b{name}\(", text)
+    assert call
+    depth, arguments, end = 1, 0, call.end()
+    while depth:
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        arguments += depth == 1 and text[end] == ","
+        end += 1
+    empty = not text[call.end() : end - 1].strip()
+    letters = [] if empty else [f"A{number}" for number in range(arguments + 1)]
+    kinds, places = f"<{', '.join(letters)}>" if letters else "", ", ".join(f"_: {one}" for one in letters)
+    after, before = text[end : end + 7], text[: call.start()]
+    if before.endswith("match "):
+        return f"async fn {name}{kinds}({places}) -> bool {{ true }}"
+    if after.startswith(".await?") or before.endswith("| "):
+        return f"async fn {name}{kinds}({places}) -> Result<()> {{ Ok(()) }}"
+    if after.startswith(".await") or before.endswith((".run(", "_ = ")):
+        return f"async fn {name}{kinds}({places}) {{}}"
+    return f"fn {name}{kinds}({places}) {{}}"
+
+
+def rust(parts: list[Snippet]) -> str:
+    texts = [RUST]
+    for number, part in enumerate(parts):
+        names = [name for name in [*THEIRS, "remove"] if re.search(rf"(?<![.\w]){name}\(", part.text)]
+        given = [
+            f"{name}: {kind}"
+            for name, kind in RUST_VALUES.items()
+            if re.search(rf"(?<![.\w]){name}\b", part.text) and f"let {name}" not in part.text
+        ]
+        client = [] if "let client" in part.text else ["client: Client"]
+        texts += [f"mod part_{number} {{ // {part}", "use super::*;", *(rust_stub(name, part.text) for name in names)]
+        texts += [f"async fn part({', '.join(client + given)}) -> Result<()> {{", part.text, "Ok(()) }", "}"]
+    return "\n".join(texts) + "\n"

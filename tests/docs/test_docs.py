@@ -243,6 +243,16 @@ def test_a_part_in_cpp_compiles(prefix: Path) -> None:
     assert compiled("cpp", PLACE / "parts.cpp", parts.cpp(parts_of("cpp")), prefix) == []
 
 
+def test_a_part_in_rust_compiles() -> None:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    # What needs a feature of tokio that the tests are not built with.
+    some = [one for one in parts_of("rust") if "tokio::signal" not in one.text]
+    assert len(some) > 12
+    path = PLACE / "parts.rs"
+    path.write_text(parts.rust(some))
+    assert rust(path, "--crate-type=lib", "--emit=metadata", "-o", str(path.with_suffix(".rmeta"))) == ""
+
+
 def test_a_part_in_python_has_names_and_arguments_that_are_there() -> None:
     PLACE.mkdir(parents=True, exist_ok=True)
     path = PLACE / "parts_of_python.py"
