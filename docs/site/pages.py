@@ -21,13 +21,13 @@ OTHERS = {
 }
 # The order of the pages in the menu.
 MENU = {
-    "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts"],
+    "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts", "how-to"],
     "Recipes": [
         "lock", "read-write-lock", "semaphore", "multi-lock", "elections", "group", "names", "config", "counter", "queues",
         "barrier", "double-barrier", "two-phase-commit", "watching",
     ],
     "Look up": ["guide", "options", "errors", "observability", "command", "reference", "python-reference", "asyncio-reference", "testing-reference", "otel-reference"],
-    "In production": ["production", "sizing", "security", "forks", "how-to", "testing"],
+    "In production": ["production", "sizing", "security", "forks", "testing"],
     "Beside others": ["interop", "from-kazoo", "from-curator", "comparison"],
     "The project": [
         "faq", "support", "changelog", "security-policy", "contributing", "inside/ffi", "inside/scenarios", "inside/drivers",
