@@ -39,7 +39,7 @@ ENDED = {
 }
 # Those that say nothing when all is well.
 SILENT = {("When the process ends", "js"), ("gunicorn", "python"), ("Celery", "python")}
-# Parts of a framework's configuration, and programs whose servers are elsewhere.
+# Parts of a framework's configuration, and programs whose servers are elsewhere: a compiler looks at them, below.
 NOT_RUN = {("docs/forks.md", "python"), ("README.md", "python"), ("docs/README.md", "python"), ("README.md", "js"), ("docs/README.md", "js"),
            ("docs/observability.md", "python"), ("docs/observability.md", "js")}  # fmt: skip
 
@@ -219,7 +219,8 @@ NO_PARTS = {"docs/forks.md", "docs/interop.md"}
 
 
 def parts_of(language: str) -> list[Snippet]:
-    return [one for one in snippets() if one.language == language and not one.is_whole and one.page not in NO_PARTS]
+    found = [one for one in snippets() if one.language == language and one.page not in NO_PARTS]
+    return [one for one in found if not one.is_whole or (one.page, language) in NOT_RUN]
 
 
 def compiled(language: str, path: Path, text: str, prefix: Path) -> list[str]:
