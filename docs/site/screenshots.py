@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Looks at the site in a real browser: wide and narrow, light and dark. Pictures go to target/screenshots.
 
+docs/site/screenshots.py               all pages
+docs/site/screenshots.py lock options  only these
+
 It fails when a page is wider than its window, when the browser has something to complain about, when a picture is not
 shown, or when choosing a language in one place does not choose it everywhere.
 """
@@ -27,11 +30,13 @@ PAGES = {
     "python-reference": "#client",
 }
 # Every page is looked at for overflow, in one theme.
+# What scrolls by itself, such as code and wide tables, may be wider.
 TOO_WIDE = """() => {
   const width = document.documentElement.clientWidth
-  const scrolls = (one) => one && one !== document.body && (['auto', 'scroll', 'hidden'].includes(getComputedStyle(one).overflowX) || scrolls(one.parentElement))
-  const wide = [...document.querySelectorAll('article *')].filter((one) => one.getBoundingClientRect().right > width + 1 && !scrolls(one))
-  return document.documentElement.scrollWidth > width ? wide.slice(0, 3).map((one) => one.outerHTML.slice(0, 120)) || ['?'] : []
+  const may = (one) => one && one.tagName !== 'ARTICLE' && (['auto', 'scroll'].includes(getComputedStyle(one).overflowX) || may(one.parentElement))
+  const out = (one) => one.getBoundingClientRect().right > width + 1 && one.getBoundingClientRect().width > 1
+  const wide = [...document.querySelectorAll('article *')].filter((one) => out(one) && !may(one)).map((one) => one.outerHTML.slice(0, 120))
+  return wide.length === 0 && document.documentElement.scrollWidth > width ? ['the page'] : wide.slice(0, 3)
 }"""
 UNSEEN = "() => [...document.images].filter((one) => !one.complete || one.naturalWidth === 0).map((one) => one.src)"
 
@@ -77,6 +82,7 @@ def main() -> None:
         for page in SITE.rglob("*.html")
         if "reference" not in page.relative_to(SITE).parts[:-1]
     )
+    everything = [name for name in everything if name in sys.argv[1:] or not sys.argv[1:]]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         for width, (across, down) in WIDTHS.items():
@@ -84,7 +90,7 @@ def main() -> None:
                 context = browser.new_context(
                     viewport={"width": across, "height": down}, color_scheme=theme, reduced_motion="reduce"
                 )
-                for name in everything if theme == "light" else PAGES:
+                for name in everything if theme == "light" else [name for name in PAGES if name in everything]:
                     page = context.new_page()
                     shot = SHOTS / f"{name.replace('/', '-')}-{width}-{theme}.png" if name in PAGES else None
                     wrong += [f"{width}, {theme}: {one}" for one in looked_at(page, name, shot)]
