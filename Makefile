@@ -135,6 +135,19 @@ bench: ## Benchmarks beside the raw floor and the peers
 fmt: ## Formats every language in place
 	@scripts/lint --fix
 
+# --- documentation
+
+.PHONY: docs
+docs: ## The documentation site with all references into target/site; every warning and every dead link is an error
+	@scripts/setup docs
+	@$(MAKE) build-python
+	@python docs/site/build.py
+
+.PHONY: docs-screenshots
+docs-screenshots: ## Looks at the site in a real browser, wide and narrow, light and dark; pictures into target/screenshots
+	@scripts/setup docs
+	@python docs/site/screenshots.py
+
 # --- shipping
 
 .PHONY: install

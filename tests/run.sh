@@ -46,6 +46,8 @@ part_c() { tests/c/run.sh; }
 part_python() { (cd python && python -m pytest -q); }
 part_node() { (cd node && npm test --silent); }
 part_surface() { python -m pytest -q tests/test_surface.py tests/test_defaults.py tests/test_contributing.py && python tests/surface.py; }
+# What the pages say: links, tables, programs. The site itself is `make docs`.
+part_docs() { python -m pytest -q tests/docs; }
 # The example of several processes, which are killed again and again.
 part_transfer() { (cd python && python -m pytest -q ../tests/transfer); }
 part_scenarios() { "$target/scenarios" ${ZKR_ALL:+--all}; }
@@ -82,7 +84,7 @@ if [ -n "${ZKR_PART-}" ]; then
     exit
 fi
 
-all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+transfer+browser+range+packages+real demo)
+all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+docs+transfer+browser+range+packages+real demo)
 [ -n "${ZKR_ALL-}" ] && all+=(guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.

@@ -1,5 +1,5 @@
 //! How the faces get what the library says of itself: as records, on a thread of their own, from a queue that is never longer
-//! than [`BACKLOG`]. Nothing is formatted for a level at which nobody listens.
+//! than `BACKLOG`. Nothing is formatted for a level at which nobody listens.
 
 use std::fmt::{Debug, Display, Write as _};
 use std::fs::File;

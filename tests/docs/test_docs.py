@@ -1,0 +1,290 @@
+"""What the pages say is so: links lead somewhere, tables are those of the sources, programs run, and all other code compiles."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pages
+import parts
+import pytest
+import tables
+from snippets import ROOT, Snippet, snippets
+from zkrecipes.testing import EmbeddedServer
+
+PLACE = ROOT / "target/docs/snippets"
+PROFILE = os.environ.get("ZKR_PROFILE", "dev")
+BUILT = ROOT / "target" / ("debug" if PROFILE == "dev" else PROFILE)
+PREFIX = ROOT / "target/docs/prefix"
+# Programs that go on until somebody ends them: the signal, what they have said by then, and a word that only they have.
+ENDED = {
+    ("A lock per user in a web service", "python"): (signal.SIGTERM, "http://", "http://"),
+    ("A lock per user in a web service", "js"): (signal.SIGTERM, "http://", "http://"),
+    ("A daemon with epoll", "c"): (signal.SIGTERM, "working with", "closed"),
+    ("A leader", "python"): (signal.SIGTERM, "leading", "stopped"),
+    ("A leader", "js"): (signal.SIGTERM, "leading", "stopped"),
+    ("A worker on a queue", "python"): (signal.SIGTERM, "mail to", "stopped"),
+    ("A worker on a queue", "js"): (signal.SIGTERM, "mail to", "stopped"),
+    ("Permits, and Ctrl-C", "python"): (signal.SIGINT, "begins", "asyncio.gather"),
+    ("Permits, and Ctrl-C", "js"): (signal.SIGINT, "begins", "interrupted"),
+}
+# Those that say nothing when all is well.
+SILENT = {("When the process ends", "js"), ("gunicorn", "python"), ("Celery", "python")}
+# Parts of a framework's configuration, and programs whose servers are elsewhere: a compiler looks at them, below.
+NOT_RUN = {("docs/forks.md", "python"), ("README.md", "python"), ("docs/README.md", "python"), ("README.md", "js"), ("docs/README.md", "js"),
+           ("docs/observability.md", "python"), ("docs/observability.md", "js")}  # fmt: skip
+
+
+def of(language: str, whole: bool) -> list[Snippet]:
+    found = [one for one in snippets() if one.language == language and one.is_whole == whole]
+    return [one for one in found if not whole or (one.page, language) not in NOT_RUN]
+
+
+def test_every_link_leads_somewhere() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
+    assert len(files) > 40
+    assert [problem for name in files for problem in pages.problems(name, (ROOT / name).read_text())] == []
+
+
+def test_a_link_that_leads_nowhere_is_noticed() -> None:
+    text = "# Here\n\n[gone](gone.md) [no heading](lock.md#nothing) [fine](lock.md#handles)\n"
+    assert [problem.split(": ")[1] for problem in pages.problems("docs/lock.md", text)] == [
+        "gone.md",
+        "lock.md#nothing",
+    ]
+
+
+def test_every_page_is_in_the_menu() -> None:
+    here = set(pages.pages().values())
+    listed = [name for names in pages.MENU.values() for name in names]
+    assert len(listed) == len(set(listed))
+    assert here - set(listed) == {"index"}
+    # The reference of Python is made when the site is.
+    assert {name for name in set(listed) - here if not name.endswith("-reference")} <= {"sizing"}
+
+
+def test_the_tables_are_what_the_sources_say() -> None:
+    assert tables.stale() == [], "docs/site/tables.py --write"
+
+
+@pytest.mark.parametrize("language", ["Python", "Node", "Rust", "C", "C++"])
+def test_every_option_of_the_core_is_in_the_table_of_each_language(language: str) -> None:
+    table = tables.options_table(language)
+    assert table.count("\n") >= 30
+    assert all(word in table for word in ("10", "handoff" if language != "Node" else "Handoff", "layout"))
+
+
+def test_every_kind_of_error_is_in_the_table() -> None:
+    kinds = re.findall(r'^    (\w+), \d+, "', (ROOT / "core/src/error.rs").read_text(), re.MULTILINE)
+    assert len(kinds) > 15
+    assert [kind for kind in kinds if f"| `{kind}` |" not in (ROOT / "docs/errors.md").read_text()] == []
+
+
+# --- programs
+
+
+@contextlib.contextmanager
+def world() -> Iterator[dict[str, str]]:
+    """A server of its own for each program."""
+    with EmbeddedServer(tick=0.05) as server:
+        yield {**os.environ, "ZKRECIPES_HOSTS": server.connect_string, "PYTHONPATH": str(ROOT / "python")}
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("localhost", 0))
+        return int(one.getsockname()[1])
+
+
+def run(snippet: Snippet, *command: str | Path) -> None:
+    """To its end, which is a good one, and after which nothing is left in the line."""
+    with world() as environment:
+        end = ENDED.get((snippet.heading, snippet.language))
+        end = end if end and end[2] in snippet.text else None
+        said = PLACE / f"{snippet.line}-{snippet.language}-said.txt"
+        with said.open("w") as out:
+            program = subprocess.Popen(
+                [str(word) for word in command],
+                cwd=PLACE,
+                env=environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        try:
+            if end:
+                deadline = time.monotonic() + 30
+                while end[1] not in said.read_text() and program.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                program.send_signal(end[0])
+            status = program.wait(30)
+        finally:
+            program.kill()
+            program.wait()
+    text = said.read_text()
+    assert status == 0, f"{snippet}:\n{text}"
+    assert text or (snippet.heading, snippet.language) in SILENT, f"{snippet} said nothing"
+    assert not end or end[1] in text, f"{snippet}:\n{text}"
+    # What it was to say at its end.
+    assert not end or "stopped" not in snippet.text or "stopped" in text, f"{snippet}:\n{text}"
+    assert not end or "interrupted" not in snippet.text or "interrupted" in text, f"{snippet}:\n{text}"
+
+
+def written(snippet: Snippet, suffix: str) -> Path:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    path = PLACE / f"{snippet.page.removesuffix('.md').replace('/', '-')}-{snippet.line}{suffix}"
+    path.write_text(snippet.text.replace("8080", str(free_port())))
+    return path
+
+
+@pytest.mark.parametrize("snippet", of("python", whole=True), ids=str)
+def test_a_program_in_python_runs(snippet: Snippet) -> None:
+    path = written(snippet, ".py")
+    if "import pytest" in snippet.text:
+        run(snippet, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path)
+    else:
+        run(snippet, sys.executable, path)
+
+
+@pytest.mark.parametrize("snippet", of("js", whole=True), ids=str)
+def test_a_program_in_node_runs(snippet: Snippet) -> None:
+    modules = PLACE / "node_modules"
+    modules.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (modules / "zkrecipes").symlink_to(ROOT / "node")
+    run(snippet, "node", written(snippet, ".mjs"))
+
+
+@pytest.fixture(scope="session")
+def prefix() -> Path:
+    subprocess.run(
+        [ROOT / "ffi/install.sh", f"PREFIX={PREFIX}", f"PROFILE={PROFILE}"], check=True, stdout=subprocess.DEVNULL
+    )
+    return PREFIX
+
+
+FLAGS = {"c": ["cc", "-std=gnu11"], "cpp": ["c++", "-std=c++17"]}
+STRICT = ["-O0", "-Wall", "-Wextra", "-Werror"]
+
+
+@pytest.mark.parametrize(
+    "snippet", of("c", whole=True) + of("cpp", whole=True), ids=lambda one: f"{one}-{one.language}"
+)
+def test_a_program_in_c_compiles_and_runs(snippet: Snippet, prefix: Path) -> None:
+    path = written(snippet, f".{snippet.language}")
+    program = path.with_suffix("")
+    libraries = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lzkrecipes_testing", "-lzkrecipes", "-pthread"]
+    subprocess.run(
+        [*FLAGS[snippet.language], *STRICT, f"-I{prefix}/include", "-o", program, path, *libraries], check=True
+    )
+    run(snippet, program)
+
+
+def rust_flags() -> list[str]:
+    """The crates as they were built for this profile, by their newest build."""
+    flags = ["--edition=2024", "-L", f"dependency={BUILT / 'deps'}"]
+    for crate in ("zkrecipes", "zkrecipes_embedded", "tokio"):
+        newest = max((BUILT / "deps").glob(f"lib{crate}-*.rlib"), key=lambda one: one.stat().st_mtime)
+        flags += ["--extern", f"{crate}={newest}"]
+    return flags
+
+
+def rust(path: Path, *arguments: str) -> str:
+    done = subprocess.run(["rustc", *rust_flags(), *arguments, path], cwd=PLACE, capture_output=True, text=True)
+    return done.stderr if done.returncode else ""
+
+
+@pytest.mark.parametrize("snippet", of("rust", whole=True), ids=str)
+def test_a_program_in_rust_compiles(snippet: Snippet) -> None:
+    path = written(snippet, ".rs")
+    assert rust(path, "--emit=metadata", "-Dwarnings", "-o", str(path.with_suffix(".rmeta"))) == ""
+
+
+# --- parts of programs
+
+# Configuration of others' programs, and code of others' libraries.
+NO_PARTS = {"docs/forks.md", "docs/interop.md"}
+
+
+def parts_of(language: str) -> list[Snippet]:
+    found = [one for one in snippets() if one.language == language and one.page not in NO_PARTS]
+    return [one for one in found if not one.is_whole or (one.page, language) in NOT_RUN]
+
+
+def compiled(language: str, path: Path, text: str, prefix: Path) -> list[str]:
+    """What a compiler says against it. What is declared nowhere is the reader's own, unless it has our name."""
+    path.write_text(text)
+    checks = ["-fsyntax-only", "-w", f"-I{prefix}/include", *["-Wimplicit-function-declaration"] * (language == "c")]
+    done = subprocess.run([*FLAGS[language], *checks, path], capture_output=True, text=True)
+    return [line for line in done.stderr.splitlines() if re.search(r"error:|declaration of function ‘zkr_", line)]
+
+
+def test_a_part_in_c_compiles(prefix: Path) -> None:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    assert len(parts_of("c")) > 12
+    path = PLACE / "part.c"
+    assert [f"{one}: {line}" for one in parts_of("c") for line in compiled("c", path, parts.c(one), prefix)] == []
+
+
+def test_a_part_in_cpp_compiles(prefix: Path) -> None:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    assert len(parts_of("cpp")) > 12
+    assert compiled("cpp", PLACE / "parts.cpp", parts.cpp(parts_of("cpp")), prefix) == []
+
+
+def test_a_part_in_rust_compiles() -> None:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    # What needs a feature of tokio that the tests are not built with.
+    some = [one for one in parts_of("rust") if "tokio::signal" not in one.text]
+    assert len(some) > 12
+    path = PLACE / "parts.rs"
+    path.write_text(parts.rust(some))
+    assert rust(path, "--crate-type=lib", "--emit=metadata", "-o", str(path.with_suffix(".rmeta"))) == ""
+
+
+def test_a_part_in_python_has_names_and_arguments_that_are_there() -> None:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    path = PLACE / "parts_of_python.py"
+    assert len(parts_of("python")) > 20
+    path.write_text(parts.python(parts_of("python")))
+    # The reader's own names are nowhere, and parts need not be typed.
+    allowed = "name-defined", "func-returns-value", "used-before-def", "union-attr", "assignment"
+    checks = ["--config-file=", "--check-untyped-defs", "--no-error-summary"]
+    checks += [f"--disable-error-code={one}" for one in allowed]
+    done = subprocess.run([sys.executable, "-m", "mypy", *checks, "--cache-dir", PLACE / "mypy", path], cwd=ROOT / "python", capture_output=True, text=True,
+                          env={**os.environ, "MYPYPATH": str(ROOT / "python")})  # fmt: skip
+    assert done.stdout == ""
+
+
+def test_a_part_in_node_has_names_and_arguments_that_are_there() -> None:
+    place = ROOT / "node/test/types/parts"
+    place.mkdir(exist_ok=True)
+    try:
+        assert len(parts_of("js")) > 15
+        for part in parts_of("js"):
+            (place / f"{part.page.removesuffix('.md').replace('/', '-')}-{part.line}.mts").write_text(parts.node(part))
+        (place / "tsconfig.json").write_text(
+            '{ "extends": "../tsconfig.json", "compilerOptions": { "noImplicitAny": false, "strict": false, "exactOptionalPropertyTypes": false, "noEmit": true }, "include": ["*.mts"] }'
+        )
+        done = subprocess.run(
+            [ROOT / "node/node_modules/.bin/tsc", "-p", place], cwd=ROOT / "node", capture_output=True, text=True
+        )
+    finally:
+        shutil.rmtree(place)
+    # Names that are nowhere are the reader's own.
+    theirs = ("TS2304", "TS2552", "TS18004", "TS2580")
+    assert [
+        line for line in done.stdout.splitlines() if "error" in line and not any(code in line for code in theirs)
+    ] == []
