@@ -61,7 +61,7 @@ class Worker:
                 self.stamps.append(now())
                 held.release()
 
-        threading.stack_size(256 * 1024)
+        threading.stack_size(1024 * 1024)
         for _ in range(order.number("waiters")):
             thread = threading.Thread(target=waiter)
             thread.start()

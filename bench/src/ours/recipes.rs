@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::task::spawn;
-use zkrecipes::{DoubleBarrier, NodeState, Queue, Result, WatchKind};
+use zkrecipes::{DoubleBarrier, Error, NodeState, Queue, Result, WatchKind};
 
 use super::Worker;
 use crate::line::{Answer, Order, list, now};
@@ -59,7 +59,7 @@ impl Worker {
                     {
                         verb.of(&queue).await?;
                     }
-                    Result::Ok(())
+                    Ok::<_, Error>(())
                 })
             })
             .collect();
@@ -146,14 +146,15 @@ impl Worker {
         for number in 0..order.number("ops") {
             let data = format!("{number}-{}", now());
             let begun = now();
-            let set = writer.nodes().set(path, data.as_bytes(), None);
+            let nodes = writer.nodes();
+            let set = nodes.set(path, data.as_bytes(), None);
             let told = async {
                 while let Some(state) = states.next().await.transpose()? {
                     if matches!(&state, NodeState::Data(Some((told, _))) if told == data.as_bytes()) {
                         break;
                     }
                 }
-                Result::Ok(now())
+                Ok::<_, Error>(now())
             };
             let (set, told) = tokio::join!(set, told);
             set?;

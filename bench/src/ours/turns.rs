@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::task::spawn;
-use zkrecipes::{Lock, LockOptions, Result};
+use zkrecipes::{Error, Lock, LockOptions, Result};
 
 use super::Worker;
 use crate::line::{Answer, Order, done, list, now};
@@ -42,7 +42,7 @@ impl Worker {
                 for _ in 0..pairs / paths {
                     lock.acquire().await?.release().await?;
                 }
-                Result::Ok(())
+                Ok::<_, Error>(())
             })
         });
         for caller in callers.collect::<Vec<_>>() {
@@ -97,7 +97,7 @@ impl Worker {
                 for _ in 0..ops / waiters {
                     lock.acquire().await?.release_in_background()?;
                 }
-                Result::Ok(())
+                Ok::<_, Error>(())
             }));
         }
         for caller in callers {
@@ -118,7 +118,7 @@ impl Worker {
                     let side = if number % every == 0 { lock.write() } else { lock.read() };
                     side.acquire().await?.release().await?;
                 }
-                Result::Ok(())
+                Ok::<_, Error>(())
             }));
         }
         for caller in callers {
@@ -137,7 +137,7 @@ impl Worker {
                 for _ in 0..ops / count {
                     semaphore.acquire(1).await?.release().await?;
                 }
-                Result::Ok(())
+                Ok::<_, Error>(())
             }));
         }
         for caller in callers {
