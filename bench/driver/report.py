@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,38 @@ MUCH_NOISE = 0.25
 
 def kind(library: str) -> str:
     return "floor" if library == "raw" else "ours" if library in OURS else "peer"
+
+
+# Between these the README has what `--readme` writes.
+BEGIN, END = "<!-- bench -->", "<!-- end of bench -->"
+
+
+def into_readme(folder: Path, readme: Path) -> None:
+    """Ratios, and one plot; no times, for those are the machine's."""
+    results, _ = load(folder)
+    text = readme.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    lines = [BEGIN, "", "| | of the raw requests | of Curator | of kazoo |", "|---|---|---|---|"]
+    for what, workload, case, floor in RATIOS:
+        cells = []
+        for library, of in (("raw", floor), ("curator", case), ("kazoo", case)):
+            ratio = results.ratio(workload, ("rust", case), (library, of)) if of else None
+            cells.append(f"{ratio:.2f}" if ratio else "–")
+        lines.append(f"| {what} | {' | '.join(cells)} |")
+    shown = os.path.relpath(folder / "lock.svg", readme.parent)
+    lines += ["", f"![Acquire and release a free lock]({shown})", "", END]
+    readme.write_text(before + "\n".join(lines) + after)
+
+
+RATIOS = [
+    ("acquire and release, free", "lock", "acquire and release", "acquire and release"),
+    ("hand-off, 100 waiters", "handoff", "100 once", "a write"),
+    ("100 locks at once", "disjoint", "100 paths", "100 paths"),
+    ("take an item from a queue", "queue", "get", ""),
+    ("50 enter and leave a double barrier", "barrier", "50 members", ""),
+    ("add to a counter", "counter", "counter", "counter"),
+]
 
 
 def load(folder: Path) -> tuple[Results, dict[str, Any]]:

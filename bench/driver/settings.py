@@ -6,12 +6,13 @@ import contextlib
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from .libraries import RUST, TITLES
 from .locks import EVERYBODY, MOST_WAITERS, line_of
 from .measure import Arena, Contestant, Turn, each, play, progress, quantile, rows
-from .processes import Failed, Unsupported, Worker, cpu, status, zookeeper
+from .processes import Failed, Server, Unsupported, Worker, cpu, status, zookeeper
 
 
 @contextlib.contextmanager
@@ -55,7 +56,7 @@ def distance(arena: Arena) -> dict[str, Any]:
 
                     case = f"hand-off, 10 waiters, {milliseconds} ms each way"
                     found.append(Contestant(name, case, line, workers))
-            play(arena, found, 3, warm_up=2)
+            play(arena, found, 3, warm_up=1)
             for one in rows(found):
                 one["round_trips"] = one["ns"] / (2e6 * milliseconds)
                 result.append(one)
@@ -107,12 +108,18 @@ def memory(arena: Arena) -> dict[str, Any]:
     """Waiters in one process, on one client, in line for one lock: what the process grew by, and its threads."""
     result = []
     server = arena.server()
-    sizes = [100, 1000] if arena.quick else [100, 1000, 10_000]
-    for name in arena.has(list(MOST_WAITERS)):
+    sizes = [1000] if arena.quick else [100, 1000, 10_000]
+    names = ["rust", "c", "curator", "kazoo"] if arena.quick else list(MOST_WAITERS)
+    for name in arena.has(names):
+        before_that: dict[str, Any] | None = None
         most = {"rust": 10_000, "c": 10_000, "aio": 10_000, "node": 10_000}.get(name, 1000)
         # Each of its waiters is a session.
         most = 100 if name == "c-client" else most
         for count in [size for size in sizes if size <= most]:
+            if before_that and too_large(before_that, count):
+                smaller = f"{before_that['size']} took {before_that['kib_each']:.0f} KiB each"
+                arena.trouble(f"{TITLES[name]}, {count} waiting handles", f"{smaller}, so this may need too much")
+                continue
             progress(f"memory: {TITLES[name]}, {count} waiters")
             worker = arena.start(name)
             try:
@@ -135,6 +142,7 @@ def memory(arena: Arena) -> dict[str, Any]:
                         "threads_before": before["Threads"],
                     }
                 )
+                before_that = result[-1]
                 worker.tell("drop")
                 worker.tell("finish", patience=300)
             except (Failed, Unsupported) as problem:
@@ -142,6 +150,14 @@ def memory(arena: Arena) -> dict[str, Any]:
             finally:
                 worker.end()
     return {"rows": result}
+
+
+def too_large(smaller: dict[str, Any], count: int) -> bool:
+    """Whether so many might need half of what the machine has left, if what each needs grows with their number."""
+    available = next(
+        int(line.split()[1]) for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvail")
+    )
+    return bool(smaller["kib_each"] * count / smaller["size"] * count > available / 2)
 
 
 def settle(worker: Worker) -> dict[str, int]:
@@ -156,40 +172,43 @@ def settle(worker: Worker) -> dict[str, int]:
 
 # Clients of a fleet have this session timeout here; what they send goes by it, so it can be told for others.
 FLEET_SESSION_MS = 6000
+FLEET_SESSION_QUICK_MS = 3000
 
 
 def fleet(arena: Arena) -> dict[str, Any]:
     """Clients that do nothing, hold a lock each, or wait behind a holder: what they ask of the server by themselves."""
     result = []
     server = arena.server()
+    session_ms = FLEET_SESSION_QUICK_MS if arena.quick else FLEET_SESSION_MS
     arena.dismiss()
     for name in arena.has(["rust", "curator", "kazoo"]):
-        for state in ["idle", "hold", "wait", "shared"]:
+        for state in ["idle", "hold"] if arena.quick else ["idle", "hold", "wait", "shared"]:
             for count in [50] if arena.quick else [100, 1000] if name == "rust" else [100, 300]:
                 if state == "shared" and name != "rust":
                     continue
                 progress(f"fleet: {TITLES[name]}, {count} clients, {state}")
-                worker = arena.start(name, session_ms=FLEET_SESSION_MS)
+                worker = arena.start(name, session_ms=session_ms)
                 try:
-                    result.append(figures_of(worker, server, arena.path(), name, state, count))
+                    result.append(figures_of(worker, server, arena.path(), name, state, count, session_ms))
                     worker.tell("disband", patience=300)
                 except (Failed, Unsupported) as problem:
                     arena.trouble(f"{TITLES[name]}, a fleet of {count}", problem)
                 finally:
                     worker.end()
-    return {"rows": result, "session_ms": FLEET_SESSION_MS}
+    return {"rows": result, "session_ms": session_ms}
 
 
-def figures_of(worker: Worker, server: Any, path: str, name: str, state: str, count: int) -> dict[str, Any]:
+def figures_of(
+    worker: Worker, server: Server, path: str, name: str, state: str, count: int, session_ms: int
+) -> dict[str, Any]:
     before_client, before_server = status(worker.pid), [status(pid)["VmRSS"] for pid in server.pids]
     worker.tell("fleet", patience=300, clients=count, state=state, path=path)
-    time.sleep(FLEET_SESSION_MS / 1000 / 2)
+    time.sleep(session_ms / 1000 / 2)
     begun = time.monotonic()
     requests, server_cpu, client_cpu = server.requests(), server.cpu(), cpu(worker.pid)
-    rates = []
-    for _ in range(3):
-        time.sleep(FLEET_SESSION_MS / 1000 / 3)
-        rates.append(server.requests())
+    # A whole timeout, so that everybody has sent what it sends in one.
+    time.sleep(session_ms / 1000)
+    sent = server.requests() - requests
     seconds = time.monotonic() - begun
     figures = server.figures()
     after = status(worker.pid)
@@ -198,7 +217,7 @@ def figures_of(worker: Worker, server: Any, path: str, name: str, state: str, co
         "case": f"{state}, {count} clients",
         "state": state,
         "size": count,
-        "requests_per_second": (rates[-1] - requests) / seconds,
+        "requests_per_second": sent / seconds,
         "server_cpu": (server.cpu() - server_cpu) / 1e9 / seconds,
         "client_cpu": (cpu(worker.pid) - client_cpu) / 1e9 / seconds,
         "connections": int(figures.get("zk_num_alive_connections", 0)),
