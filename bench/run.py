@@ -5,6 +5,7 @@ bench/run.py                            everything, some 10 minutes besides buil
 bench/run.py --quick                    most of it, with few rounds
 bench/run.py --only lock,handoff        these again; the report keeps what was measured of the others
 bench/run.py --report                   writes the report anew from what was measured
+    bench/run.py --report --readme          and the ratios and the plot of README.md
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def main() -> int:
     if not given.report:
         measured(given)
     report.write(given.out)
+    if given.readme:
+        report.into_readme(given.out, processes.ROOT / "README.md")
     results, _ = report.load(given.out)
     for target in targets(results):
         found, limit, word = target.told()
@@ -55,6 +58,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--no-build", action="store_true", help="the crates are built already")
     parser.add_argument("--report", action="store_true", help="measure nothing")
+    parser.add_argument("--readme", action="store_true", help="write the ratios into README.md, too")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     given.only = [name for name in given.only.split(",") if name]
