@@ -123,13 +123,14 @@ sbom: ## What each artefact is made of, in CycloneDX's format, into target/sbom
 	@scripts/sbom.py
 
 .PHONY: bench
-bench: ## Benchmarks beside the raw floor and the peers
-	@scripts/setup
-	@cargo build --release -p zkrecipes-bench
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check kazoo
-	@tests/zookeeper/zookeeper.py exec 3.9 -- target/release/zkrecipes-bench {} .venv/bin/python
-	@tests/zookeeper/zookeeper.py exec 3.9 -- "$$(tests/interop/environment.sh)" bench/double_barrier/run.py {}
-	@tests/zookeeper/zookeeper.py exec 3.9 -- "$$(tests/interop/environment.sh)" bench/queues/run.py {}
+bench: ## Measures beside the raw floor and the peers, into bench/results; ARGS="--only lock,handoff --rounds 20"
+	@scripts/setup bench
+	@python bench/run.py $(ARGS)
+
+.PHONY: bench-quick
+bench-quick: ## The same with few rounds and small sizes; not written into the tree
+	@scripts/setup bench
+	@python bench/run.py --quick --out target/bench/quick $(ARGS)
 
 .PHONY: fmt
 fmt: ## Formats every language in place

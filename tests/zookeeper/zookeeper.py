@@ -52,6 +52,9 @@ VERSIONS = {"3.8": "3.8.6", "3.9": "3.9.5"}
 
 START_DEADLINE = 60.0
 
+# Small and quick to start, for tests that start many.
+SMALL = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
 
 def release(version: str) -> str:
     """The release that a line such as "3.9" stands for; a full release stands for itself."""
@@ -179,6 +182,7 @@ class Node:
         config: list[str],
         properties: list[str],
         secure: Secure,
+        java: Sequence[str],
     ) -> None:
         self.ident = ident
         self.port, *rest = ports
@@ -186,6 +190,7 @@ class Node:
         self.home = home
         self.log = home / "server.log"
         self._jars = jars
+        self._java = java
         self._process: subprocess.Popen[bytes] | None = None
         (home / "data").mkdir(parents=True)
         (home / "data" / "myid").write_text(f"{ident}\n")
@@ -208,7 +213,7 @@ class Node:
         if self.pid is not None:
             return
         command = [
-            "java", "-Xmx128m", "-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            "java", "-Xshare:auto", *self._java,
             "-Dzookeeper.extendedTypesEnabled=true",
             "-Dzookeeper.admin.enableServer=false",
             "-Dzookeeper.forceSync=no",
@@ -281,6 +286,7 @@ class Ensemble:
         max_session_ms: int = 60_000,
         properties: list[str] | None = None,
         secure: Secure | None = None,
+        java: Sequence[str] = SMALL,
     ) -> None:
         jars = fetch(version)
         self.version = release(version)
@@ -304,6 +310,7 @@ class Ensemble:
                 config,
                 properties or [],
                 secure,
+                java,
             )
             for i in range(1, nodes + 1)
         ]

@@ -1,0 +1,1 @@
+"""The driver of the benchmarks: bench/run.py."""

@@ -1,0 +1,215 @@
+"""Locks: free ones, many at once, and lines of waiters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .measure import Arena, Contestant, Turn, each, play, rows, whole
+from .processes import Failed, Server, Worker, numbers
+
+EVERYBODY = [
+    "raw", "rust", "c", "python", "aio", "node", "curator", "kazoo", "rust-client", "c-client", "node-client",
+]  # fmt: skip
+# How many waiters each is asked for at most: the peers list everybody each time, and some have a thread for each.
+MOST_WAITERS = {
+    "rust": 5000, "c": 5000, "aio": 5000, "node": 5000, "python": 1000, "curator": 1000, "kazoo": 100,
+    "rust-client": 1000, "c-client": 100, "node-client": 100,
+}  # fmt: skip
+
+
+def one_worker(arena: Arena, name: str, hosts: str | None = None) -> Callable[[], list[Worker]]:
+    return lambda: [arena.worker(name, hosts)]
+
+
+def free(arena: Arena) -> dict[str, Any]:
+    return free_on(arena, arena.server(), EVERYBODY, rounds=16, ops=80)
+
+
+def free_on_three(arena: Arena) -> dict[str, Any]:
+    names = ["raw", "rust", "python", "curator", "kazoo"]
+    return free_on(arena, arena.server(3), names, rounds=8, ops=60)
+
+
+def free_on(arena: Arena, server: Server, names: list[str], rounds: int, ops: int) -> dict[str, Any]:
+    """Lock and unlock, both waited for; and the acquisition alone, from the same turns."""
+    found: list[Contestant] = []
+    alone: list[Contestant] = []
+    for name in arena.has(names):
+        path = arena.path()
+        halves = Contestant(name, "acquire", lambda: Turn([], 0), lambda: [])
+        alone.append(halves)
+
+        def turn(name: str = name, path: str = path, halves: Contestant = halves) -> Turn:
+            answer = arena.worker(name, server.first).tell("lock", path=path, ops=ops)
+            halves.turns.append(each(answer, "acquire"))
+            return each(answer)
+
+        found.append(Contestant(name, "acquire and release", turn, one_worker(arena, name, server.first)))
+    # Enough for compilers that compile what is hot.
+    play(arena, found, arena.rounds(rounds), warm_up=3 if arena.quick else 6, server=server)
+    for contestant, halves in zip(found, alone, strict=True):
+        halves.turns = halves.turns[-len(contestant.turns) :] if contestant.turns else []
+    only_times = rows(alone)
+    for one in only_times:
+        for figure in ("client_cpu_ns", "server_cpu_ns", "requests"):
+            one.pop(figure)
+    return {"rows": rows(found) + only_times}
+
+
+def background(arena: Arena) -> dict[str, Any]:
+    found = []
+    for name in arena.has(["raw", "rust", "c", "python", "aio", "node"]):
+        path = arena.path()
+        verb = "lock" if name == "raw" else "background"
+        found.append(
+            Contestant(
+                name,
+                "acquire, release in the background",
+                lambda name=name, path=path, verb=verb: each(arena.worker(name).tell(verb, path=path, ops=80)),
+                one_worker(arena, name),
+            )
+        )
+    play(arena, found, arena.rounds(12), warm_up=2)
+    return {"rows": rows(found)}
+
+
+def disjoint(arena: Arena) -> dict[str, Any]:
+    """Many locks of one client at the same time; the time is that of all pairs, divided by their number."""
+    found = []
+    sizes = [100] if arena.quick else [1, 10, 100]
+    for paths in sizes:
+        for name in arena.has(EVERYBODY):
+            path = arena.path()
+            ops = {1: 100, 10: 300, 100: 600}[paths]
+            found.append(
+                Contestant(
+                    name,
+                    f"{paths} paths",
+                    lambda name=name, path=path, paths=paths, ops=ops: whole(
+                        arena.worker(name).tell("disjoint", path=path, paths=paths, ops=ops), ops
+                    ),
+                    one_worker(arena, name),
+                    paths,
+                )
+            )
+    play(arena, found, arena.rounds(8), warm_up=2)
+    return {"rows": rows(found)}
+
+
+def line_of(arena: Arena, workers: list[Worker], waiters: int, times: int, server: Server) -> Turn:
+    """They queue behind a holder; it lets go, and everybody has a turn, or several. The time of one hand-off is the
+    mean, from the release until the last one holds."""
+    path = arena.path()
+    workers[0].tell("hold", path=path)
+    each_has = waiters // len(workers)
+    for worker in workers:
+        worker.tell("queue", path=path, waiters=each_has, times=times)
+    server.wait_for_children(path, each_has * len(workers) + 1)
+    begun = workers[0].tell("drop")["at"]
+    stamps: list[int] = []
+    for worker in workers:
+        worker.order("finish")
+    for worker in workers:
+        stamps += numbers(worker.answer("finish"), "at")
+    stamps.sort()
+    count = len(stamps)
+    if count != each_has * len(workers) * times:
+        raise Failed(f"{count} turns instead of {each_has * len(workers) * times}")
+    server.clear(path)
+    return Turn([(stamps[-1] - begun) / count], count)
+
+
+def hand_off(arena: Arena) -> dict[str, Any]:
+    """Waiters that come once, and such that queue again at once."""
+    found: list[Contestant] = []
+    server = arena.server()
+
+    def add(case: str, waiters: int, times: int, processes: int = 1) -> None:
+        for name in arena.has(list(MOST_WAITERS)):
+            if waiters > MOST_WAITERS[name] or (processes > 1 and name not in ("rust", "c", "curator", "kazoo")):
+                continue
+
+            def workers(name: str = name) -> list[Worker]:
+                return [arena.worker(name, number=number) for number in range(processes)]
+
+            def turn(workers: Callable[[], list[Worker]] = workers) -> Turn:
+                return line_of(arena, workers(), waiters, times, server)
+
+            found.append(Contestant(name, case, turn, workers, waiters))
+
+    def round_of(rounds: int, warm_up: int = 1) -> list[dict[str, Any]]:
+        """With a raw write in each round, and everybody in one."""
+        path = arena.path()
+        found.append(
+            Contestant(
+                "raw", "a write", lambda: each(arena.worker("raw").tell("write", path=path, ops=100)),
+                one_worker(arena, "raw"),
+            )
+        )  # fmt: skip
+        play(arena, found, rounds, warm_up)
+        result = rows(found)
+        found.clear()
+        return result
+
+    add("2 that queue again", 2, 40)
+    add("10 once", 10, 1)
+    add("100 once", 100, 1)
+    if arena.quick:
+        return {"rows": round_of(3)}
+    add("100 that queue again", 100, 3)
+    add("100 once, in 4 processes", 100, 1, 4)
+    result = round_of(arena.rounds(6))
+    for worker in [name for name in arena.has(list(MOST_WAITERS))]:
+        # The processes beyond the first one are needed no more.
+        arena.dismiss(worker)
+    add("1000 once", 1000, 1)
+    large = round_of(min(3, arena.rounds(3)), 0)
+    add("5000 once", 5000, 1)
+    add("1000 once, in 4 processes", 1000, 1, 4)
+    add("1000 that queue again", 1000, 2)
+    found[:] = [one for one in found if one.library in ("rust", "c", "aio", "node", "curator")]
+    largest = round_of(min(2, arena.rounds(2)), 0)
+    for one in large + largest:
+        if one["library"] == "raw":
+            one["case"] += f", beside {1000 if one in large else 5000}"
+    return {"rows": result + large + largest}
+
+
+def local(arena: Arena) -> dict[str, Any]:
+    path, ops = arena.path(), 100_000 if arena.quick else 500_000
+    contestant = Contestant(
+        "rust", "100 waiters of one client",
+        lambda: whole(arena.worker("rust").tell("local", path=path, callers=100, ops=ops), ops),
+        one_worker(arena, "rust"), 100,
+    )  # fmt: skip
+    play(arena, [contestant], arena.rounds(6))
+    return {"rows": rows([contestant])}
+
+
+def several(arena: Arena, verb: str, cases: dict[str, dict[str, int]], names: list[str], rounds: int) -> dict[str, Any]:
+    """A workload that is timed as a whole, with several callers of one client."""
+    found = []
+    for case, parameters in cases.items():
+        for name in arena.has(names):
+            path, ops = arena.path(), parameters["ops"]
+
+            def turn(name: str = name, path: str = path, ops: int = ops, rest: dict[str, int] = parameters) -> Turn:
+                return whole(arena.worker(name).tell(verb, path=path, **rest), ops)
+
+            found.append(Contestant(name, case, turn, one_worker(arena, name)))
+    play(arena, found, arena.rounds(rounds))
+    return {"rows": rows(found)}
+
+
+def read_write(arena: Arena) -> dict[str, Any]:
+    cases = {"8 callers, 1 in 20 writes": {"callers": 8, "ops": 320, "every": 20}}
+    return several(arena, "readwrite", cases, ["rust", "curator", "kazoo"], 8)
+
+
+def semaphore(arena: Arena) -> dict[str, Any]:
+    cases = {
+        "4 permits, 4 callers": {"callers": 4, "ops": 120, "permits": 4},
+        "4 permits, 16 callers": {"callers": 16, "ops": 160, "permits": 4},
+    }
+    return several(arena, "semaphore", cases, ["rust", "curator", "kazoo"], 8)

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""A flame graph of one worker at work: where its processor time goes. Needs perf (Debian's linux-perf).
+
+bench/flame.py rust lock ops=20000                     into bench/results/flame-rust-lock.svg
+bench/flame.py rust handoff waiters=1000 times=20
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import subprocess
+import sys
+import tempfile
+from html import escape
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from driver import libraries, locks, measure, processes
+
+WIDTH, ROW, NARROWEST = 1200, 17, 0.4
+STYLE = """
+  text { font: 11px system-ui, sans-serif; fill: #1f2328 }
+  rect { fill: #e3a553; stroke: #ffffff; stroke-width: 0.5 }
+  .kernel { fill: #9fb4c9 }
+  @media (prefers-color-scheme: dark) {
+    .title { fill: #e6edf3 }
+    rect { stroke: #0d1117 }
+  }
+"""
+
+
+class Frame:
+    def __init__(self) -> None:
+        self.samples = 0
+        self.below: dict[str, Frame] = collections.defaultdict(Frame)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", choices=list(libraries.TITLES))
+    parser.add_argument("verb", help="a verb of the workers, or handoff")
+    parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
+    given = parser.parse_args()
+    ready, _ = libraries.prepare([given.library, "raw"], build=True)
+    arena = measure.Arena(ready, processes.memory_folder(), quick=True, rounds=1, fsync=False)
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "perf.data"
+        try:
+            record(arena, given, data)
+        finally:
+            arena.close()
+        stacks = subprocess.run(["perf", "script", "-i", data], capture_output=True, text=True, check=True).stdout
+    out = Path(__file__).resolve().parent / "results" / f"flame-{given.library}-{given.verb}.svg"
+    out.parent.mkdir(exist_ok=True)
+    root = folded(stacks)
+    out.write_text(drawn(root, f"{libraries.TITLES[given.library]}: {given.verb} {' '.join(given.parameters)}"))
+    print(f"{root.samples} samples; {out}")
+    return 0
+
+
+def record(arena: measure.Arena, given: argparse.Namespace, data: Path) -> None:
+    parameters = dict(word.split("=", 1) for word in given.parameters)
+    worker = arena.worker(given.library)
+    command = [
+        "perf",
+        "record",
+        "--quiet",
+        "-F",
+        "999",
+        "--call-graph",
+        "dwarf,16384",
+        "-o",
+        data,
+        "-p",
+        str(worker.pid),
+    ]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as perf:
+        if given.verb == "handoff":
+            waiters, times = int(parameters["waiters"]), int(parameters["times"])
+            locks.line_of(arena, [worker], waiters, times, arena.server())
+        else:
+            worker.tell(given.verb, path=arena.path(), **parameters)
+        perf.terminate()
+
+
+def folded(stacks: str) -> Frame:
+    """What perf prints: a line of head for each sample, then its frames, innermost first, then an empty line."""
+    root = Frame()
+    names: list[str] = []
+    for line in [*stacks.splitlines(), ""]:
+        if line.startswith("\t"):
+            # An address, the function, and in parentheses where it comes from.
+            name, _, origin = line.strip().partition(" ")[2].rpartition(" (")
+            name = name.rpartition("+0x")[0] or name
+            names.append(f"{name} [kernel]" if "kernel" in origin else name)
+        elif not line.strip() and names:
+            frame = root
+            frame.samples += 1
+            for name in reversed(names):
+                frame = frame.below[name]
+                frame.samples += 1
+            names = []
+    return root
+
+
+def drawn(root: Frame, title: str) -> str:
+    shapes: list[str] = []
+    deepest = 0
+    per_sample = WIDTH / max(1, root.samples)
+
+    def draw(frame: Frame, left: float, depth: int) -> None:
+        nonlocal deepest
+        deepest = max(deepest, depth)
+        for name, below in sorted(frame.below.items()):
+            width = below.samples * per_sample
+            if width >= NARROWEST:
+                share = f"{100 * below.samples / root.samples:.1f} %"
+                kind = ' class="kernel"' if name.endswith("[kernel]") else ""
+                label = name if len(name) * 6 < width else name[: max(0, int(width / 6) - 1)]
+                top = 30 + depth * ROW
+                shapes.append(
+                    f'<g><title>{escape(name)}, {share}</title><rect x="{left:.1f}" y="{top}" width="{width:.1f}" '
+                    f'height="{ROW - 1}"{kind}/><text x="{left + 2:.1f}" y="{top + 12}">{escape(label)}</text></g>'
+                )
+                draw(below, left, depth + 1)
+            left += width
+
+    draw(root, 0, 0)
+    height = 40 + (deepest + 1) * ROW
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">'
+    return "\n".join(
+        [
+            head,
+            f"<style>{STYLE}</style>",
+            f'<text class="title" x="4" y="18">{escape(title)}</text>',
+            *shapes,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
