@@ -203,7 +203,9 @@ async fn meet_with_many(ground: &Ground, mishap: Mishap, k: u64) -> bool {
     assert_eq!(found[1..], numbers[..found.len() - 1], "{what}: once each, in order");
     match put {
         Ok(Ok(())) => assert_eq!(found.len(), 1 + ALL, "{what}"),
-        Ok(Err(error)) => assert!(error.put() <= Some(found.len() - 1), "{what}: {error}, and there are {}", found.len()),
+        Ok(Err(error)) => {
+            assert!(error.put() <= Some(found.len() - 1), "{what}: {error}, and there are {}", found.len())
+        }
         Err(join) => assert!(join.is_cancelled(), "{what}: {join}"),
     }
     fired

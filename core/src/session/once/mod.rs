@@ -89,7 +89,8 @@ impl Marks {
         while applied < row.len() {
             let rest = &row[applied..];
             // The first with a mark makes it; what comes behind needs that.
-            let outcome = if rest.len() > 1 && used.mark().made > 0 && !std::mem::replace(&mut is_sent, true) {
+            let outcome = if rest.len() > 1 && used.mark().made > 0 && !std::mem::replace(&mut is_sent, true)
+            {
                 self.attempt_all(&mut used, session, call, verb, rest, &mut applied).await
             } else {
                 self.attempt(&mut used, session, call, verb, rest[0]).await
@@ -146,7 +147,9 @@ impl Marks {
                     for flight in flights {
                         let answer = call.briefly(verb, flight).await?;
                         if answer.is_ok() {
-                            return Err(beyond("of several in a row one was applied without the one before it"));
+                            return Err(beyond(
+                                "of several in a row one was applied without the one before it",
+                            ));
                         }
                         is_settled &= !answer.is_err_and(|error| error.is_unanswered());
                     }
@@ -208,9 +211,7 @@ impl Marks {
                     used.done();
                     return Ok(Some(Outcome::Applied));
                 }
-                WireError::NodeExists | WireError::BadVersion | WireError::NoNode
-                    if !used.is_in_doubt() =>
-                {
+                WireError::NodeExists | WireError::BadVersion | WireError::NoNode if !used.is_in_doubt() => {
                     // Somebody has touched it. Nothing is in doubt, so another one will do.
                     used.replace(&self.parent);
                 }
