@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use support::ground::grounds;
 use support::{SOON, eventually, options, soon};
-use zkrecipes::{AclChoice, Auth, Client, Config, ErrorKind, Feed, Versioned, blocking, drive};
+use zkrecipes::{AclChoice, Auth, Client, Config, ErrorKind, Feed, GroupOptions, Versioned, blocking, drive};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/config/deep/limits";
@@ -79,6 +79,25 @@ async fn reading_costs_one_request_and_following_one_for_each_change() {
     assert_eq!(next(&mut feed).await, is(b"three", 2));
     let asked: Vec<_> = ground.log().iter().map(|entry| entry.op).filter(|op| *op != "sync").collect();
     assert_eq!(asked, ["getData", "setData", "getData", "setData", "getData"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_is_no_older_than_the_call() {
+    let ground = grounds().remove(0);
+    let client = ground.client(TEN).await;
+    let names = client.names("/config/names").expect("valid");
+    let group = client.group("/config/group", GroupOptions::default()).expect("valid");
+    // No embedded server lags, so the request is what can be seen. Not only the first time on a connection.
+    for _ in 0..2 {
+        ground.clear_log();
+        of(&client).get().await.expect("asked");
+        names.lookup("a").await.expect("asked");
+        names.list().await.expect("asked");
+        group.members().await.expect("asked");
+        let asked: Vec<_> = ground.log().iter().map(|entry| entry.op).collect();
+        let reads = ["getData", "getData", "getChildren", "getChildren"];
+        assert_eq!(asked, reads.map(|read| ["sync", read]).concat());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -52,6 +52,24 @@ async fn a_vote_after_the_acknowledgement_answers_what_was_decided() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_acknowledgement_is_refused_only_by_a_server_that_has_caught_up() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let coordinator = coordinator(&a);
+    let asked = site(&b, "a").await;
+    begun(&coordinator, "one", &["a", "b"]).await;
+    let proposal = next(&asked).await;
+    proposal.vote_commit().await.expect("voted");
+    // No embedded server lags, so the request is what can be seen. Not only the first time on a connection.
+    for _ in 0..2 {
+        server.clear_log();
+        let early = proposal.acknowledge().await.expect_err("nothing is decided");
+        assert_eq!(early.kind(), ErrorKind::NotHeld);
+        assert!(server.log().iter().any(|entry| entry.op == "sync"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_has_voted_for_the_commit_may_say_so_again_when_it_was_aborted() {
     let server = server();
     let (a, b) = (client(&server).await, client(&server).await);

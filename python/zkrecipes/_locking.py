@@ -16,7 +16,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def check(function: object, on_a_loop: bool) -> None:
+def check(function: Callable[..., object], on_a_loop: bool) -> None:
     wrong = problem(function, on_a_loop) if callable(function) else "must be callable"
     if wrong is not None:
         raise InvalidType(f"invalid function: {wrong}")

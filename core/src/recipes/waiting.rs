@@ -258,7 +258,7 @@ fn known(recipe: &Arc<dyn Recipe>, ahead: &Ahead) -> Option<Contender> {
     let (data, stat) = ahead.read()?;
     // What asks somebody to let go stands in the place of who that is.
     let (entry, data) = (Entry::recognise(&ahead.first)?, (data != REVOKE).then(|| data.to_vec())?);
-    Some(recipe.seen(&ahead.parent, Seen { entry, data, stat: stat.clone() }))
+    Some(recipe.seen(&ahead.parent, Seen { entry, data, stat: *stat }))
 }
 
 impl Drop for Waiting {

@@ -234,7 +234,7 @@ impl View<'_> {
             return None;
         }
         let has_begun = is_barrier && self.has(path, "ready");
-        members.sort_by(|a, b| a.since.cmp(&b.since));
+        members.sort_by_key(|member| member.since);
         if is_barrier {
             members.iter_mut().for_each(|member| member.holds = has_begun);
         }

@@ -253,16 +253,7 @@ impl Epoch {
     where
         F: Future<Output = Result<T, WireError>>,
     {
-        self.until_up().await;
-        let generation = self.link().generation;
-        let sync = self.sync(path);
-        let answer = request();
-        sync.await?;
-        let answer = answer.await;
-        if self.link().generation != generation {
-            return Err(WireError::ConnectionLoss);
-        }
-        answer
+        self.behind(|_| Some(self.sync(path)), request).await
     }
 
     /// What a holder reads after a reconnection must not be older than what the last holder wrote: the new server may
@@ -279,11 +270,26 @@ impl Epoch {
         if lock(&self.tenants).is_empty() {
             return request().await;
         }
+        let sync = |generation| {
+            let is_synced = self.synced.load(Ordering::Acquire) == generation;
+            (!is_synced).then(|| self.catch_up(path))
+        };
+        self.behind(sync, request).await
+    }
+
+    /// Asks behind a `sync`, if that connection needs one. Both leave now, in this order; the server answers the request
+    /// after it has caught up.
+    async fn behind<T, F>(
+        self: &Arc<Self>,
+        sync: impl FnOnce(u64) -> Option<Flight<()>>,
+        request: impl FnOnce() -> F,
+    ) -> Result<T, WireError>
+    where
+        F: Future<Output = Result<T, WireError>>,
+    {
         self.until_up().await;
         let generation = self.link().generation;
-        let is_synced = self.synced.load(Ordering::Acquire) == generation;
-        // Both leave now, in this order; the server answers the read after it has caught up.
-        let sync = (!is_synced).then(|| self.catch_up(path));
+        let sync = sync(generation);
         let answer = request();
         if let Some(sync) = sync {
             sync.await?;
