@@ -41,8 +41,9 @@ def main() -> int:
     parser.add_argument("library", choices=list(libraries.TITLES))
     parser.add_argument("verb", help="a verb of the workers, or handoff")
     parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
+    parser.add_argument("--no-build", action="store_true", help="the crates are built already")
     given = parser.parse_args()
-    ready, _ = libraries.prepare([given.library, "raw"], build=True)
+    ready, _ = libraries.prepare([given.library], not given.no_build)
     arena = measure.Arena(ready, processes.memory_folder(), quick=True, rounds=1, fsync=False)
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "perf.data"

@@ -67,6 +67,12 @@ def fresh(folder: Path) -> Path:
     return folder
 
 
+def shipped(built: Path, library: Path) -> None:
+    """As the packages have it, without debug information."""
+    shutil.copy(built, library)
+    peers.run("strip", "--strip-debug", library)
+
+
 def ours_in_python(script: str) -> Callable[[], list[str | Path]]:
     """The package from the tree with a released module, beside that of the development build and not instead of it."""
 
@@ -74,7 +80,7 @@ def ours_in_python(script: str) -> Callable[[], list[str | Path]]:
         package = fresh(BUILT / script / "zkrecipes")
         for source in (ROOT / "python" / "zkrecipes").glob("*.py"):
             shutil.copy(source, package)
-        shutil.copy(RELEASE / "lib_native.so", package / "_native.abi3.so")
+        shipped(RELEASE / "lib_native.so", package / "_native.abi3.so")
         return [sys.executable, WORKERS / f"{script}.py"]
 
     return build
@@ -85,14 +91,14 @@ def ours_in_node() -> list[str | Path]:
     shutil.copytree(ROOT / "node" / "lib", package / "lib", ignore=shutil.ignore_patterns("*.node"))
     shutil.copy(ROOT / "node" / "package.json", package)
     platform = peers.run("node", "-p", "process.platform + '-' + process.arch").strip()
-    shutil.copy(RELEASE / "libzkrecipes_node.so", package / "lib" / f"zkrecipes-{platform}.node")
+    shipped(RELEASE / "libzkrecipes_node.so", package / "lib" / f"zkrecipes-{platform}.node")
     return ["node", WORKERS / "ours.mjs"]
 
 
 def ours_in_c() -> list[str | Path]:
     folder = fresh(BUILT / "c")
     # By the name that programs record.
-    shutil.copy(RELEASE / "libzkrecipes_c.so", folder / "libzkrecipes.so.0")
+    shipped(RELEASE / "libzkrecipes_c.so", folder / "libzkrecipes.so.0")
     library = folder / "libzkrecipes.so.0"
     peers.run(
         "cc", *FLAGS, WORKERS / "ours.c", f"-I{ROOT}/include", library, f"-Wl,-rpath,{folder}", "-o", folder / "worker"

@@ -23,12 +23,12 @@ def one_worker(arena: Arena, name: str, hosts: str | None = None) -> Callable[[]
 
 
 def free(arena: Arena) -> dict[str, Any]:
-    return free_on(arena, arena.server(), EVERYBODY, rounds=16, ops=80)
+    return free_on(arena, arena.server(), EVERYBODY, rounds=14, ops=80)
 
 
 def free_on_three(arena: Arena) -> dict[str, Any]:
     names = ["raw", "rust", "python", "curator", "kazoo"]
-    return free_on(arena, arena.server(3), names, rounds=8, ops=60)
+    return free_on(arena, arena.server(3), names, rounds=6, ops=60)
 
 
 def free_on(arena: Arena, server: Server, names: list[str], rounds: int, ops: int) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def free_on(arena: Arena, server: Server, names: list[str], rounds: int, ops: in
 
         found.append(Contestant(name, "acquire and release", turn, one_worker(arena, name, server.first)))
     # Enough for compilers that compile what is hot.
-    play(arena, found, arena.rounds(rounds), warm_up=3 if arena.quick else 6, server=server)
+    play(arena, found, arena.rounds(rounds), warm_up=3 if arena.quick else 4, server=server)
     for contestant, halves in zip(found, alone, strict=True):
         halves.turns = halves.turns[-len(contestant.turns) :] if contestant.turns else []
     only_times = rows(alone)
@@ -93,7 +93,7 @@ def disjoint(arena: Arena) -> dict[str, Any]:
                     paths,
                 )
             )
-    play(arena, found, arena.rounds(8), warm_up=2)
+    play(arena, found, arena.rounds(6), warm_up=1)
     return {"rows": rows(found)}
 
 
@@ -156,23 +156,22 @@ def hand_off(arena: Arena) -> dict[str, Any]:
     add("10 once", 10, 1)
     add("100 once", 100, 1)
     if arena.quick:
-        return {"rows": round_of(3)}
+        return {"rows": round_of(arena.rounds(3))}
     add("100 that queue again", 100, 3)
     add("100 once, in 4 processes", 100, 1, 4)
-    result = round_of(arena.rounds(6))
-    for worker in [name for name in arena.has(list(MOST_WAITERS))]:
-        # The processes beyond the first one are needed no more.
-        arena.dismiss(worker)
+    result = round_of(arena.rounds(5))
     add("1000 once", 1000, 1)
-    large = round_of(min(3, arena.rounds(3)), 0)
+    large = round_of(min(3, arena.rounds(2)), 0)
     add("5000 once", 5000, 1)
     add("1000 once, in 4 processes", 1000, 1, 4)
     add("1000 that queue again", 1000, 2)
-    found[:] = [one for one in found if one.library in ("rust", "c", "aio", "node", "curator")]
-    largest = round_of(min(2, arena.rounds(2)), 0)
+    found[:] = [one for one in found if one.library in ("rust", "c", "curator")]
+    largest = round_of(min(3, arena.rounds(1)), 0)
+    # The processes beyond the first one are needed no more.
+    arena.dismiss()
     for one in large + largest:
         if one["library"] == "raw":
-            one["case"] += f", beside {1000 if one in large else 5000}"
+            one["case"] += f", beside {1000 if any(one is other for other in large) else 5000} waiters"
     return {"rows": result + large + largest}
 
 

@@ -62,7 +62,7 @@ def queue(arena: Arena) -> dict[str, Any]:
             for name in ("rust", "curator", "kazoo"):
                 if name != "kazoo" or depth <= 1000:
                     add(name, f"get of {depth}", "get", 100, size=depth)
-    play(arena, found, arena.rounds(8))
+    play(arena, found, arena.rounds(6))
     return {"rows": rows(found)}
 
 
@@ -145,7 +145,7 @@ def election(arena: Arena) -> dict[str, Any]:
     names = arena.has(["rust", "curator", "kazoo"])
     found = {(name, case): Contestant(name, case, nobody, list) for case in CASES for name in names}
     for case in CASES:
-        for _ in range(arena.rounds(4)):
+        for _ in range(arena.rounds(3)):
             one_term(arena, [one for one in found.values() if one.case == case and not one.problem], case)
     result = rows(list(found.values()))
     for one in result:

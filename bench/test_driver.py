@@ -1,0 +1,93 @@
+"""What the benchmarks make of their figures. No server is started here."""
+
+from __future__ import annotations
+
+import json
+import sys
+import xml.dom.minidom
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from driver import plots, report
+from driver.measure import Contestant, Turn, row
+from driver.processes import parsed
+from driver.targets import Results, fitted, growths, targets
+
+
+def measured(library: str, case: str, rounds: list[float], size: int = 0) -> dict[str, Any]:
+    contestant = Contestant(library, case, lambda: Turn([], 0), list, size)
+    contestant.turns = [Turn([time], 1, client_cpu=time / 2, requests=3) for time in rounds]
+    return row(contestant)
+
+
+def results(*rows: dict[str, Any], workload: str = "lock") -> Results:
+    return Results({workload: {"rows": list(rows), "noise": QUIET, "problems": []}})
+
+
+QUIET = {"seconds": 1.0, "cores_busy_with_other_work": 0.0}
+BOTH = "acquire and release"
+
+
+@pytest.mark.parametrize(("power", "word"), [(0.0, "flat"), (1.0, "linear"), (2.0, "worse")])
+def test_growth_is_the_slope_of_the_logarithms(power: float, word: str) -> None:
+    sizes = [10, 100, 1000]
+    assert fitted([(size, 7 * size**power) for size in sizes]) == pytest.approx(power)
+    rows = [measured("rust", f"{size} once", [7 * size**power], size) for size in sizes]
+    (growth,) = growths(results(*rows, workload="handoff"))
+    assert growth.word == word
+
+
+def test_a_ratio_is_that_of_each_round_and_not_of_the_medians() -> None:
+    # The machine was three times as slow in the second round, for both.
+    found = results(measured("rust", BOTH, [110, 330, 120]), measured("raw", BOTH, [100, 300, 100]))
+    assert found.ratio("lock", ("rust", BOTH), ("raw", BOTH)) == pytest.approx(1.1)
+
+
+@pytest.mark.parametrize(("mine", "verdict"), [(105, "met"), (140, "missed")])
+def test_a_target_is_met_or_missed(mine: float, verdict: str) -> None:
+    found = results(measured("rust", BOTH, [mine]), measured("raw", BOTH, [100]))
+    verdicts = {target.work: target.told()[2] for target in targets(found)}
+    assert verdicts["acquire and release, of a raw create and delete"] == verdict
+    assert verdicts["the same, of kazoo's"] == "not measured"
+
+
+def test_the_report_has_what_was_measured_and_its_plots_follow_the_reader(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    rows = [measured("rust", BOTH, [110_000.0]), measured("raw", BOTH, [100_000.0])]
+    lock = {"rows": rows, "noise": QUIET | {"cores_busy_with_other_work": 1.5}, "problems": ["kazoo, lock: gone"]}
+    (tmp_path / "data" / "lock.json").write_text(json.dumps(lock))
+    run = {"command": "make bench", "machine": {"cores": 2}, "versions": {}, "missing": {"kazoo": "no network"}}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    report.write(tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    for expected in ("left out**: kazoo", "kazoo, lock: gone", "not quiet", "| 1.10× | ≤ 1.10× | met |", "lock.svg"):
+        assert expected in text
+    svg = (tmp_path / "lock.svg").read_text()
+    xml.dom.minidom.parseString(svg)
+    assert "prefers-color-scheme: dark" in svg
+
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    report.into_readme(tmp_path, readme)
+    filled = readme.read_text()
+    assert filled.startswith("before\n")
+    assert filled.endswith("\nafter\n")
+    assert "| 1.10 |" in filled
+    assert "old" not in filled
+
+
+def test_an_answer_is_words_numbers_and_lists() -> None:
+    assert parsed(["took=5", "both=1,2", "version=0.1.0"]) == {"took": 5, "both": [1, 2], "version": "0.1.0"}
+
+
+def test_figures_are_told_in_three_digits() -> None:
+    assert [plots.short(value) for value in (0.0, 0.01234, 1.234, 123.4, 12345.6)] == [
+        "0",
+        "0.0123",
+        "1.23",
+        "123",
+        "12,346",
+    ]
