@@ -81,8 +81,7 @@ impl From<Error> for Failure {
             ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::Mismatch => USAGE,
             _ => INTERNAL,
         };
-        // Without an option of its own the budget is the time to connect.
-        Failure::new(status, error.message_with(|_| "--connect-timeout".to_owned()))
+        Failure::new(status, error.to_string())
     }
 }
 

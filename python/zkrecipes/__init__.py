@@ -81,7 +81,6 @@ from ._values import (
     State,
     TlsOptions,
     Versioned,
-    WaitProgress,
 )
 
 __all__ = [
@@ -148,7 +147,6 @@ __all__ = [
     "Transaction",
     "TwoPhaseCommit",
     "Versioned",
-    "WaitProgress",
     "WouldDeadlock",
     "version",
 ]

@@ -71,7 +71,6 @@ from ._values import (
     Stat,
     State,
     Versioned,
-    WaitProgress,
 )
 
 if TYPE_CHECKING:
@@ -136,7 +135,6 @@ __all__ = [
     "Transaction",
     "TwoPhaseCommit",
     "Versioned",
-    "WaitProgress",
     "WouldDeadlock",
     "version",
 ]

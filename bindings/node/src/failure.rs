@@ -18,12 +18,10 @@ pub struct Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
+        let message = error.message();
         Failure {
             code: error.kind().name().to_string(),
-            message: match error.kind() {
-                ErrorKind::Invalid => in_camel_case(&error.message()),
-                _ => error.message_with(camel_case),
-            },
+            message: if error.kind() == ErrorKind::Invalid { in_camel_case(&message) } else { message },
             retryable: error.is_retryable(),
             path: error.path().map(str::to_string),
             reason: error.reason().map(|reason| reason.name().to_string()),
@@ -38,18 +36,14 @@ fn in_camel_case(message: &str) -> String {
     else {
         return message.to_string();
     };
-    format!("invalid {}: {problem}", camel_case(argument))
-}
-
-fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
+    let mut words = argument.split('_');
     let mut name = words.next().unwrap_or_default().to_string();
     for word in words {
         let mut letters = word.chars();
         name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
         name.push_str(letters.as_str());
     }
-    name
+    format!("invalid {name}: {problem}")
 }
 
 /// Throws the failure as it is, and says so to napi, which would make an error of its own.
