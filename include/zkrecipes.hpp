@@ -176,6 +176,32 @@ void contain(Body &&body) noexcept {
 
 }  // namespace detail
 
+/** Somebody who holds or waits. */
+struct Contender {
+  /** Its node: the path below that of the recipe, or the whole path for a MultiLock; fit for revoke(). */
+  std::string node;
+  /** Who it says it is: Options::identity of its client. */
+  std::string identity;
+  /** What it wants: "lock", "read", "write" or "lease", which is a permit of a Semaphore. */
+  std::string kind;
+  std::uint64_t session_id;
+  /** Since when it contends, by the server's clock. */
+  std::chrono::system_clock::time_point since;
+  bool holds;
+};
+
+/** How a wait stands that goes on. */
+struct WaitProgress {
+  /** What is waited for. */
+  std::string path;
+  Milliseconds waited;
+  /** How many are ahead in the line, when it was looked last; nothing in no line: at its own handle, or for
+   * permits. */
+  std::optional<std::size_t> ahead;
+  /** Who holds, or one of them; nothing if that is not known at the moment. */
+  std::optional<Contender> holder;
+};
+
 /**
  * A callback in place: it stays there as long as this lives. Once this is gone the callback is not running
  * any more; inside a callback, any callback, letting this go does not wait, and what runs on another thread
@@ -329,6 +355,15 @@ inline std::optional<Leader> leader(zkr_leader *handle) {
   return copied(handle);
 }
 
+inline Contender contender(const zkr_contender &one) {
+  return Contender{one.node,
+                   one.identity,
+                   one.kind,
+                   one.session_id,
+                   std::chrono::system_clock::time_point(Milliseconds(one.since_ms)),
+                   one.holds};
+}
+
 /** The callbacks of C, each of which calls the function that its subscription has. */
 struct Calls {
   static void state(zkr_state state, void *function) {
@@ -347,6 +382,15 @@ struct Calls {
   static void lost(const zkr_error *error, void *function) {
     contain([&] {
       (*static_cast<std::function<void(const Error &)> *>(function))(Error(zkr_error_code(error), error));
+    });
+  }
+
+  static void wait(const zkr_wait_progress *told, void *function) {
+    contain([&] {
+      WaitProgress progress{told->path, Milliseconds(told->waited_ms), {}, {}};
+      if (told->ahead >= 0) progress.ahead = static_cast<std::size_t>(told->ahead);
+      if (told->holder) progress.holder = contender(*told->holder);
+      (*static_cast<std::function<void(const WaitProgress &)> *>(function))(progress);
     });
   }
 
@@ -745,20 +789,6 @@ inline void Calls::leadership(zkr_status status, zkr_leadership *term, const zkr
 
 }  // namespace detail
 
-/** Somebody who holds or waits. */
-struct Contender {
-  /** Its node: the path below that of the recipe, or the whole path for a MultiLock; fit for revoke(). */
-  std::string node;
-  /** Who it says it is: Options::identity of its client. */
-  std::string identity;
-  /** What it wants: "lock", "read", "write" or "lease", which is a permit of a Semaphore. */
-  std::string kind;
-  std::uint64_t session_id;
-  /** Since when it contends, by the server's clock. */
-  std::chrono::system_clock::time_point since;
-  bool holds;
-};
-
 struct LockOptions {
   /** The handle is the owner: nested acquisitions count. */
   bool reentrant = false;
@@ -772,15 +802,7 @@ struct LockOptions {
 namespace detail {
 
 inline std::vector<Contender> contenders(zkr_contenders *list) {
-  return listed(list, zkr_contenders_count, zkr_contenders_get, zkr_contenders_free,
-                [](const zkr_contender &one) {
-                  return Contender{one.node,
-                                   one.identity,
-                                   one.kind,
-                                   one.session_id,
-                                   std::chrono::system_clock::time_point(Milliseconds(one.since_ms)),
-                                   one.holds};
-                });
+  return listed(list, zkr_contenders_count, zkr_contenders_get, zkr_contenders_free, contender);
 }
 
 /** Takes over a list of strings. */
@@ -883,6 +905,17 @@ class Recipe {
         std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
           return Verbs::on_revoke(get(), &detail::Calls::revoke, data, out, error);
         });
+  }
+
+  /**
+   * Calls back while an acquisition through this object waits: after a second, and then ever less often,
+   * up to once a minute.
+   */
+  Subscription on_wait(std::function<void(const WaitProgress &)> callback) const {
+    return detail::Calls::subscribe(std::move(callback),
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return Verbs::on_wait(get(), &detail::Calls::wait, data, out, error);
+                                    });
   }
 
   /** Ends all acquisitions that wait through this object with Cancelled; never later ones. */
@@ -1060,6 +1093,7 @@ struct ElectionVerbs {
   static constexpr auto guarded = zkr_election_guarded;
   static constexpr auto on_lost = zkr_election_on_lost;
   static constexpr auto on_revoke = zkr_election_on_revoke;
+  static constexpr auto on_wait = zkr_election_on_wait;
   static constexpr auto cancel = zkr_election_cancel;
   static constexpr auto contenders = zkr_election_contenders;
   static constexpr auto revoke_cancellable = zkr_election_revoke_cancellable;
@@ -1077,6 +1111,7 @@ struct LockVerbs {
   static constexpr auto guarded = zkr_lock_guarded;
   static constexpr auto on_lost = zkr_lock_on_lost;
   static constexpr auto on_revoke = zkr_lock_on_revoke;
+  static constexpr auto on_wait = zkr_lock_on_wait;
   static constexpr auto cancel = zkr_lock_cancel;
   static constexpr auto contenders = zkr_lock_contenders;
   static constexpr auto revoke_cancellable = zkr_lock_revoke_cancellable;
@@ -1094,6 +1129,7 @@ struct MultiLockVerbs {
   static constexpr auto guarded = zkr_multi_lock_guarded;
   static constexpr auto on_lost = zkr_multi_lock_on_lost;
   static constexpr auto on_revoke = zkr_multi_lock_on_revoke;
+  static constexpr auto on_wait = zkr_multi_lock_on_wait;
   static constexpr auto cancel = zkr_multi_lock_cancel;
   static constexpr auto contenders = zkr_multi_lock_contenders;
   static constexpr auto revoke_cancellable = zkr_multi_lock_revoke_cancellable;
@@ -1111,6 +1147,7 @@ struct SemaphoreVerbs {
   static constexpr auto guarded = zkr_semaphore_guarded;
   static constexpr auto on_lost = zkr_semaphore_on_lost;
   static constexpr auto on_revoke = zkr_semaphore_on_revoke;
+  static constexpr auto on_wait = zkr_semaphore_on_wait;
   static constexpr auto cancel = zkr_semaphore_cancel;
   static constexpr auto contenders = zkr_semaphore_contenders;
   static constexpr auto revoke_cancellable = zkr_semaphore_revoke_cancellable;

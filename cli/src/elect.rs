@@ -16,6 +16,7 @@ use crate::common::Common;
 use crate::help::{self, examples};
 use crate::job::{Desk, End, Job, Then};
 use crate::outcome::{Failure, LOST, Outcome, say};
+use crate::under;
 
 /// Run a command while it leads
 ///
@@ -80,6 +81,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let desk = Desk::open()?;
     let outcome = common.with_client(desk.cancel(), |client| {
         let election = client.election(&plan.job.path, plan.data.as_bytes(), plan.options.clone())?;
+        under::tell_waits(&election);
         let mut terms = drive::terms(&election)?;
         loop {
             let won = campaign(terms, desk.cancel())?;

@@ -15,6 +15,7 @@ use crate::common::Common;
 use crate::help::{self, examples};
 use crate::job::{Desk, End, Job, Then};
 use crate::outcome::{Failure, LOST, NOT_ACQUIRED, Outcome};
+use crate::under;
 
 /// Run a command under a lock, like flock(1)
 ///
@@ -31,7 +32,8 @@ use crate::outcome::{Failure, LOST, NOT_ACQUIRED, Outcome};
 ///
 /// INT, TERM, HUP, QUIT, USR1, USR2 and WINCH are passed on. The command
 /// stays in the foreground of the terminal: Ctrl-C reaches it directly, and
-/// once. While the lock is waited for, a signal gives up: 128 + N.
+/// once. While the lock is waited for, a signal gives up: 128 + N. On a
+/// terminal it says for whom it waits, after a second and now and then.
 ///
 /// When the lock is lost (its session ended, its node was deleted) the
 /// command and the processes it started get TERM, and KILL after the grace;
@@ -166,6 +168,7 @@ fn acquire(client: &Client, plan: &Plan, cancel: &CancelToken) -> Outcome<Held> 
         Kind::Write => (Handle::clone(client.read_write_lock(path)?.write()), 1),
         Kind::Permits { n, of } => (Handle::clone(&*client.semaphore(path, of)?), n),
     };
+    under::tell_waits(&handle);
     let acquiring = drive::acquire(&handle, n, limit);
     wait(async move { Ok(acquiring.await?.hand_over()) }, cancel).map_err(|error| {
         match (error.kind(), limit) {

@@ -81,7 +81,8 @@ impl From<Error> for Failure {
             ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::Mismatch => USAGE,
             _ => INTERNAL,
         };
-        Failure::new(status, error.to_string())
+        // Without an option of its own the budget is the time to connect.
+        Failure::new(status, error.message_with(|_| "--connect-timeout".to_owned()))
     }
 }
 

@@ -1,11 +1,35 @@
 //! What a command runs under: something held, until it has ended.
 
+use std::io::{self, IsTerminal};
 use std::sync::mpsc::Sender;
 
+use zkrecipes::drive::log::Value;
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{DoubleBarrier, Held, Item, Leadership, Result};
+use zkrecipes::{DoubleBarrier, Handle, Held, Item, Leadership, Result, WaitProgress};
 
 use crate::job::News;
+use crate::outcome::say;
+
+/// On a terminal, somebody looks on while it is waited for: says for whom.
+pub(crate) fn tell_waits(handle: &Handle) {
+    if io::stderr().is_terminal() {
+        handle.on_wait(|progress| say(&sentence(&progress)));
+    }
+}
+
+fn sentence(progress: &WaitProgress) -> String {
+    let (path, waited) = (&progress.path, progress.waited.as_secs());
+    let holder = progress.holder.as_ref().filter(|holder| !holder.identity.is_empty());
+    let who = holder.map_or_else(String::new, |holder| {
+        // Others write what they are called.
+        format!(": {} holds it", Value::Text(holder.identity.clone()))
+    });
+    let others = match progress.ahead {
+        Some(ahead) if ahead > 1 => format!(", {} more are ahead", ahead - 1),
+        _ => String::new(),
+    };
+    format!("waiting for {path} since {waited} s{who}{others}")
+}
 
 pub(crate) trait Under {
     /// What the command finds in its environment.

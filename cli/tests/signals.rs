@@ -147,6 +147,24 @@ fn what_the_terminal_sends_reaches_the_command_once() {
     }
 }
 
+/// Somebody looks on: a long wait says for whom. A script is not told.
+#[test]
+fn on_a_terminal_a_long_wait_says_for_whom() {
+    let server = server();
+    let mut holder = holding(&server, &["--identity", "night shift", PATH], UNTIL_A_LINE);
+    let waiting = ["lock", PATH, "--", "echo", "done"];
+    let silent = start(&server, &waiting);
+    let mut terminal = Terminal::run(command(&server, &waiting));
+    terminal.shows(&format!("zkrecipes: waiting for {PATH} since "));
+    terminal.shows(" s: \"night shift\" holds it");
+    holder.send_line();
+    assert_eq!(terminal.end(), 0);
+    let silent = silent.end();
+    assert_eq!((silent.status, silent.err.as_str()), (0, ""));
+    assert_eq!(holder.end().status, 0);
+    assert_nothing_left(&server, PATH);
+}
+
 /// The command reads what is typed: it is in the foreground.
 #[test]
 fn the_command_has_the_terminal() {

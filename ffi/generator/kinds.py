@@ -277,6 +277,7 @@ ANSWERS = {
 TELLS: dict[str, tuple[str, str]] = {
     "lost": ("const Error &", "detail::Calls::lost"),
     "revoke": ("", "detail::Calls::revoke"),
+    "wait": ("const WaitProgress &", "detail::Calls::wait"),
 }
 
 # What a stream tells: the type of its items in C++; detail::Calls has what calls with them, under the same name.

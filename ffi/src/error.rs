@@ -59,7 +59,10 @@ impl From<&Error> for Fault {
             status: status(error.kind()),
             reason: reason(error.reason()),
             retryable: error.is_retryable(),
-            message: to_c(&error.message()),
+            message: to_c(&error.message_with(|option| match option {
+                "connect_timeout" => "connect_timeout_ms".to_owned(),
+                _ => "retry_give_up_after_ms".to_owned(),
+            })),
             path: error.path().map(to_c),
             put: error.put(),
         }

@@ -1,13 +1,18 @@
 'use strict'
 
+const { AsyncResource } = require('node:async_hooks')
+const { listen, stopListening } = require('./calls.cjs')
 const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
-const { notHeld } = require('./errors.cjs')
+const { deliver, notHeld } = require('./errors.cjs')
 const { Held, isReleased, leave, releaseOptions } = require('./held.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make } = require('./remote.cjs')
 const { waitOptions } = require('./waits.cjs')
 
 let handleOf, keep, standing
+
+// Of a handle that is garbage nobody listens to the waits.
+const subscriptions = new FinalizationRegistry(stopListening)
 
 /** Everything that can be acquired. */
 class Handle extends Remote {
@@ -65,6 +70,19 @@ class Handle extends Remote {
 
   guarded() {
     return this.#current.guarded()
+  }
+
+  /** Calls back while an acquire through this handle waits: for whom, and how long already. */
+  onWait(callback) {
+    check.callable('callback', callback)
+    const [handle, bound, times] = [this.#handle, AsyncResource.bind(callback), callsOf(this).callbackTimes]
+    const number = call(handle, 'onWait')
+    listen(number, (progress) => deliver('onWait', bound, progressOf(progress), times))
+    subscriptions.register(this, number)
+    return () => {
+      stopListening(number)
+      call(handle, 'offWait', number)
+    }
   }
 
   onLost(callback) {
@@ -139,7 +157,15 @@ async function run(handle, body, wanted) {
 
 /** As the addon has them, with dates. */
 function contendersOf(contenders) {
-  return contenders.map((contender) => ({ ...contender, since: new Date(contender.since) }))
+  return contenders.map(contenderOf)
+}
+
+function contenderOf(contender) {
+  return { ...contender, since: new Date(contender.since) }
+}
+
+function progressOf({ path, waited, ahead = null, holder }) {
+  return { path, waited, ahead, holder: holder ? contenderOf(holder) : null }
 }
 
 /** The arguments of `revoke(contender, options)` or `revoke(options)`. */

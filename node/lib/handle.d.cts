@@ -17,6 +17,18 @@ export interface Contender {
   holds: boolean
 }
 
+/** How a wait stands that goes on. */
+export interface WaitProgress {
+  /** What is waited for. */
+  path: string
+  /** How long already, in milliseconds. */
+  waited: number
+  /** How many are ahead in the line, when it was looked last; null in no line: at its own handle, or for permits. */
+  ahead: number | null
+  /** Who holds, or one of them; null if that is not known at the moment. */
+  holder: Contender | null
+}
+
 export interface RevokeOptions {
   /** One of the `contenders()` of the same handle, or its `node`; left out, whoever holds. Anything else is `INVALID`. */
   contender?: Contender | string | null | undefined
@@ -47,6 +59,15 @@ export abstract class Handle {
   acquire(options?: WaitOptions): Promise<Held>
   /** One attempt: null when somebody else holds it, or a part of it; then nothing is held. */
   tryAcquire(options?: SignalOptions): Promise<Held | null>
+  /**
+   * Calls back while an acquire through this handle waits: after a second, and then ever less often, up to once a minute.
+   * Returns a function that unsubscribes.
+   *
+   * ```js
+   * lock.onWait(({ waited, holder }) => console.log(`waiting for ${holder?.identity} since ${waited} ms`))
+   * ```
+   */
+  onWait(callback: (progress: WaitProgress) => unknown): () => void
   /** Wakes the waits in progress on this handle with an `AbortError`, never later ones. */
   cancel(): void
   release(options?: ReleaseOptions): Promise<void>

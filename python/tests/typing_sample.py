@@ -36,6 +36,7 @@ def blocking() -> None:
             writes.commit()
             acquired.on_lost(lambda error: print(error.reason))
             lock.release(wait=False)
+        lock.on_wait(lambda progress: assert_type(progress.holder, zkrecipes.Contender | None))()
         for contender in lock.contenders():
             assert_type(contender.since, datetime)
         data, stat = client.nodes.get("/data")

@@ -81,6 +81,7 @@ from ._values import (
     State,
     TlsOptions,
     Versioned,
+    WaitProgress,
 )
 
 __all__ = [
@@ -147,6 +148,7 @@ __all__ = [
     "Transaction",
     "TwoPhaseCommit",
     "Versioned",
+    "WaitProgress",
     "WouldDeadlock",
     "version",
 ]

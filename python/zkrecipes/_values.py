@@ -62,6 +62,19 @@ class Contender(NamedTuple):
     """Whether it holds rather than waits."""
 
 
+class WaitProgress(NamedTuple):
+    """How a wait stands that goes on: what `on_wait` tells."""
+
+    path: str
+    """What is waited for."""
+    waited: float
+    """How long already, in seconds."""
+    ahead: int | None
+    """How many are ahead in the line, when it was looked last; None in no line: at its own handle, or for permits."""
+    holder: Contender | None
+    """Who holds, or one of them; None if that is not known at the moment."""
+
+
 class Stat(NamedTuple):
     """What ZooKeeper says about a node, besides its data."""
 

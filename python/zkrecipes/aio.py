@@ -71,6 +71,7 @@ from ._values import (
     Stat,
     State,
     Versioned,
+    WaitProgress,
 )
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ __all__ = [
     "Transaction",
     "TwoPhaseCommit",
     "Versioned",
+    "WaitProgress",
     "WouldDeadlock",
     "version",
 ]

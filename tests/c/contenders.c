@@ -84,6 +84,53 @@ void everybody_at_the_paths_of_a_multi_lock_is_listed(void) {
   zkr_client_free(second);
 }
 
+/* Waiting ------------------------------------------------------------------------------------------------ */
+
+typedef struct wait_news {
+  zkr_wait_progress progress;
+  bool is_right;
+  atomic_int calls;
+} wait_news;
+
+static void note_wait(const zkr_wait_progress *progress, void *user_data) {
+  wait_news *news = user_data;
+  news->progress = *progress;
+  news->is_right = progress->holder && progress->holder->holds && progress->holder->since_ms > 0 &&
+                   strcmp(progress->holder->identity, "first") == 0 &&
+                   strcmp(progress->path, path("waiting")) == 0;
+  atomic_fetch_add(&news->calls, 1);
+}
+
+void a_wait_is_told_for_whom_and_how_long(void) {
+  zkr_error *error = NULL;
+  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
+  zkr_lock *holder = lock_on(first, path("waiting")), *waiter = lock_on(second, path("waiting"));
+  zkr_subscription *subscription = NULL, *ended = NULL;
+  wait_news news = {0}, unheard = {0};
+  ending waiting = {0};
+
+  OK(zkr_lock_on_wait(waiter, note_wait, &news, &subscription, &error));
+  OK(zkr_lock_on_wait(waiter, note_wait, &unheard, &ended, &error));
+  zkr_subscription_free(ended);
+  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
+  REFUSED(zkr_lock_acquire(waiter, 250, NULL, &error), ZKR_TIMEOUT,
+          "within 250ms, the time given: first holds it");
+  CHECK(zkr_lock_acquire_async(waiter, -1, note_held, &waiting) == ZKR_OK);
+  EVENTUALLY(news.calls == 1);
+  CHECK(news.is_right && news.progress.waited_ms >= 1000 && news.progress.ahead == 1);
+  OK(zkr_lock_release(holder, &error));
+  EVENTUALLY(waiting.calls == 1);
+  CHECK(waiting.status == ZKR_OK && unheard.calls == 0);
+  REFUSED(zkr_lock_on_wait(waiter, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
+
+  zkr_subscription_free(subscription);
+  zkr_held_free(waiting.held);
+  zkr_lock_free(holder);
+  zkr_lock_free(waiter);
+  zkr_client_free(first);
+  zkr_client_free(second);
+}
+
 /* Asking ------------------------------------------------------------------------------------------------- */
 
 void a_holder_hears_that_it_is_asked_for(void) {

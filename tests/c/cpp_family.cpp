@@ -104,6 +104,25 @@ void a_holder_can_be_asked_and_forced() {
   THROWS(asker.revoke("", -1ms), zkr::ErrorKind::Invalid);
 }
 
+void a_wait_is_told_for_whom_and_how_long() {
+  zkr::Options options;
+  options.identity = "night-shift";
+  zkr::Client one(hosts(), options), two(hosts());
+  auto held = one.lock(path("waiting")).acquire();
+  auto lock = two.lock(path("waiting"));
+  std::atomic<int> right{0}, told{0};
+  const auto telling = lock.on_wait([&](const zkr::WaitProgress &progress) {
+    right += progress.path == path("waiting") && progress.waited >= 1s && progress.ahead == 1 &&
+             progress.holder && progress.holder->identity == "night-shift" && progress.holder->holds;
+    told++;
+  });
+  std::thread waiter([&] { lock.lock(); });
+  CHECK(eventually([&] { return told == 1; }));
+  held.release();
+  waiter.join();
+  CHECK(right == 1 && lock.is_held());
+}
+
 template <typename Recipe>
 void speaks_for_what_it_holds(zkr::Client &client, Recipe recipe, const std::string &at) {
   CHECK(!recipe.is_held());

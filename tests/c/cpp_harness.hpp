@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
   X(a_shared_lock_reads_and_a_unique_lock_writes)     \
   X(a_multi_lock_takes_all_or_none)                   \
   X(a_semaphore_gives_permits_as_values)              \
+  X(a_wait_is_told_for_whom_and_how_long)             \
   X(a_holder_can_be_asked_and_forced)                 \
   X(every_recipe_speaks_for_what_it_holds)            \
   X(release_in_background_asks_no_server)             \

@@ -37,6 +37,7 @@
   X(whoever_holds_permits_is_asked_for_them)                        \
   X(permits_in_kazoos_layout_are_listed_and_asked_too)              \
   X(whoever_holds_any_of_several_locks_is_asked)                    \
+  X(a_wait_is_told_for_whom_and_how_long)                           \
   X(only_contenders_can_be_asked)                                   \
   X(asking_by_force_can_be_withdrawn)                               \
   X(every_recipe_of_a_closed_client_answers_closed)                 \

@@ -18,10 +18,12 @@ pub struct Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        let message = error.message();
         Failure {
             code: error.kind().name().to_string(),
-            message: if error.kind() == ErrorKind::Invalid { in_camel_case(&message) } else { message },
+            message: match error.kind() {
+                ErrorKind::Invalid => in_camel_case(&error.message()),
+                _ => error.message_with(camel_case),
+            },
             retryable: error.is_retryable(),
             path: error.path().map(str::to_string),
             reason: error.reason().map(|reason| reason.name().to_string()),
@@ -36,14 +38,18 @@ fn in_camel_case(message: &str) -> String {
     else {
         return message.to_string();
     };
-    let mut words = argument.split('_');
+    format!("invalid {}: {problem}", camel_case(argument))
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
     let mut name = words.next().unwrap_or_default().to_string();
     for word in words {
         let mut letters = word.chars();
         name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
         name.push_str(letters.as_str());
     }
-    format!("invalid {name}: {problem}")
+    name
 }
 
 /// Throws the failure as it is, and says so to napi, which would make an error of its own.

@@ -1,18 +1,23 @@
 //! The verbs of everything that can be acquired. What an acquisition carries is asked of its `Held`; `node/lib` knows which
 //! is the current one.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
-use zkrecipes::{ErrorKind, drive, time};
+use zkrecipes::{ErrorKind, Subscription, drive, time};
 
-use crate::event_loop::{Inbox, drop_quietly};
+use crate::event_loop::{Inbox, drop_quietly, js_number};
 use crate::held::Held;
 use crate::remote::{Remote, same};
 
+/// Who listens to its waits, by the number of their event.
+type Listeners = Mutex<BTreeMap<u64, Subscription>>;
+
 #[napi(custom_finalize)]
-pub struct Handle(Remote<zkrecipes::Handle>);
+pub struct Handle(Remote<zkrecipes::Handle>, Listeners);
 
 drop_quietly!(Handle);
 
@@ -46,9 +51,34 @@ pub fn contenders(contenders: Vec<zkrecipes::Contender>) -> Vec<Contender> {
     contenders.into_iter().map(Contender::from).collect()
 }
 
+/// How a wait stands that goes on.
+#[napi(object)]
+pub struct WaitProgress {
+    pub path: String,
+    /// In milliseconds.
+    pub waited: f64,
+    pub ahead: Option<u32>,
+    pub holder: Option<Contender>,
+}
+
+impl From<zkrecipes::WaitProgress> for WaitProgress {
+    fn from(progress: zkrecipes::WaitProgress) -> WaitProgress {
+        WaitProgress {
+            path: progress.path,
+            waited: progress.waited.as_secs_f64() * 1000.0,
+            ahead: progress.ahead.map(|ahead| u32::try_from(ahead).unwrap_or(u32::MAX)),
+            holder: progress.holder.map(Contender::from),
+        }
+    }
+}
+
 impl Handle {
     pub fn new(handle: &zkrecipes::Handle, inbox: &Inbox) -> Handle {
-        Handle(Remote::new(handle.clone(), inbox))
+        Handle(Remote::new(handle.clone(), inbox), Listeners::default())
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, BTreeMap<u64, Subscription>> {
+        self.1.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -81,6 +111,24 @@ impl Handle {
             }
         };
         self.0.ask(attempt, move |granted| granted.map(|granted| Held::new(granted, &home)))
+    }
+
+    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
+    #[napi(catch_unwind)]
+    pub fn on_wait(&self) -> f64 {
+        let event = self.0.inbox.number();
+        let inbox = self.0.inbox.clone();
+        let tell = move |progress| inbox.post(event, Ok(WaitProgress::from(progress)), same);
+        self.listeners().insert(event, self.0.on_wait(tell));
+        js_number(event)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn off_wait(&self, event: f64) {
+        let listener = self.listeners().remove(&(event as u64));
+        if let Some(listener) = listener {
+            listener.unsubscribe();
+        }
     }
 
     #[napi(catch_unwind)]

@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use zkrecipes::drive::{Declared, Done, Sample, Value};
 use zkrecipes::{
     Cached, CommitStatus, Contender, GroupEvent, Histogram, Leader, Metrics, NodeState, PartResult,
-    SiteStatus, Stat, State, Versioned,
+    SiteStatus, Stat, State, Versioned, WaitProgress,
 };
 use zkrecipes_embedded::{LogEntry, Outcome};
 
@@ -170,6 +170,13 @@ impl Answer for Contender {
     fn answer(self, py: Python<'_>) -> Answered {
         let fields = (self.node, self.identity, self.kind, self.session_id, self.since, self.holds);
         value!(py, "Contender", fields)
+    }
+}
+
+impl Answer for WaitProgress {
+    fn answer(self, py: Python<'_>) -> Answered {
+        let holder = self.holder.answer(py)?;
+        value!(py, "WaitProgress", (self.path, self.waited.as_secs_f64(), self.ahead, holder))
     }
 }
 

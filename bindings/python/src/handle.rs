@@ -6,8 +6,11 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use zkrecipes::{ErrorKind, Held, drive};
+use pyo3::types::PyCFunction;
+use zkrecipes::{ErrorKind, Held, WaitProgress, drive};
 
+use crate::answer::Answer;
+use crate::callback::subscribe;
 use crate::client::{Origin, warn_unless_exiting};
 use crate::convert::{self, flag_or};
 use crate::errors::{OrRaise, invalid};
@@ -164,6 +167,17 @@ impl HandleBase {
                 Ok(())
             })
             .or_raise(py)
+    }
+
+    /// Calls `callback(progress)` while an acquire through this handle waits: after a second, and then ever less often, up to
+    /// once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
+    /// function that unsubscribes.
+    fn on_wait<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
+        let origin = &self.kept.origin;
+        subscribe(origin, callback, |callback| {
+            let tell = move |progress: WaitProgress| callback.call(|py| Ok(vec![progress.answer(py)?]));
+            Ok(self.kept.core.on_wait(tell))
+        })
     }
 
     /// Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a

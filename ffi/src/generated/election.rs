@@ -8,6 +8,7 @@ use zkrecipes::time;
 
 use crate::cancel::zkr_cancel_token;
 use crate::client::{ClientHandle, zkr_client};
+use crate::contenders::zkr_wait_callback;
 use crate::error::zkr_error;
 use crate::events::{
     zkr_answer_callback, zkr_done_callback, zkr_lost_callback, zkr_revoke_callback, zkr_subscription,
@@ -223,6 +224,22 @@ pub extern "C" fn zkr_election_on_revoke(
 ) -> zkr_status {
     verbs::subscribe(election, callback, user_data, subscription, error, |it: &ElectionHandle, told| {
         it.core.on_revoke(move || told.tell(()))
+    })
+}
+
+/// Calls back while an acquisition through this handle waits: after a second, and then ever less often, up to once a
+/// minute. Each time it is looked who holds, which is one read in general. subscription may be NULL; otherwise end it
+/// with zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_election_on_wait(
+    election: *mut zkr_election,
+    callback: zkr_wait_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::subscribe(election, callback, user_data, subscription, error, |it: &ElectionHandle, told| {
+        Ok(it.core.on_wait(move |found| told.tell(found)))
     })
 }
 

@@ -8,6 +8,7 @@ use zkrecipes::time;
 
 use crate::cancel::zkr_cancel_token;
 use crate::collections::zkr_strings;
+use crate::contenders::zkr_wait_callback;
 use crate::error::zkr_error;
 use crate::events::{
     zkr_answer_callback, zkr_done_callback, zkr_lost_callback, zkr_revoke_callback, zkr_subscription,
@@ -205,6 +206,22 @@ pub extern "C" fn zkr_multi_lock_on_revoke(
 ) -> zkr_status {
     verbs::subscribe(multi_lock, callback, user_data, subscription, error, |it: &MultiLockHandle, told| {
         it.core.on_revoke(move || told.tell(()))
+    })
+}
+
+/// Calls back while an acquisition through this handle waits: after a second, and then ever less often, up to once a
+/// minute. Each time it is looked who holds, which is one read in general. subscription may be NULL; otherwise end it
+/// with zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_multi_lock_on_wait(
+    multi_lock: *mut zkr_multi_lock,
+    callback: zkr_wait_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::subscribe(multi_lock, callback, user_data, subscription, error, |it: &MultiLockHandle, told| {
+        Ok(it.core.on_wait(move |found| told.tell(found)))
     })
 }
 

@@ -1,7 +1,7 @@
 // What a user writes, and what the types must refuse. Only compiled, never run.
 
 import { AbortError, Backlog, Barrier, Client, CommitTransaction, DoubleBarrier, Held, Item, Lock, MultiLock, Proposal, Queue, ReadWriteLock, Semaphore, TwoPhaseCommit, ZkRecipesError, version } from 'zkrecipes'
-import type { CommitStatus, ConnectOptions, Contender, ErrorCode, LostReason, PartResult, State, Stat, Transaction } from 'zkrecipes'
+import type { CommitStatus, ConnectOptions, Contender, ErrorCode, LostReason, PartResult, State, Stat, Transaction, WaitProgress } from 'zkrecipes'
 import { EmbeddedServer, Ensemble, Proxy } from 'zkrecipes/testing'
 import type { LogEntry } from 'zkrecipes/testing'
 
@@ -45,6 +45,11 @@ await maybe?.verify()
 const result: number = await lock.run(async (inside: Held) => Number(inside.fencingToken), { timeout: Infinity })
 const plain: string = await lock.run(() => 'at once')
 lock.cancel()
+const silence: () => void = lock.onWait(({ path, waited, ahead, holder }: WaitProgress) => {
+  const who: string | undefined = holder?.identity
+  console.log(path, who, waited.toFixed(), ahead ?? 0)
+})
+silence()
 const contenders: Contender[] = await lock.contenders()
 const since: Date | undefined = contenders[0]?.since
 

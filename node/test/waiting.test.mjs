@@ -1,0 +1,54 @@
+// Who waits can see for whom, and how long.
+
+import assert from 'node:assert/strict'
+import { Client } from 'zkrecipes'
+import { promise, throws, until } from './world.mjs'
+
+promise('a wait is told for whom and how long', async (world) => {
+  const [holder, waiter] = [await world.connect({ identity: 'night-shift' }), await world.connect()]
+  const path = world.path()
+  const held = await holder.lock(path).acquire()
+  const lock = waiter.lock(path)
+  const [told, others] = [[], []]
+  const off = lock.onWait((progress) => told.push(progress))
+  lock.onWait((progress) => others.push(progress))()
+  const waiting = lock.acquire()
+  await until(() => told.length > 0, 'it is told')
+  off()
+  const [{ waited, ahead, holder: who, ...rest }] = told
+  assert.ok(waited >= 1000 && waited < 20_000, `${waited}`)
+  assert.deepEqual([ahead, who.identity, who.holds, rest], [1, 'night-shift', true, { path }])
+  assert.ok(who.since instanceof Date && held.node.endsWith(who.node))
+  assert.deepEqual(others, [])
+  await held.release()
+  await (await waiting).release()
+  throws(() => lock.onWait('no function'), 'INVALID')
+})
+
+promise('a timeout names the limit and who holds', async (world) => {
+  const [holder, waiter] = [await world.connect({ identity: 'night-shift' }), await world.connect()]
+  const path = world.path()
+  await using(await holder.lock(path).acquire(), async () => {
+    const waiting = waiter.lock(path).acquire({ timeout: 250 })
+    await assert.rejects(waiting, { code: 'TIMEOUT', path, message: /within 250ms.*night-shift holds it/ })
+  })
+})
+
+promise('no connection says what is wrong, and names the option as it is written here', async () => {
+  const connecting = Client.connect('127.0.0.1:1', { connectTimeout: 500 })
+  const message = /127\.0\.0\.1:1 refuses connections.*connectTimeout/
+  await assert.rejects(connecting, (error) => {
+    assert.equal(error.code, 'CONNECTION_LOST')
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /connect_timeout/)
+    return true
+  })
+}, { embeddedOnly: true })
+
+async function using(held, body) {
+  try {
+    await body()
+  } finally {
+    await held.release()
+  }
+}

@@ -1,0 +1,71 @@
+"""Who waits can see for whom, and how long."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+import zkrecipes
+from conftest import Connect, eventually
+from zkrecipes import aio
+
+
+def test_a_wait_is_told_for_whom_and_how_long(connect: Connect) -> None:
+    holder, waiter = connect(identity="night-shift"), connect()
+    lock, told = waiter.lock("/lock"), list[zkrecipes.WaitProgress]()
+    unsubscribe = lock.on_wait(told.append)
+    with holder.lock("/lock") as held:
+        waiting = threading.Thread(target=lambda: lock.acquire(timeout=20))
+        waiting.start()
+        eventually(lambda: told)
+        held.release()
+    waiting.join()
+    lock.release()
+    progress = told[0]
+    assert progress.path == "/lock"
+    assert 1 <= progress.waited < 20
+    assert progress.ahead == 1
+    assert progress.holder is not None
+    assert (progress.holder.identity, progress.holder.holds) == ("night-shift", True)
+    assert held.node.endswith(progress.holder.node)
+    unsubscribe()
+    with pytest.raises(zkrecipes.InvalidType, match="callback"):
+        lock.on_wait(None)  # type: ignore[arg-type]
+
+
+def test_a_timeout_names_the_limit_and_who_holds(connect: Connect) -> None:
+    with connect(identity="night-shift").lock("/lock"):
+        timeout = pytest.raises(zkrecipes.Timeout, match=r"within 250ms.*night-shift holds it")
+        with timeout as raised, connect().lock("/lock").hold(timeout=0.25):
+            pass
+        assert raised.value.path == "/lock"
+
+
+def test_no_connection_says_what_is_wrong_and_names_the_option() -> None:
+    with pytest.raises(zkrecipes.ConnectionLost, match=r"127\.0\.0\.1:1 refuses connections.*connect_timeout"):
+        zkrecipes.Client("127.0.0.1:1", connect_timeout=0.5)
+
+
+def test_a_task_that_waits_is_told_on_its_loop(connect: Connect, hosts: str) -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        told: asyncio.Queue[tuple[zkrecipes.WaitProgress, asyncio.AbstractEventLoop]] = asyncio.Queue()
+
+        def tell(progress: zkrecipes.WaitProgress) -> None:
+            told.put_nowait((progress, asyncio.get_running_loop()))
+
+        async with aio.Client(hosts) as client:
+            lock = client.lock("/lock")
+            lock.on_wait(tell)
+            waiting = asyncio.create_task(lock.acquire())
+            progress, called_on = await asyncio.wait_for(told.get(), 20)
+            assert called_on is loop
+            assert progress.holder is not None
+            assert progress.holder.identity == "night-shift"
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+
+    with connect(identity="night-shift").lock("/lock"):
+        asyncio.run(work())
