@@ -610,6 +610,40 @@ typedef void (*zkr_lost_callback)(const zkr_error *error, void *user_data);
 /** Somebody asks for what is held. */
 typedef void (*zkr_revoke_callback)(void *user_data);
 
+/** Somebody who holds or waits. */
+typedef struct zkr_contender {
+  /**
+   * Its node: the path below that of the recipe, or the whole path for a zkr_multi_lock. It can be given to the
+   * revoke verb of the handle that the list is from.
+   */
+  const char *node;
+  /** Who it says it is: the identity option of its client. */
+  const char *identity;
+  /** What it wants: "lock", "read", "write" or "lease", which is a permit of a semaphore. */
+  const char *kind;
+  /** The session that its node belongs to. */
+  uint64_t session_id;
+  /** Since when it contends, in milliseconds since 1970 by the server's clock. */
+  int64_t since_ms;
+  /** Whether it holds. */
+  bool holds;
+} zkr_contender;
+
+/** How a wait stands that goes on. It is lent for the callback; a later version may add members at its end. */
+typedef struct zkr_wait_progress {
+  /** What is waited for. */
+  const char *path;
+  /** How long already. */
+  int64_t waited_ms;
+  /** How many are ahead in the line, when it was looked last; -1 in no line: at its own handle, or for permits. */
+  int64_t ahead;
+  /** Who holds, or one of them; NULL if that is not known at the moment. */
+  const zkr_contender *holder;
+} zkr_wait_progress;
+
+/** A wait goes on. */
+typedef void (*zkr_wait_callback)(const zkr_wait_progress *progress, void *user_data);
+
 /**
  * The end of zkr_lock_contenders_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is NULL;
  * the error is only lent.
@@ -892,25 +926,6 @@ typedef void (*zkr_node_callback)(zkr_status status,
 
 /** Frees what was given as user_data; free() of the C library is one. */
 typedef void (*zkr_free_callback)(void *user_data);
-
-/** Somebody who holds or waits. */
-typedef struct zkr_contender {
-  /**
-   * Its node: the path below that of the recipe, or the whole path for a zkr_multi_lock. It can be given to the
-   * revoke verb of the handle that the list is from.
-   */
-  const char *node;
-  /** Who it says it is: the identity option of its client. */
-  const char *identity;
-  /** What it wants: "lock", "read", "write" or "lease", which is a permit of a semaphore. */
-  const char *kind;
-  /** The session that its node belongs to. */
-  uint64_t session_id;
-  /** Since when it contends, in milliseconds since 1970 by the server's clock. */
-  int64_t since_ms;
-  /** Whether it holds. */
-  bool holds;
-} zkr_contender;
 
 /** What became of one part of a transaction. */
 typedef struct zkr_part_result {
@@ -1302,6 +1317,17 @@ zkr_status zkr_lock_on_revoke(zkr_lock *lock,
                               zkr_subscription **subscription,
                               zkr_error **error);
 
+/**
+ * Calls back while an acquisition through this handle waits: after a second, and then ever less often, up to once a
+ * minute. Each time it is looked who holds, which is one read in general. subscription may be NULL; otherwise end it
+ * with zkr_subscription_free.
+ */
+zkr_status zkr_lock_on_wait(zkr_lock *lock,
+                            zkr_wait_callback callback,
+                            void *user_data,
+                            zkr_subscription **subscription,
+                            zkr_error **error);
+
 /** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_lock_cancel(zkr_lock *lock,
                            zkr_error **error);
@@ -1645,6 +1671,17 @@ zkr_status zkr_multi_lock_on_revoke(zkr_multi_lock *multi_lock,
                                     zkr_subscription **subscription,
                                     zkr_error **error);
 
+/**
+ * Calls back while an acquisition through this handle waits: after a second, and then ever less often, up to once a
+ * minute. Each time it is looked who holds, which is one read in general. subscription may be NULL; otherwise end it
+ * with zkr_subscription_free.
+ */
+zkr_status zkr_multi_lock_on_wait(zkr_multi_lock *multi_lock,
+                                  zkr_wait_callback callback,
+                                  void *user_data,
+                                  zkr_subscription **subscription,
+                                  zkr_error **error);
+
 /** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_multi_lock_cancel(zkr_multi_lock *multi_lock,
                                  zkr_error **error);
@@ -1823,6 +1860,17 @@ zkr_status zkr_semaphore_on_revoke(zkr_semaphore *semaphore,
                                    void *user_data,
                                    zkr_subscription **subscription,
                                    zkr_error **error);
+
+/**
+ * Calls back while an acquisition through this handle waits: after a second, and then ever less often, up to once a
+ * minute. Each time it is looked who holds, which is one read in general. subscription may be NULL; otherwise end it
+ * with zkr_subscription_free.
+ */
+zkr_status zkr_semaphore_on_wait(zkr_semaphore *semaphore,
+                                 zkr_wait_callback callback,
+                                 void *user_data,
+                                 zkr_subscription **subscription,
+                                 zkr_error **error);
 
 /** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_semaphore_cancel(zkr_semaphore *semaphore,
@@ -2186,6 +2234,17 @@ zkr_status zkr_election_on_revoke(zkr_election *election,
                                   void *user_data,
                                   zkr_subscription **subscription,
                                   zkr_error **error);
+
+/**
+ * Calls back while an acquisition through this handle waits: after a second, and then ever less often, up to once a
+ * minute. Each time it is looked who holds, which is one read in general. subscription may be NULL; otherwise end it
+ * with zkr_subscription_free.
+ */
+zkr_status zkr_election_on_wait(zkr_election *election,
+                                zkr_wait_callback callback,
+                                void *user_data,
+                                zkr_subscription **subscription,
+                                zkr_error **error);
 
 /** Wakes all acquisitions that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_election_cancel(zkr_election *election,
