@@ -106,7 +106,13 @@ def stage() -> None:
 
 def build_pages() -> None:
     stage()
-    run(sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-j", "2", "-c", HERE,
+    # What had a page once.
+    for page in SITE.rglob("*.html"):
+        name = page.relative_to(SITE).with_suffix(".md")
+        if REFERENCE not in page.parents and not (STAGED / name).exists():
+            page.unlink()
+    # All are written: each has the menu.
+    run(sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "--write-all", "-j", "2", "-c", HERE,
         "-d", ROOT / "target/docs/doctrees", STAGED, SITE)  # fmt: skip
 
 

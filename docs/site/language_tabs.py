@@ -33,6 +33,8 @@ from sphinx_design.shared import create_component
 LANGUAGES = ["Python", "asyncio", "Node", "Rust", "C++", "C", "Shell"]
 SAID = re.compile(rf"({'|'.join(map(re.escape, LANGUAGES))})(?:(?:;| with| in) (.+))?:\Z", re.DOTALL)
 OF_CODE = {"python": "Python", "js": "Node", "rust": "Rust", "c": "C", "cpp": "C++", "console": "Shell", "sh": "Shell"}
+# So that a language is always at the same place.
+ORDER = ["Python", "asyncio", "Node", "Rust", "C", "C++", "Shell"]
 GROUP = "language"
 
 Item = tuple[str, list[nodes.Node]]
@@ -100,7 +102,7 @@ class LanguageTabs(SphinxTransform):
 
 def tabs(items: list[Item]) -> nodes.Node:
     made = create_component("tab-set", classes=["sd-tab-set", "languages"])
-    for language, content in items:
+    for language, content in sorted(items, key=lambda item: ORDER.index(item[0])):
         label = nodes.rubric(language, language, classes=["sd-tab-label"])
         label["sync_id"], label["sync_group"] = language, GROUP
         made += create_component(

@@ -119,8 +119,12 @@ def c(part: Snippet) -> str:
 
 def cpp(parts: list[Snippet]) -> str:
     """All of them in one file: the header takes its time."""
-    texts = [CPP]
+    texts = [CPP, *sorted({line for part in parts for line in part.text.splitlines() if line.startswith("#include")})]
     for number, part in enumerate(parts):
+        if part.is_whole:
+            body = re.sub(r"^#include.*$", "", part.text, flags=re.MULTILINE).replace("int main()", "int program()")
+            texts += [f"namespace part_{number} {{", f'#line {part.line + 1} "{part.page}"', body, "}"]
+            continue
         stubs = [
             f"template <class... Any> bool {name}(Any &&...) {{ return true; }}"
             for name in THEIRS
