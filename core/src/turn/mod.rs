@@ -139,7 +139,7 @@ impl<'a> Wait<'a> {
         let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
         let epoch = &self.place.epoch;
         'look: loop {
-            let Some(ahead) = ahead_of(self.place, call, queue.verb, node, &names).await? else {
+            let Some(mut ahead) = ahead_of(self.place, call, queue.verb, node, &names).await? else {
                 match self.place.list(call, queue.verb).await? {
                     Listing::Names(listed) => names = listed,
                     Listing::Gone => return Ok(Outcome::Gone),
@@ -176,6 +176,9 @@ impl<'a> Wait<'a> {
             if call.is_single_attempt() {
                 return Err(Error::timeout("the turn"));
             }
+            // Only the two closest matter from here on. Each of a thousand waiters would else keep a thousand names.
+            ahead = ahead.split_off(ahead.len().saturating_sub(2));
+            names = Names::new(ahead.iter().map(|entry| entry.name.clone()).collect());
             let link = epoch.link();
             let is_armed = loop {
                 match self.arm(call, queue.verb, node, &ahead).await? {
