@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-STUB = Path(__file__).parent.parent / "python/zkrecipes/_native.pyi"
+PYTHON = Path(__file__).resolve().parent.parent / "python"
+STUB = PYTHON / "zkrecipes/_native.pyi"
 MODULE = "zkrecipes._native"
 
 Documented = ast.ClassDef | ast.FunctionDef
@@ -32,6 +33,7 @@ def said(thing: Any) -> str | None:
 
 def documented(tree: ast.Module) -> Iterator[tuple[Documented, str]]:
     """Each class and function of the stub with what the module says of it."""
+    sys.path.insert(0, str(PYTHON))
     module = importlib.import_module(MODULE)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and (text := said(getattr(module, node.name, None))):

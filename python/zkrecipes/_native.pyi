@@ -270,7 +270,19 @@ class Client(_Scope, ClientBase):
     """
 
     def __enter__(self) -> Self: ...
-    def locked(self, path: str, *, timeout: float | None = None) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
+    def locked(self, path: str, *, timeout: float | None = None) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+        """A decorator: whoever calls the function waits for the lock at `path`, and lets it go when the function is done. With
+        `timeout`, in seconds, Timeout is raised when it cannot be had so soon, and Lost when it was lost meanwhile.
+
+        >>> import zkrecipes
+        >>> client = zkrecipes.Client("embedded:/locked-doc")
+        >>> @client.locked("/locks/report", timeout=5)
+        ... def report(day):
+        ...     return f"report of {day}"
+        >>> report("Monday")
+        'report of Monday'
+        >>> client.close()
+        """
 
 @disjoint_base
 class HoldingBase:

@@ -9,7 +9,9 @@ def write_report(client: zkrecipes.Client) -> bool:
     with client.lock("/locks/report") as held:
         if client.nodes.exists("/report"):
             return False
-        held.guarded().create("/report", "done").commit()
+        writes = held.guarded()
+        writes.create("/report", "done")
+        writes.commit()
         return True
 
 
