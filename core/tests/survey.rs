@@ -256,7 +256,10 @@ async fn of_a_long_line_the_first_are_read_and_all_are_counted() {
         for node in &nodes[..120] {
             client.nodes().delete(node, None).await.expect("there");
         }
-        let so = until(&mut feed, "the others move up", |found| told(found)[0].3 == 29).await;
+        let so = until(&mut feed, "the others move up", |found| {
+            told(found).first().is_some_and(|line| line.3 == 29)
+        })
+        .await;
         assert_eq!(so.found[0].contenders.len(), 30, "those behind are read when they come to the front");
         drop(feed);
         client.nodes().delete_all("/s").await.expect("deleted");

@@ -164,16 +164,11 @@ async fn a_timeout_names_the_limit_and_who_holds() -> Result<(), Error> {
     let reads = requests(&server).iter().filter(|op| *op == "getData").count();
     assert_eq!(reads, 2, "{:?}", requests(&server));
 
-    // With others in between it takes a read, and a second to be worth it.
+    // With others in between it is not known, and asking would take time that nobody has given.
     let between = tokio::spawn(lock_of(&holder, path).acquire());
     eventually("it queues", || support::nodes_under(&server, path).len() == 2).await;
     let error = out_of_time(Duration::from_millis(300)).await;
     assert!(!error.contains("holds it") && error.contains("300ms"), "{error}");
-    let error = out_of_time(Duration::from_millis(1100)).await;
-    assert!(
-        error.contains("within 1.1s") && error.contains("night shift") && error.contains(&node),
-        "{error}"
-    );
     let error = out_of_time(Duration::ZERO).await;
     assert!(error.starts_with("the turn did not happen within the time given; "), "{error}");
     held.release().await?;

@@ -219,7 +219,7 @@ impl Handle {
             let taken = waiting.through(&inner.path, &inner.recipe, &line, &inner.listeners, taking).await;
             let held = match taken {
                 Err(error) => {
-                    let error = waiting.explained(error, &inner.recipe, &line).await;
+                    let error = waiting.explained(error, &inner.recipe, &line);
                     waiting.fails(&error);
                     return Err(about(error));
                 }

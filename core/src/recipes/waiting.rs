@@ -186,23 +186,15 @@ impl Waiting {
         }));
     }
 
-    /// The error of an acquire that has run out of time, with who holds: whoever was seen there, and after a second of
-    /// waiting one read more.
-    pub(super) async fn explained(&self, error: Error, recipe: &Arc<dyn Recipe>, line: &Line) -> Error {
+    /// The error of an acquire that has run out of time, with who holds as far as that is known: asking would take time that
+    /// the caller has not given.
+    pub(super) fn explained(&self, error: Error, recipe: &Arc<dyn Recipe>, line: &Line) -> Error {
         let waited = self.session.now().since(self.began);
         if error.kind() != ErrorKind::Timeout || waited.is_zero() {
             return error;
         }
-        let ahead = line.ahead();
-        let seen = ahead.as_ref().filter(|_| recipe.first_holds()).and_then(|ahead| known(recipe, ahead));
-        let holder = match (seen, ahead) {
-            (Some(holder), _) => Some(holder),
-            (None, Some(_)) if waited >= FIRST => {
-                let call = self.session.call(Some(LOOK));
-                self.session.within_grace(holder(recipe.clone(), call, line)).await.flatten()
-            }
-            _ => None,
-        };
+        let ahead = line.ahead().filter(|_| recipe.first_holds());
+        let holder = ahead.and_then(|ahead| known(recipe, &ahead));
         match holder.filter(|holder| !holder.identity.is_empty()) {
             Some(Contender { identity, node, since, .. }) => {
                 // Others write what they are called.
