@@ -209,17 +209,17 @@ def test_bad_input_is_refused_by_name(hosts: str) -> None:
 
 
 AT_ONCE = {
-    "Client": "barrier config counter delay_queue double_barrier election group lock multi_lock names on_state "
+    "Client": "barrier config counter delay_queue double_barrier election group lock locked multi_lock names on_state "
     "priority_queue queue read_write_lock semaphore two_phase_commit version",
     "Config": "watch",
     "DoubleBarrier": "cancel withdraw",
-    "Election": "campaign cancel guarded hold leading observe on_lost on_revoke",
+    "Election": "campaign cancel guarded hold leading observe on_lost on_revoke on_wait",
     "Group": "watch",
     "Names": "watch",
     "Nodes": "transaction watch",
     "Transaction": "check create delete set",
 }
-HANDLES = "cancel guarded hold on_lost on_revoke"
+HANDLES = "cancel guarded hold on_lost on_revoke on_wait"
 
 
 @pytest.mark.parametrize("name", [name for name in aio.__all__ if isinstance(getattr(aio, name), type)])
