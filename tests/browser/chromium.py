@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -40,17 +41,23 @@ class Page:
             f"--user-data-dir={self._profile}",
             "about:blank",
         ]
-        # It reads from 3 and writes to 4.
-        script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
+        # It reads from 3 and writes to 4, which may be something else here.
+        spare = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (theirs_in, theirs_out)]
+
+        def plug() -> None:
+            for fd, number in zip(spare, (3, 4), strict=True):
+                os.dup2(fd, number)
+
         self._process = subprocess.Popen(
-            ["sh", "-c", script, "sh", *words],
-            pass_fds=(theirs_in, theirs_out),
+            words,
+            preexec_fn=plug,
+            pass_fds=(3, 4),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(theirs_in)
-        os.close(theirs_out)
+        for fd in (theirs_in, theirs_out, *spare):
+            os.close(fd)
         self._rest = b""
         self._number = 0
         self.messages: list[str] = []

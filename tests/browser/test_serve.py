@@ -53,11 +53,11 @@ def address(server: EmbeddedServer) -> Iterator[str]:
 
 
 def shows(page: Page, text: str) -> None:
-    page.until(f"document.body.innerText.includes({json.dumps(text)})")
+    page.until(f"document.body?.innerText.includes({json.dumps(text)})")
 
 
 def lacks(page: Page, text: str) -> None:
-    page.until(f"!document.body.innerText.includes({json.dumps(text)})")
+    page.until(f"!document.body?.innerText.includes({json.dumps(text)})")
 
 
 def taking(client: zkrecipes.Client, path: str) -> threading.Thread:
