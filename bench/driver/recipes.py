@@ -19,7 +19,9 @@ def queue(arena: Arena) -> dict[str, Any]:
     found: list[Contestant] = []
     few, many = (60, 300) if arena.quick else (150, 900)
 
-    def add(name: str, case: str, verb: str, ops: int, clients: int = 1, calls: int = 1, size: int = 0) -> None:
+    def add(
+        name: str, case: str, verb: str, ops: int, clients: int = 1, calls: int = 1, size: int = 0, queues: str = "one"
+    ) -> None:
         if not arena.has([name]):
             return
         path = arena.path()
@@ -29,10 +31,15 @@ def queue(arena: Arena) -> dict[str, Any]:
             if verb in ("get", "claim"):
                 prefix = ITEM_NAMES[name]
                 count = size or ops
-                arena.worker("raw").tell("put", path=path + below, ops=count, calls=128, prefix=prefix)
+                # Whoever is faster takes more: each queue has enough for one that takes all.
+                for own in [""] if queues == "one" else [f"/{n}" for n in range(clients)]:
+                    where = path + own + below
+                    arena.worker("raw").tell("put", path=where, ops=count, calls=128, prefix=prefix)
 
         def turn() -> Turn:
             parameters = {"path": path, "ops": ops, "clients": clients, "calls": calls}
+            if queues != "one":
+                parameters["queues"] = queues
             return whole(arena.worker(name).tell(verb, **parameters), ops)
 
         found.append(
@@ -57,7 +64,9 @@ def queue(arena: Arena) -> dict[str, Any]:
             for name in ("rust", "curator", "kazoo"):
                 # Two of kazoo's that take at the same time list everything again and again.
                 if name != "kazoo" or clients <= 8:
-                    add(name, f"get, {clients} clients", "get", few // 16 * 16, clients)
+                    ops = (many if name == "rust" else few) // 16 * 16
+                    add(name, f"get, {clients} clients", "get", ops, clients)
+        add("rust", "get, 8 clients, each its own queue", "get", many // 16 * 16, 8, queues="own")
         for depth in (100, 1000, 10_000):
             for name in ("rust", "curator", "kazoo"):
                 if name != "kazoo" or depth <= 1000:

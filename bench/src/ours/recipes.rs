@@ -44,8 +44,14 @@ impl Worker {
             }
         };
         let clients = self.sessions(order.number("clients")).await?;
+        // Each from a queue of its own shows what is possible when nobody is in anybody's way.
+        let path = |n: usize| match order.text_or("queues", "one") {
+            "one" => order.path().to_owned(),
+            _ => format!("{}/{n}", order.path()),
+        };
+        let numbered = clients.iter().enumerate();
         let queues: Result<Vec<_>> =
-            clients.iter().map(|client| client.queue(order.path(), Default::default())).collect();
+            numbered.map(|(n, client)| client.queue(&path(n), Default::default())).collect();
         let queues = queues?;
         let left = Arc::new(AtomicUsize::new(count));
         let begun = now();
