@@ -1,10 +1,12 @@
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
+import org.apache.zookeeper.ZooKeeper;
 
 /** Curator's DistributedBarrier and DistributedDoubleBarrier. */
 class CuratorBarriers {
@@ -36,10 +38,19 @@ class CuratorBarriers {
                 entered.put(path, new DistributedDoubleBarrier(client, path, parties));
                 return inTime(entered.get(path).enter(millis(rest), TimeUnit.MILLISECONDS));
             case "leave":
+                hearAll();
                 return inTime(entered.remove(path).leave(FOR_EVER, TimeUnit.MILLISECONDS));
             default:
                 throw new IllegalArgumentException(verb + " is no verb of barriers");
         }
+    }
+
+    /** An event of the entering that comes while a member leaves has it leave before the last other member does. */
+    private void hearAll() throws Exception {
+        CountDownLatch told = new CountDownLatch(1);
+        ZooKeeper session = client.getZookeeperClient().getZooKeeper();
+        session.exists("/", false, (code, path, context, stat) -> told.countDown(), null);
+        told.await();
     }
 
     private static long millis(List<String> rest) {
