@@ -17,9 +17,9 @@ mod begin;
 mod coordinator;
 mod layout;
 mod proposal;
-mod recover;
 mod site;
 mod status;
+mod takeover;
 mod transaction;
 
 use std::str::FromStr;
@@ -189,7 +189,7 @@ impl TwoPhaseCommit {
     /// Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
     /// coordinator that has crashed is there until its session timeout.
     pub async fn recover(&self) -> Result<Vec<CommitTransaction>> {
-        recover::recover(&self.inner).await
+        takeover::recover(&self.inner).await
     }
 
     // ---- a site
@@ -213,7 +213,7 @@ impl TwoPhaseCommit {
         // What we were the last to do, should we have died before it was cleared away.
         let inner = self.inner.clone();
         drop(session.errand(async move {
-            if let Err(error) = recover::sweep(&inner).await {
+            if let Err(error) = takeover::sweep(&inner).await {
                 tracing::debug!(event = "transaction_untidy", %error, "transactions that are over are left to `recover`");
             }
         }));

@@ -1,4 +1,4 @@
-//! Taking over the transactions of a coordinator that died.
+//! Taking over the transactions of a coordinator that died. What a site that was started again still has to do is in `site`.
 
 use std::sync::Arc;
 
