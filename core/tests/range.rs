@@ -408,6 +408,45 @@ async fn a_contender_whose_node_goes_while_it_asks_for_the_order_queues_again() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_waiter_that_looks_again_while_those_next_ahead_leave_still_sees_who_holds() {
+    for (want, ground) in each([Want::Lock, Want::Write]) {
+        let holder = ground.client(TEN).await;
+        for _ in 0..10 {
+            make_parents(&holder, want).await;
+        }
+        number_next(&ground, want, LAST);
+        let held = want.ask(&holder).await.expect("free");
+        let (mut waiting, mut nodes) = (Vec::new(), ground.nodes_under(PATH));
+        // The first watches its own node and the one ahead, and all others the two ahead.
+        for watches in [2, 3, 3] {
+            let (client, before) = (ground.client(TEN).await, ground.watch_count());
+            waiting.push((client.clone(), tokio::spawn(want.ask(&client))));
+            eventually("it waits", || ground.watch_count() == before + watches).await;
+            nodes.extend(
+                ground.nodes_under(PATH).into_iter().filter(|node| !nodes.contains(node)).collect::<Vec<_>>(),
+            );
+        }
+        let (last, third) = waiting.pop().expect("three");
+        // It asks in which order those ahead came. Some go before it hears that.
+        let delay = Duration::from_millis(400);
+        let slow = ground.inject(Fault::delay_request("exists", delay).session(last.session_id()));
+        let node = nodes.last().expect("it queues");
+        holder.nodes().set(node, b"__REVOKE__", None).await.expect("asked to let go");
+        eventually("it asks for the order", || ground.fault_fired(slow)).await;
+        waiting.iter().for_each(|(_, one)| one.abort());
+        let own = held.node().rsplit('/').next().expect("a name");
+        let watches_the_holder =
+            || ground.requests_of(&last, "getData").iter().any(|entry| entry.path.ends_with(own));
+        eventually("it has looked", || third.is_finished() || watches_the_holder()).await;
+        assert!(!third.is_finished(), "{want:?}: somebody else holds");
+        held.verify().await.expect("held all the while");
+        held.release().await.expect("released");
+        soon("its turn", third).await.expect("joined").expect("the turn").release().await.expect("released");
+        assert_nothing_left(&ground, want).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_queue_refuses_items_near_the_end_and_its_numbers_begin_anew_with_its_node() {
     for ground in worlds() {
         let client = ground.client(TEN).await;

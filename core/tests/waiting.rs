@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use support::{SOON, client_with, eventually, lock_of, options, requests, server, soon};
 use zkrecipes::{Client, Election, ElectionOptions, Error, ErrorKind, Handle, WaitProgress};
-use zkrecipes_embedded::Server;
+use zkrecipes_embedded::{LogEntry, Server};
 
 const TEN: Duration = Duration::from_secs(10);
 
@@ -73,6 +73,41 @@ async fn who_waits_is_told_for_whom_after_a_second_for_one_read_each_time() -> R
     lock.acquire().await?.release().await?;
     assert_eq!(told.lock().expect("no panic").len(), times);
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_far_behind_still_knows_who_holds_when_the_next_one_ahead_is_asked_to_go()
+-> Result<(), Error> {
+    let (server, path) = (server(), "/locks/far");
+    let holder = named(&server, "night-shift").await;
+    let held = lock_of(&holder, path).acquire().await?;
+    let mut ahead = Vec::new();
+    for watches in [2, 5] {
+        ahead.push(tokio::spawn(lock_of(&named(&server, "ahead").await, path).acquire()));
+        eventually("it waits", || server.watch_count() == watches).await;
+    }
+    let nodes = support::nodes_under(&server, path);
+    let number = |node: &&String| node[node.len() - 10..].to_owned();
+    let next = nodes.iter().max_by_key(number).expect("it queues");
+    let waiter = named(&server, "waiter").await;
+    let lock = lock_of(&waiter, path);
+    let told = listen(&lock);
+    let waiting = tokio::spawn(lock.acquire());
+    eventually("it waits", || server.watch_count() == 8).await;
+    server.clear_log();
+    holder.nodes().set(next, b"__REVOKE__", None).await?;
+    // Those ahead look as well, each at its own.
+    let again = |entry: &LogEntry| entry.op == "getData" && entry.session_id == waiter.session_id();
+    eventually("it looks again", || server.log().iter().any(again)).await;
+    until_told(&told, 1).await;
+    let progress = first(&told);
+    let who = progress.holder.map(|holder| holder.identity);
+    assert_eq!((progress.ahead, who.as_deref()), (Some(3), Some("night-shift")));
+    held.release().await?;
+    for one in ahead {
+        soon("the turn", one).await.expect("joined")?.release().await?;
+    }
+    soon("the turn", waiting).await.expect("joined")?.release().await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -138,24 +138,19 @@ impl<'a> Wait<'a> {
     async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, mut names: Names) -> Result<Outcome> {
         let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
         let epoch = &self.place.epoch;
+        // Whether `names` is all that was listed, so that it tells who is first and how many there are.
+        let mut is_whole = true;
         'look: loop {
             let Some(mut ahead) = ahead_of(self.place, call, queue.verb, node, &names).await? else {
                 match self.place.list(call, queue.verb).await? {
-                    Listing::Names(listed) => names = listed,
+                    Listing::Names(listed) => (names, is_whole) = (listed, true),
                     Listing::Gone => return Ok(Outcome::Gone),
                 }
                 continue;
             };
             let mut interest = None;
-            queue.session.counters.queue(ahead.len());
-            if let Some(line) = call.line() {
-                match ahead.first() {
-                    // The first writer ahead of a reader may wait itself.
-                    Some(first) if self.kind != Kind::Read => {
-                        line.looked(&self.place.parent, &first.name, ahead.len());
-                    }
-                    _ => line.left(),
-                }
+            if is_whole {
+                self.tell(queue, call, &ahead);
             }
             if ahead.len() <= 1 {
                 interest = Some(epoch.interest(&node.path));
@@ -168,7 +163,7 @@ impl<'a> Wait<'a> {
                 // for somebody may have deleted our node meanwhile.
                 call.until(queue.verb, epoch.until_firm()).await?;
                 match self.place.list(call, queue.verb).await? {
-                    Listing::Names(listed) => names = listed,
+                    Listing::Names(listed) => (names, is_whole) = (listed, true),
                     Listing::Gone => return Ok(Outcome::Gone),
                 }
                 continue;
@@ -176,9 +171,13 @@ impl<'a> Wait<'a> {
             if call.is_single_attempt() {
                 return Err(Error::timeout("the turn"));
             }
-            // Only the two closest matter from here on. Each of a thousand waiters would else keep a thousand names.
-            ahead = ahead.split_off(ahead.len().saturating_sub(2));
-            names = Names::new(ahead.iter().map(|entry| entry.name.clone()).collect());
+            // Only the two closest matter from here on. Each of a thousand waiters would else keep a thousand names. Past the
+            // end of the range they do not do: looking again tells which of them have gone, and not who was ahead of those.
+            if !node.entry.is_late() {
+                is_whole &= ahead.len() <= 2;
+                ahead = ahead.split_off(ahead.len().saturating_sub(2));
+                names = Names::new(ahead.iter().map(|entry| entry.name.clone()).collect());
+            }
             let link = epoch.link();
             let is_armed = loop {
                 match self.arm(call, queue.verb, node, &ahead).await? {
@@ -207,9 +206,22 @@ impl<'a> Wait<'a> {
                 }
             }
             match self.place.list(call, queue.verb).await? {
-                Listing::Names(listed) => names = listed,
+                Listing::Names(listed) => (names, is_whole) = (listed, true),
                 Listing::Gone => return Ok(Outcome::Gone),
             }
+        }
+    }
+
+    /// Says who is first and how many are ahead, for those who ask how the wait stands.
+    fn tell(&self, queue: &Queue<'_>, call: &Call, ahead: &[Entry]) {
+        queue.session.counters.queue(ahead.len());
+        let Some(line) = call.line() else { return };
+        match ahead.first() {
+            // The first writer ahead of a reader may wait itself.
+            Some(first) if self.kind != Kind::Read => {
+                line.looked(&self.place.parent, &first.name, ahead.len());
+            }
+            _ => line.left(),
         }
     }
 
