@@ -1030,7 +1030,10 @@ bool zkr_error_retryable(const zkr_error *error);
 /** Why it is gone, for ZKR_LOST. */
 zkr_reason zkr_error_reason(const zkr_error *error);
 
-/** How many items went into the queue before this happened, where several were put; -1 otherwise. */
+/**
+ * How many items certainly went into the queue before this happened, from the first on, where several were put; -1 otherwise.
+ * After ZKR_TIMEOUT, ZKR_CANCELLED, ZKR_CLOSED and ZKR_CONNECTION_LOST it may be more: what was on its way may still go in.
+ */
 int64_t zkr_error_put(const zkr_error *error);
 
 /** Frees an error. NULL and errors already freed are ignored. */
@@ -3110,7 +3113,8 @@ zkr_status zkr_queue_put_cancellable_async(zkr_queue *queue,
 
 /**
  * Puts several items, of which each is sizes[i] bytes at items[i], in as few transactions as carry them, each of which
- * is applied as a whole or not at all. zkr_error_put says how many went in, from the first on, where not all did.
+ * is applied as a whole or not at all. zkr_error_put says how many certainly went in, from the first on, where not all
+ * did.
  */
 zkr_status zkr_queue_put_many(zkr_queue *queue,
                               const void *const *items,

@@ -250,7 +250,10 @@ class Error : public std::runtime_error {
   bool retryable() const noexcept { return retryable_; }
   /** Why it is gone, for ErrorKind::Lost. */
   LostReason reason() const noexcept { return reason_; }
-  /** How many items went into the queue before this happened, where several were put. */
+  /**
+   * How many items certainly went into the queue before this happened, from the first on, where several were
+   * put. After Timeout, Cancelled, Closed and ConnectionLost it may be more.
+   */
   std::optional<std::size_t> put() const noexcept { return put_; }
 
  private:
@@ -2012,7 +2015,7 @@ class Queue {
 
   /**
    * Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all.
-   * Error::put says how many went in, from the first on, where not all did.
+   * Error::put says how many certainly went in, from the first on, where not all did.
    */
   void put_many(const std::vector<std::string> &items, Milliseconds timeout = forever) {
     const detail::Several given(items);

@@ -336,6 +336,7 @@ async fn nothing_is_left_of_a_counter_that_was_only_read() {
     assert!(!counter_of(&client).compare_and_set(1, 2).await.expect("asked"));
     assert!(nodes_under(&server, "/counters").is_empty());
 }
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_counter_that_was_made_anew_is_not_taken_for_the_one_before() {
     for ground in grounds() {
@@ -393,6 +394,7 @@ async fn a_counter_that_goes_while_many_count_comes_back_to_stay() {
     client.close(Some(SOON)).await.expect("closed");
     other.close(Some(SOON)).await.expect("closed");
 }
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_answer_is_found_however_long_its_owner_has_patience() {
     for ground in grounds() {

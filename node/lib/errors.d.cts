@@ -32,7 +32,10 @@ export class ZkRecipesError extends Error {
   readonly path?: string
   /** Why it is gone, for `LOST`. */
   readonly reason?: LostReason
-  /** How many items went in before this happened, where `queue.putMany` put several. */
+  /**
+   * How many items certainly went in before this happened, from the first on, where `queue.putMany` put several. After `TIMEOUT`,
+   * `CANCELLED`, `CLOSED` and `CONNECTION_LOST` it may be more.
+   */
   readonly put?: number
 }
 

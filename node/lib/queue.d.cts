@@ -94,7 +94,7 @@ export class Queue extends Backlog {
   private constructor()
   /** Puts an item; waits while the queue is full, and `TIMEOUT` if it stays so. */
   put(data: Data, options?: WaitOptions): Promise<void>
-  /** Puts several in as few transactions as carry them. `error.put` says how many went in before one failed. */
+  /** Puts several in as few transactions as carry them. `error.put` says how many certainly went in. */
   putMany(items: readonly Data[], options?: WaitOptions): Promise<void>
 }
 

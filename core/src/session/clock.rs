@@ -7,7 +7,7 @@ pub use crate::runtime::Later;
 use crate::time::A_CENTURY;
 
 /// A point on a clock that also runs while the machine is suspended.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub u64);
 
 impl Moment {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::support::{client, eventually, nodes_under, server, soon};
 use super::{asked, assert_tidy, bounded, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of};
 use zkrecipes::{ErrorKind, QueueOptions};
+use zkrecipes_embedded::Fault;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn puts_that_do_not_wait_for_each_other_go_together_and_keep_their_order() {
@@ -102,6 +103,20 @@ async fn a_bound_is_never_passed_and_who_waits_for_room_asks_nothing() {
     assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(1)));
     assert_eq!(take.len().await.expect("looked"), 5);
     assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_runs_out_of_time_between_two_transactions_hears_what_the_first_ones_put() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = queue_of(&client);
+    queue.put(b"before").await.expect("put");
+    let slow = server.inject(Fault::delay_reply("multi", Duration::from_secs(2)).nth(4));
+    let items = vec!["item"; 1000];
+    let error = queue.put_many_timeout(&items, Duration::from_millis(500)).await.expect_err("no time");
+    assert!(server.fault_fired(slow));
+    assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(750)));
+    assert_eq!(queue.len().await.expect("looked"), 1001, "the last were on their way");
 }
 
 #[tokio::test(flavor = "multi_thread")]

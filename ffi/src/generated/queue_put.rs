@@ -82,7 +82,8 @@ pub extern "C" fn zkr_queue_put_cancellable_async(
 }
 
 /// Puts several items, of which each is sizes[i] bytes at items[i], in as few transactions as carry them, each of which
-/// is applied as a whole or not at all. zkr_error_put says how many went in, from the first on, where not all did.
+/// is applied as a whole or not at all. zkr_error_put says how many certainly went in, from the first on, where not all
+/// did.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_queue_put_many(
     queue: *mut zkr_queue,

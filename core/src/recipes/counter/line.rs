@@ -147,6 +147,7 @@ impl Line {
                     desk.take_mark_back(&session);
                 }
             } else {
+                desk.let_go();
                 let mut waiting = lock(&self.waiting);
                 if waiting.queue.is_empty() {
                     waiting.is_served = false;

@@ -160,7 +160,7 @@ impl Desk {
         if let Some(mark) = self.mark.take() {
             session.take_back(mark.node);
         }
-        self.known = None;
+        (self.known, self.conflicts) = (None, 0);
     }
 
     /// How long we keep the turn and wait for more to do.

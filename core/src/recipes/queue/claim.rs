@@ -94,7 +94,7 @@ impl Store {
                         (_, WireError::NoNode | WireError::NodeExists) => out.lost(),
                         (_, error) => return Err(refusal(error, VERB, &self.stock.layout.path)),
                     }
-                    self.stock.raced(true);
+                    self.stock.raced(true, session.now());
                     return Ok(None);
                 }
                 Err(WireError::SessionEnded) => {
@@ -115,7 +115,7 @@ impl Store {
                 }
             };
             pending.is_settled = true;
-            self.stock.raced(false);
+            self.stock.raced(false, session.now());
             let interest = epoch.interest(&node);
             let node = Node::of(node, Entry::lease(&out.name.text), czxid);
             let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);

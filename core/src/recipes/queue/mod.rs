@@ -199,7 +199,7 @@ impl Queue {
     }
 
     /// Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error
-    /// says how many went in, from the first on: [`Error::put`].
+    /// says how many certainly went in, from the first on: [`Error::put`].
     pub async fn put_many<T: AsRef<[u8]>>(&self, items: &[T]) -> Result<()> {
         self.put_all(items.iter().map(|item| item.as_ref().to_vec()).collect(), None).await
     }

@@ -55,10 +55,8 @@ pub(super) struct Batch {
 
 /// What has failed.
 struct Failure {
-    /// How many went in before.
-    went_in: usize,
-    /// How many of the batches, from the first on, were sent.
-    reached: usize,
+    /// Of how many of the batches that are left, from the first on.
+    of: usize,
     error: Error,
 }
 
@@ -115,13 +113,8 @@ impl Puts {
                 }
                 continue;
             }
-            let (went_in, failed) = match self.serve_some(&session, &mut room, &mut batches).await {
-                Ok(went_in) => (went_in, None),
-                Err(failure) => (failure.went_in, Some((failure.reached, failure.error))),
-            };
-            let finished = go_in(&mut batches, went_in);
-            if let Some((reached, error)) = failed {
-                for batch in batches.drain(..reached - finished) {
+            if let Err(Failure { of, error }) = self.serve_some(&session, &mut room, &mut batches).await {
+                for batch in batches.drain(..of) {
                     let _ = batch.answer.send(Err(error.clone()));
                 }
             }
@@ -132,25 +125,22 @@ impl Puts {
         }
     }
 
-    /// Puts as many items of the batches as go into the queue, and into one packet. Answers how many.
+    /// Puts as many items of the batches as go into the queue, and into one packet, and takes them out of the batches.
     async fn serve_some(
         &self,
         session: &Arc<Session>,
         room: &mut Room,
         batches: &mut VecDeque<Batch>,
-    ) -> Result<usize, Failure> {
-        let failure = |went_in, reached, error: Error| {
-            let error = error.with_path(&self.items);
-            Failure { went_in, reached, error }
-        };
-        let first = |error| failure(0, 1, error);
+    ) -> Result<(), Failure> {
+        let failure = |of, error: Error| Failure { of, error: error.with_path(&self.items) };
+        let first = |error| failure(1, error);
         let fitting = self.cut(session, batches).map_err(first)?;
         let mut call = session.call(None);
         loop {
             let (many, guard) = match room.admit(session, &mut call, &batches[0], fitting).await {
                 Ok(Admission::Some { many, guard }) => (many, guard),
                 Ok(Admission::Full) if batches[0].is_single => {
-                    return Err(failure(0, batches.len(), full()));
+                    return Err(failure(batches.len(), full()));
                 }
                 Ok(Admission::Full) => {
                     let _full = self.full();
@@ -158,7 +148,7 @@ impl Puts {
                         biased;
                         () = batches[0].answer.closed() => {
                             room.give_up();
-                            return Ok(0);
+                            return Ok(());
                         }
                         changed = room.changed(session, &mut call) => changed.map_err(first)?,
                     }
@@ -172,17 +162,22 @@ impl Puts {
             // Only the first with a guard finds what that asks for.
             let size = if guards > 0 { parts.len() } else { IN_ONE };
             let row: Vec<_> = parts.chunks(size).collect();
-            let (applied, outcome) = self.marks.apply_row(session, &mut call, VERB, &row).await;
-            let went_in = row[..applied].iter().map(|writes| writes.len()).sum::<usize>().min(many);
-            room.went_in(went_in);
-            // Of what stands behind nothing was sent.
-            let reached = batches_of(batches, many);
-            let failed = |error| failure(went_in, reached, error);
+            // Of what stands behind these nothing is sent.
+            let (mut sent, mut went_in) = (batches_of(batches, many), 0);
+            // Whoever is not waiting any more when the last answer comes still hears what had gone in.
+            let tell = |applied: &[Write]| {
+                let items = if went_in == 0 { applied.len() - guards } else { applied.len() };
+                went_in += items;
+                room.went_in(items);
+                sent -= go_in(batches, items);
+            };
+            let outcome = self.marks.apply_row(session, &mut call, VERB, &row, tell).await;
+            let failed = |error| failure(sent, error);
             match outcome.map_err(failed)? {
-                Outcome::Applied => return Ok(went_in),
+                Outcome::Applied => return Ok(()),
                 // Somebody else has put something meanwhile: it may be full now.
                 Outcome::Refused(part, WireError::BadVersion | WireError::NoNode) if part < guards => {}
-                Outcome::Refused(_, WireError::NoNode) if went_in > 0 => return Ok(went_in),
+                Outcome::Refused(_, WireError::NoNode) if went_in > 0 => return Ok(()),
                 Outcome::Refused(_, WireError::NoNode) => {
                     make(session, &mut call, VERB, &self.items).await.map_err(failed)?;
                 }

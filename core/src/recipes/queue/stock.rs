@@ -42,8 +42,10 @@ const LASTS: usize = 8;
 /// After how many misses to list anew at least, and how many names in a list cost as much as a miss.
 const FEWEST_MISSES: usize = 2;
 const NAMES_FOR_A_MISS: usize = 64;
-/// How long what was read ahead counts.
-const FRESH: Duration = Duration::from_secs(1);
+/// How long what was read ahead counts: some round trips. Whoever works at an item for longer reads the next one again.
+const FRESH: Duration = Duration::from_millis(100);
+/// When nobody was faster for so long, nobody is about.
+const ALONE_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) type Read = (Vec<u8>, Stat);
 
@@ -72,6 +74,8 @@ struct Items {
     spoilt: BTreeSet<String>,
     /// How often somebody was faster lately: each time counts for `LASTS` times that nobody was.
     losses: usize,
+    /// When that was for the last time.
+    lost: Moment,
     /// With others about: what was handed out last, and how many of those behind it come next.
     last: Option<Name>,
     run: usize,
@@ -114,6 +118,13 @@ impl Items {
         };
         self.last = Some(chosen.clone());
         Some(chosen)
+    }
+
+    /// Who was in our way long ago may have gone: then the first comes first again.
+    fn forget_losses_before(&mut self, then: Moment) {
+        if self.lost < then {
+            (self.losses, self.run) = (0, 0);
+        }
     }
 
     /// What to read ahead now, together with the one that is handed out if that has not been read.
@@ -168,6 +179,7 @@ impl Stock {
     /// Hands out an item, unless none is left.
     pub(super) fn pick(self: &Arc<Self>, session: &Session, now: i64) -> Option<Out> {
         let mut items = self.items();
+        items.forget_losses_before(session.now() - ALONE_AFTER);
         let name = items.choose(&self.layout, now, || chance::guid().as_u128() as usize)?;
         let mut read = items.ready.remove(&name)?;
         items.out.insert(name.text.clone(), false);
@@ -220,9 +232,10 @@ impl Stock {
     }
 
     /// Somebody else was faster, or nobody.
-    pub(super) fn raced(&self, is_lost: bool) {
+    pub(super) fn raced(&self, is_lost: bool, now: Moment) {
         let mut items = self.items();
         if is_lost {
+            items.lost = now;
             items.losses = items.losses.next_multiple_of(LASTS) + 2 * LASTS;
             items.run = 0;
         } else {
@@ -410,7 +423,7 @@ mod tests {
         for (order, keys, expected) in cases {
             let stock = stock(order);
             stock.fill(names(&stock, keys));
-            (0..6).for_each(|_| stock.raced(true));
+            (0..6).for_each(|_| stock.raced(true, Moment(20)));
             let mut items = stock.items();
             let mut chosen = |dice| {
                 items.run = 0;
@@ -419,6 +432,11 @@ mod tests {
             let all: BTreeSet<_> = (0..64).map(&mut chosen).collect();
             assert_eq!(all.len(), expected, "{order:?}: {all:?}");
             assert!(!all.contains(&None), "{order:?}");
+            items.forget_losses_before(Moment(20));
+            assert!(items.losses > 0, "{order:?}");
+            items.forget_losses_before(Moment(21));
+            let only = items.choose(&stock.layout, 30, || 1).map(|name| name.text);
+            assert_eq!(only.as_ref(), all.first().and_then(Option::as_ref), "{order:?}");
         }
     }
 

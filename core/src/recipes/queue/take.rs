@@ -143,7 +143,7 @@ impl Store {
             let removed = self.stock.removals.apply(&session, writes.clone()).await;
             match removed.map_err(|error| error.with_path(&layout.path))? {
                 Removed::Applied => {
-                    self.stock.raced(false);
+                    self.stock.raced(false, session.now());
                     let name = out.name.clone();
                     // What is left of the node is for others.
                     match goes {
@@ -158,11 +158,11 @@ impl Store {
                 }
                 // Claimed since it was read, or given back: it has another version.
                 Removed::Refused(_, WireError::BadVersion) => {
-                    self.stock.raced(true);
+                    self.stock.raced(true, session.now());
                     return Ok(Taken::Lost);
                 }
                 Removed::Refused(_, WireError::NoNode | WireError::NodeExists) => {
-                    self.stock.raced(true);
+                    self.stock.raced(true, session.now());
                     out.lost();
                     return Ok(Taken::Lost);
                 }

@@ -18,6 +18,8 @@ const SUFFIX: &str = "-change";
 const GUID: usize = 36;
 /// A century: nobody needs a mark for longer, and so it can be written down in milliseconds.
 const MOST_NEEDED: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+/// How many changes to make with one mark. Its version counts them, and must not run over while some are under way.
+const MOST_MADE: u64 = i32::MAX as u64 - 1_000_000;
 
 pub(crate) struct Mark {
     pub(crate) node: String,
@@ -32,6 +34,11 @@ impl Mark {
         let node = path::join(parent, &format!("{PREFIX}{}{SUFFIX}", chance::guid().hyphenated()));
         let needed = session.epoch().session_timeout().saturating_add(session.options().give_up_after());
         Mark { node, made: 0, needed: needed.saturating_mul(3).min(MOST_NEEDED) }
+    }
+
+    /// Whether another one has to take its place.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.made >= MOST_MADE
     }
 
     /// Sends the transaction `parts`, one of which says that the next change was made.
@@ -63,9 +70,13 @@ impl Mark {
     /// The same of the one after the first `made`, refused if it was said before, or if one of those was not: so that the
     /// transaction can be sent again.
     pub(crate) fn write_once_after(&self, made: u64) -> Write {
-        match (self.write_after(made), i32::try_from(made)) {
-            (Write::Set { path, data, .. }, Ok(made)) => Write::Set { path, data, version: Some(made - 1) },
-            (write, _) => write,
+        match self.write_after(made) {
+            Write::Set { path, data, .. } => {
+                // One beyond the range has no such version: refused, and never applied twice.
+                let version = i32::try_from(made).unwrap_or(i32::MAX) - 1;
+                Write::Set { path, data, version: Some(version) }
+            }
+            write => write,
         }
     }
 
@@ -86,4 +97,20 @@ pub(crate) fn is_mark(name: &str) -> bool {
 pub(crate) fn parse(data: &[u8]) -> Option<(u64, Duration)> {
     let (made, needed) = std::str::from_utf8(data).ok()?.split_once(' ')?;
     Some((made.parse().ok()?, Duration::from_millis(needed.parse().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_replaced_before_its_version_runs_over_and_never_written_without_one() {
+        let mark = |made| Mark { node: "/q/_c_-change".to_owned(), made, needed: Duration::ZERO };
+        assert!(!mark(1).is_used_up() && !mark(MOST_MADE - 1).is_used_up());
+        assert!(mark(MOST_MADE).is_used_up());
+        for made in [1, MOST_MADE, i32::MAX as u64 + 1, u64::from(u32::MAX) + 2] {
+            let write = mark(made).write_once_after(made);
+            assert!(matches!(write, Write::Set { version: Some(0..), .. }), "{made}: {write:?}");
+        }
+    }
 }

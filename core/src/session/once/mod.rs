@@ -72,41 +72,47 @@ impl Marks {
         verb: &str,
         writes: &[Write],
     ) -> Result<Outcome> {
-        self.apply_row(session, call, verb, &[writes]).await.1
+        self.apply_row(session, call, verb, &[writes], |_| {}).await
     }
 
-    /// The same with several transactions, in this order. Answers how many were applied, and what became of the next one;
-    /// of the last, if there is no other.
+    /// The same with several transactions, in this order. Tells of each that was applied as soon as that is known, and
+    /// answers what became of the first that was not; of the last, if there is none.
     pub(crate) async fn apply_row(
         self: &Arc<Self>,
         session: &Arc<Session>,
         call: &mut Call,
         verb: &str,
         row: &[&[Write]],
-    ) -> (usize, Result<Outcome>) {
+        mut tell: impl FnMut(&[Write]) + Send,
+    ) -> Result<Outcome> {
         let mut used = self.take(session);
         let (mut applied, mut is_sent) = (0, false);
+        let mut go_on = |applied: &mut usize| {
+            tell(row[*applied]);
+            *applied += 1;
+        };
         while applied < row.len() {
             let rest = &row[applied..];
             // The first with a mark makes it; what comes behind needs that.
             let outcome = if rest.len() > 1 && used.mark().made > 0 && !std::mem::replace(&mut is_sent, true)
             {
-                self.attempt_all(&mut used, session, call, verb, rest, &mut applied).await
+                let mut go_on = || go_on(&mut applied);
+                self.attempt_all(&mut used, session, call, verb, rest, &mut go_on).await
             } else {
                 self.attempt(&mut used, session, call, verb, rest[0]).await
             };
             match outcome {
-                Ok(Some(Outcome::Applied)) => applied += 1,
-                Ok(Some(refused)) => return (applied, Ok(refused)),
+                Ok(Some(Outcome::Applied)) => go_on(&mut applied),
+                Ok(Some(refused)) => return Ok(refused),
                 Ok(None) => {}
                 Err(error) if used.is_in_doubt() => {
                     let what = format!("{verb} was applied");
-                    return (applied, Err(unknown(error, &what, "Look before you do it again")));
+                    return Err(unknown(error, &what, "Look before you do it again"));
                 }
-                Err(error) => return (applied, Err(error)),
+                Err(error) => return Err(error),
             }
         }
-        (applied, Ok(Outcome::Applied))
+        Ok(Outcome::Applied)
     }
 
     /// Sends all of `row` before the first is answered; `None` to go on with those that were not applied, one by one.
@@ -117,7 +123,7 @@ impl Marks {
         call: &mut Call,
         verb: &str,
         row: &[&[Write]],
-        applied: &mut usize,
+        go_on: &mut (dyn FnMut() + Send),
     ) -> Result<Option<Outcome>> {
         let epoch = call.epoch(verb).await?;
         let sent = session.now();
@@ -134,7 +140,7 @@ impl Marks {
             match call.briefly(verb, flight).await? {
                 Ok(_) => {
                     used.done();
-                    *applied += 1;
+                    go_on();
                 }
                 Err(error) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
@@ -155,6 +161,9 @@ impl Marks {
                     }
                     used.in_doubt.take_if(|_| is_settled);
                     return match error {
+                        WireError::Part { index: 0, .. } if !is_settled => {
+                            Err(beyond("somebody has touched the node that would tell"))
+                        }
                         WireError::Part { index: 0, .. } => Ok(None),
                         WireError::Part { index, error } => Ok(Some(Outcome::Refused(index - 1, *error))),
                         error => Err(refusal(error, verb, &self.parent)),
@@ -331,8 +340,8 @@ impl Used {
 impl Drop for Used {
     fn drop(&mut self) {
         let Some(mark) = self.mark.take().filter(|_| self.session.process().is_present()) else { return };
-        if self.is_in_doubt() || self.in_flight {
-            // What it stands for is not known: it serves for nothing more.
+        if self.is_in_doubt() || self.in_flight || mark.is_used_up() {
+            // What it stands for is not known, or it has no number left: it serves for nothing more.
             self.session.take_back(mark.node);
             return;
         }
