@@ -1,5 +1,6 @@
 //! What everything has in common that can be acquired: the handle, with the verbs of all recipes.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -201,9 +202,10 @@ impl Handle {
             let (inner, line) = (&handle.inner, Arc::<Line>::default());
             let mut waiting = Waiting::begin(&session);
             let kept = || inner.kept().iter().rfind(|held| held.stands()).cloned();
-            let passing = inner.gate.pass(&session, place, kept);
-            let taking = async {
-                let pass = call.patiently(passing).await.and_then(|passed| passed)?;
+            // Pinned here, what is awaited is not copied into each future that waits for it.
+            let mut passing = pin!(inner.gate.pass(&session, place, kept));
+            let taking = pin!(async {
+                let pass = call.patiently(passing.as_mut()).await.and_then(|passed| passed)?;
                 let nested = match inner.meanwhile {
                     Meanwhile::Nests => inner.acquired.innermost().and_then(|held| held.nest()),
                     Meanwhile::Waits | Meanwhile::Adds => None,
@@ -215,7 +217,7 @@ impl Handle {
                         pass,
                     ),
                 })
-            };
+            });
             let taken = waiting.through(&inner.path, &inner.recipe, &line, &inner.listeners, taking).await;
             let held = match taken {
                 Err(error) => {

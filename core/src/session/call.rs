@@ -13,14 +13,16 @@
 //!
 //! A caller that has queued, or only watches, waits through an outage: after `insist` there is no budget any more.
 
-use std::future::Future;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::watch;
 
-use super::clock::{Deadline, Moment};
+use super::clock::{Deadline, Later, Moment};
 use super::epoch::Epoch;
 use super::line::Line;
 use super::wire::WireError;
@@ -50,6 +52,19 @@ pub(crate) struct Call {
     limit: Option<Duration>,
     /// Where a wait for a turn notes who is ahead.
     line: Option<Arc<Line>>,
+    /// Looks out for what ends the call, from its first wait on, and what that was.
+    ending: Option<Later<End>>,
+    ended: Option<End>,
+    /// Rings when the budget is used up, or before that.
+    bell: Option<Later<()>>,
+}
+
+/// What ends a call, whatever it waits for.
+#[derive(Copy, Clone)]
+enum End {
+    Closed,
+    Withdrawn,
+    OutOfTime,
 }
 
 impl Call {
@@ -71,6 +86,9 @@ impl Call {
             subject: "the turn",
             limit,
             line: None,
+            ending: None,
+            ended: None,
+            bell: None,
             session,
         }
     }
@@ -93,13 +111,13 @@ impl Call {
 
     /// Ends with Cancelled when `signal` changes after this.
     pub(crate) fn withdrawable(mut self, signal: watch::Receiver<u64>) -> Call {
-        self.withdrawn = Some(signal);
+        (self.withdrawn, self.ending) = (Some(signal), None);
         self
     }
 
     /// For what has to be settled, however long that takes and even while the client closes, which has to wait for it.
     pub(crate) fn outlasting(mut self) -> Call {
-        self.outlasts = true;
+        (self.outlasts, self.ending) = (true, None);
         self.insist();
         self
     }
@@ -150,12 +168,13 @@ impl Call {
 
     /// Why it has to end now, if it has to.
     pub(crate) fn over(&mut self) -> Option<Error> {
-        self.unless_over(std::future::pending::<()>()).now_or_never().and_then(Result::err)
+        self.unless_over(pin!(pending::<()>())).now_or_never().and_then(Result::err)
     }
 
     /// Waits for what others do. The server is not silent in that time, so the budget begins again afterwards.
     pub(crate) async fn patiently<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
-        let outcome = self.unless_over(event).await;
+        self.bell = None;
+        let outcome = self.unless_over(pin!(event)).await;
         self.heard = self.session.now();
         outcome
     }
@@ -184,7 +203,7 @@ impl Call {
         what: &str,
         answer: impl Future<Output = Result<T, WireError>>,
     ) -> Result<Result<T, WireError>> {
-        let answer = self.in_budget(what, answer).await?;
+        let answer = self.in_budget(what, pin!(answer)).await?;
         if !answer.as_ref().is_err_and(WireError::is_unanswered) {
             self.heard = self.session.now();
         }
@@ -197,11 +216,11 @@ impl Call {
         if !self.single_attempt {
             return self.patiently(event).await;
         }
-        let mut event = std::pin::pin!(event);
+        let mut event = pin!(event);
         loop {
             self.heard = self.heard.max(self.session.epoch().heard());
             let heard = self.heard;
-            match self.in_budget(what, &mut event).await {
+            match self.in_budget(what, event.as_mut()).await {
                 Err(_) if self.session.epoch().heard() > heard => {}
                 outcome => return outcome,
             }
@@ -215,7 +234,7 @@ impl Call {
         }
         let session = self.session.clone();
         let is_new = session.epoch().has_ended();
-        let epoch = self.in_budget(what, session.ready()).await??;
+        let epoch = self.in_budget(what, pin!(session.ready())).await??;
         if is_new {
             // Opening a session is an answer, too.
             self.heard = self.session.now();
@@ -234,53 +253,94 @@ impl Call {
         log::retry(what, self.pause);
         self.resumed = until;
         self.pause = (self.pause * 2).min(retry.max);
-        let session = self.session.clone();
-        self.in_budget(what, session.clock().sleep_until(until)).await
+        let pause = self.session.clock().sleep_until(until);
+        self.in_budget(what, pin!(pause)).await
     }
 
     /// Ends early when the server has been silent for as long as the budget says.
-    async fn in_budget<T>(&mut self, what: &str, event: impl Future<Output = T>) -> Result<T> {
-        if self.insists {
-            return self.unless_over(event).await;
-        }
-        let session = self.session.clone();
-        let give_up = self.heard + session.options().give_up_after();
-        let limited = async {
-            tokio::select! {
-                biased;
-                value = event => Ok(value),
-                () = session.clock().sleep_until(give_up) => Err(Error::connection_lost(what)),
+    async fn in_budget<T>(&mut self, what: &str, mut event: Pin<&mut impl Future<Output = T>>) -> Result<T> {
+        poll_fn(|cx| {
+            if let Poll::Ready(value) = event.as_mut().poll(cx) {
+                return Poll::Ready(Ok(value));
             }
-        };
-        self.unless_over(limited).await?
+            if !self.insists && self.poll_budget(cx).is_ready() {
+                return Poll::Ready(Err(Error::connection_lost(what)));
+            }
+            self.poll_end(cx).map(Err)
+        })
+        .await
     }
 
     /// Ends early with the call: withdrawn, out of time, or closed.
-    async fn unless_over<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
-        let session = self.session.clone();
-        let (deadline, subject, limit, outlasts) = (self.deadline, self.subject, self.limit, self.outlasts);
-        let withdrawn = self.withdrawn.as_mut();
-        let cancelled = async {
-            if let Some(signal) = withdrawn
-                && signal.changed().await.is_ok()
-            {
-                return;
+    async fn unless_over<T>(&mut self, mut event: Pin<&mut impl Future<Output = T>>) -> Result<T> {
+        poll_fn(|cx| match event.as_mut().poll(cx) {
+            Poll::Ready(value) => Poll::Ready(Ok(value)),
+            Poll::Pending => self.poll_end(cx).map(Err),
+        })
+        .await
+    }
+
+    /// One timer serves for many requests: it rings when the budget would be used up if nothing were heard, and is set
+    /// again if something was.
+    fn poll_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let give_up = self.heard + self.session.options().give_up_after();
+            let clock = self.session.clock();
+            let bell = self.bell.get_or_insert_with(|| clock.sleep_until(give_up));
+            ready!(bell.as_mut().poll(cx));
+            self.bell = None;
+            if self.session.now() >= give_up {
+                return Poll::Ready(());
             }
-            std::future::pending().await
-        };
-        let closing = async {
-            match outlasts {
-                true => session.until_closed().await,
-                false => session.until_closing().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            value = event => Ok(value),
-            () = closing => Err(Error::closed("client")),
-            () = cancelled => Err(Error::cancelled()),
-            () = session.until_over(deadline) => Err(Error::timeout_after(subject, limit)),
         }
+    }
+
+    /// The error of a call that has to end.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
+        let end = match self.ended {
+            Some(end) => end,
+            None => {
+                let mut ending = self.ending.take().unwrap_or_else(|| self.end());
+                let Poll::Ready(end) = ending.as_mut().poll(cx) else {
+                    self.ending = Some(ending);
+                    return Poll::Pending;
+                };
+                *self.ended.insert(end)
+            }
+        };
+        Poll::Ready(match end {
+            End::Closed => Error::closed("client"),
+            End::Withdrawn => Error::cancelled(),
+            End::OutOfTime => Error::timeout_after(self.subject, self.limit),
+        })
+    }
+
+    /// What will end it.
+    fn end(&self) -> Later<End> {
+        let (session, deadline, outlasts) = (self.session.clone(), self.deadline, self.outlasts);
+        let withdrawn = self.withdrawn.clone();
+        Box::pin(async move {
+            let cancelled = async {
+                if let Some(mut signal) = withdrawn
+                    && signal.changed().await.is_ok()
+                {
+                    return;
+                }
+                pending().await
+            };
+            let closing = async {
+                match outlasts {
+                    true => session.until_closed().await,
+                    false => session.until_closing().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = closing => End::Closed,
+                () = cancelled => End::Withdrawn,
+                () = session.until_over(deadline) => End::OutOfTime,
+            }
+        })
     }
 
     /// Repeats a request that changes nothing, or nothing more the second time, until it is answered.

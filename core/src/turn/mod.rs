@@ -6,6 +6,8 @@
 //! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
 //! costs the same with two waiters and with five thousand.
 
+use std::pin::pin;
+
 use futures_util::FutureExt;
 
 use crate::error::{Error, Result};
@@ -33,7 +35,8 @@ pub(crate) const REVOKE: &[u8] = b"__REVOKE__";
 /// Queues and waits until the turn is ours. Whatever ends this early leaves nothing behind.
 pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
     loop {
-        let (place, names) = Place::enter(queue, call).await?;
+        // In a box that goes before the wait begins: there may be thousands who wait.
+        let (place, names) = Box::pin(Place::enter(queue, call)).await?;
         strangers::tell(queue, &place, &names);
         // From here on a broken connection delays us, and only our own deadline ends the wait.
         call.insist();
@@ -161,7 +164,7 @@ impl<'a> Wait<'a> {
                 }
                 // First in line, but the session is in doubt, or our node is: once it is certain again, look again,
                 // for somebody may have deleted our node meanwhile.
-                call.until(queue.verb, epoch.until_firm()).await?;
+                Box::pin(call.until(queue.verb, epoch.until_firm())).await?;
                 match self.place.list(call, queue.verb).await? {
                     Listing::Names(listed) => (names, is_whole) = (listed, true),
                     Listing::Gone => return Ok(Outcome::Gone),
@@ -180,7 +183,7 @@ impl<'a> Wait<'a> {
             }
             let link = epoch.link();
             let is_armed = loop {
-                match self.arm(call, queue.verb, node, &ahead).await? {
+                match Box::pin(self.arm(call, queue.verb, node, &ahead)).await? {
                     Arming::Armed => break true,
                     Arming::Stale => break false,
                     _ if epoch.has_ended() => return Ok(Outcome::Gone),
@@ -331,7 +334,8 @@ impl<'a> Wait<'a> {
     /// server then tells what happened to the nodes meanwhile. A thousand waiters must not ask for what they are told.
     async fn news(&mut self, call: &mut Call, mut link: Link) -> Result<Wake> {
         loop {
-            match call.patiently(self.wake(link)).await? {
+            let wake = call.patiently(pin!(self.wake(link))).await?;
+            match wake {
                 Wake::Connection if !self.place.epoch.has_ended() => link = self.place.epoch.link(),
                 wake => return Ok(wake),
             }
@@ -390,7 +394,9 @@ async fn ahead_of(
     if late.is_empty() {
         return Ok(Some(ahead));
     }
-    let Some(late_ahead) = late_ahead_of(place, call, verb, node, late).await? else { return Ok(None) };
+    let Some(late_ahead) = Box::pin(late_ahead_of(place, call, verb, node, late)).await? else {
+        return Ok(None);
+    };
     ahead.extend(late_ahead);
     Ok(Some(ahead))
 }

@@ -88,7 +88,7 @@ impl Place {
         loop {
             let epoch = call.epoch(verb).await.map_err(|error| error.with_path(path))?;
             if !deletable::check(session, &epoch, call, verb, path).await? {
-                make_path(queue, &epoch, call).await?;
+                Box::pin(make_path(queue, &epoch, call)).await?;
                 continue;
             }
             // In the same session it keeps its name, so that a node of an attempt that was given up is known when it shows.
@@ -108,7 +108,8 @@ impl Place {
                     place.is_in_doubt = was_in_doubt;
                     deletable::settle(&epoch, path);
                 }
-                Err(WireError::ConnectionLoss) if place.recover(call, verb).await? => {}
+                // In a box, as all that is rare: else every waiter has room for it.
+                Err(WireError::ConnectionLoss) if Box::pin(place.recover(call, verb)).await? => {}
                 Err(error) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
                     tried = Some(place);
@@ -122,7 +123,7 @@ impl Place {
                     }
                     tried = Some(place);
                     epoch.forget_deletions_below(path);
-                    make_path(queue, &epoch, call).await?;
+                    Box::pin(make_path(queue, &epoch, call)).await?;
                     continue;
                 }
             }
@@ -137,7 +138,7 @@ impl Place {
                 },
             };
             // With the answer to this create, those before it have been decided, and a list behind it shows their nodes.
-            if was_in_doubt && !place.adopt(&names, call, verb).await? {
+            if was_in_doubt && !Box::pin(place.adopt(&names, call, verb)).await? {
                 continue;
             }
             return Ok((place, names));

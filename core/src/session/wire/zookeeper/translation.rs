@@ -12,12 +12,11 @@ use super::bell::Naming;
 use crate::tls::Tls;
 
 pub(super) fn watch(watcher: zk::OneshotWatcher, room: Room, naming: Arc<Naming>) -> Watch {
-    Watch::new(Box::pin(async move {
-        let _room = room;
+    // No block of code: that would have room for the watcher twice, and there may be thousands.
+    Watch::new(Box::pin(AssertUnwindSafe(watcher.changed()).catch_unwind().map(move |event| {
+        drop(room);
         // The crate panics if the task that serves the session dies under the watch.
-        let Ok(event) = AssertUnwindSafe(watcher.changed()).catch_unwind().await else {
-            return Event::SessionEnded;
-        };
+        let Ok(event) = event else { return Event::SessionEnded };
         naming.note(&event);
         match event.event_type {
             zk::EventType::NodeCreated => Event::Created,
@@ -26,7 +25,7 @@ pub(super) fn watch(watcher: zk::OneshotWatcher, room: Room, naming: Arc<Naming>
             zk::EventType::NodeChildrenChanged => Event::ChildrenChanged,
             zk::EventType::Session => Event::SessionEnded,
         }
-    }))
+    })))
 }
 
 /// One of several reads.
