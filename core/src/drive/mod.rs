@@ -28,13 +28,13 @@ pub use crate::metrics::{Sample, Value};
 pub use crate::process::{PerProcess, Process};
 pub use crate::recipes::declared::Declared;
 pub use crate::recipes::election::Terms;
-pub use crate::recipes::queue::Got;
+pub use crate::recipes::queue::{Claims, Got};
 pub use crate::recipes::survey::{Found, FoundKind, Survey, survey};
 pub use crate::sanitizer;
 pub use crate::session::delivery::{CallbackTimes, Turn};
 pub use acquiring::{
-    Granted, acquire, claim, client_of, get, held, leadership, on_known_loss, put, put_delayed, put_priority,
-    terms,
+    Granted, acquire, claim, claims, client_of, get, held, leadership, on_known_loss, put, put_delayed,
+    put_priority, terms,
 };
 pub use cancels::Cancels;
 pub use closing::{close, end_sessions, let_go, start_close};
