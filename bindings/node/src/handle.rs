@@ -127,7 +127,8 @@ impl Handle {
     pub fn off_wait(&self, event: f64) {
         let listener = self.listeners().remove(&(event as u64));
         if let Some(listener) = listener {
-            listener.unsubscribe();
+            // Nobody to wait for: the callbacks run on the event loop.
+            listener.end();
         }
     }
 

@@ -229,9 +229,11 @@ pub fn feed<T: Send + 'static>(
                     let mut lent = Lent { callback: Some(callback), back: Some(lent) };
                     let is_wanted = is_wanted.clone();
                     session.delivery.notice(Box::new(move || {
-                        if let Some(callback) = lent.callback.as_mut().filter(|_| is_wanted.is_live()) {
-                            callback(item);
-                        }
+                        is_wanted.pass(|| {
+                            if let Some(callback) = lent.callback.as_mut() {
+                                callback(item);
+                            }
+                        });
                     }));
                     let given_back = tokio::select! {
                         given_back = &mut back => given_back,

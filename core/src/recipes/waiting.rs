@@ -178,8 +178,8 @@ impl Waiting {
                 let progress = WaitProgress { path: path.clone(), waited, ahead, holder: holder.clone() };
                 let goes_on = goes_on.clone();
                 session.delivery.notice(Box::new(move || {
-                    if goes_on.load(Ordering::Acquire) && live.is_live() {
-                        callback(progress);
+                    if goes_on.load(Ordering::Acquire) {
+                        live.pass(move || callback(progress));
                     }
                 }));
             }
