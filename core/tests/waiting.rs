@@ -20,7 +20,7 @@ type Told = Arc<Mutex<Vec<WaitProgress>>>;
 fn listen(handle: &Handle) -> Told {
     let told = Told::default();
     let all = told.clone();
-    handle.on_wait(move |progress| all.lock().expect("no panic").push(progress));
+    handle.on_wait(move |progress| all.lock().expect("no panic").push(progress)).expect("it is open");
     told
 }
 
@@ -83,7 +83,7 @@ async fn who_does_not_listen_asks_nothing() -> Result<(), Error> {
     let lock = lock_of(&waiter, path);
     let told = Told::default();
     let all = told.clone();
-    lock.on_wait(move |progress| all.lock().expect("no panic").push(progress)).unsubscribe();
+    lock.on_wait(move |progress| all.lock().expect("no panic").push(progress))?.unsubscribe();
     let waiting = tokio::spawn(lock.acquire());
     eventually("it waits", || server.watch_count() >= 2).await;
     server.clear_log();

@@ -176,7 +176,7 @@ impl HandleBase {
         let origin = &self.kept.origin;
         subscribe(origin, callback, |callback| {
             let tell = move |progress: WaitProgress| callback.call(|py| Ok(vec![progress.answer(py)?]));
-            Ok(self.kept.core.on_wait(tell))
+            self.kept.core.on_wait(tell)
         })
     }
 

@@ -275,17 +275,16 @@ impl Handle {
     /// let telling = lock.on_wait(|progress| {
     ///     let holder = progress.holder.map_or("somebody".to_owned(), |holder| holder.identity);
     ///     println!("waiting for {holder} since {:?}", progress.waited);
-    /// });
+    /// })?;
     /// let held = lock.acquire().await?;
     /// telling.unsubscribe();
     /// held.release().await?;
     /// # Ok(()) });
     /// ```
-    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Subscription {
-        match self.inner.client.process().is_present() {
-            true => self.inner.listeners.subscribe(callback),
-            false => Subscription::nothing(),
-        }
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
+        // Of a client that is closed nobody waits any more.
+        self.inner.client.session()?;
+        Ok(self.inner.listeners.subscribe(callback))
     }
 
     /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
