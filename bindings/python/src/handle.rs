@@ -47,6 +47,7 @@ pub struct Scopes(Mutex<Vec<(ThreadId, Held)>>);
 impl Scopes {
     fn enter(&self, py: Python<'_>, kept: &Arc<Kept>, n: usize, limit: Option<Duration>) -> Answered {
         let held = wait(py, || drive::acquire(&kept.core, n, limit))?.keep();
+        kept.origin.check().or_raise(py)?;
         let handed = (kept.acquires)(py, held.clone(), kept.clone())?;
         self.all().push((thread::current().id(), held));
         Ok(handed)

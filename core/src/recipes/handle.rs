@@ -188,7 +188,8 @@ impl Handle {
         let handle = self.clone();
         // Now, not at the first poll: a cancel that comes right after this call means this call.
         let call = self.inner.client.session().and_then(|session| Ok((session, self.call(limit)?)));
-        let place = self.inner.gate.queue(limit);
+        // Not in a forked child either: whoever had the lock of the parent's gate stayed with the parent.
+        let call = call.map(|(session, call)| (session, call, self.inner.gate.queue(limit)));
         let span = tracing::info_span!(
             "acquisition",
             recipe = self.inner.recipe.word(),
@@ -197,7 +198,7 @@ impl Handle {
         );
         let taking = async move {
             let about = |error: Error| error.with_path(handle.path());
-            let (session, mut call) = call?;
+            let (session, mut call, place) = call?;
             let (inner, line) = (&handle.inner, Arc::<Line>::default());
             let mut waiting = Waiting::begin(&session);
             let kept = || inner.kept().iter().rfind(|held| held.stands()).cloned();
@@ -245,6 +246,11 @@ impl Handle {
             Ok(held)
         };
         taking.instrument(span)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> usize {
+        self.inner.gate.places()
     }
 
     /// Keeps an acquisition alive until it is released, or until the handle and everybody else who has it are gone.

@@ -11,6 +11,7 @@ use super::contenders::{self, Contender, Seen};
 use super::handle::Recipe;
 use crate::error::{Error, ErrorKind};
 use crate::log;
+use crate::process::Process;
 use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::delivery::{Live, Subscription};
@@ -57,6 +58,17 @@ pub(super) struct Listeners {
     next: AtomicU64,
     all: Mutex<Vec<(u64, Live, Callback)>>,
 }
+    process: Process,
+}
+
+impl Drop for Listeners {
+    fn drop(&mut self) {
+        if !self.process.is_present() {
+            // What the callbacks keep is the parent's: a forked child does not drop it.
+            let all = self.all.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+            std::mem::forget(std::mem::take(all));
+        }
+    }
 
 impl Listeners {
     pub(super) fn subscribe(
