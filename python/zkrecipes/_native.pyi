@@ -175,6 +175,9 @@ class ClientBase(SessionBase):
         `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so many times
         before others get theirs; see `held.passes`.
         """
+    @staticmethod
+    def _check_lock(path: str, timeout: float | None) -> None:
+        """Refuses what a lock and its `hold` would, also before the client has connected."""
     def read_write_lock(self, path: str) -> ReadWriteLock:
         """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
     def multi_lock(self, locks: Iterable[Lock]) -> MultiLock:

@@ -10,6 +10,7 @@ use tokio::sync::{oneshot, watch};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
+use crate::path;
 use crate::pool::{self, Line};
 use crate::runtime;
 use crate::session::delivery::{Live, Subscription};
@@ -110,6 +111,11 @@ pub fn check_process(client: &Client) -> Result<()> {
 /// `Err(Deadlock)` where [`wait`] would refuse: for calls that do something before they wait.
 pub fn check_may_wait() -> Result<()> {
     runtime::check_may_block()
+}
+
+/// What every recipe demands of its path, for what is used later.
+pub fn check_path(path: &str) -> Result<()> {
+    path::recipe(path)
 }
 
 /// A named thread of a face. Like every thread of the library it takes no signal of the process.
