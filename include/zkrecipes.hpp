@@ -55,10 +55,10 @@ class Choice {
 /** The same for what the library tells and nobody gives it: it becomes the constant of C, and not the other
  * way round, so that `c ? client.state() : ZKR_STATE_CLOSED` has a type. */
 template <typename C>
-class Told {
+class Reported {
  public:
-  constexpr Told() noexcept : value_{} {}
-  constexpr explicit Told(C value) noexcept : value_(value) {}
+  constexpr Reported() noexcept : value_{} {}
+  constexpr explicit Reported(C value) noexcept : value_(value) {}
   constexpr operator C() const noexcept { return value_; }
 
  private:
@@ -68,8 +68,8 @@ class Told {
 }  // namespace detail
 
 /** What a client's session is doing. */
-struct State : detail::Told<zkr_state> {
-  using Told::Told;
+struct State : detail::Reported<zkr_state> {
+  using Reported::Reported;
   static const State Connected, Suspended, Lost, Closed;
 };
 inline constexpr State State::Connected{ZKR_STATE_CONNECTED};
@@ -78,8 +78,8 @@ inline constexpr State State::Lost{ZKR_STATE_LOST};
 inline constexpr State State::Closed{ZKR_STATE_CLOSED};
 
 /** Why something is gone. */
-struct LostReason : detail::Told<zkr_reason> {
-  using Told::Told;
+struct LostReason : detail::Reported<zkr_reason> {
+  using Reported::Reported;
   static const LostReason None, Session, Revoked, Deleted, Closed;
 };
 inline constexpr LostReason LostReason::None{ZKR_REASON_NONE};
@@ -109,8 +109,8 @@ inline constexpr WatchKind WatchKind::Children{ZKR_WATCH_KIND_CHILDREN};
 inline constexpr WatchKind WatchKind::Subtree{ZKR_WATCH_KIND_SUBTREE};
 
 /** What one write of a transaction did. */
-struct PartKind : detail::Told<zkr_part> {
-  using Told::Told;
+struct PartKind : detail::Reported<zkr_part> {
+  using Reported::Reported;
   static const PartKind Created, Set, Deleted, Checked;
 };
 inline constexpr PartKind PartKind::Created{ZKR_PART_CREATED};
@@ -119,8 +119,8 @@ inline constexpr PartKind PartKind::Deleted{ZKR_PART_DELETED};
 inline constexpr PartKind PartKind::Checked{ZKR_PART_CHECKED};
 
 /** What happened in a group. */
-struct GroupEventKind : detail::Told<zkr_group_event_kind> {
-  using Told::Told;
+struct GroupEventKind : detail::Reported<zkr_group_event_kind> {
+  using Reported::Reported;
   static const GroupEventKind Snapshot, Joined, Left, Changed;
 };
 inline constexpr GroupEventKind GroupEventKind::Snapshot{ZKR_GROUP_EVENT_SNAPSHOT};
@@ -137,8 +137,8 @@ inline constexpr CommitMode CommitMode::Coordinator{ZKR_COMMIT_MODE_COORDINATOR}
 inline constexpr CommitMode CommitMode::Peer{ZKR_COMMIT_MODE_PEER};
 
 /** What came of a two-phase commit. */
-struct Decision : detail::Told<zkr_outcome> {
-  using Told::Told;
+struct Decision : detail::Reported<zkr_outcome> {
+  using Reported::Reported;
   static const Decision None, Commit, Abort;
 };
 inline constexpr Decision Decision::None{ZKR_OUTCOME_NONE};
@@ -146,8 +146,8 @@ inline constexpr Decision Decision::Commit{ZKR_OUTCOME_COMMIT};
 inline constexpr Decision Decision::Abort{ZKR_OUTCOME_ABORT};
 
 /** Whether the coordinator of a transaction is there. */
-struct CoordinatorState : detail::Told<zkr_coordinator_state> {
-  using Told::Told;
+struct CoordinatorState : detail::Reported<zkr_coordinator_state> {
+  using Reported::Reported;
   static const CoordinatorState Present, Absent, Done;
 };
 inline constexpr CoordinatorState CoordinatorState::Present{ZKR_COORDINATOR_STATE_PRESENT};
