@@ -15,11 +15,15 @@ build_wheel() {
     python3 -m venv "$place/venv"
     "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index "$place"/wheels/zkrecipes-*.whl
     cat >"$place/python.py" <<'PY'
+import importlib.metadata
+import importlib.util
 import sys
 
 import zkrecipes
 
 assert "site-packages" in zkrecipes.__file__, zkrecipes.__file__
+(plugin,) = importlib.metadata.entry_points(group="pytest11")
+assert importlib.util.find_spec(plugin.value), plugin
 with zkrecipes.Client(sys.argv[1]) as client, client.lock("/packages/python") as held:
     assert held.is_held
     print("python", zkrecipes.__file__.split("/")[-2], held.fencing_token)

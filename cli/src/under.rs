@@ -13,7 +13,8 @@ use crate::outcome::say;
 /// On a terminal, somebody looks on while it is waited for: says for whom.
 pub(crate) fn tell_waits(handle: &Handle) {
     if io::stderr().is_terminal() {
-        handle.on_wait(|progress| say(&sentence(&progress)));
+        // Of a client that is closed the wait itself says so.
+        let _ = handle.on_wait(|progress| say(&sentence(&progress)));
     }
 }
 

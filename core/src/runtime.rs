@@ -153,6 +153,21 @@ pub(crate) mod tests {
         }
     }
 
+    /// A handle through which a child begins an acquire: its place at the gate is behind a lock of the parent's.
+    struct Uses(crate::Lock, Process);
+
+    impl Drop for Uses {
+        fn drop(&mut self) {
+            if self.1.is_present() {
+                return;
+            }
+            let places = self.0.places();
+            let acquiring = self.0.acquire();
+            assert_eq!(self.0.places(), places, "it has taken a place at the parent's gate");
+            drop(acquiring);
+        }
+    }
+
     #[test]
     fn what_a_forked_child_drops_asks_nothing_of_the_threads_it_does_not_have() -> Result<()> {
         let client = drive::wait(Client::connect("embedded:", Default::default()), None, None)?;
@@ -160,6 +175,8 @@ pub(crate) mod tests {
         let held = drive::wait(lock.acquire(), None, None)?;
         let kept = Parents(Process::present());
         held.on_lost(move |_| drop(kept));
+        let kept = Parents(Process::present());
+        let _telling = lock.on_wait(move |_| assert!(kept.0.is_present()))?;
         let epoch = client.session()?.epoch();
         let free = crate::path::join("/locks/forked", "x-lock-0000000009");
         let place = dropped_in_a_child("a place", Place::reserve(&epoch, "/locks/forked", free));
@@ -170,6 +187,8 @@ pub(crate) mod tests {
         let feed = dropped_in_a_child("a feed", Feed::new(Parents(Process::present())));
         drop(feed);
         let (lock, semaphore) = dropped_in_a_child("handles", (lock, semaphore));
+        let used = dropped_in_a_child("a handle that is used there", Uses(lock.clone(), Process::present()));
+        drop(used);
         // In the child the client goes with the last that knows it.
         let all = dropped_in_a_child("the client", (held, permits, lock, semaphore, epoch, client));
         let (held, _, _, _, _, client) = all;

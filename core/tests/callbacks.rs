@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use support::{SOON, client, eventually, lock_of, server};
 use zkrecipes::drive::{CancelToken, start, start_for};
-use zkrecipes::{Client, Held, State};
+use zkrecipes::{Client, Held, State, Subscription};
 use zkrecipes_embedded::Server;
 
 type Anything = Result<(), Box<dyn std::error::Error>>;
@@ -174,6 +174,77 @@ async fn a_loss_that_goes_to_a_sink_is_marked() -> Anything {
     eventually("the request", || turns.lock().is_ok_and(|turns| *turns == [Turn::InOrder])).await;
     delete_node_of(&held, &b).await;
     eventually("the loss", || turns.lock().is_ok_and(|turns| *turns == [Turn::InOrder, Turn::Ahead])).await;
+    Ok(())
+}
+
+/// Ends a subscription on a thread of its own; the receiver hears when that has returned.
+fn ended(subscription: Subscription) -> Receiver<()> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        subscription.unsubscribe();
+        let _ = send.send(());
+    });
+    receive
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_unsubscribes_waits_for_a_callback_that_is_running() -> Anything {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    // Of each kind of callback one that lasts.
+    let ((changes, changing, changed), (loses, losing, lost), (waits, waiting, waited)) =
+        (slow(), slow(), slow());
+    let held = hold(&a, "/locks/lost").await;
+    let losses = held.on_lost(move |_| loses());
+    delete_node_of(&held, &b).await;
+    told("the loss", &losing);
+    let blocked = hold(&b, "/locks/blocked").await;
+    let lock = lock_of(&a, "/locks/blocked");
+    let progress = lock.on_wait(move |_| waits())?;
+    let acquiring = tokio::spawn(lock.acquire());
+    told("the wait", &waiting);
+    let other = client(&server).await;
+    let states = other.on_state(move |_| changes());
+    server.drop_connections();
+    told("a change of state", &changing);
+
+    for (subscription, last) in [(losses, lost), (progress, waited), (states, changed)] {
+        let again = ended(subscription.clone());
+        let over = ended(subscription);
+        assert!(tokio::task::block_in_place(|| over.recv_timeout(Duration::from_millis(100))).is_err());
+        assert!(again.try_recv().is_err(), "whoever ends it waits");
+        drop(last);
+        told("that it is over", &over);
+        told("that it is over, again", &again);
+    }
+    eventually("they are in touch again", || b.state() == State::Connected).await;
+    blocked.release().await?;
+    tokio::time::timeout(SOON, acquiring).await???.release().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn inside_a_callback_nobody_waits_for_another_one() -> Anything {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let (held, other) = (hold(&a, "/locks/held").await, hold(&a, "/locks/other").await);
+    let (wait, begun, _last) = slow();
+    let slow_one = held.on_lost(move |_| wait());
+    delete_node_of(&held, &b).await;
+    told("the loss", &begun);
+    // It ends itself, and one that goes on until the end of the test.
+    let own = Arc::new(Mutex::new(None::<Subscription>));
+    let (send, over) = channel();
+    let itself = own.clone();
+    let subscription = other.on_lost(move |_| {
+        slow_one.unsubscribe();
+        let itself = itself.lock().unwrap_or_else(|e| e.into_inner()).take();
+        itself.inspect(Subscription::unsubscribe);
+        let _ = send.send(());
+    });
+    *own.lock().unwrap_or_else(|e| e.into_inner()) = Some(subscription);
+    delete_node_of(&other, &b).await;
+    told("that both have ended", &over);
     Ok(())
 }
 

@@ -108,7 +108,7 @@ fn a_child_has_a_client_of_its_own_and_its_parents_answer_forked() -> TestResult
     let sessions = server.sessions().len();
 
     let said = in_child(|| {
-        let asks: [Result<()>; 13] = [
+        let asks: [Result<()>; 14] = [
             check_process(&client),
             wait(
                 lock(&client, "/locks/b").map(|lock| lock.acquire()).unwrap_or_else(|_| kept.acquire()),
@@ -125,6 +125,7 @@ fn a_child_has_a_client_of_its_own_and_its_parents_answer_forked() -> TestResult
             writes.create("/a", b"", CreateMode::Persistent),
             held.guarded().set("/a", b"", None),
             kept.guarded().map(drop),
+            kept.on_wait(|_| {}).map(drop),
             wait(
                 {
                     let queue = queue.clone();

@@ -20,7 +20,7 @@ type Told = Arc<Mutex<Vec<WaitProgress>>>;
 fn listen(handle: &Handle) -> Told {
     let told = Told::default();
     let all = told.clone();
-    handle.on_wait(move |progress| all.lock().expect("no panic").push(progress));
+    handle.on_wait(move |progress| all.lock().expect("no panic").push(progress)).expect("it is open");
     told
 }
 
@@ -118,7 +118,7 @@ async fn who_does_not_listen_asks_nothing() -> Result<(), Error> {
     let lock = lock_of(&waiter, path);
     let told = Told::default();
     let all = told.clone();
-    lock.on_wait(move |progress| all.lock().expect("no panic").push(progress)).unsubscribe();
+    lock.on_wait(move |progress| all.lock().expect("no panic").push(progress))?.unsubscribe();
     let waiting = tokio::spawn(lock.acquire());
     eventually("it waits", || server.watch_count() >= 2).await;
     server.clear_log();
@@ -177,6 +177,48 @@ async fn all_that_can_be_acquired_tells_of_its_waits() -> Result<(), Error> {
     for wait in waits {
         soon("the turn", wait).await.expect("joined")?;
     }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_asked_to_let_go_keeps_its_name_as_far_as_it_is_known() -> Result<(), Error> {
+    let server = server();
+    let (holder, waiter) = (named(&server, "holder").await, named(&server, "waiter").await);
+    let lock = |client: &Client| lock_of(client, "/locks/asked");
+    let semaphore = |client: &Client| client.semaphore("/limits/asked", 1);
+    let (held, permit) = (lock(&holder).acquire().await?, semaphore(&holder)?.acquire(1).await?);
+    let (wants, asks, late) = (lock(&waiter), semaphore(&waiter)?, lock(&waiter));
+    let told = [listen(&wants), listen(&asks), listen(&late)];
+    let waiting = tokio::spawn(async move { wants.acquire().await });
+    eventually("it watches the holder", || server.watch_count() >= 2).await;
+    assert!(lock(&waiter).revoke(None, None).await? && semaphore(&waiter)?.revoke(None, None).await?);
+    // Who comes later has never read who holds.
+    let waits = [
+        waiting,
+        tokio::spawn(async move { asks.acquire(1).await }),
+        tokio::spawn(async move { late.acquire().await }),
+    ];
+    for (told, who) in told.iter().zip(["holder", "", ""]) {
+        until_told(told, 1).await;
+        let progress = first(told);
+        let said = progress.holder.clone().map(|holder| (holder.identity, holder.holds));
+        assert_eq!(said, Some((who.to_owned(), true)), "{progress:?}");
+    }
+    held.release().await?;
+    permit.release().await?;
+    for wait in waits {
+        soon("the turn", wait).await.expect("joined")?.release().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_listens_to_the_waits_of_a_closed_client() -> Result<(), Error> {
+    let server = server();
+    let client = client_with(&server, TEN).await;
+    let lock = lock_of(&client, "/locks/closed");
+    client.close(None).await?;
+    assert_eq!(lock.on_wait(|_| {}).expect_err("it is closed").kind(), ErrorKind::Closed);
     Ok(())
 }
 

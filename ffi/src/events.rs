@@ -72,7 +72,7 @@ impl SubscriptionHandle {
 pub extern "C" fn zkr_subscription_free(subscription: *mut zkr_subscription) {
     guard::quietly(|| {
         if let Some(subscription) = handle::take::<SubscriptionHandle>(subscription) {
-            subscription.core.unsubscribe();
+            subscription.core.end();
             subscription.gate.shut();
         }
     });
@@ -89,7 +89,7 @@ pub extern "C" fn zkr_subscription_free_with(
 ) {
     guard::quietly(|| {
         if let Some(subscription) = handle::take::<SubscriptionHandle>(subscription) {
-            subscription.core.unsubscribe();
+            subscription.core.end();
             subscription.gate.shut_with(free_data);
         }
     });

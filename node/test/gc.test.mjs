@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { promise, untilCollected, untilContenders } from './world.mjs'
+import { collectGarbage, promise, untilCollected, untilContenders } from './world.mjs'
 
 promise('a lock and its Held that nobody refers to are released', async (world) => {
   const client = await world.connect()
@@ -18,6 +18,52 @@ promise('callbacks and signals that refer to their Held do not keep it', async (
     held.signal.addEventListener('abort', () => assert.fail(held.path))
   })()
   await untilCollected(async () => (await observer.contenders()).length === 0, 'it is released')
+})
+
+promise('callbacks of waits that refer to their lock do not keep it', async (world) => {
+  const client = await world.connect()
+  const observer = await world.lock()
+  const off = await (async () => {
+    const lock = client.lock(world.path())
+    await lock.acquire()
+    return lock.onWait(() => assert.fail(`${lock.path}: nobody waits`))
+  })()
+  await untilCollected(async () => (await observer.contenders()).length === 0, 'it is released')
+  off()
+})
+
+promise('callbacks of waits are told though nobody but the wait refers to the lock', async (world) => {
+  const [client, observer] = [await world.connect(), await world.lock()]
+  const held = await observer.acquire()
+  let told = 0
+  const waiting = (() => {
+    const lock = client.lock(world.path())
+    lock.onWait(() => told++)
+    return lock.acquire()
+  })()
+  await untilCollected(() => told > 0, 'it is told')
+  await held.release()
+  await (await waiting).release()
+})
+
+// What garbage collection will be told of a handle is kept until then: who listens to each wait of a handle that lives as long
+// as the process must not leave something behind each time.
+promise('who listens again and again leaves nothing behind', async (world) => {
+  const lock = await world.lock()
+  const listenOften = async () => {
+    for (let round = 0; round < 20_000; round++) lock.onWait(() => {})()
+    // What Node itself remembers of the callbacks goes a little later.
+    for (let turn = 0; turn < 5; turn++) {
+      await new Promise(setImmediate)
+      collectGarbage()
+    }
+    return process.memoryUsage().heapUsed
+  }
+  // The first rounds fill what Node keeps anyway.
+  await listenOften()
+  const before = await listenOften()
+  const grown = (await listenOften()) - before
+  assert.ok(grown < 500_000, `${grown} bytes`)
 })
 
 promise('a Held that is referred to, or whose lock is, stays', async (world) => {

@@ -23,6 +23,9 @@ promise('a wait is told for whom and how long', async (world) => {
   await held.release()
   await (await waiting).release()
   throws(() => lock.onWait('no function'), 'INVALID')
+  lock.onWait(() => {})
+  await waiter.close()
+  throws(() => lock.onWait(() => {}), 'CLOSED')
 })
 
 promise('a timeout names the limit and who holds', async (world) => {

@@ -156,7 +156,17 @@ def test_what_a_child_drops_is_its_parents(hosts: str, parent: zkrecipes.Held) -
     feed = parents.config("/config").watch()
     assert next(feed) is None
     unsubscribe = parents.on_state(print)
-    every = [
+    lock, dropped = parents.lock("/heard"), multiprocessing.Value("i", 0)
+
+    class Kept:
+        def __del__(self) -> None:
+            dropped.value += 1
+
+    kept = Kept()
+    lock.on_wait(lambda progress, lock=lock, kept=kept: None)  # type: ignore[misc]
+    del kept
+    every: list[object] = [
+        lock,
         feed,
         parents.queue("/queue"),
         parents.election("/election"),
@@ -166,14 +176,21 @@ def test_what_a_child_drops_is_its_parents(hosts: str, parent: zkrecipes.Held) -
 
     def child() -> int:
         global parents, parents_lock
+        nonlocal lock
         assert "not held" in repr(parent)
         unsubscribe()
         parents = parents_lock = None
         every.clear()
+        del lock
         gc.collect()
         return take(hosts)[0]
 
     assert int(in_child(child)) > 0
+    assert dropped.value == 0, "what a callback keeps is the parent's"
+    del lock
+    every.clear()
+    gc.collect()
+    assert dropped.value == 1
     parents.config("/config").set("now")
     changed = next(feed)
     assert changed is not None

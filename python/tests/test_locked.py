@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
+import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zkrecipes
 import zkrecipes.aio
+from conftest import contenders, eventually
 from zkrecipes.testing import EmbeddedServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +73,54 @@ def test_what_would_not_run_under_the_lock_is_refused(client: zkrecipes.Client) 
             client.locked("/locks/locked")(function)  # type: ignore[arg-type]
     with pytest.raises(zkrecipes.Invalid, match="path"):
         client.locked("relative")
+    with pytest.raises(zkrecipes.InvalidType, match="timeout"):
+        client.locked("/locks/locked", timeout="5")  # type: ignore[arg-type]
+    with pytest.raises(zkrecipes.Invalid, match="timeout"):
+        client.locked("/locks/locked", timeout=-5)
+
+
+@pytest.mark.parametrize("decorated", ["locked", "leading"])
+def test_work_that_would_come_after_the_lock_is_refused(client: zkrecipes.Client, decorated: str) -> None:
+    """What a decorator looks like does not tell what is inside; what it answers does."""
+    ran = []
+
+    async def later(*_: object) -> None:
+        ran.append("later")
+
+    def several(*_: object) -> Iterator[int]:
+        ran.append("several")
+        yield 1
+
+    decorate = client.locked("/locks/locked") if decorated == "locked" else client.election("/leader").leading
+    for hidden in (later, several):
+
+        @functools.wraps(hidden)
+        def plain(*args: object, hidden: Callable[..., object] = hidden) -> object:
+            return hidden(*args)
+
+        del plain.__wrapped__  # type: ignore[attr-defined]
+        for function in (plain, lambda *args, hidden=hidden: hidden(*args)):
+            with pytest.raises(zkrecipes.InvalidType, match="must be done when it returns"):
+                decorate(function)()
+    assert ran == []
+    assert contenders(client, "/locks/locked") == 0
+
+
+def test_a_call_inside_of_another_one_waits_for_itself(client: zkrecipes.Client) -> None:
+    @client.locked("/locks/locked", timeout=0.1)
+    def work(deep: int) -> int:
+        return work(deep - 1) if deep else 0
+
+    assert work(0) == 0
+    with pytest.raises(zkrecipes.Timeout):
+        work(1)
+    # It waits as others do, not at a handle that its user has never seen.
+    with ThreadPoolExecutor(2) as pool:
+        with client.lock("/locks/locked"):
+            quick = client.locked("/locks/locked")(abs)
+            calls = [pool.submit(quick, 0) for _ in range(2)]
+            eventually(lambda: contenders(client, "/locks/locked") == 3)
+        assert [call.exception(15) for call in calls] == [None, None]
 
 
 def test_coroutine_functions_run_under_it_too(server: EmbeddedServer) -> None:
@@ -90,14 +144,64 @@ def test_coroutine_functions_run_under_it_too(server: EmbeddedServer) -> None:
     asyncio.run(main())
 
 
-def test_the_fixtures_serve_tests_of_users() -> None:
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "zkrecipes.pytest_plugin"]
+def test_on_asyncio_it_is_made_before_the_client_connects_and_takes_plain_functions(server: EmbeddedServer) -> None:
+    client = zkrecipes.aio.Client(server.connect_string)
+
+    @client.locked("/locks/locked")
+    async def work(name: str) -> str:
+        return name
+
+    @client.locked("/locks/locked")  # type: ignore[arg-type]
+    def plain(name: str) -> str:
+        return name
+
+    @client.locked("/locks/locked")  # type: ignore[arg-type]
+    def several() -> Iterator[int]:
+        return (number for number in range(2))
+
+    for path, timeout in (("relative", None), ("/locks/locked", -5), (5, None)):
+        with pytest.raises(zkrecipes.Invalid):
+            client.locked(path, timeout=timeout)  # type: ignore[arg-type]
+
+    async def main() -> None:
+        with pytest.raises(zkrecipes.Closed, match="not connected"):
+            await work("a")
+        async with client:
+            assert (await work("a"), await plain("b")) == ("a", "b")
+            with pytest.raises(zkrecipes.InvalidType, match="generator"):
+                await several()
+            leading: Any = client.election("/leader").leading
+            assert await leading(lambda leadership: leadership.is_held)()
+
+    asyncio.run(main())
+
+
+PLUGIN = re.findall(
+    r'^\[project\.entry-points\.pytest11\]\nzkrecipes = "(.+)"',
+    (ROOT / "python/pyproject.toml").read_text(),
+    re.MULTILINE,
+)
+
+
+def run_tests_of_users(folder: Path) -> str:
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"-p{name}" for name in PLUGIN)]
     done = subprocess.run(
-        [*words, str(ROOT / "examples/python/testing")],
-        cwd=ROOT / "examples/python/testing",
+        [*words, str(folder)],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    return done.stdout
+
+
+def test_the_fixtures_serve_tests_of_users() -> None:
+    assert "3 passed" in run_tests_of_users(ROOT / "examples/python/testing")
+
+
+def test_tests_that_use_no_fixture_do_not_load_the_library(tmp_path: Path) -> None:
+    (tmp_path / "test_other.py").write_text(
+        "import sys\ndef test_it(): assert [name for name in sys.modules if name.split('.')[0] == 'zkrecipes'] == []\n"
+    )
+    assert "1 passed" in run_tests_of_users(tmp_path)

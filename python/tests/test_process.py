@@ -354,6 +354,21 @@ held.on_lost(busy)
 client.nodes.delete(held.node)
 entered.wait()
 """,
+    "a callback that is unsubscribed while it goes on": """
+class AtTheEnd:
+    def __del__(self):
+        self.unsubscribe()
+at_the_end = AtTheEnd()
+client = zkrecipes.Client(hosts)
+entered = threading.Event()
+def callback(error):
+    entered.set()
+    time.sleep(60)
+held = client.lock("/lock").acquire()
+at_the_end.unsubscribe = held.on_lost(callback)
+client.nodes.delete(held.node)
+entered.wait()
+""",
     "a logger that goes on": f"""
 {LATE}
 import logging

@@ -107,6 +107,38 @@ def test_a_loop_ends_when_it_is_cancelled_or_its_client_closed(connect: Connect)
             assert looping.result() == [b"one"]
 
 
+def test_a_loop_that_is_cancelled_between_two_items_ends(connect: Connect, hosts: str) -> None:
+    queue = connect().queue("/queue")
+    queue.put_many(["one", "two", "three", "four"])
+    items = iter(queue)
+    seen = []
+    for item in items:
+        with item:
+            seen.append(item.data)
+            queue.cancel()
+    assert (seen, list(items)) == ([b"one"], [])
+    # Later ones are not affected, and neither are those of others.
+    for item in queue:
+        connect().queue("/queue").cancel()
+        item.ack()
+        if item.data == b"three":
+            break
+
+    async def work() -> list[bytes]:
+        seen = []
+        async with aio.Client(hosts) as client:
+            queue = client.queue("/queue")
+            await queue.put("five")
+            async for item in queue:
+                await item.ack()
+                seen.append(item.data)
+                queue.cancel()
+        return seen
+
+    assert asyncio.run(work()) == [b"four"]
+    assert queue.items() == [b"five"]
+
+
 def test_an_item_that_is_garbage_is_given_back(connect: Connect) -> None:
     queue = connect().queue("/queue")
     queue.put("one")

@@ -32,6 +32,9 @@ def test_a_wait_is_told_for_whom_and_how_long(connect: Connect) -> None:
     unsubscribe()
     with pytest.raises(zkrecipes.InvalidType, match="callback"):
         lock.on_wait(None)  # type: ignore[arg-type]
+    waiter.close()
+    with pytest.raises(zkrecipes.Closed):
+        lock.on_wait(told.append)
 
 
 def test_a_timeout_names_the_limit_and_who_holds(connect: Connect) -> None:

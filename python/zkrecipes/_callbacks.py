@@ -51,8 +51,13 @@ def problem_of_result(result: object, on_a_loop: bool) -> str | None:
             "must be done when it returns, and not return a coroutine: there is no event loop here; see zkrecipes.aio"
         )
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
-        return "must be done when it returns, and not return a generator, which nobody would iterate"
+        return "must be done when it returns, and not return a generator, whose work comes later"
     return None
+
+
+async def awaited(result: object) -> Any:
+    """What a function of asyncio answers in the end, whether or not it was a coroutine function."""
+    return await result if inspect.isawaitable(result) else result
 
 
 def log_failure(raised: BaseException) -> None:

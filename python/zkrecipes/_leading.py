@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ._bridge import settle
-from ._callbacks import Timed, logger, problem, problem_of_result, timed
+from ._callbacks import Timed, awaited, logger, problem_of_result, timed
+from ._locking import check, done
 from ._native import InvalidType
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def blocking(
     @functools.wraps(function)
     def led(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         with election as leadership:
-            return function(leadership, *args, **kwargs)
+            return done(function(leadership, *args, **kwargs), on_a_loop=False)
 
     # Which would say that callers give the leadership.
     del led.__wrapped__
@@ -36,14 +37,13 @@ def blocking(
 def asynchronous(
     election: aio.Election, function: Callable[Concatenate[aio.Leadership, _P], Awaitable[_T]]
 ) -> Callable[_P, Coroutine[Any, Any, _T]]:
-    wrong = problem(function, on_a_loop=True) if callable(function) else "must be callable"
-    if wrong is not None:
-        raise InvalidType(f"invalid function: {wrong}")
+    check(function, on_a_loop=True)
 
     @functools.wraps(function)
     async def led(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         async with election as leadership:
-            return await function(leadership, *args, **kwargs)
+            result: _T = await awaited(done(function(leadership, *args, **kwargs), on_a_loop=True))
+            return result
 
     del led.__wrapped__
     return led

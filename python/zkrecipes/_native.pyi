@@ -54,6 +54,7 @@ class _Scope:
     ) -> None: ...
 
 class Error(Exception):
+
     """What every error of zkrecipes derives from: `code`, `retryable`, the `path` concerned or None, and of a `put_many` how many it `put`."""
 
     code: ClassVar[str]
@@ -71,6 +72,7 @@ class ConnectionLost(Error, ConnectionError):
     """No server answered within the retry budget; the outcome of a write is unknown."""
 
 class Lost(Error):
+
     """What was held is gone."""
 
     reason: Literal["session", "revoked", "deleted", "closed"] | None
@@ -134,6 +136,7 @@ def run_command(arguments: list[str]) -> int:
 
 @disjoint_base
 class SessionBase:
+
     """The session of both clients; what they make is in `recipes`."""
 
     def _connect(self) -> Call: ...
@@ -165,6 +168,7 @@ class SessionBase:
 
 @disjoint_base
 class ClientBase(SessionBase):
+
     """What both clients share."""
 
     def __init__(self, hosts: str | None = None, **options: Unpack[ClientOptions]) -> None: ...
@@ -175,6 +179,9 @@ class ClientBase(SessionBase):
         `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so many times
         before others get theirs; see `held.passes`.
         """
+    @staticmethod
+    def _check_lock(path: str, timeout: float | None) -> None:
+        ...
     def read_write_lock(self, path: str) -> ReadWriteLock:
         """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
     def multi_lock(self, locks: Iterable[Lock]) -> MultiLock:
@@ -255,6 +262,7 @@ class ClientBase(SessionBase):
 
 @disjoint_base
 class Client(_Scope, ClientBase):
+
     """A session with a ZooKeeper ensemble; connects at once.
 
     `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
@@ -274,6 +282,9 @@ class Client(_Scope, ClientBase):
         """A decorator: whoever calls the function waits for the lock at `path`, and lets it go when the function is done. With
         `timeout`, in seconds, Timeout is raised when it cannot be had so soon, and Lost when it was lost meanwhile.
 
+        Each call is a contender of its own, so a function that calls itself, or another one under the same lock, waits for
+        itself. What the function returns has to be the end of its work: a generator or a coroutine is refused.
+
         >>> import zkrecipes
         >>> client = zkrecipes.Client("embedded:/locked-doc")
         >>> @client.locked("/locks/report", timeout=5)
@@ -286,6 +297,7 @@ class Client(_Scope, ClientBase):
 
 @disjoint_base
 class HoldingBase:
+
     """What handles and acquisitions share, on both faces."""
 
     def release(self, wait: bool = True) -> None:
@@ -315,6 +327,7 @@ class HoldingBase:
 
 @disjoint_base
 class HandleBase(HoldingBase):
+
     """What all handles share, on both faces."""
 
     def _take(self, n: int, timeout: float | None) -> Call: ...
@@ -335,7 +348,7 @@ class HandleBase(HoldingBase):
     def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
         """Calls `callback(progress)` while an acquire through this handle waits: after a second, and then ever less often, up to
         once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
-        function that unsubscribes.
+        function that unsubscribes. A callback that refers to the handle does not keep it.
         """
     def contenders(self) -> list[Contender]:
         """Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
@@ -352,6 +365,7 @@ class HandleBase(HoldingBase):
 
 @disjoint_base
 class LockBase(HandleBase):
+
     """What `Lock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -361,6 +375,7 @@ class LockBase(HandleBase):
 
 @final
 class Lock(_Scope, LockBase):
+
     """A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
 
     `with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile. The handle
@@ -398,6 +413,7 @@ class Lock(_Scope, LockBase):
 
 @disjoint_base
 class ReadWriteLockBase:
+
     """What both read/write locks share."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -434,6 +450,7 @@ class ReadWriteLock(ReadWriteLockBase):
 
 @disjoint_base
 class MultiLockBase(HandleBase):
+
     """What `MultiLock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -446,6 +463,7 @@ class MultiLockBase(HandleBase):
 
 @final
 class MultiLock(_Scope, MultiLockBase):
+
     """Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`.
 
     They are taken in the order of their paths, so that two who need the same ones never wait for each other.
@@ -467,6 +485,7 @@ class MultiLock(_Scope, MultiLockBase):
 
 @disjoint_base
 class SemaphoreBase(HandleBase):
+
     """What `Semaphore` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -499,6 +518,7 @@ class SemaphoreBase(HandleBase):
 
 @final
 class Semaphore(_Scope, SemaphoreBase):
+
     """At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`.
 
     >>> import zkrecipes
@@ -519,6 +539,7 @@ class Semaphore(_Scope, SemaphoreBase):
 
 @final
 class Hold(_Scope, Generic[_Acquired_co]):
+
     """What `hold(timeout)` returns."""
 
     def __class_getitem__(cls, key: object) -> GenericAlias: ...
@@ -526,6 +547,7 @@ class Hold(_Scope, Generic[_Acquired_co]):
 
 @disjoint_base
 class HeldBase(HoldingBase):
+
     """What both faces of an acquisition have besides."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -556,6 +578,7 @@ class HeldBase(HoldingBase):
 
 @disjoint_base
 class Held(_Scope, HeldBase):
+
     """One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost.
 
     >>> import zkrecipes
@@ -575,6 +598,7 @@ class Held(_Scope, HeldBase):
 
 @disjoint_base
 class ElectionBase(HandleBase):
+
     """What `Election` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -600,6 +624,7 @@ class ElectionBase(HandleBase):
 
 @final
 class Election(_Scope, ElectionBase):
+
     """One candidate in an election. Made by `client.election(path, data)`.
 
     What an election acquires is the leadership, so that `with election as leadership:` waits until it leads, too.
@@ -640,6 +665,7 @@ class Election(_Scope, ElectionBase):
 
 @final
 class Leadership(Held):
+
     """One term of a leader: a Held, of which the fencing token is the `epoch`. As a context manager it resigns on exit; leaving
     raises Lost if the leadership was lost.
     """
@@ -654,6 +680,7 @@ class Leadership(Held):
 
 @final
 class Terms:
+
     """The terms of a candidate, one after the other: what both faces of `run` use."""
 
     def next(self) -> Call:
@@ -671,6 +698,7 @@ class Terms:
 
 @disjoint_base
 class CounterBase:
+
     """What `Counter` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -703,6 +731,7 @@ class Counter(CounterBase):
 
 @disjoint_base
 class ConfigBase:
+
     """What `Config` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -745,6 +774,7 @@ class Config(ConfigBase):
 
 @disjoint_base
 class NamesBase:
+
     """What `Names` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -783,6 +813,7 @@ class Names(NamesBase):
 
 @disjoint_base
 class GroupBase:
+
     """What `Group` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -828,6 +859,7 @@ class Group(GroupBase):
 
 @disjoint_base
 class BarrierBase:
+
     """What `Barrier` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -866,6 +898,7 @@ class Barrier(BarrierBase):
 
 @disjoint_base
 class DoubleBarrierBase:
+
     """What `DoubleBarrier` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -898,6 +931,7 @@ class DoubleBarrierBase:
 
 @final
 class DoubleBarrier(_Scope, DoubleBarrierBase):
+
     """Parties that begin and end a piece of work together, any number of rounds. Made by
     `client.double_barrier(path, parties)`.
 
@@ -922,6 +956,7 @@ class DoubleBarrier(_Scope, DoubleBarrierBase):
 
 @disjoint_base
 class TwoPhaseCommitBase:
+
     """What `TwoPhaseCommit` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -989,6 +1024,7 @@ class TwoPhaseCommit(TwoPhaseCommitBase):
 
 @disjoint_base
 class CommitTransactionBase:
+
     """What `CommitTransaction` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1014,6 +1050,7 @@ class CommitTransaction(CommitTransactionBase):
 
 @disjoint_base
 class ProposalBase:
+
     """What `Proposal` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1050,6 +1087,7 @@ class Proposal(ProposalBase):
 
 @disjoint_base
 class BacklogBase:
+
     """What `Backlog` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1070,7 +1108,9 @@ class BacklogBase:
     def replay(self) -> int:
         """Puts the dead letters back into this queue, as new items; returns how many."""
     def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones."""
+        """Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one that works on
+        an item at the moment, when that is done.
+        """
     def _claims(self) -> Claims: ...
     @property
     def dead(self) -> Backlog:
@@ -1081,6 +1121,7 @@ class BacklogBase:
 
 @final
 class Backlog(BacklogBase):
+
     """Items that wait to be taken: the `dead` letters of a queue. `for item in backlog:` claims one after the other.
 
     >>> import zkrecipes
@@ -1097,6 +1138,7 @@ class Backlog(BacklogBase):
 
 @disjoint_base
 class QueueBase(BacklogBase):
+
     """What `Queue` is on both faces."""
 
     def put(self, data: bytes | str, timeout: float | None = None) -> None:
@@ -1111,6 +1153,7 @@ class QueueBase(BacklogBase):
 
 @final
 class Queue(QueueBase):
+
     """Items that are taken in the order in which they came. Made by `client.queue(path)`.
 
     `for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is asked for,
@@ -1137,6 +1180,7 @@ class Queue(QueueBase):
 
 @disjoint_base
 class PriorityQueueBase(BacklogBase):
+
     """What `PriorityQueue` is on both faces."""
 
     def put(self, data: bytes | str, priority: int, timeout: float | None = None) -> None:
@@ -1146,6 +1190,7 @@ class PriorityQueueBase(BacklogBase):
 
 @final
 class PriorityQueue(PriorityQueueBase):
+
     """Items of which the one with the lowest priority number is taken first, and of those with the same the one that came first.
     Made by `client.priority_queue(path)`.
 
@@ -1163,6 +1208,7 @@ class PriorityQueue(PriorityQueueBase):
 
 @disjoint_base
 class DelayQueueBase(BacklogBase):
+
     """What `DelayQueue` is on both faces."""
 
     def put(self, data: bytes | str, delay: float, timeout: float | None = None) -> None:
@@ -1172,6 +1218,7 @@ class DelayQueueBase(BacklogBase):
 
 @final
 class DelayQueue(DelayQueueBase):
+
     """Items that are taken when they are due, the first due first. Made by `client.delay_queue(path)`.
 
     What is due is told by the clocks of those who put and take: they should not be far apart.
@@ -1190,6 +1237,7 @@ class DelayQueue(DelayQueueBase):
 
 @disjoint_base
 class ItemBase(HeldBase):
+
     """What the asyncio class has besides what is held."""
 
     def ack(self) -> None:
@@ -1213,6 +1261,7 @@ class ItemBase(HeldBase):
 
 @final
 class Item(Held):
+
     """An item that was claimed: a Held with more verbs. As a context manager it is acknowledged on exit, and given back if the
     body failed; leaving raises Lost if the claim was lost.
 
@@ -1254,7 +1303,10 @@ class Item(Held):
 
 @final
 class Claims:
-    """The items of a loop, each of which is settled when the next is asked for or the loop ends."""
+
+    """The items of a loop, each of which is settled when the next is asked for or the loop ends. It ends by `cancel()` of what
+    it goes through, also while its body runs.
+    """
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> Item: ...
@@ -1262,6 +1314,7 @@ class Claims:
 
 @disjoint_base
 class FeedBase:
+
     """What feeds are on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1270,6 +1323,7 @@ class FeedBase:
 
 @final
 class Feed(_Scope, FeedBase, Generic[_T_co]):
+
     """What goes on changing, as an iterator: the present state first, then each time that it has changed. A slow reader is told
     the latest state, not every one.
 
@@ -1299,6 +1353,7 @@ class Feed(_Scope, FeedBase, Generic[_T_co]):
 
 @disjoint_base
 class NodesBase:
+
     """What `Nodes` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1359,6 +1414,7 @@ class Nodes(NodesBase):
 
 @disjoint_base
 class TransactionBase:
+
     """What `Transaction` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1398,12 +1454,14 @@ class Transaction(TransactionBase):
 
 @final
 class CallbackTimes:
+
     """Hears how long the callbacks of a client took that its event loop called."""
 
     def took(self, seconds: float) -> None: ...
 
 @final
 class Call:
+
     """A verb of an asyncio object, ready to begin."""
 
     def start(self, deliver: Callable[[Outcome], object]) -> None:
@@ -1413,6 +1471,7 @@ class Call:
 
 @final
 class Outcome:
+
     """What came of a `Call`."""
 
     def take(self) -> Any:
@@ -1426,6 +1485,7 @@ class Seed:
 
 @disjoint_base
 class TestingBase(_Scope):
+
     """What servers and proxies have in common: connections, faults and the request log."""
 
     def __enter__(self) -> Self: ...
@@ -1462,6 +1522,7 @@ class TestingBase(_Scope):
 
 @disjoint_base
 class EmbeddedServer(TestingBase):
+
     """A ZooKeeper server inside this process, in memory only, for tests. Starts at once, on a free port unless one is given."""
 
     def __new__(
@@ -1497,6 +1558,7 @@ class EmbeddedServer(TestingBase):
 
 @final
 class Ensemble(EmbeddedServer):
+
     """Several embedded servers that are one ensemble, with followers that lag and can be cut off, as real ones do.
 
     Member 0 leads. What a follower's clients read may be old, until they ask for a sync. What an `EmbeddedServer` can do
@@ -1545,6 +1607,7 @@ class Ensemble(EmbeddedServer):
 
 @final
 class Proxy(TestingBase):
+
     """Stands in front of a real server, named as `host:port`; passes everything through, and has the same faults and the
     same request log as an `EmbeddedServer`.
 

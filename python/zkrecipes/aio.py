@@ -404,7 +404,10 @@ class Client(_native.ClientBase):
     def locked(
         self, path: str, *, timeout: float | None = None
     ) -> Callable[[Callable[_P, Awaitable[_T]]], Callable[_P, Coroutine[Any, Any, _T]]]:
-        """A decorator for coroutine functions: each call waits for the lock at `path`, then lets it go."""
+        """A decorator for coroutine functions: each call waits for the lock at `path`, then lets it go.
+
+        It may be used before the client connects. A call inside of another one waits for itself: see `zkrecipes`.
+        """
         return _locking.asynchronous(self, path, timeout)
 
     async def __aenter__(self) -> Self:

@@ -139,6 +139,7 @@ void every_recipe_of_a_closed_client_answers_closed(void) {
     REFUSED(kind->verify(handles[i], &error), ZKR_CLOSED, "closed");
     REFUSED(kind->guarded(handles[i], &writes, &error), ZKR_CLOSED, "closed");
     REFUSED(kind->on_lost(handles[i], &lost, &subscription, &error), ZKR_CLOSED, "closed");
+    REFUSED(kind->on_wait(handles[i], &subscription, &error), ZKR_CLOSED, "closed");
     REFUSED(kind->contenders(handles[i], &list, &error), ZKR_CLOSED, "closed");
     REFUSED(kind->revoke(handles[i], NULL, 0, NULL, &error), ZKR_CLOSED, "closed");
     CHECK(kind->verify_async(handles[i], &never) == ZKR_CLOSED);

@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void note_nothing(const zkr_wait_progress *progress, void *user_data) {
+  (void)progress;
+  (void)user_data;
+}
+
 #define FORWARDERS(recipe)                                                                                 \
   static zkr_status recipe##_release(void *handle, zkr_error **error) {                                    \
     return zkr_##recipe##_release(handle, error);                                                          \
@@ -30,6 +35,9 @@
   static zkr_status recipe##_on_revoke(void *handle, atomic_int *calls, zkr_subscription **subscription,   \
                                        zkr_error **error) {                                                \
     return zkr_##recipe##_on_revoke(handle, note_call, calls, subscription, error);                        \
+  }                                                                                                        \
+  static zkr_status recipe##_on_wait(void *handle, zkr_subscription **subscription, zkr_error **error) {   \
+    return zkr_##recipe##_on_wait(handle, note_nothing, NULL, subscription, error);                        \
   }                                                                                                        \
   static zkr_status recipe##_contenders(void *handle, zkr_contenders **list, zkr_error **error) {          \
     return zkr_##recipe##_contenders(handle, list, error);                                                 \
@@ -71,12 +79,13 @@ static zkr_status semaphore_acquire(void *handle, zkr_held **held, zkr_error **e
   return zkr_semaphore_acquire(handle, 1, 10000, held, error);
 }
 
-#define KIND(recipe)                                                                                         \
-  {                                                                                                          \
-#recipe, recipe##_acquire, recipe##_release, recipe##_release_in_background, recipe##_is_held,           \
-        recipe##_fencing_token, recipe##_verify, recipe##_verify_async, recipe##_guarded, recipe##_on_lost,  \
-        recipe##_on_revoke, recipe##_contenders, recipe##_contenders_async, recipe##_revoke,                 \
-        recipe##_revoke_async, recipe##_revoke_cancellable, recipe##_revoke_cancellable_async, recipe##_free \
+#define KIND(recipe)                                                                                        \
+  {                                                                                                         \
+#recipe, recipe##_acquire, recipe##_release, recipe##_release_in_background, recipe##_is_held,          \
+        recipe##_fencing_token, recipe##_verify, recipe##_verify_async, recipe##_guarded, recipe##_on_lost, \
+        recipe##_on_revoke, recipe##_on_wait, recipe##_contenders, recipe##_contenders_async,               \
+        recipe##_revoke, recipe##_revoke_async, recipe##_revoke_cancellable,                                \
+        recipe##_revoke_cancellable_async, recipe##_free                                                    \
   }
 
 const kind kinds[KINDS] = {KIND(lock), KIND(multi_lock), KIND(semaphore)};

@@ -20,6 +20,7 @@ typedef struct kind {
   zkr_status (*guarded)(void *, zkr_transaction **, zkr_error **);
   zkr_status (*on_lost)(void *, losses *, zkr_subscription **, zkr_error **);
   zkr_status (*on_revoke)(void *, atomic_int *, zkr_subscription **, zkr_error **);
+  zkr_status (*on_wait)(void *, zkr_subscription **, zkr_error **);
   zkr_status (*contenders)(void *, zkr_contenders **, zkr_error **);
   zkr_status (*contenders_async)(void *, ending *);
   zkr_status (*revoke)(void *, const char *, int64_t, bool *, zkr_error **);

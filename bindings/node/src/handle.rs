@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
+use napi::Env;
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
 use zkrecipes::{ErrorKind, Subscription, drive, time};
 
 use crate::event_loop::{Inbox, drop_quietly, js_number};
+use crate::failure::OrThrow;
 use crate::held::Held;
 use crate::remote::{Remote, same};
 
@@ -115,19 +117,20 @@ impl Handle {
 
     /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
     #[napi(catch_unwind)]
-    pub fn on_wait(&self) -> f64 {
+    pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
         let event = self.0.inbox.number();
         let inbox = self.0.inbox.clone();
         let tell = move |progress| inbox.post(event, Ok(WaitProgress::from(progress)), same);
-        self.listeners().insert(event, self.0.on_wait(tell));
-        js_number(event)
+        self.listeners().insert(event, self.0.on_wait(tell).or_throw(env)?);
+        Ok(js_number(event))
     }
 
     #[napi(catch_unwind)]
     pub fn off_wait(&self, event: f64) {
         let listener = self.listeners().remove(&(event as u64));
         if let Some(listener) = listener {
-            listener.unsubscribe();
+            // Nobody to wait for: the callbacks run on the event loop.
+            listener.end();
         }
     }
 

@@ -43,7 +43,8 @@ impl Drop for Held {
     fn drop(&mut self) {
         // The nested acquisitions of a reentrant handle share what the core knows: it may outlive many of us.
         for subscription in self.subscriptions.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            subscription.unsubscribe();
+            // Nobody to wait for: its callbacks run on the event loop, which knows itself whom it still calls.
+            subscription.end();
         }
     }
 }

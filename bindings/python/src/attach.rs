@@ -65,6 +65,11 @@ pub fn begin_exit() {
     let _ = ATTACHED.exiting.set(thread::current().id());
 }
 
+/// Whether a thread exits the interpreter: those of the library may be caught in it by now.
+pub fn is_exiting() -> bool {
+    ATTACHED.exiting.get().is_some()
+}
+
 /// For threads that waited without the GIL: if another thread exits the interpreter, this one waits for the end.
 pub fn park_if_exiting() {
     while ATTACHED.exiting.get().is_some_and(|exiting| *exiting != thread::current().id()) {

@@ -1,45 +1,73 @@
 //! A user's callback, called where the face promises: on a delivery thread, or on the event loop.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
+use zkrecipes::drive::Process;
 use zkrecipes::{Error, Subscription, drive};
 
-use crate::attach::{call, from_library_thread, parked_if_unwound, report};
+use crate::attach::{call, from_library_thread, is_exiting, park_if_exiting, parked_if_unwound, report};
 use crate::client::Origin;
 use crate::convert;
 use crate::errors::{OrRaise, guard, invalid_type};
-use crate::face::{Arg, Face};
+use crate::face::{Arg, Face, SIGNALS_EVERY};
 use crate::owned::Owned;
 
 /// What zkrecipes/_callbacks.py made of it. It is imported when a callback is registered and never later: an import on a
 /// thread of the library, while the main thread ends by Ctrl-C, makes the interpreter forget that it did.
-pub struct Callback(Py<PyAny>);
+pub struct Callback(Reference);
+
+enum Reference {
+    Strong(Py<PyAny>),
+    /// Of one that belongs to somebody's [`Callbacks`].
+    Weak(Py<PyAny>),
+}
 
 impl Callback {
-    fn new(origin: &Origin, callable: Arg) -> PyResult<Callback> {
+    fn made<'py>(origin: &Origin, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = callable.py();
         let callable = function("callback", callable, origin.face)?;
-        let made = match origin.face {
-            Face::Blocking => callbacks(py)?.getattr("Callback")?.call1((callable,))?,
+        match origin.face {
+            Face::Blocking => callbacks(py)?.getattr("Callback")?.call1((callable,)),
             Face::Asyncio => {
-                callbacks(py)?.getattr("LoopCallback")?.call1((callable, CallbackTimes::of(origin)))?
+                callbacks(py)?.getattr("LoopCallback")?.call1((callable, CallbackTimes::of(origin)))
             }
-        };
-        Ok(Callback(made.unbind()))
+        }
+    }
+
+    /// `None` if whoever it belonged to is garbage.
+    fn callable<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &self.0 {
+            Reference::Strong(callable) => Ok(Some(callable.bind(py).clone())),
+            Reference::Weak(reference) => {
+                let callable = reference.bind(py).call0()?;
+                Ok((!callable.is_none()).then_some(callable))
+            }
+        }
     }
 
     /// Whatever the callback raises is dealt with in Python and stops nothing.
     pub fn call(&self, arguments: impl FnOnce(Python<'_>) -> PyResult<Vec<Py<PyAny>>>) {
         // Not attached means that the interpreter is shutting down: nobody is left to be told.
         from_library_thread(|py| {
+            let callable = match self.callable(py) {
+                Ok(Some(callable)) => callable,
+                Ok(None) => return,
+                Err(failure) => return report(py, failure, None),
+            };
             let arguments = arguments(py).and_then(|arguments| PyTuple::new(py, arguments));
-            let called = arguments.and_then(|arguments| call(self.0.bind(py), &arguments).map(drop));
+            let called = arguments.and_then(|arguments| call(&callable, &arguments).map(drop));
             if let Err(failure) = called {
-                report(py, failure, Some(self.0.bind(py)));
+                report(py, failure, Some(&callable));
             }
+            // It may be the last reference, and what goes then may be of the user's.
+            parked_if_unwound(|| drop(callable));
         });
     }
 }
@@ -109,7 +137,7 @@ pub fn tell_failure(raised: Arg) -> PyResult<String> {
     }
 }
 
-/// Registers a callback with the core. Returns what every `on_…` returns: a function that unsubscribes.
+/// Registers a callback with the core, which keeps it. Returns what every `on_…` returns: a function that unsubscribes.
 pub fn subscribe<'py>(
     origin: &Origin,
     callable: &Bound<'py, PyAny>,
@@ -117,17 +145,121 @@ pub fn subscribe<'py>(
 ) -> PyResult<Bound<'py, PyCFunction>> {
     let py = callable.py();
     origin.check().or_raise(py)?;
-    let callback = Callback::new(origin, callable)?;
-    let registration = callback.0.getattr(py, "registration")?;
+    let made = Callback::made(origin, callable)?;
+    let registration = made.getattr("registration")?.unbind();
+    let callback = Callback(Reference::Strong(made.unbind()));
     let subscription = guard(|| register(callback)).or_raise(py)?;
+    unsubscriber(py, origin.face, subscription, registration, || {})
+}
+
+/// The same for a callback that belongs to a Python object, which shows them to the garbage collector: the core only
+/// has a weak reference, so a callback that refers to the object does not keep it.
+pub fn subscribe_owned<'py>(
+    origin: &Origin,
+    owner: &Arc<Callbacks>,
+    callable: &Bound<'py, PyAny>,
+    register: impl FnOnce(Callback) -> Result<Subscription, Error>,
+) -> PyResult<Bound<'py, PyCFunction>> {
+    let py = callable.py();
+    origin.check().or_raise(py)?;
+    let made = Callback::made(origin, callable)?;
+    let registration = made.getattr("registration")?.unbind();
+    let weak = py.import("weakref")?.getattr("ref")?.call1((&made,))?;
+    let subscription = guard(|| register(Callback(Reference::Weak(weak.unbind())))).or_raise(py)?;
+    let number = owner.add(made.unbind());
+    let owner = Arc::downgrade(owner);
+    unsubscriber(py, origin.face, subscription, registration, move || Callbacks::remove(&owner, number))
+}
+
+fn unsubscriber<'py>(
+    py: Python<'py>,
+    face: Face,
+    subscription: Subscription,
+    registration: Py<PyAny>,
+    afterwards: impl Fn() + Send + Sync + 'static,
+) -> PyResult<Bound<'py, PyCFunction>> {
     let owned = Owned::from((subscription, registration));
     let unsubscribe = move |arguments: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<()> {
         let (subscription, registration) = &*owned;
         let py = arguments.py();
         // What the loop was told of already, and has not begun, is not called any more either.
         registration.call_method0(py, "end")?;
-        py.detach(|| subscription.unsubscribe());
-        Ok(())
+        let ended = end(py, face, subscription);
+        afterwards();
+        ended
     };
     PyCFunction::new_closure(py, Some(c"unsubscribe"), None, unsubscribe)
+}
+
+/// Returns when the callback is not running any more, or at once inside of one. On asyncio they run on the loop, where there is
+/// nothing to wait for.
+fn end(py: Python<'_>, face: Face, subscription: &Subscription) -> PyResult<()> {
+    py.detach(|| subscription.end());
+    // One that is caught in an interpreter that exits would never be over.
+    while face == Face::Blocking && !is_exiting() {
+        let is_over = py.detach(|| {
+            let is_over = subscription.until_over(Some(SIGNALS_EVERY));
+            park_if_exiting();
+            is_over
+        });
+        if is_over {
+            break;
+        }
+        py.check_signals()?;
+    }
+    Ok(())
+}
+
+/// Callbacks that belong to a Python object.
+#[derive(Default)]
+pub struct Callbacks {
+    all: Mutex<BTreeMap<u64, Py<PyAny>>>,
+    next: AtomicU64,
+    process: Process,
+}
+
+impl Callbacks {
+    fn add(&self, callback: Py<PyAny>) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.lock().insert(number, callback);
+        number
+    }
+
+    fn remove(owner: &Weak<Callbacks>, number: u64) {
+        if let Some(owner) = owner.upgrade().filter(|owner| owner.process.is_present()) {
+            let removed = owner.lock().remove(&number);
+            // Not under the lock: what goes with it may be of the user's.
+            drop(removed);
+        }
+    }
+
+    /// What the object has to show. In a forked child they are its parent's: they look as if somebody else had them, too.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self.all.try_lock() {
+            Ok(all) if self.process.is_present() => {
+                all.values().try_for_each(|callback| visit.call(callback))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub fn clear(&self) {
+        if self.process.is_present() {
+            let all = std::mem::take(&mut *self.lock());
+            drop(all);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Py<PyAny>>> {
+        self.all.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Drop for Callbacks {
+    fn drop(&mut self) {
+        if !self.process.is_present() {
+            // What callbacks keep is the parent's: a forked child does not drop it.
+            std::mem::forget(std::mem::take(self.all.get_mut().unwrap_or_else(|e| e.into_inner())));
+        }
+    }
 }

@@ -300,6 +300,9 @@ impl Client {
     /// A decorator: whoever calls the function waits for the lock at `path`, and lets it go when the function is done. With
     /// `timeout`, in seconds, Timeout is raised when it cannot be had so soon, and Lost when it was lost meanwhile.
     ///
+    /// Each call is a contender of its own, so a function that calls itself, or another one under the same lock, waits for
+    /// itself. What the function returns has to be the end of its work: a generator or a coroutine is refused.
+    ///
     /// >>> import zkrecipes
     /// >>> client = zkrecipes.Client("embedded:/locked-doc")
     /// >>> @client.locked("/locks/report", timeout=5)

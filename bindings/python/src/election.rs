@@ -13,7 +13,7 @@ use crate::convert;
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
 use crate::feed::FeedBase;
-use crate::handle::{Hold, Kept, context_manager, handle_recipe};
+use crate::handle::{HandleBase, Hold, Kept, context_manager, handle_recipe};
 use crate::held::{Held, HeldBase};
 use crate::owned::Owned;
 
@@ -196,7 +196,7 @@ context_manager! { Election,
     /// A context manager that leads within `timeout` seconds or raises Timeout.
     #[pyo3(signature = (timeout=None))]
     fn hold(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> PyResult<Hold> {
-        slf.as_super().as_super().get().hold(1, timeout)
+        HandleBase::hold(slf.as_super().as_super(), 1, timeout)
     }
 
     /// Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure

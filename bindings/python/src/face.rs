@@ -20,7 +20,7 @@ use crate::errors::{OrRaise, exception, guard};
 use crate::owned::Owned;
 
 /// How often a wait on the main thread looks for Ctrl-C.
-const SIGNALS_EVERY: Duration = Duration::from_millis(50);
+pub const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Face {

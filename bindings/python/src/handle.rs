@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
+use pyo3::{PyTraverseError, PyVisit};
 use zkrecipes::{ErrorKind, Held, WaitProgress, drive};
 
 use crate::answer::Answer;
-use crate::callback::subscribe;
+use crate::callback::{Callbacks, subscribe_owned};
 use crate::client::{Origin, warn_unless_exiting};
 use crate::convert::{self, flag_or};
 use crate::errors::{OrRaise, invalid};
@@ -46,6 +47,7 @@ pub struct Scopes(Mutex<Vec<(ThreadId, Held)>>);
 
 impl Scopes {
     fn enter(&self, py: Python<'_>, kept: &Arc<Kept>, n: usize, limit: Option<Duration>) -> Answered {
+        kept.origin.check().or_raise(py)?;
         let held = wait(py, || drive::acquire(&kept.core, n, limit))?.keep();
         let handed = (kept.acquires)(py, held.clone(), kept.clone())?;
         self.all().push((thread::current().id(), held));
@@ -73,13 +75,19 @@ impl Scopes {
 pub struct HandleBase {
     pub kept: Owned<Arc<Kept>>,
     scopes: Owned<Scopes>,
+    /// Who hears of its waits.
+    listeners: Owned<Arc<Callbacks>>,
 }
 
 impl HandleBase {
     pub fn of(kept: Kept) -> PyClassInitializer<HandleBase> {
         let kept = Arc::new(kept);
         PyClassInitializer::from(HoldingBase::new(kept.origin.clone(), Holder::Handle(kept.clone())))
-            .add_subclass(HandleBase { kept: kept.into(), scopes: Owned::default() })
+            .add_subclass(HandleBase {
+                kept: kept.into(),
+                scopes: Owned::default(),
+                listeners: Owned::default(),
+            })
     }
 
     /// `n` permits, or None when the time ran out.
@@ -127,9 +135,9 @@ impl HandleBase {
         )
     }
 
-    pub fn hold(&self, n: usize, timeout: Option<Arg>) -> PyResult<Hold> {
+    pub fn hold(slf: &Bound<'_, Self>, n: usize, timeout: Option<Arg>) -> PyResult<Hold> {
         let limit = convert::lock_limit("timeout", timeout)?;
-        Ok(Hold { kept: self.kept.clone().into(), n, limit, scopes: Owned::default() })
+        Ok(Hold { handle: slf.clone().unbind().into(), n, limit, scopes: Owned::default() })
     }
 
     pub fn enter(&self, py: Python<'_>) -> Answered {
@@ -171,13 +179,21 @@ impl HandleBase {
 
     /// Calls `callback(progress)` while an acquire through this handle waits: after a second, and then ever less often, up to
     /// once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
-    /// function that unsubscribes.
+    /// function that unsubscribes. A callback that refers to the handle does not keep it.
     fn on_wait<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
         let origin = &self.kept.origin;
-        subscribe(origin, callback, |callback| {
+        subscribe_owned(origin, &self.listeners, callback, |callback| {
             let tell = move |progress: WaitProgress| callback.call(|py| Ok(vec![progress.answer(py)?]));
-            Ok(self.kept.core.on_wait(tell))
+            self.kept.core.on_wait(tell)
         })
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.listeners.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.listeners.clear();
     }
 
     /// Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
@@ -266,7 +282,8 @@ pub(crate) use context_manager;
 /// What `hold(timeout)` returns.
 #[pyclass(frozen, generic, module = "zkrecipes")]
 pub struct Hold {
-    kept: Owned<Arc<Kept>>,
+    // The object rather than the core's handle: who hears of its waits hears of this one, too.
+    handle: Owned<Py<HandleBase>>,
     n: usize,
     limit: Option<Duration>,
     scopes: Owned<Scopes>,
@@ -275,7 +292,11 @@ pub struct Hold {
 #[pymethods]
 impl Hold {
     fn __enter__(&self, py: Python<'_>) -> Answered {
-        self.scopes.enter(py, &self.kept, self.n, self.limit)
+        self.scopes.enter(py, &self.handle.get().kept, self.n, self.limit)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&*self.handle)
     }
 
     fn __exit__(&self, py: Python<'_>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {

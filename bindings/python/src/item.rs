@@ -151,11 +151,12 @@ item!(Item {
     }
 });
 
-/// The items of a loop, each of which is settled when the next is asked for or the loop ends.
+/// The items of a loop, each of which is settled when the next is asked for or the loop ends. It ends by `cancel()` of what
+/// it goes through, also while its body runs.
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Claims {
     origin: Owned<Origin>,
-    backlog: Owned<zkrecipes::Backlog>,
+    claims: Owned<drive::Claims>,
     last: Owned<Arc<Last>>,
 }
 
@@ -179,7 +180,11 @@ impl Drop for Last {
 
 impl Claims {
     pub fn of(origin: &Origin, backlog: &zkrecipes::Backlog) -> Claims {
-        Claims { origin: origin.clone().into(), backlog: backlog.clone().into(), last: Owned::default() }
+        Claims {
+            origin: origin.clone().into(),
+            claims: drive::claims(backlog).into(),
+            last: Owned::default(),
+        }
     }
 }
 
@@ -198,7 +203,7 @@ impl Claims {
         self.last.put(None);
         let (origin, last) = (Origin::clone(&self.origin), Arc::clone(&self.last));
         let begin = || {
-            let claiming = drive::claim(&self.backlog, None);
+            let claiming = self.claims.next();
             async move {
                 match claiming.await {
                     Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Cancelled) => {

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use crate::face::{Answered, Arg, Fresh, Seed};
-use crate::handle::{Hold, context_manager, handle_recipe};
+use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
 
 handle_recipe!(LockBase of zkrecipes::Lock, Lock);
 
@@ -56,6 +56,6 @@ context_manager! { Lock,
     /// >>> client.close()
     #[pyo3(signature = (timeout=None))]
     fn hold(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> PyResult<Hold> {
-        slf.as_super().as_super().get().hold(1, timeout)
+        HandleBase::hold(slf.as_super().as_super(), 1, timeout)
     }
 }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Fresh, Seed};
-use crate::handle::{Hold, context_manager, handle_recipe};
+use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
 
 handle_recipe!(MultiLockBase of zkrecipes::MultiLock, MultiLock);
 
@@ -49,6 +49,6 @@ context_manager! { MultiLock,
     /// A context manager that acquires all within `timeout` seconds or raises Timeout.
     #[pyo3(signature = (timeout=None))]
     fn hold(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> PyResult<Hold> {
-        slf.as_super().as_super().get().hold(1, timeout)
+        HandleBase::hold(slf.as_super().as_super(), 1, timeout)
     }
 }

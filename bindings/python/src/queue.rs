@@ -70,7 +70,8 @@ impl BacklogBase {
         self.origin.run(py, || async move { backlog.replay().await })
     }
 
-    /// Ends the waits in progress on this object with Cancelled, never later ones.
+    /// Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one that works on
+    /// an item at the moment, when that is done.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
         self.origin
             .guard(|| {

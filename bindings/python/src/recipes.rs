@@ -77,6 +77,15 @@ impl ClientBase {
         make(slf, path, |client, path| client.lock(path, options), LockBase::of)
     }
 
+    /// Refuses what a lock and its `hold` would, also before the client has connected.
+    #[staticmethod]
+    #[pyo3(name = "_check_lock")]
+    fn check_lock(path: Arg, timeout: Option<Arg>) -> PyResult<()> {
+        convert::lock_limit("timeout", timeout)?;
+        let text = convert::text("path", path)?;
+        drive::check_path(&text).or_raise(path.py())
+    }
+
     /// Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`.
     fn read_write_lock(slf: &Bound<'_, Self>, path: Arg) -> Answered {
         make(slf, path, |client, path| client.read_write_lock(path), ReadWriteLockBase::of)

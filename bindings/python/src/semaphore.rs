@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use crate::convert;
 use crate::face::{Answered, Arg, Fresh, Seed};
-use crate::handle::{Hold, context_manager, handle_recipe};
+use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
 
 handle_recipe!(SemaphoreBase of zkrecipes::Semaphore, Semaphore);
 
@@ -85,6 +85,6 @@ context_manager! { Semaphore,
         timeout: Option<Arg>,
     ) -> PyResult<Hold> {
         let n = convert::permits_or("n", n, 1)?;
-        slf.as_super().as_super().get().hold(n, timeout)
+        HandleBase::hold(slf.as_super().as_super(), n, timeout)
     }
 }

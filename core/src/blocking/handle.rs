@@ -53,7 +53,7 @@ impl Handle {
     }
 
     /// See [`crate::Handle::on_wait`].
-    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Subscription {
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
         self.0.on_wait(callback)
     }
 

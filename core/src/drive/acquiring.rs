@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::recipes::election::{Election, Leadership, Terms};
 use crate::recipes::handle::Handle;
 use crate::recipes::held::Held;
-use crate::recipes::queue::{Backlog, DelayQueue, Got, Item, PriorityQueue, Queue};
+use crate::recipes::queue::{Backlog, Claims, DelayQueue, Got, Item, PriorityQueue, Queue};
 use crate::session::delivery::Subscription;
 
 /// Waits for `n` permits, or for the one turn there is, for at most `limit`, `None` for ever. The wait begins when this is
@@ -91,6 +91,11 @@ pub fn claim(
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<Item>> + Send + use<> {
     backlog.begin(limit)
+}
+
+/// Claims of `backlog` one after the other, for a loop that a cancel ends wherever it is.
+pub fn claims(backlog: &Backlog) -> Claims {
+    backlog.claims()
 }
 
 /// As [`Queue::put_many`] with or without a limit.

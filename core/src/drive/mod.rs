@@ -10,6 +10,7 @@ use tokio::sync::{oneshot, watch};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
+use crate::path;
 use crate::pool::{self, Line};
 use crate::runtime;
 use crate::session::delivery::{Live, Subscription};
@@ -28,13 +29,13 @@ pub use crate::metrics::{Sample, Value};
 pub use crate::process::{PerProcess, Process};
 pub use crate::recipes::declared::Declared;
 pub use crate::recipes::election::Terms;
-pub use crate::recipes::queue::Got;
+pub use crate::recipes::queue::{Claims, Got};
 pub use crate::recipes::survey::{Found, FoundKind, Survey, survey};
 pub use crate::sanitizer;
 pub use crate::session::delivery::{CallbackTimes, Turn};
 pub use acquiring::{
-    Granted, acquire, claim, client_of, get, held, leadership, on_known_loss, put, put_delayed, put_priority,
-    terms,
+    Granted, acquire, claim, claims, client_of, get, held, leadership, on_known_loss, put, put_delayed,
+    put_priority, terms,
 };
 pub use cancels::Cancels;
 pub use closing::{close, end_sessions, let_go, start_close};
@@ -110,6 +111,11 @@ pub fn check_process(client: &Client) -> Result<()> {
 /// `Err(Deadlock)` where [`wait`] would refuse: for calls that do something before they wait.
 pub fn check_may_wait() -> Result<()> {
     runtime::check_may_block()
+}
+
+/// What every recipe demands of its path, for what is used later.
+pub fn check_path(path: &str) -> Result<()> {
+    path::recipe(path)
 }
 
 /// A named thread of a face. Like every thread of the library it takes no signal of the process.
@@ -229,9 +235,11 @@ pub fn feed<T: Send + 'static>(
                     let mut lent = Lent { callback: Some(callback), back: Some(lent) };
                     let is_wanted = is_wanted.clone();
                     session.delivery.notice(Box::new(move || {
-                        if let Some(callback) = lent.callback.as_mut().filter(|_| is_wanted.is_live()) {
-                            callback(item);
-                        }
+                        is_wanted.pass(|| {
+                            if let Some(callback) = lent.callback.as_mut() {
+                                callback(item);
+                            }
+                        });
                     }));
                     let given_back = tokio::select! {
                         given_back = &mut back => given_back,

@@ -45,6 +45,12 @@ impl Gate {
         }
     }
 
+    /// How many have passed it or wait.
+    #[cfg(test)]
+    pub(super) fn places(&self) -> usize {
+        Arc::strong_count(&self.turn) - 1
+    }
+
     /// Waits at the gate, and says so when that takes long because of what this very handle keeps: perhaps nobody will
     /// ever release it.
     pub(super) async fn pass<T>(

@@ -189,7 +189,8 @@ impl Handle {
         let handle = self.clone();
         // Now, not at the first poll: a cancel that comes right after this call means this call.
         let call = self.inner.client.session().and_then(|session| Ok((session, self.call(limit)?)));
-        let place = self.inner.gate.queue(limit);
+        // Not in a forked child either: whoever had the lock of the parent's gate stayed with the parent.
+        let call = call.map(|(session, call)| (session, call, self.inner.gate.queue(limit)));
         let span = tracing::info_span!(
             "acquisition",
             recipe = self.inner.recipe.word(),
@@ -198,7 +199,7 @@ impl Handle {
         );
         let taking = async move {
             let about = |error: Error| error.with_path(handle.path());
-            let (session, mut call) = call?;
+            let (session, mut call, place) = call?;
             let (inner, line) = (&handle.inner, Arc::<Line>::default());
             let mut waiting = Waiting::begin(&session);
             let kept = || inner.kept().iter().rfind(|held| held.stands()).cloned();
@@ -249,6 +250,11 @@ impl Handle {
         taking.instrument(span)
     }
 
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> usize {
+        self.inner.gate.places()
+    }
+
     /// Keeps an acquisition alive until it is released, or until the handle and everybody else who has it are gone.
     pub(crate) fn keep(&self, held: &Held) {
         let mut kept = self.inner.kept();
@@ -266,7 +272,8 @@ impl Handle {
     }
 
     /// Calls back while an acquire through this handle waits: after a second, and then ever less often, up to once a minute.
-    /// Each time it is looked who holds, which is one read in general. Nobody is told of a wait that is over.
+    /// Each time it is looked who holds, which is one read in general. Nobody is told of a wait that is over. A callback that
+    /// owns a clone of this handle keeps it, and what it holds, until it is unsubscribed.
     ///
     /// ```
     /// # zkrecipes::doctest(async {
@@ -277,17 +284,16 @@ impl Handle {
     /// let telling = lock.on_wait(|progress| {
     ///     let holder = progress.holder.map_or("somebody".to_owned(), |holder| holder.identity);
     ///     println!("waiting for {holder} since {:?}", progress.waited);
-    /// });
+    /// })?;
     /// let held = lock.acquire().await?;
     /// telling.unsubscribe();
     /// held.release().await?;
     /// # Ok(()) });
     /// ```
-    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Subscription {
-        match self.inner.client.process().is_present() {
-            true => self.inner.listeners.subscribe(callback),
-            false => Subscription::nothing(),
-        }
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
+        // Of a client that is closed nobody waits any more.
+        self.inner.client.session()?;
+        Ok(self.inner.listeners.subscribe(callback))
     }
 
     /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.

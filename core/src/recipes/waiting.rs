@@ -11,6 +11,7 @@ use super::contenders::{self, Contender, Seen};
 use super::handle::Recipe;
 use crate::error::{Error, ErrorKind};
 use crate::log;
+use crate::process::Process;
 use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::delivery::{Live, Subscription};
@@ -45,7 +46,8 @@ pub struct WaitProgress {
     /// How many are ahead in the line, as far as this waiter has looked; `None` if it is in none: it waits for its own
     /// handle, or for permits.
     pub ahead: Option<usize>,
-    /// Who holds, or one of them. `None` if that is not known at the moment.
+    /// Who holds, or one of them. `None` if that is not known at the moment; without an identity if it was asked to let go
+    /// before this waiter had read who it is.
     pub holder: Option<Contender>,
 }
 
@@ -56,6 +58,17 @@ type Callback = Arc<dyn Fn(WaitProgress) + Send + Sync>;
 pub(super) struct Listeners {
     next: AtomicU64,
     all: Mutex<Vec<(u64, Live, Callback)>>,
+    process: Process,
+}
+
+impl Drop for Listeners {
+    fn drop(&mut self) {
+        if !self.process.is_present() {
+            // What the callbacks keep is the parent's: a forked child does not drop it.
+            let all = self.all.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+            std::mem::forget(std::mem::take(all));
+        }
+    }
 }
 
 impl Listeners {
@@ -178,8 +191,8 @@ impl Waiting {
                 let progress = WaitProgress { path: path.clone(), waited, ahead, holder: holder.clone() };
                 let goes_on = goes_on.clone();
                 session.delivery.notice(Box::new(move || {
-                    if goes_on.load(Ordering::Acquire) && live.is_live() {
-                        callback(progress);
+                    if goes_on.load(Ordering::Acquire) {
+                        live.pass(move || callback(progress));
                     }
                 }));
             }
@@ -236,13 +249,22 @@ impl Waiting {
 
 /// Who holds: whoever was first when the waiter looked last, if they still are.
 async fn holder(recipe: Arc<dyn Recipe>, mut call: Call, line: &Line) -> Option<Contender> {
-    if let Some(Ahead { parent, first, .. }) = line.ahead().filter(|_| recipe.first_holds())
-        && let Some(first) = Entry::recognise(&first)
-        && let Some(seen) = contenders::seen(&mut call, &parent, first).await
+    if let Some(ahead) = line.ahead().filter(|_| recipe.first_holds())
+        && let Some(first) = Entry::recognise(&ahead.first)
+        && let Some(mut seen) = contenders::seen(&mut call, &ahead.parent, first).await
     {
-        return Some(recipe.seen(&parent, seen));
+        if seen.data == REVOKE {
+            // What asks somebody to let go stands in the place of who that is, which may have been read before.
+            let before = ahead.read().filter(|(data, _)| *data != REVOKE);
+            seen.data = before.map(|(data, _)| data.to_vec()).unwrap_or_default();
+        }
+        return Some(recipe.seen(&ahead.parent, seen));
     }
-    recipe.holder(call).await.ok().flatten()
+    let holder = recipe.holder(call).await.ok().flatten()?;
+    match holder.identity.as_bytes() == REVOKE {
+        true => Some(Contender { identity: String::new(), ..holder }),
+        false => Some(holder),
+    }
 }
 
 /// The same from what the waiter has read already, if that tells.

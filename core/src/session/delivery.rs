@@ -1,7 +1,7 @@
 //! Where users' callbacks run: on the library's delivery threads, or wherever a face asked for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::log;
@@ -104,19 +104,36 @@ impl Delivery {
     }
 }
 
-/// Whether a callback may still be called. One that is queued already looks here when its turn comes.
-#[derive(Clone)]
-pub(crate) struct Live(Arc<AtomicBool>);
+/// What stands between a subscription and its callback. One that is queued already looks here when its turn comes.
+#[derive(Clone, Default)]
+pub(crate) struct Live(Arc<Passage>);
 
-impl Default for Live {
-    fn default() -> Self {
-        Live(Arc::new(AtomicBool::new(true)))
-    }
+#[derive(Default)]
+struct Passage {
+    calls: Mutex<Calls>,
+    idle: Condvar,
+    process: Process,
+}
+
+#[derive(Default)]
+struct Calls {
+    is_over: bool,
+    /// How many calls of the callback are running.
+    running: usize,
 }
 
 impl Live {
-    pub(crate) fn is_live(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    /// Makes a call of the callback, as long as it is wanted.
+    pub(crate) fn pass(&self, call: impl FnOnce()) {
+        {
+            let mut calls = self.0.lock();
+            if calls.is_over {
+                return;
+            }
+            calls.running += 1;
+        }
+        let _running = Running(&self.0);
+        call();
     }
 
     /// `callback`, as long as it is wanted.
@@ -125,11 +142,47 @@ impl Live {
         callback: impl FnOnce(T) + Send + 'static,
     ) -> impl FnOnce(T) + Send + 'static {
         let live = self.clone();
-        move |value| {
-            if live.is_live() {
-                callback(value);
+        move |value| live.pass(move || callback(value))
+    }
+
+    /// No call begins any more.
+    fn end(&self) {
+        self.0.lock().is_over = true;
+    }
+
+    /// Waits until no call is running, for so long at most; false if one still is then.
+    fn until_idle(&self, limit: Option<Duration>) -> bool {
+        let (calls, is_running) = (self.0.lock(), |calls: &mut Calls| calls.running > 0);
+        match limit {
+            None => {
+                drop(self.0.idle.wait_while(calls, is_running));
+                true
+            }
+            Some(limit) => {
+                let waited = self.0.idle.wait_timeout_while(calls, limit, is_running);
+                waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0.running == 0
             }
         }
+    }
+}
+
+impl Passage {
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A call of a callback, until it has returned or panicked.
+struct Running<'a>(&'a Passage);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.0.process.is_present() {
+            // The callback forked, and this is the child: the lock may be held by a thread that stayed with the parent.
+            return;
+        }
+        self.0.lock().running -= 1;
+        self.0.idle.notify_all();
     }
 }
 
@@ -156,17 +209,33 @@ impl Subscription {
         Subscription::new(Live::default(), || {})
     }
 
-    /// The callback will not be called any more, unless it is running already. Doing it twice does nothing.
+    /// The callback will not be called any more. If it is running, this returns when it is over: hold no lock that it takes.
+    /// Inside a callback it never waits. Doing it twice does nothing more.
     pub fn unsubscribe(&self) {
-        self.live.0.store(false, Ordering::Release);
+        self.end();
+        self.until_over(None);
+    }
+
+    /// The same without waiting, for a face that sees to that itself.
+    #[doc(hidden)]
+    pub fn end(&self) {
         if !self.process.is_present() {
             // The locks behind it stayed with the parent's threads.
             return;
         }
+        self.live.end();
         let unsubscribe = self.unsubscribe.lock().unwrap_or_else(|e| e.into_inner()).take();
         if let Some(unsubscribe) = unsubscribe {
             unsubscribe();
         }
+    }
+
+    /// Waits until the callback is not running, for so long at most; false if it still is then. Inside a callback, where it
+    /// could be waited for itself, and in a forked child, where none is running, it does not wait.
+    #[doc(hidden)]
+    pub fn until_over(&self, limit: Option<Duration>) -> bool {
+        let may_wait = self.process.is_present() && runtime::check_may_block().is_ok();
+        !may_wait || self.live.until_idle(limit)
     }
 }
 

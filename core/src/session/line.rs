@@ -15,7 +15,7 @@ pub(crate) struct Ahead {
     /// The name of the first one.
     pub(crate) first: String,
     pub(crate) count: usize,
-    /// The name of the one that is closest, and its node as it was when its watch was set.
+    /// The name of the one that is closest, and its node as it was when it was first watched.
     closest: Option<(String, Vec<u8>, Stat)>,
 }
 
@@ -39,10 +39,14 @@ impl Line {
         *now = Some(Ahead { parent: parent.to_owned(), first: first.to_owned(), count, closest });
     }
 
-    /// This is the node of the one that is closest ahead.
+    /// This is the node of the one that is closest ahead. What it said first stays: who asks it to let go writes that in the
+    /// place of who it is.
     pub(crate) fn read(&self, name: &str, data: Vec<u8>, stat: Stat) {
         if let Some(ahead) = &mut *self.lock() {
-            ahead.closest = Some((name.to_owned(), data, stat));
+            let is_new = |(before, _, seen): &(String, _, Stat)| before != name || seen.czxid != stat.czxid;
+            if ahead.closest.as_ref().is_none_or(is_new) {
+                ahead.closest = Some((name.to_owned(), data, stat));
+            }
         }
     }
 

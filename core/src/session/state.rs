@@ -79,11 +79,7 @@ impl Session {
             status.subscribers.iter().map(|s| (s.live.clone(), s.callback.clone())).collect();
         drop(status);
         for (live, callback) in subscribers {
-            self.delivery.notice(Box::new(move || {
-                if live.is_live() {
-                    callback(state);
-                }
-            }));
+            self.delivery.notice(Box::new(move || live.pass(move || callback(state))));
         }
     }
 }

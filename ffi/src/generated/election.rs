@@ -239,7 +239,7 @@ pub extern "C" fn zkr_election_on_wait(
     error: *mut *mut zkr_error,
 ) -> zkr_status {
     verbs::subscribe(election, callback, user_data, subscription, error, |it: &ElectionHandle, told| {
-        Ok(it.core.on_wait(move |found| told.tell(found)))
+        it.core.on_wait(move |found| told.tell(found))
     })
 }
 

@@ -237,7 +237,7 @@ pub extern "C" fn zkr_lock_on_wait(
     error: *mut *mut zkr_error,
 ) -> zkr_status {
     verbs::subscribe(lock, callback, user_data, subscription, error, |it: &LockHandle, told| {
-        Ok(it.core.on_wait(move |found| told.tell(found)))
+        it.core.on_wait(move |found| told.tell(found))
     })
 }
 

@@ -221,7 +221,7 @@ pub extern "C" fn zkr_multi_lock_on_wait(
     error: *mut *mut zkr_error,
 ) -> zkr_status {
     verbs::subscribe(multi_lock, callback, user_data, subscription, error, |it: &MultiLockHandle, told| {
-        Ok(it.core.on_wait(move |found| told.tell(found)))
+        it.core.on_wait(move |found| told.tell(found))
     })
 }
 

@@ -244,7 +244,7 @@ pub extern "C" fn zkr_semaphore_on_wait(
     error: *mut *mut zkr_error,
 ) -> zkr_status {
     verbs::subscribe(semaphore, callback, user_data, subscription, error, |it: &SemaphoreHandle, told| {
-        Ok(it.core.on_wait(move |found| told.tell(found)))
+        it.core.on_wait(move |found| told.tell(found))
     })
 }
 

@@ -59,8 +59,16 @@ impl Backlog {
     }
 
     fn call(&self, limit: Option<Duration>) -> Result<(Arc<Session>, Call)> {
+        self.call_until(limit, self.cancels.subscribe())
+    }
+
+    fn call_until(
+        &self,
+        limit: Option<Duration>,
+        cancelled: watch::Receiver<u64>,
+    ) -> Result<(Arc<Session>, Call)> {
         let session = self.client.session()?;
-        let call = session.call(limit).withdrawable(self.cancels.subscribe());
+        let call = session.call(limit).withdrawable(cancelled);
         Ok((session, call))
     }
 
@@ -132,7 +140,14 @@ impl Backlog {
     }
 
     pub(crate) fn begin(&self, limit: Option<Duration>) -> impl Future<Output = Result<Item>> + Send + use<> {
-        let (call, backlog) = (self.call(limit), self.clone());
+        self.begin_call(self.call(limit))
+    }
+
+    fn begin_call(
+        &self,
+        call: Result<(Arc<Session>, Call)>,
+    ) -> impl Future<Output = Result<Item>> + Send + use<> {
+        let backlog = self.clone();
         async move {
             let (session, call) = call?;
             let claim = |store: Arc<Store>, call| -> Later<Result<Item>> {
@@ -142,6 +157,13 @@ impl Backlog {
             let claimed = shards::anywhere(&backlog.stores, &session, call, claim::VERB, claim).await;
             claimed.map_err(|error| about(error, "an item to claim", backlog.path()))
         }
+    }
+
+    /// Claims one after the other, from now on.
+    pub(crate) fn claims(&self) -> Claims {
+        // In a forked child the lock is the parent's, and so are the items.
+        let cancels = if self.client.process().is_present() { *self.cancels.borrow() } else { 0 };
+        Claims { backlog: self.clone(), cancels }
     }
 
     /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
@@ -238,6 +260,30 @@ impl Backlog {
     /// Where something is put next.
     fn next_store(&self) -> &Arc<Store> {
         &self.stores[self.puts.fetch_add(1, Ordering::Relaxed) % self.stores.len()]
+    }
+}
+
+/// The items that are claimed one after the other, until a cancel: also one that comes while nothing is waited for.
+#[derive(Debug)]
+pub struct Claims {
+    backlog: Backlog,
+    /// How many cancels there had been when this began.
+    cancels: u64,
+}
+
+impl Claims {
+    /// The next one, as [`Backlog::claim`] does; Cancelled after a cancel.
+    ///
+    /// # Cancel safety
+    /// As for [`Backlog::claim`].
+    pub fn next(&self) -> impl Future<Output = Result<Item>> + Send + use<> {
+        let begun = self.backlog.client.session().and_then(|_| {
+            // Subscribed before the look: a cancel that comes in between is seen by one of them.
+            let cancelled = self.backlog.cancels.subscribe();
+            let is_over = *cancelled.borrow() != self.cancels;
+            if is_over { Err(Error::cancelled()) } else { self.backlog.call_until(None, cancelled) }
+        });
+        self.backlog.begin_call(begun)
     }
 }
 

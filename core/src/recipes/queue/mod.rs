@@ -32,7 +32,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-pub use backlog::Backlog;
+pub use backlog::{Backlog, Claims};
 pub use item::Item;
 pub(crate) use layout::is_item;
 use layout::{Layout, Order};

@@ -11,6 +11,8 @@
         ...
 
 Neither needs Java or a network. What they are made of is `zkrecipes.testing`.
+
+pytest imports this in every run, also where nobody uses it: so it is no part of the package, which loads the library.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ __all__ = ["embedded_zookeeper", "zookeeper_client"]
 @pytest.fixture
 def embedded_zookeeper() -> Iterator[EmbeddedServer]:
     """A ZooKeeper server inside this process, for this test alone; its `connect_string` is for clients."""
-    # Not above: tests that use neither do not load the library.
+    # Not above: runs that use neither do not load the library.
     from zkrecipes.testing import EmbeddedServer
 
     with EmbeddedServer() as server:
