@@ -52,11 +52,24 @@ class Choice {
   C value_;
 };
 
+/** The same for what the library tells and nobody gives it: it becomes the constant of C, and not the other
+ * way round, so that `c ? client.state() : ZKR_STATE_CLOSED` has a type. */
+template <typename C>
+class Reported {
+ public:
+  constexpr Reported() noexcept : value_{} {}
+  constexpr explicit Reported(C value) noexcept : value_(value) {}
+  constexpr operator C() const noexcept { return value_; }
+
+ private:
+  C value_;
+};
+
 }  // namespace detail
 
 /** What a client's session is doing. */
-struct State : detail::Choice<zkr_state> {
-  using Choice::Choice;
+struct State : detail::Reported<zkr_state> {
+  using Reported::Reported;
   static const State Connected, Suspended, Lost, Closed;
 };
 inline constexpr State State::Connected{ZKR_STATE_CONNECTED};
@@ -65,8 +78,8 @@ inline constexpr State State::Lost{ZKR_STATE_LOST};
 inline constexpr State State::Closed{ZKR_STATE_CLOSED};
 
 /** Why something is gone. */
-struct LostReason : detail::Choice<zkr_reason> {
-  using Choice::Choice;
+struct LostReason : detail::Reported<zkr_reason> {
+  using Reported::Reported;
   static const LostReason None, Session, Revoked, Deleted, Closed;
 };
 inline constexpr LostReason LostReason::None{ZKR_REASON_NONE};
@@ -96,8 +109,8 @@ inline constexpr WatchKind WatchKind::Children{ZKR_WATCH_KIND_CHILDREN};
 inline constexpr WatchKind WatchKind::Subtree{ZKR_WATCH_KIND_SUBTREE};
 
 /** What one write of a transaction did. */
-struct PartKind : detail::Choice<zkr_part> {
-  using Choice::Choice;
+struct PartKind : detail::Reported<zkr_part> {
+  using Reported::Reported;
   static const PartKind Created, Set, Deleted, Checked;
 };
 inline constexpr PartKind PartKind::Created{ZKR_PART_CREATED};
@@ -106,8 +119,8 @@ inline constexpr PartKind PartKind::Deleted{ZKR_PART_DELETED};
 inline constexpr PartKind PartKind::Checked{ZKR_PART_CHECKED};
 
 /** What happened in a group. */
-struct GroupEventKind : detail::Choice<zkr_group_event_kind> {
-  using Choice::Choice;
+struct GroupEventKind : detail::Reported<zkr_group_event_kind> {
+  using Reported::Reported;
   static const GroupEventKind Snapshot, Joined, Left, Changed;
 };
 inline constexpr GroupEventKind GroupEventKind::Snapshot{ZKR_GROUP_EVENT_SNAPSHOT};
@@ -124,8 +137,8 @@ inline constexpr CommitMode CommitMode::Coordinator{ZKR_COMMIT_MODE_COORDINATOR}
 inline constexpr CommitMode CommitMode::Peer{ZKR_COMMIT_MODE_PEER};
 
 /** What came of a two-phase commit. */
-struct Decision : detail::Choice<zkr_outcome> {
-  using Choice::Choice;
+struct Decision : detail::Reported<zkr_outcome> {
+  using Reported::Reported;
   static const Decision None, Commit, Abort;
 };
 inline constexpr Decision Decision::None{ZKR_OUTCOME_NONE};
@@ -133,8 +146,8 @@ inline constexpr Decision Decision::Commit{ZKR_OUTCOME_COMMIT};
 inline constexpr Decision Decision::Abort{ZKR_OUTCOME_ABORT};
 
 /** Whether the coordinator of a transaction is there. */
-struct CoordinatorState : detail::Choice<zkr_coordinator_state> {
-  using Choice::Choice;
+struct CoordinatorState : detail::Reported<zkr_coordinator_state> {
+  using Reported::Reported;
   static const CoordinatorState Present, Absent, Done;
 };
 inline constexpr CoordinatorState CoordinatorState::Present{ZKR_COORDINATOR_STATE_PRESENT};
@@ -224,9 +237,26 @@ struct ErrorKind {
   static constexpr zkr_status Internal = ZKR_INTERNAL;
 };
 
+namespace detail {
+
+/** What a zkr_error says, with the options of C under the names that they have here. */
+inline std::string message_of(zkr_status code, const zkr_error *error) {
+  std::string message = error ? zkr_error_message(error) : zkr_status_name(code);
+  const std::pair<const char *, const char *> options[] = {{"connect_timeout_ms", "connect_timeout"},
+                                                           {"retry_give_up_after_ms", "retry.give_up_after"}};
+  for (const auto &[in_c, here] : options) {
+    const std::string name = in_c;
+    for (auto at = message.find(name); at != std::string::npos; at = message.find(name, at + 1))
+      message.replace(at, name.size(), here);
+  }
+  return message;
+}
+
+}  // namespace detail
+
 /**
- * What went wrong: what() says what happened and what to do. What is thrown is of the class of its kind, such
- * as zkr::Timeout or zkr::Lost, and can be caught as that.
+ * What went wrong: what() says what happened and what to do. What is thrown, and what callbacks get, is of
+ * the class of its kind, such as zkr::Timeout or zkr::Lost, and can be caught as that.
  */
 class Error : public std::runtime_error {
  public:
@@ -234,7 +264,7 @@ class Error : public std::runtime_error {
 
   /** Takes over what a zkr_error says; the zkr_error stays the caller's. */
   Error(zkr_status code, const zkr_error *error)
-      : std::runtime_error(error ? zkr_error_message(error) : zkr_status_name(code)),
+      : std::runtime_error(detail::message_of(code, error)),
         code_(code),
         reason_(zkr_error_reason(error)),
         retryable_(zkr_error_retryable(error)),
@@ -360,46 +390,54 @@ class Internal : public detail::ErrorOf<ZKR_INTERNAL> {
 
 namespace detail {
 
-/** Throws the class of its kind. */
-[[noreturn]] inline void raise(zkr_status code, const zkr_error *error) {
+/** Hands over what was said, as an error of the class of its kind. */
+template <typename Said, typename Take>
+void hand_over(zkr_status code, const Said &said, Take &&take) {
   switch (code) {
     case ZKR_TIMEOUT:
-      throw Timeout(error);
+      return take(Timeout(said));
     case ZKR_CANCELLED:
-      throw Cancelled(error);
+      return take(Cancelled(said));
     case ZKR_CONNECTION_LOST:
-      throw ConnectionLost(error);
+      return take(ConnectionLost(said));
     case ZKR_LOST:
-      throw Lost(error);
+      return take(Lost(said));
     case ZKR_NOT_HELD:
-      throw NotHeld(error);
+      return take(NotHeld(said));
     case ZKR_DENIED:
-      throw Denied(error);
+      return take(Denied(said));
     case ZKR_INVALID:
-      throw Invalid(error);
+      return take(Invalid(said));
     case ZKR_TOO_LARGE:
-      throw TooLarge(error);
+      return take(TooLarge(said));
     case ZKR_EXISTS:
-      throw Exists(error);
+      return take(Exists(said));
     case ZKR_NO_NODE:
-      throw NoNode(error);
+      return take(NoNode(said));
     case ZKR_BAD_VERSION:
-      throw BadVersion(error);
+      return take(BadVersion(said));
     case ZKR_NOT_EMPTY:
-      throw NotEmpty(error);
+      return take(NotEmpty(said));
     case ZKR_MISMATCH:
-      throw Mismatch(error);
+      return take(Mismatch(said));
     case ZKR_CLOSED:
-      throw Closed(error);
+      return take(Closed(said));
     case ZKR_DEADLOCK:
-      throw Deadlock(error);
+      return take(Deadlock(said));
     case ZKR_FORKED:
-      throw Forked(error);
+      return take(Forked(said));
     case ZKR_INTERNAL:
-      throw Internal(error);
+      return take(Internal(said));
     default:
-      throw Error(code, error);
+      return take(Error(code, said));
   }
+}
+
+/** Throws the class of its kind. */
+template <typename Said>
+[[noreturn]] void raise(zkr_status code, const Said &said) {
+  hand_over(code, said, [](const auto &error) { throw error; });
+  std::terminate();  // never: the compiler cannot see that it has thrown
 }
 
 }  // namespace detail
@@ -642,7 +680,7 @@ inline std::map<std::string, std::string> entries(zkr_entries *list) {
 
 inline GroupEvent copied(const zkr_group_event &lent) {
   const std::string data(lent.data ? static_cast<const char *>(lent.data) : "", lent.size);
-  return {lent.kind, copied(lent.members), text(lent.name), data};
+  return {GroupEventKind(lent.kind), copied(lent.members), text(lent.name), data};
 }
 
 inline NodeState copied(const zkr_node_state &lent) {
@@ -685,7 +723,7 @@ inline Contender contender(const zkr_contender &one) {
 /** The callbacks of C, each of which calls the function that its subscription has. */
 struct Calls {
   static void state(zkr_state state, void *function) {
-    contain([&] { (*static_cast<std::function<void(State)> *>(function))(state); });
+    contain([&] { (*static_cast<std::function<void(State)> *>(function))(State(state)); });
   }
 
   static void log(zkr_log_level level, const char *event, const char *message, const zkr_log_field *fields,
@@ -699,7 +737,7 @@ struct Calls {
 
   static void lost(const zkr_error *error, void *function) {
     contain([&] {
-      (*static_cast<std::function<void(const Error &)> *>(function))(Error(zkr_error_code(error), error));
+      hand_over(zkr_error_code(error), error, *static_cast<std::function<void(const Error &)> *>(function));
     });
   }
 
@@ -775,7 +813,7 @@ struct Calls {
       if (status == ZKR_OK)
         of.changed(convert());
       else if (of.ended)
-        of.ended(Error(status, error));
+        hand_over(status, error, of.ended);
     });
   }
 
@@ -826,7 +864,7 @@ auto listed(List *list, std::size_t (*count)(const List *), const Entry *(*get)(
 inline std::vector<PartResult> part_results(zkr_part_results *list) {
   return listed(list, zkr_part_results_count, zkr_part_results_get, zkr_part_results_free,
                 [](const zkr_part_result &one) {
-                  return PartResult{one.part, text(one.path), one.stat};
+                  return PartResult{PartKind(one.part), text(one.path), one.stat};
                 });
 }
 
@@ -2191,9 +2229,9 @@ inline CommitStatus copied(const zkr_commit_status &lent) {
                       Milliseconds(lent.timeout_ms),
                       std::nullopt,
                       lent.reason,
-                      lent.coordinator,
+                      CoordinatorState(lent.coordinator),
                       {}};
-  if (lent.outcome != ZKR_OUTCOME_NONE) status.outcome = lent.outcome;
+  if (lent.outcome != ZKR_OUTCOME_NONE) status.outcome = Decision(lent.outcome);
   for (std::size_t i = 0; i < lent.site_count; i++) {
     const zkr_site_status &one = lent.sites[i];
     status.sites.push_back({one.site, one.is_present, one.has_voted, one.has_acknowledged});
@@ -2307,7 +2345,7 @@ class CommitTransaction {
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(
         zkr_commit_transaction_outcome(handle(), detail::wait_ms(timeout), &decided, outcome.place()));
-    return decided;
+    return Decision(decided);
   }
 
   /** The same, with a token that withdraws it, throwing Cancelled. */
@@ -2316,7 +2354,7 @@ class CommitTransaction {
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(zkr_commit_transaction_outcome_cancellable(handle(), detail::wait_ms(timeout), token.get(),
                                                              &decided, outcome.place()));
-    return decided;
+    return Decision(decided);
   }
 
   zkr_commit_transaction *handle() const noexcept { return handle_.get(); }
@@ -2831,7 +2869,7 @@ class Proposal {
     detail::Outcome outcome;
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(zkr_proposal_outcome(handle(), detail::wait_ms(timeout), &decided, outcome.place()));
-    return decided;
+    return Decision(decided);
   }
 
   /** The same, with a token that withdraws it, throwing Cancelled. */
@@ -2840,7 +2878,7 @@ class Proposal {
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(zkr_proposal_outcome_cancellable(handle(), detail::wait_ms(timeout), token.get(), &decided,
                                                    outcome.place()));
-    return decided;
+    return Decision(decided);
   }
 
   /** Whether this site had voted when it was told. */
@@ -2987,7 +3025,7 @@ class TwoPhaseCommit {
     zkr_outcome decided = ZKR_OUTCOME_NONE;
     outcome.check(zkr_two_phase_commit_decide_abort(
         handle(), detail::c_text("id", id), detail::c_text("reason", reason), &decided, outcome.place()));
-    return decided;
+    return Decision(decided);
   }
 
   zkr_two_phase_commit *handle() const noexcept { return handle_.get(); }
@@ -3193,7 +3231,7 @@ class Client {
     outcome.check(zkr_client_close(get(), detail::wait_ms(timeout), outcome.place()));
   }
 
-  State state() const noexcept { return zkr_client_state(get()); }
+  State state() const noexcept { return State(zkr_client_state(get())); }
   std::uint64_t session_id() const noexcept { return zkr_client_session_id(get()); }
   /** As negotiated with the server. */
   Milliseconds session_timeout() const noexcept { return Milliseconds(zkr_client_session_timeout(get())); }
@@ -3481,7 +3519,7 @@ class Client {
   static int number(int number) {
     if (number < 0) {
       const auto code = static_cast<zkr_status>(-number);
-      throw Error(code, std::string("the client's events: ") + zkr_status_name(code));
+      detail::raise(code, std::string("the client's events: ") + zkr_status_name(code));
     }
     return number;
   }

@@ -211,7 +211,9 @@ OUTPUTS = {
         "detail::payloads({n})",
     ),
     "item": Output("*mut zkr_item", "zkr_item_callback", "zkr_item *{n} = nullptr", "Item", "Item({n})"),
-    "outcome": Output("zkr_outcome", "zkr_outcome_callback", "zkr_outcome {n} = ZKR_OUTCOME_NONE", "Decision"),
+    "outcome": Output(
+        "zkr_outcome", "zkr_outcome_callback", "zkr_outcome {n} = ZKR_OUTCOME_NONE", "Decision", "Decision({n})"
+    ),
     "commit_transaction": Output(
         "*mut zkr_commit_transaction",
         "zkr_commit_transaction_callback",

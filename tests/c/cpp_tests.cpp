@@ -32,6 +32,7 @@
   X(owns_lock_cannot_see_loss_but_is_held_can)        \
   X(release_throws_where_unlock_does_not)             \
   X(errors_say_what_and_where)                        \
+  X(errors_name_options_as_they_are_called_here)      \
   X(a_cancel_token_withdraws_a_wait)                  \
   X(contenders_are_listed_in_order)                   \
   X(guarded_writes_go_through_a_transaction)          \
@@ -145,8 +146,24 @@ void every_kind_of_error_has_a_class() {
   // Each is a zkr::Error, and none is another one's.
   CHECK(throws<zkr::Error>([&] { client.lock("relative"); }));
   CHECK(!throws<zkr::Timeout>([&] { client.lock("relative"); }));
+  client.event_fd();
   client.close();
   CHECK(throws<zkr::Closed>([&] { client.nodes().get("/"); }));
+  CHECK(throws<zkr::Closed>([&] { (void)lock.on_wait([](const zkr::WaitProgress &) {}); }));
+  CHECK(throws<zkr::Closed>([&] { client.event_fd(); }));
+}
+
+void errors_name_options_as_they_are_called_here() {
+  zkr::Options options;
+  options.connect_timeout = 300ms;
+  try {
+    zkr::Client client("127.0.0.1:1", options);
+    CHECK(false);
+  } catch (const zkr::ConnectionLost &error) {
+    const std::string said = error.what();
+    CHECK(said.find("connect_timeout") != std::string::npos);
+    CHECK(said.find("connect_timeout_ms") == std::string::npos);
+  }
 }
 
 void names_of_our_own_go_with_those_of_c() {
@@ -161,6 +178,8 @@ void names_of_our_own_go_with_those_of_c() {
       CHECK(false);
   }
   CHECK(state != zkr::State::Closed && state == ZKR_STATE_CONNECTED);
+  const zkr_state either = state == zkr::State::Connected ? client.state() : ZKR_STATE_CLOSED;
+  CHECK(either == ZKR_STATE_CONNECTED);
   const std::string node = client.nodes().create(path("mode"), "", zkr::CreateMode::Ephemeral);
   CHECK(client.nodes().get(node).second.ephemeral_owner != 0);
 }
@@ -191,15 +210,17 @@ void owns_lock_cannot_see_loss_but_is_held_can() {
   auto lock = client.lock("/lost");
   lock.lock();
   std::atomic<int> told{0};
+  std::atomic<bool> is_of_its_class{false};
   std::atomic<zkr_reason> reason{ZKR_REASON_NONE};
   const auto subscription = lock.on_lost([&](const zkr::Error &error) {
     reason = error.reason();
     CHECK(error.code() == zkr::ErrorKind::Lost);
+    is_of_its_class = dynamic_cast<const zkr::Lost *>(&error) != nullptr;
     told++;
   });
   server.expire(client.session_id());
   CHECK(eventually([&] { return told == 1; }));
-  CHECK(reason == ZKR_REASON_SESSION);
+  CHECK(reason == ZKR_REASON_SESSION && is_of_its_class);
   CHECK(lock.owns_lock() && !lock.is_held());
   lock.unlock();  // silent but for a line on stderr
   CHECK(!lock.owns_lock());
@@ -326,14 +347,16 @@ void dispatch_runs_callbacks_on_this_thread() {
   auto lock = client.lock("/dispatched");
   auto held = lock.acquire();
   std::thread::id thread;
+  bool is_of_its_class = false;
   const auto subscription = held.on_lost([&](const zkr::Error &) {
     thread = std::this_thread::get_id();
     THROWS(client.dispatch(), zkr::ErrorKind::Deadlock);
+    is_of_its_class = throws<zkr::Deadlock>([&] { client.dispatch(); });
     THROWS(held.verify(), zkr::ErrorKind::Deadlock);
   });
   server.expire(client.session_id());
   CHECK(client.dispatch(1, 10s) == 1);
-  CHECK(thread == std::this_thread::get_id());
+  CHECK(thread == std::this_thread::get_id() && is_of_its_class);
 }
 
 void nodes_are_plain_values() {
