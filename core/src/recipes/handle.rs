@@ -270,7 +270,8 @@ impl Handle {
     }
 
     /// Calls back while an acquire through this handle waits: after a second, and then ever less often, up to once a minute.
-    /// Each time it is looked who holds, which is one read in general. Nobody is told of a wait that is over.
+    /// Each time it is looked who holds, which is one read in general. Nobody is told of a wait that is over. A callback that
+    /// owns a clone of this handle keeps it, and what it holds, until it is unsubscribed.
     ///
     /// ```
     /// # zkrecipes::doctest(async {
