@@ -176,8 +176,7 @@ class ClientBase(SessionBase):
         before others get theirs; see `held.passes`.
         """
     @staticmethod
-    def _check_lock(path: str, timeout: float | None) -> None:
-        """Refuses what a lock and its `hold` would, also before the client has connected."""
+    def _check_lock(path: str, timeout: float | None) -> None: ...
     def read_write_lock(self, path: str) -> ReadWriteLock:
         """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
     def multi_lock(self, locks: Iterable[Lock]) -> MultiLock:
@@ -277,6 +276,9 @@ class Client(_Scope, ClientBase):
         """A decorator: whoever calls the function waits for the lock at `path`, and lets it go when the function is done. With
         `timeout`, in seconds, Timeout is raised when it cannot be had so soon, and Lost when it was lost meanwhile.
 
+        Each call is a contender of its own, so a function that calls itself, or another one under the same lock, waits for
+        itself. What the function returns has to be the end of its work: a generator or a coroutine is refused.
+
         >>> import zkrecipes
         >>> client = zkrecipes.Client("embedded:/locked-doc")
         >>> @client.locked("/locks/report", timeout=5)
@@ -338,7 +340,7 @@ class HandleBase(HoldingBase):
     def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
         """Calls `callback(progress)` while an acquire through this handle waits: after a second, and then ever less often, up to
         once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
-        function that unsubscribes.
+        function that unsubscribes. A callback that refers to the handle does not keep it.
         """
     def contenders(self) -> list[Contender]:
         """Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
@@ -1073,7 +1075,9 @@ class BacklogBase:
     def replay(self) -> int:
         """Puts the dead letters back into this queue, as new items; returns how many."""
     def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones."""
+        """Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one that works on
+        an item at the moment, when that is done.
+        """
     def _claims(self) -> Claims: ...
     @property
     def dead(self) -> Backlog:
@@ -1256,7 +1260,9 @@ class Item(Held):
 
 @final
 class Claims:
-    """The items of a loop, each of which is settled when the next is asked for or the loop ends."""
+    """The items of a loop, each of which is settled when the next is asked for or the loop ends. It ends by `cancel()` of what
+    it goes through, also while its body runs.
+    """
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> Item: ...
