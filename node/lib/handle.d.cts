@@ -61,7 +61,7 @@ export abstract class Handle {
   tryAcquire(options?: SignalOptions): Promise<Held | null>
   /**
    * Calls back while an acquire through this handle waits: after a second, and then ever less often, up to once a minute.
-   * Returns a function that unsubscribes.
+   * Returns a function that unsubscribes. A callback that refers to the lock does not keep it.
    *
    * ```js
    * lock.onWait(({ waited, holder }) => console.log(`waiting for ${holder?.identity} since ${waited} ms`))

@@ -199,6 +199,12 @@ async def _outcome() -> Any:
     return await arrived
 
 
+def heard() -> Any:
+    lock = client().lock("/hostile/heard")
+    lock.on_wait(Listener(client()).told)
+    return lock
+
+
 OBJECTS: dict[str, Make] = {
     "client": client,
     "asyncio client": aio_client,
@@ -232,6 +238,8 @@ OBJECTS: dict[str, Make] = {
     "guarded writes": lambda: held().guarded(),
     "asyncio guarded writes": lambda: aio_held().guarded(),
     "subscription": unsubscribe,
+    "lock whose waits are heard": heard,
+    "subscription of waits": lambda: heard().on_wait(print),
     "asyncio subscription": lambda: run(_aio_unsubscribe()),
     "method": lambda: client().nodes.exists,
     "call": call,

@@ -54,7 +54,6 @@ class _Scope:
     ) -> None: ...
 
 class Error(Exception):
-
     """What every error of zkrecipes derives from: `code`, `retryable`, the `path` concerned or None, and of a `put_many` how many it `put`."""
 
     code: ClassVar[str]
@@ -72,7 +71,6 @@ class ConnectionLost(Error, ConnectionError):
     """No server answered within the retry budget; the outcome of a write is unknown."""
 
 class Lost(Error):
-
     """What was held is gone."""
 
     reason: Literal["session", "revoked", "deleted", "closed"] | None
@@ -136,7 +134,6 @@ def run_command(arguments: list[str]) -> int:
 
 @disjoint_base
 class SessionBase:
-
     """The session of both clients; what they make is in `recipes`."""
 
     def _connect(self) -> Call: ...
@@ -168,7 +165,6 @@ class SessionBase:
 
 @disjoint_base
 class ClientBase(SessionBase):
-
     """What both clients share."""
 
     def __init__(self, hosts: str | None = None, **options: Unpack[ClientOptions]) -> None: ...
@@ -180,8 +176,7 @@ class ClientBase(SessionBase):
         before others get theirs; see `held.passes`.
         """
     @staticmethod
-    def _check_lock(path: str, timeout: float | None) -> None:
-        ...
+    def _check_lock(path: str, timeout: float | None) -> None: ...
     def read_write_lock(self, path: str) -> ReadWriteLock:
         """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
     def multi_lock(self, locks: Iterable[Lock]) -> MultiLock:
@@ -262,7 +257,6 @@ class ClientBase(SessionBase):
 
 @disjoint_base
 class Client(_Scope, ClientBase):
-
     """A session with a ZooKeeper ensemble; connects at once.
 
     `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
@@ -297,7 +291,6 @@ class Client(_Scope, ClientBase):
 
 @disjoint_base
 class HoldingBase:
-
     """What handles and acquisitions share, on both faces."""
 
     def release(self, wait: bool = True) -> None:
@@ -327,7 +320,6 @@ class HoldingBase:
 
 @disjoint_base
 class HandleBase(HoldingBase):
-
     """What all handles share, on both faces."""
 
     def _take(self, n: int, timeout: float | None) -> Call: ...
@@ -365,7 +357,6 @@ class HandleBase(HoldingBase):
 
 @disjoint_base
 class LockBase(HandleBase):
-
     """What `Lock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -375,7 +366,6 @@ class LockBase(HandleBase):
 
 @final
 class Lock(_Scope, LockBase):
-
     """A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
 
     `with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile. The handle
@@ -413,7 +403,6 @@ class Lock(_Scope, LockBase):
 
 @disjoint_base
 class ReadWriteLockBase:
-
     """What both read/write locks share."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -450,7 +439,6 @@ class ReadWriteLock(ReadWriteLockBase):
 
 @disjoint_base
 class MultiLockBase(HandleBase):
-
     """What `MultiLock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -463,7 +451,6 @@ class MultiLockBase(HandleBase):
 
 @final
 class MultiLock(_Scope, MultiLockBase):
-
     """Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`.
 
     They are taken in the order of their paths, so that two who need the same ones never wait for each other.
@@ -485,7 +472,6 @@ class MultiLock(_Scope, MultiLockBase):
 
 @disjoint_base
 class SemaphoreBase(HandleBase):
-
     """What `Semaphore` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -518,7 +504,6 @@ class SemaphoreBase(HandleBase):
 
 @final
 class Semaphore(_Scope, SemaphoreBase):
-
     """At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`.
 
     >>> import zkrecipes
@@ -539,7 +524,6 @@ class Semaphore(_Scope, SemaphoreBase):
 
 @final
 class Hold(_Scope, Generic[_Acquired_co]):
-
     """What `hold(timeout)` returns."""
 
     def __class_getitem__(cls, key: object) -> GenericAlias: ...
@@ -547,7 +531,6 @@ class Hold(_Scope, Generic[_Acquired_co]):
 
 @disjoint_base
 class HeldBase(HoldingBase):
-
     """What both faces of an acquisition have besides."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -578,7 +561,6 @@ class HeldBase(HoldingBase):
 
 @disjoint_base
 class Held(_Scope, HeldBase):
-
     """One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost.
 
     >>> import zkrecipes
@@ -598,7 +580,6 @@ class Held(_Scope, HeldBase):
 
 @disjoint_base
 class ElectionBase(HandleBase):
-
     """What `Election` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -624,7 +605,6 @@ class ElectionBase(HandleBase):
 
 @final
 class Election(_Scope, ElectionBase):
-
     """One candidate in an election. Made by `client.election(path, data)`.
 
     What an election acquires is the leadership, so that `with election as leadership:` waits until it leads, too.
@@ -665,7 +645,6 @@ class Election(_Scope, ElectionBase):
 
 @final
 class Leadership(Held):
-
     """One term of a leader: a Held, of which the fencing token is the `epoch`. As a context manager it resigns on exit; leaving
     raises Lost if the leadership was lost.
     """
@@ -680,7 +659,6 @@ class Leadership(Held):
 
 @final
 class Terms:
-
     """The terms of a candidate, one after the other: what both faces of `run` use."""
 
     def next(self) -> Call:
@@ -698,7 +676,6 @@ class Terms:
 
 @disjoint_base
 class CounterBase:
-
     """What `Counter` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -731,7 +708,6 @@ class Counter(CounterBase):
 
 @disjoint_base
 class ConfigBase:
-
     """What `Config` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -774,7 +750,6 @@ class Config(ConfigBase):
 
 @disjoint_base
 class NamesBase:
-
     """What `Names` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -813,7 +788,6 @@ class Names(NamesBase):
 
 @disjoint_base
 class GroupBase:
-
     """What `Group` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -859,7 +833,6 @@ class Group(GroupBase):
 
 @disjoint_base
 class BarrierBase:
-
     """What `Barrier` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -898,7 +871,6 @@ class Barrier(BarrierBase):
 
 @disjoint_base
 class DoubleBarrierBase:
-
     """What `DoubleBarrier` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -931,7 +903,6 @@ class DoubleBarrierBase:
 
 @final
 class DoubleBarrier(_Scope, DoubleBarrierBase):
-
     """Parties that begin and end a piece of work together, any number of rounds. Made by
     `client.double_barrier(path, parties)`.
 
@@ -956,7 +927,6 @@ class DoubleBarrier(_Scope, DoubleBarrierBase):
 
 @disjoint_base
 class TwoPhaseCommitBase:
-
     """What `TwoPhaseCommit` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1024,7 +994,6 @@ class TwoPhaseCommit(TwoPhaseCommitBase):
 
 @disjoint_base
 class CommitTransactionBase:
-
     """What `CommitTransaction` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1050,7 +1019,6 @@ class CommitTransaction(CommitTransactionBase):
 
 @disjoint_base
 class ProposalBase:
-
     """What `Proposal` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1087,7 +1055,6 @@ class Proposal(ProposalBase):
 
 @disjoint_base
 class BacklogBase:
-
     """What `Backlog` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1121,7 +1088,6 @@ class BacklogBase:
 
 @final
 class Backlog(BacklogBase):
-
     """Items that wait to be taken: the `dead` letters of a queue. `for item in backlog:` claims one after the other.
 
     >>> import zkrecipes
@@ -1138,7 +1104,6 @@ class Backlog(BacklogBase):
 
 @disjoint_base
 class QueueBase(BacklogBase):
-
     """What `Queue` is on both faces."""
 
     def put(self, data: bytes | str, timeout: float | None = None) -> None:
@@ -1147,13 +1112,11 @@ class QueueBase(BacklogBase):
         """
     def put_many(self, items: Iterable[bytes | str], timeout: float | None = None) -> None:
         """Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error says
-        how many certainly went in, from the first on: its attribute `put`. After Timeout, Cancelled, Closed and ConnectionLost it may be
-        more.
+        how many went in, from the first on: its attribute `put`.
         """
 
 @final
 class Queue(QueueBase):
-
     """Items that are taken in the order in which they came. Made by `client.queue(path)`.
 
     `for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is asked for,
@@ -1180,7 +1143,6 @@ class Queue(QueueBase):
 
 @disjoint_base
 class PriorityQueueBase(BacklogBase):
-
     """What `PriorityQueue` is on both faces."""
 
     def put(self, data: bytes | str, priority: int, timeout: float | None = None) -> None:
@@ -1190,7 +1152,6 @@ class PriorityQueueBase(BacklogBase):
 
 @final
 class PriorityQueue(PriorityQueueBase):
-
     """Items of which the one with the lowest priority number is taken first, and of those with the same the one that came first.
     Made by `client.priority_queue(path)`.
 
@@ -1208,7 +1169,6 @@ class PriorityQueue(PriorityQueueBase):
 
 @disjoint_base
 class DelayQueueBase(BacklogBase):
-
     """What `DelayQueue` is on both faces."""
 
     def put(self, data: bytes | str, delay: float, timeout: float | None = None) -> None:
@@ -1218,7 +1178,6 @@ class DelayQueueBase(BacklogBase):
 
 @final
 class DelayQueue(DelayQueueBase):
-
     """Items that are taken when they are due, the first due first. Made by `client.delay_queue(path)`.
 
     What is due is told by the clocks of those who put and take: they should not be far apart.
@@ -1237,7 +1196,6 @@ class DelayQueue(DelayQueueBase):
 
 @disjoint_base
 class ItemBase(HeldBase):
-
     """What the asyncio class has besides what is held."""
 
     def ack(self) -> None:
@@ -1261,7 +1219,6 @@ class ItemBase(HeldBase):
 
 @final
 class Item(Held):
-
     """An item that was claimed: a Held with more verbs. As a context manager it is acknowledged on exit, and given back if the
     body failed; leaving raises Lost if the claim was lost.
 
@@ -1303,7 +1260,6 @@ class Item(Held):
 
 @final
 class Claims:
-
     """The items of a loop, each of which is settled when the next is asked for or the loop ends. It ends by `cancel()` of what
     it goes through, also while its body runs.
     """
@@ -1314,7 +1270,6 @@ class Claims:
 
 @disjoint_base
 class FeedBase:
-
     """What feeds are on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1323,7 +1278,6 @@ class FeedBase:
 
 @final
 class Feed(_Scope, FeedBase, Generic[_T_co]):
-
     """What goes on changing, as an iterator: the present state first, then each time that it has changed. A slow reader is told
     the latest state, not every one.
 
@@ -1353,7 +1307,6 @@ class Feed(_Scope, FeedBase, Generic[_T_co]):
 
 @disjoint_base
 class NodesBase:
-
     """What `Nodes` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1414,7 +1367,6 @@ class Nodes(NodesBase):
 
 @disjoint_base
 class TransactionBase:
-
     """What `Transaction` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -1454,14 +1406,12 @@ class Transaction(TransactionBase):
 
 @final
 class CallbackTimes:
-
     """Hears how long the callbacks of a client took that its event loop called."""
 
     def took(self, seconds: float) -> None: ...
 
 @final
 class Call:
-
     """A verb of an asyncio object, ready to begin."""
 
     def start(self, deliver: Callable[[Outcome], object]) -> None:
@@ -1471,7 +1421,6 @@ class Call:
 
 @final
 class Outcome:
-
     """What came of a `Call`."""
 
     def take(self) -> Any:
@@ -1485,7 +1434,6 @@ class Seed:
 
 @disjoint_base
 class TestingBase(_Scope):
-
     """What servers and proxies have in common: connections, faults and the request log."""
 
     def __enter__(self) -> Self: ...
@@ -1522,7 +1470,6 @@ class TestingBase(_Scope):
 
 @disjoint_base
 class EmbeddedServer(TestingBase):
-
     """A ZooKeeper server inside this process, in memory only, for tests. Starts at once, on a free port unless one is given."""
 
     def __new__(
@@ -1558,7 +1505,6 @@ class EmbeddedServer(TestingBase):
 
 @final
 class Ensemble(EmbeddedServer):
-
     """Several embedded servers that are one ensemble, with followers that lag and can be cut off, as real ones do.
 
     Member 0 leads. What a follower's clients read may be old, until they ask for a sync. What an `EmbeddedServer` can do
@@ -1607,7 +1553,6 @@ class Ensemble(EmbeddedServer):
 
 @final
 class Proxy(TestingBase):
-
     """Stands in front of a real server, named as `host:port`; passes everything through, and has the same faults and the
     same request log as an `EmbeddedServer`.
 
