@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use zkrecipes::drive::{Found, FoundKind};
 
+use crate::contenders::ASKED;
 use crate::survey::shown;
 use crate::table::{self, Fields};
 
@@ -38,15 +39,21 @@ impl HandOff {
     }
 }
 
-/// Whose node it is, and since when it was seen to hold.
-type Holder = (String, Option<SystemTime>);
+struct Known {
+    /// Whose node it is, as it was before a request to let go took the place of that.
+    who: String,
+    holds: bool,
+    /// Since when it was seen to hold.
+    since: Option<SystemTime>,
+}
 
-/// By recipe, those who hold, by node.
-type Holders = BTreeMap<(String, FoundKind), BTreeMap<String, Holder>>;
+/// By recipe, its contenders by node.
+type All = BTreeMap<(String, FoundKind), Contenders>;
+type Contenders = BTreeMap<String, Known>;
 
 #[derive(Default)]
 pub(crate) struct History {
-    before: Option<Holders>,
+    before: Option<All>,
     /// The newest first.
     pub(crate) hand_offs: VecDeque<HandOff>,
 }
@@ -55,21 +62,28 @@ impl History {
     /// Adds what differs from what was seen before.
     pub(crate) fn add(&mut self, all: &[Found], at: SystemTime) {
         let before = self.before.take();
-        let mut now = Holders::new();
+        let mut now = All::new();
         for found in all.iter().filter(|found| changes_hands(found.kind)) {
             let key = (found.path.clone(), found.kind);
-            let known = before.as_ref().and_then(|before| before.get(&key));
-            let holders = found.contenders.iter().filter(|contender| contender.holds).map(|contender| {
-                // Who held when we began has done so for we do not know how long.
-                let first = || before.is_some().then_some(at);
-                let seen = known.and_then(|known| known.get(&contender.node)).map(|(_, since)| *since);
-                (contender.node.clone(), (shown(contender), seen.unwrap_or_else(first)))
+            let line = before.as_ref().and_then(|before| before.get(&key));
+            let known = found.contenders.iter().map(|contender| {
+                let seen = line.and_then(|line| line.get(&contender.node));
+                let who = match seen {
+                    Some(seen) if contender.identity == ASKED => seen.who.clone(),
+                    _ => shown(contender),
+                };
+                let since = match seen {
+                    Some(seen) if seen.holds => seen.since,
+                    // Who held when we began has done so for we do not know how long.
+                    _ => before.is_some().then_some(at),
+                };
+                (contender.node.clone(), Known { who, holds: contender.holds, since })
             });
-            let holders = holders.collect();
-            now.insert(key, holders);
+            let known = known.collect();
+            now.insert(key, known);
         }
         if let Some(before) = &before {
-            let nobody = BTreeMap::new();
+            let nobody = Contenders::new();
             let mut keys: Vec<_> = before.keys().chain(now.keys()).collect();
             keys.sort();
             keys.dedup();
@@ -85,26 +99,30 @@ impl History {
     fn tell(
         &mut self,
         (path, kind): &(String, FoundKind),
-        old: &BTreeMap<String, Holder>,
-        new: &BTreeMap<String, Holder>,
+        old: &Contenders,
+        new: &Contenders,
         at: SystemTime,
     ) {
-        let gone: Vec<_> = old.iter().filter(|(node, _)| !new.contains_key(*node)).collect();
-        let come: Vec<_> = new.iter().filter(|(node, _)| !old.contains_key(*node)).collect();
+        let (gone, come) = (only_in(old, new), only_in(new, old));
         // The first to come has it from the first to go.
         for at_place in 0..gone.len().max(come.len()) {
-            let from = gone.get(at_place).map(|(_, holder)| *holder);
-            let held = from.and_then(|(_, since)| at.duration_since((*since)?).ok());
+            let from = gone.get(at_place);
             self.hand_offs.push_front(HandOff {
                 at,
                 path: path.clone(),
                 kind: kind.name(),
-                from: from.map(|(who, _)| who.clone()),
-                to: come.get(at_place).map(|(_, (who, _))| who.clone()),
-                held,
+                from: from.map(|holder| holder.who.clone()),
+                to: come.get(at_place).map(|holder| holder.who.clone()),
+                held: from.and_then(|holder| at.duration_since(holder.since?).ok()),
             });
         }
     }
+}
+
+/// Who holds in one of the two alone.
+fn only_in<'a>(one: &'a Contenders, other: &Contenders) -> Vec<&'a Known> {
+    let holds = |node: &String| other.get(node).is_some_and(|known| known.holds);
+    one.iter().filter(|(node, known)| known.holds && !holds(node)).map(|(_, known)| known).collect()
 }
 
 fn changes_hands(kind: FoundKind) -> bool {

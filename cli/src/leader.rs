@@ -86,7 +86,7 @@ fn tell(leader: Option<&Leader>, is_json: bool) -> Outcome<()> {
 
 fn cells(leader: &Leader) -> [String; 4] {
     [
-        if leader.identity.is_empty() { "-".to_owned() } else { table::printable(&leader.identity) },
+        table::shown_who(&leader.identity),
         leader.epoch.to_string(),
         if leader.acknowledged { "yes" } else { "no" }.to_owned(),
         Text::of(&leader.data).shown(usize::MAX),

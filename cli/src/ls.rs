@@ -47,7 +47,7 @@ pub(crate) struct Args {
     all: bool,
     /// An array of objects: place, holds, asked, kind, identity, since, session, node; identity is null once the
     /// contender was asked to let go, because the question replaces it. With --recursive: path, kind, holding, waiting,
-    /// size, items, dead, begun, data, contenders
+    /// size, items, dead, begun, data, contenders; of data and identity no more than the first 4096 bytes
     #[arg(long)]
     json: bool,
 }

@@ -131,7 +131,7 @@ impl Node {
             0 => &self.path,
             _ => self.path.rsplit('/').next().unwrap_or_default(),
         };
-        let name = format!("{}{}", "  ".repeat(indent), table::printable(name));
+        let name = table::shown_path(&format!("{}{name}", "  ".repeat(indent)));
         let Some((data, stat)) = &self.content else {
             return [name, "-".into(), "-".into(), "-".into(), "-".into(), "(denied)".into()];
         };

@@ -182,8 +182,10 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
         return text.to_owned();
     }
     let mut cut = String::new();
+    let mut taken = 1;
     for c in text.chars() {
-        if columns(&cut) + columns_of(c) + 1 > room {
+        taken += columns_of(c);
+        if taken > room {
             break;
         }
         cut.push(c);

@@ -146,7 +146,7 @@ impl Line {
         let since = holders().map(|contender| contender.since).min();
         let since = since.or_else(|| waiters().map(|contender| contender.since).min());
         Line {
-            path: table::printable(&found.path),
+            path: table::shown_path(&found.path),
             kind: found.kind.name(),
             now,
             who,
@@ -179,14 +179,19 @@ impl Line {
 pub(crate) const HEADINGS: [&str; 7] = ["PATH", "KIND", "NOW", "WHO", "SINCE", "WAITING", "NEXT"];
 
 fn named<'a>(all: impl Iterator<Item = &'a Contender>, count: usize) -> String {
-    let mut names: Vec<String> = Vec::new();
+    let (mut names, mut read): (Vec<String>, usize) = (Vec::new(), 0);
     for name in all.map(shown) {
+        read += 1;
         // Several permits of one holder.
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    let more = if names.len() > NAMED { format!(" +{}", count.saturating_sub(NAMED)) } else { String::new() };
+    let more = match names.len().checked_sub(NAMED) {
+        None | Some(0) => String::new(),
+        // Of those that were not read nobody knows who they are.
+        Some(others) => format!(" +{}", others + count.saturating_sub(read)),
+    };
     names.truncate(NAMED);
     names.join(", ") + &more
 }

@@ -1,5 +1,6 @@
 //! Tables for people, JSON for programs.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -9,8 +10,14 @@ use serde_json::Value;
 use serde_json::ser::Formatter;
 
 use zkrecipes::Contender;
+use zkrecipes::drive::log::steers;
 
 use crate::contenders::{ASKED, Row};
+
+/// So many characters of a name are shown: anybody may write a longer one.
+const LONGEST_NAME: usize = 80;
+/// A column is no wider, the last one aside: every row would be padded as far.
+const WIDEST: usize = 256;
 
 const HEADINGS: [&str; 7] = ["PLACE", "HOLDS", "KIND", "IDENTITY", "SINCE", "SESSION", "NODE"];
 
@@ -32,17 +39,36 @@ pub(crate) fn lines(rows: &[Row], now: SystemTime) -> Vec<String> {
     columns(&cells)
 }
 
-/// One line per row of cells, padded so that they stand in columns.
+/// One line per row of cells, padded so that they stand in columns; the last one is as it is.
 pub(crate) fn columns<const N: usize>(cells: &[[String; N]]) -> Vec<String> {
-    let width = |column: usize| cells.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let shown = |row: &'_ [String; N], column: usize| match column + 1 == N {
+        true => row[column].clone(),
+        false => cut(&row[column], WIDEST).into_owned(),
+    };
+    let cells: Vec<[String; N]> =
+        cells.iter().map(|row| std::array::from_fn(|column| shown(row, column))).collect();
+    let width = |column: usize| match column + 1 == N {
+        true => 0,
+        false => cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0),
+    };
     let widths: [usize; N] = std::array::from_fn(width);
-    cells
-        .iter()
-        .map(|line| {
-            let padded = line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-        })
-        .collect()
+    let line = |row: &[String; N]| {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line += cell;
+            line += &" ".repeat(width.saturating_sub(cell.chars().count()) + 2);
+        }
+        line.trim_end().to_owned()
+    };
+    cells.iter().map(line).collect()
+}
+
+/// That many characters, and a sign if there are more.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// What is shown of who it is.
@@ -55,7 +81,17 @@ pub(crate) fn shown_who(identity: &str) -> String {
     match identity {
         "" => "-".to_owned(),
         ASKED => "(asked to let go)".to_owned(),
-        identity => printable(identity),
+        identity => cut(&printable(identity), LONGEST_NAME).into_owned(),
+    }
+}
+
+/// A path in a column: its end tells more than its beginning.
+pub(crate) fn shown_path(path: &str) -> String {
+    let path = printable(path);
+    let surplus = path.chars().count().saturating_sub(WIDEST);
+    match path.char_indices().nth(surplus + 1) {
+        Some((begin, _)) if surplus > 0 => format!("…{}", &path[begin..]),
+        _ => path,
     }
 }
 
@@ -108,14 +144,14 @@ pub(crate) fn json_array(all: impl IntoIterator<Item = Fields>) -> String {
     format!("[{}]\n", all.into_iter().map(json).collect::<Vec<_>>().join(",\n "))
 }
 
-/// JSON ends up in terminals: DEL and the C1 controls are escaped, as the other controls are.
+/// JSON ends up in terminals: whatever steers these is escaped, as JSON itself has it of the first controls.
 struct Printable;
 
 impl Formatter for Printable {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, part: &str) -> io::Result<()> {
-        for piece in part.split_inclusive(char::is_control) {
-            match piece.char_indices().last().filter(|(_, last)| last.is_control()) {
-                Some((at, control)) => write!(writer, "{}\\u{:04x}", &piece[..at], control as u32)?,
+        for piece in part.split_inclusive(steers) {
+            match piece.char_indices().last().filter(|(_, last)| steers(*last)) {
+                Some((at, steering)) => write!(writer, "{}\\u{:04x}", &piece[..at], steering as u32)?,
                 None => writer.write_all(piece.as_bytes())?,
             }
         }
@@ -139,22 +175,20 @@ impl Text<'_> {
         }
     }
 
-    /// In one line of at most that many characters.
+    /// In one line of at most that many characters, which steer no terminal.
     pub(crate) fn shown(&self, most: usize) -> String {
         let line = match self {
-            Text::Plain(text) => text.replace(['\t', '\n', '\r'], " "),
+            Text::Plain(text) => printable(&text.replace(['\t', '\n', '\r'], " ")),
             Text::Bytes(_) => format!("0x{}", self.hex()),
         };
-        match line.char_indices().nth(most) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line,
-        }
+        cut(&line, most).into_owned()
     }
 
-    /// As it is.
+    /// In its own lines, the same.
     pub(crate) fn lines(&self) -> String {
         match self {
-            Text::Plain(text) => (*text).to_owned(),
+            // It has no controls but those between lines and words.
+            Text::Plain(text) => replaced(text, |c| steers(c) && !c.is_control()),
             Text::Bytes(_) => self.shown(usize::MAX),
         }
     }
@@ -184,9 +218,11 @@ impl Text<'_> {
 
 /// Others write identities and node names: nothing in them may steer the terminal.
 pub(crate) fn printable(text: &str) -> String {
-    // What turns the direction of writing would show the rest of the line in another order.
-    let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+    replaced(text, steers)
+}
+
+fn replaced(text: &str, is_evil: impl Fn(char) -> bool) -> String {
+    text.chars().map(|c| if is_evil(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// `3s`, `4m07s`, `2h05m`, `3d04h`.
@@ -240,6 +276,7 @@ mod tests {
             (&[0, 5], "0x0005", r#""data":null,"hex":"0005""#),
             (&[0xff], "0xff", r#""data":null,"hex":"ff""#),
             ("\u{9b}2J".as_bytes(), "0xc29b324a", r#""data":null,"hex":"c29b324a""#),
+            ("a\u{202e}b\u{2066}".as_bytes(), "a\u{fffd}b\u{fffd}", r#""data":"a\u202eb\u2066""#),
         ] {
             let mut fields = Fields::new();
             Text::of(data).add_to(&mut fields, "data");
@@ -248,12 +285,30 @@ mod tests {
         }
         assert_eq!(Text::of("äöü".as_bytes()).shown(2), "äö…");
         assert_eq!(Text::of("äöü".as_bytes()).shown(3), "äöü");
+        assert_eq!(Text::of("a\t\u{202e}b\nc".as_bytes()).lines(), "a\t\u{fffd}b\nc");
+    }
+
+    #[test]
+    fn no_cell_makes_the_others_wide() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        let long = "x".repeat(70_000);
+        let lines = columns(&[row(["a", "b", "c"]), row(["ab", &long, "d"]), row(["a", "b", &long])]);
+        assert_eq!(lines[0], format!("a   b{}c", " ".repeat(WIDEST + 2)));
+        assert_eq!(lines[1], format!("ab  {}…  d", "x".repeat(WIDEST)));
+        assert!(lines[2].ends_with(&long), "nothing stands behind the last one");
+        assert_eq!(columns(&[row(["a", "", ""])]), ["a"]);
+
+        assert_eq!(shown_who(&long), format!("{}…", "x".repeat(LONGEST_NAME)));
+        assert_eq!(shown_path(&format!("/{long}/lock")), format!("…{}/lock", "x".repeat(WIDEST - 6)));
+        for most in ["/locks/backup".to_owned(), "y".repeat(WIDEST)] {
+            assert_eq!(shown_path(&most), most);
+        }
     }
 
     #[test]
     fn nothing_steers_the_terminal() {
-        let fields = object([("a", "a\"b\\\n\u{1b}[2J\u{9b}é".into())]);
-        assert_eq!(json(fields), r#"{"a":"a\"b\\\n\u001b[2J\u009bé"}"#);
+        let fields = object([("a", "a\"b\\\n\u{1b}[2J\u{9b}\u{202e}é".into())]);
+        assert_eq!(json(fields), r#"{"a":"a\"b\\\n\u001b[2J\u009b\u202eé"}"#);
         assert_eq!(printable("a\u{1b}[2J\u{202e}b"), "a\u{fffd}[2J\u{fffd}b");
     }
 }

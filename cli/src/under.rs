@@ -7,8 +7,10 @@ use zkrecipes::drive::log::Value;
 use zkrecipes::drive::{self, CancelToken};
 use zkrecipes::{DoubleBarrier, Handle, Held, Item, Leadership, Result, WaitProgress};
 
+use crate::contenders::ASKED;
 use crate::job::News;
 use crate::outcome::say;
+use crate::table;
 
 /// On a terminal, somebody looks on while it is waited for: says for whom.
 pub(crate) fn tell_waits(handle: &Handle) {
@@ -20,11 +22,13 @@ pub(crate) fn tell_waits(handle: &Handle) {
 
 fn sentence(progress: &WaitProgress) -> String {
     let (path, waited) = (&progress.path, progress.waited.as_secs());
-    let holder = progress.holder.as_ref().filter(|holder| !holder.identity.is_empty());
-    let who = holder.map_or_else(String::new, |holder| {
+    let who = match progress.holder.as_ref().map(|holder| holder.identity.as_str()) {
+        None | Some("") => String::new(),
+        // The request stands in the place of who that is.
+        Some(ASKED) => ": who holds it was asked to let go".to_owned(),
         // Others write what they are called.
-        format!(": {} holds it", Value::Text(holder.identity.clone()))
-    });
+        Some(identity) => format!(": {} holds it", Value::Text(table::shown_who(identity))),
+    };
     let others = match progress.ahead {
         Some(ahead) if ahead > 1 => format!(", {} more are ahead", ahead - 1),
         _ => String::new(),

@@ -3,6 +3,9 @@
 mod support;
 
 use support::terminal::Terminal;
+use zkrecipes::blocking::Client;
+use zkrecipes::{ClientOptions, CreateMode};
+
 use support::{
     Running, UNTIL_A_LINE, assert_nothing_left, cells, command, contenders, eventually, holding, run, server,
     start,
@@ -146,6 +149,37 @@ fn an_identity_cannot_steer_the_terminal() {
     assert!(json.contains(r#""a\u001b[2J\"b""#), "{json}");
     holder.send_line();
     assert_eq!(holder.end().status, 0);
+}
+
+#[test]
+fn what_somebody_writes_at_length_is_cut_and_makes_no_other_row_wide() {
+    let server = server();
+    let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("a server");
+    let nodes = client.nodes();
+    let long = "y".repeat(70_000);
+    for (path, data) in [
+        ("/x", ""),
+        ("/x/a-lock-0000000001", &*long),
+        ("/x/b-lock-0000000002", "b"),
+        (&format!("/{long}"), ""),
+        (&format!("/{long}/c-lock-0000000001"), "c"),
+        ("/g", ""),
+        (&format!("/g/{long}"), "1"),
+        ("/g/web1", "2"),
+    ] {
+        nodes.create(path, data.as_bytes(), CreateMode::Persistent).expect("free");
+    }
+    for (args, rows) in
+        [(&["ls", "/x"][..], 2), (&["ls", "-r", "/"], 2), (&["members", "/g"], 2), (&["tree", "/g"], 3)]
+    {
+        let ended = run(&server, args);
+        assert_eq!((ended.status, cells(&ended.out).len()), (0, rows), "{args:?}: {}", ended.err);
+        let widest = ended.out.lines().map(|line| line.chars().count()).max();
+        assert!(widest < Some(500), "{args:?}: {widest:?}");
+        assert!(ended.out.contains('…'), "{args:?}");
+    }
+    let json = run(&server, &["ls", "--json", "/x"]).out;
+    assert!(json.contains(&long), "programs get all of it");
 }
 
 #[test]

@@ -165,6 +165,21 @@ fn on_a_terminal_a_long_wait_says_for_whom() {
     assert_nothing_left(&server, PATH);
 }
 
+#[test]
+fn a_long_wait_for_somebody_who_was_asked_to_let_go_says_so() {
+    let server = server();
+    let mut holder = holding(&server, &["--identity", "night\u{202e}shift", PATH], UNTIL_A_LINE);
+    let mut terminal = Terminal::run(command(&server, &["lock", PATH, "--", "echo", "done"]));
+    terminal.shows(" s: night\u{fffd}shift holds it");
+    assert_eq!(support::run(&server, &["break", PATH, "holder"]).status, 0);
+    terminal.shows(" s: who holds it was asked to let go");
+    assert!(!terminal.screen().contains("__REVOKE__"), "{}", terminal.screen());
+    holder.send_line();
+    assert_eq!(terminal.end(), 0);
+    assert_eq!(holder.end().status, 0);
+    assert_nothing_left(&server, PATH);
+}
+
 /// The command reads what is typed: it is in the foreground.
 #[test]
 fn the_command_has_the_terminal() {

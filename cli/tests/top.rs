@@ -137,6 +137,35 @@ fn nothing_that_others_wrote_steers_the_terminal() {
 }
 
 #[test]
+fn data_turns_no_line_around() {
+    let server = server();
+    let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("a server");
+    client.config("/app/mode").expect("valid").set("blue\u{202e}neerg".as_bytes(), None).expect("set");
+    for args in [&["ls", "-r", "--all", "/"][..], &["ls", "-r", "--all", "--json", "/"], &["tree", "/app"]] {
+        let ended = run(&server, args);
+        assert_eq!(ended.status, 0, "{ended:?}");
+        assert!(ended.out.contains("neerg") && !ended.out.contains('\u{202e}'), "{ended:?}");
+    }
+    client.close(None).expect("closed");
+}
+
+#[test]
+fn who_is_not_named_is_counted_once_however_many_permits_they_have() {
+    let server = server();
+    let take = |who: &str, permits: &str| {
+        let options = ["--permits", "8", "--take", permits, "--identity", who, "/limits/exports"];
+        holding(&server, &options, UNTIL_A_LINE)
+    };
+    let mut holders = [take("a", "5"), take("b", "1"), take("c", "1"), take("d", "1")];
+    let table = run(&server, &["ls", "-r", "/"]).out;
+    assert!(table.contains("  8/8  a, b, c +1  "), "{table}");
+    for holder in &mut holders {
+        holder.send_line();
+    }
+    assert!(holders.into_iter().all(|holder| holder.end().status == 0));
+}
+
+#[test]
 fn top_survives_an_outage() {
     let server = server();
     let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);

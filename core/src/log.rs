@@ -24,10 +24,16 @@ fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Whether it steers a terminal and is not shown: the controls, and what turns the direction of writing, which would show the
+/// rest of a line in another order.
+pub fn steers(char: char) -> bool {
+    char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// As it is, or in quotes. Others write some of what is said, such as their identity: it must not pass for another field or
-/// line, nor reach a terminal.
+/// line, nor steer a terminal.
 pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
-    let needs_quotes = |char: char| char.is_whitespace() || char.is_control() || ['"', '='].contains(&char);
+    let needs_quotes = |char: char| char.is_whitespace() || steers(char) || ['"', '='].contains(&char);
     match text.is_empty() || text.contains(needs_quotes) {
         true => Cow::Owned(format!("{text:?}")),
         false => Cow::Borrowed(text),
@@ -274,4 +280,24 @@ pub(crate) fn forced(node: &str, after: Duration) {
             "deleted the node of a holder that had not let go in time"
         );
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn what_others_wrote_can_neither_pass_for_a_field_nor_steer_a_terminal() {
+        for (text, said) in [
+            ("web1:4117", "web1:4117"),
+            ("", "\"\""),
+            ("night shift", "\"night shift\""),
+            ("a=b", "\"a=b\""),
+            ("a\u{1b}[2J", "\"a\\u{1b}[2J\""),
+            ("a\u{202e}b", "\"a\\u{202e}b\""),
+            ("a\u{2066}b", "\"a\\u{2066}b\""),
+        ] {
+            assert_eq!(quoted(text), said);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use support::ground::{Ground, grounds};
 use support::{eventually, options, soon};
-use zkrecipes::drive::{Found, FoundKind, Survey, survey};
+use zkrecipes::drive::{Found, FoundKind, Survey, survey, survey_within};
 use zkrecipes::{
     Auth, Client, CreateMode, ElectionOptions, Feed, LockOptions, Naming, QueueLayout, QueueOptions,
 };
@@ -261,6 +261,123 @@ async fn of_a_long_line_the_first_are_read_and_all_are_counted() {
         })
         .await;
         assert_eq!(so.found[0].contenders.len(), 30, "those behind are read when they come to the front");
+        drop(feed);
+        client.nodes().delete_all("/s").await.expect("deleted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_behind_are_read_before_a_line_is_told_of_whose_first_have_gone_at_once() {
+    for ground in grounds() {
+        let (client, looker) = (ground.client(TEN).await, ground.client(TEN).await);
+        client.nodes().ensure("/s/lock").await.expect("there");
+        let name = "/s/lock/_c_8a3c7a5e-58f5-4a0d-9d52-3c0f35f9f1d1-lock-";
+        let mut nodes = Vec::new();
+        for _ in 0..150 {
+            let made = client.nodes().create(name, b"somebody", CreateMode::EphemeralSequential).await;
+            nodes.push(made.expect("created"));
+        }
+        let mut feed = survey(&looker, "/s").expect("valid");
+        assert_eq!(told(&next(&mut feed).await.found), [("/s/lock", FoundKind::Lock, 1, 149)]);
+        let all_of_them = client.nodes().transaction();
+        for node in &nodes[..120] {
+            all_of_them.delete(node, None).expect("valid");
+        }
+        all_of_them.commit().await.expect("there");
+        until(&mut feed, "the others move up", |found| {
+            let line = found.first().unwrap_or_else(|| panic!("for a moment nobody held it"));
+            assert!(!line.contenders.is_empty() && line.holding == 1, "{:?}", told(found));
+            line.waiting == 29
+        })
+        .await;
+        drop(feed);
+        client.nodes().delete_all("/s").await.expect("deleted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_survey_is_complete_only_once_all_was_looked_at() {
+    for ground in grounds() {
+        let (client, looker) = (ground.client(TEN).await, ground.client(TEN).await);
+        client.nodes().ensure("/s").await.expect("there");
+        let value = |number| format!("/s/{number:02}");
+        for number in 0..15 {
+            client.nodes().create(&value(number), b"a", CreateMode::Persistent).await.expect("free");
+        }
+        // The top is one of them.
+        let mut feed = survey_within(&looker, "/s", 10, usize::MAX).expect("valid");
+        let so = next(&mut feed).await;
+        assert_eq!((so.found.len(), so.is_cut), (9, true));
+        for number in 0..6 {
+            client.nodes().delete(&value(number), None).await.expect("there");
+            let first = value(number + 1);
+            let so =
+                until(&mut feed, "the next is looked at", |found| found.len() == 9 && found[0].path == first)
+                    .await;
+            assert_eq!(so.is_cut, number < 5, "{:?}", told(&so.found));
+        }
+        client.nodes().create("/s/more", b"a", CreateMode::Persistent).await.expect("free");
+        let so = next(&mut feed).await;
+        assert_eq!((so.found.len(), so.is_cut), (9, true));
+        // It was never looked at.
+        client.nodes().delete("/s/more", None).await.expect("there");
+        let so = next(&mut feed).await;
+        assert_eq!((so.found.len(), so.is_cut), (9, false));
+        // What was not looked at goes together with what is above it.
+        client.nodes().create("/s/14/more", b"a", CreateMode::Persistent).await.expect("free");
+        assert!(next(&mut feed).await.is_cut);
+        client.nodes().delete_all("/s/14").await.expect("deleted");
+        let so = until(&mut feed, "it is gone", |found| found.len() == 8).await;
+        assert!(!so.is_cut);
+        drop(feed);
+        client.nodes().delete_all("/s").await.expect("deleted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_names_and_much_data_fill_a_survey_too() {
+    for ground in grounds() {
+        let (client, looker) = (ground.client(TEN).await, ground.client(TEN).await);
+        client.nodes().ensure("/s").await.expect("there");
+        let long = |number| format!("/s/{number:0200}");
+        for number in 0..40 {
+            client.nodes().create(&long(number), b"a", CreateMode::Persistent).await.expect("free");
+        }
+        let room = 20_000;
+        let mut feed = survey_within(&looker, "/s", 20_000, room).expect("valid");
+        let so = next(&mut feed).await;
+        assert!(so.is_cut && (5..15).contains(&so.found.len()), "{}", so.found.len());
+        for number in 0..35 {
+            client.nodes().delete(&long(number), None).await.expect("there");
+        }
+        let so = until(&mut feed, "there is room for the others", |found| {
+            found.len() == 5 && found[0].path == long(35)
+        })
+        .await;
+        assert!(!so.is_cut);
+
+        let text = "ä".repeat(50_000);
+        for number in 0..5 {
+            client.nodes().set(&long(number + 35), text.as_bytes(), None).await.expect("there");
+        }
+        let so =
+            until(&mut feed, "all were read", |found| found.iter().all(|found| found.data.len() > 1)).await;
+        for found in &so.found {
+            // The beginning, in whole letters.
+            assert_eq!(found.data, text.as_bytes()[..4096]);
+        }
+        client.nodes().set(&long(35), format!("a{text}").as_bytes(), None).await.expect("there");
+        let so = until(&mut feed, "it was read", |found| found[0].data.starts_with(b"a")).await;
+        assert_eq!(so.found[0].data, format!("a{text}").as_bytes()[..4095]);
+        assert!(!so.is_cut, "what was looked at stays");
+        client.nodes().create("/s/more", b"a", CreateMode::Persistent).await.expect("free");
+        let so = next(&mut feed).await;
+        assert_eq!((so.found.len(), so.is_cut), (5, true));
+        for number in 35..38 {
+            client.nodes().set(&long(number), b"short", None).await.expect("there");
+        }
+        let so = until(&mut feed, "there is room again", |found| found.len() == 6).await;
+        assert!(!so.is_cut);
         drop(feed);
         client.nodes().delete_all("/s").await.expect("deleted");
     }

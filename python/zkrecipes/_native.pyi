@@ -1112,7 +1112,8 @@ class QueueBase(BacklogBase):
         """
     def put_many(self, items: Iterable[bytes | str], timeout: float | None = None) -> None:
         """Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error says
-        how many went in, from the first on: its attribute `put`.
+        how many certainly went in, from the first on: its attribute `put`. After Timeout, Cancelled, Closed and ConnectionLost it may be
+        more.
         """
 
 @final

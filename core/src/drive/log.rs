@@ -17,6 +17,7 @@ use tracing::span::{Attributes, Id};
 use tracing::{Event, Metadata, Subscriber};
 
 use crate::log;
+pub use crate::log::steers;
 use crate::pool;
 use crate::process::PerProcess;
 pub use crate::recipes::waiting::tell_waits_after;

@@ -30,7 +30,7 @@ pub use crate::process::{PerProcess, Process};
 pub use crate::recipes::declared::Declared;
 pub use crate::recipes::election::Terms;
 pub use crate::recipes::queue::{Claims, Got};
-pub use crate::recipes::survey::{Found, FoundKind, Survey, survey};
+pub use crate::recipes::survey::{Found, FoundKind, Survey, survey, survey_within};
 pub use crate::sanitizer;
 pub use crate::session::delivery::{CallbackTimes, Turn};
 pub use acquiring::{

@@ -211,7 +211,7 @@ impl Waiting {
         match holder.filter(|holder| !holder.identity.is_empty()) {
             Some(Contender { identity, node, since, .. }) => {
                 // Others write what they are called.
-                let identity = log::quoted(&identity);
+                let (identity, node) = (log::quoted(&identity), log::quoted(&node));
                 error
                     .because(format!("{identity} holds it, since {}, by {node}", crate::time::rfc3339(since)))
             }

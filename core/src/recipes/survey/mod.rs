@@ -3,6 +3,7 @@
 //! 1. The nodes are watched one by one, as [`Tree`] does it. So a survey that stands still asks nothing of the servers.
 //! 2. What is looked at is chosen by the names: of a line the first ones, of a queue no item. See [`choose`].
 //! 3. What was seen is put together anew whenever it has changed. See [`recognise`].
+//! 4. Others decide how much there is, so there is an end to what is looked at and kept. See [`ROOM`].
 //!
 //! A simple barrier is a node like any other, and who waits at it leaves no trace: it is among what is no recipe.
 
@@ -14,10 +15,12 @@ use crate::client::Client;
 use crate::error::Result;
 use crate::feed::{Feed, Source};
 use crate::path;
-use crate::session::watching::tree::{Depth, Tree};
+use crate::session::watching::tree::{Depth, Room, Tree};
 
 /// Of a line, of permits, of claims and of members no more than this are read; the others are counted.
 const READ_OF_EACH: usize = 100;
+/// What is looked at, and how much of it is kept.
+const ROOM: Room = Room { nodes: 20_000, bytes: 64 << 20 };
 
 /// What stands below a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,7 +89,7 @@ pub struct Found {
     pub dead: usize,
     /// The leader has said that it has begun; the round of the double barrier is on.
     pub has_begun: bool,
-    /// What the leader, or the node, says.
+    /// What the leader, or the node, says: the first 4096 bytes of it.
     pub data: Vec<u8>,
 }
 
@@ -95,9 +98,14 @@ pub struct Found {
 /// It costs two requests for each node at first, one for a contender, none for an item of a queue; then one or two for each
 /// change that it is asked for.
 pub fn survey(client: &Client, top: &str) -> Result<Feed<Survey>> {
+    survey_within(client, top, ROOM.nodes, ROOM.bytes)
+}
+
+/// For tests: the same with less room.
+pub fn survey_within(client: &Client, top: &str, nodes: usize, bytes: usize) -> Result<Feed<Survey>> {
     path::validate(top)?;
     let session = client.session()?;
-    let tree = Tree::new(&session, "survey", top, Depth::Chosen(choose::choose));
+    let tree = Tree::new(&session, "survey", top, Depth::Chosen(choose::choose, Room { nodes, bytes }));
     Ok(Feed::new(Surveying { tree }))
 }
 
@@ -108,6 +116,6 @@ struct Surveying {
 impl Source<Survey> for Surveying {
     async fn next(&mut self) -> Result<Survey> {
         self.tree.next().await?;
-        Ok(Survey { found: recognise::all(&self.tree), is_cut: self.tree.is_full() })
+        Ok(Survey { found: recognise::all(&self.tree), is_cut: self.tree.is_cut() })
     }
 }

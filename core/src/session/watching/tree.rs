@@ -8,6 +8,9 @@
 //! 4. On another connection a server may lag behind that deletion: what was created before counts only behind a `sync`.
 //! 5. An answer behind a `sync` may come in late: a later list may have named the node already that it says is gone. Then it
 //!    is asked for once more.
+//! 6. Who chooses looks at so many nodes and no more. The others are looked at when there is room: their names are known.
+
+mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,6 +18,7 @@ use std::sync::Arc;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
+pub(crate) use self::room::Room;
 use super::{ChildData, ChildList, Children, Data, Watching};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
@@ -29,8 +33,9 @@ pub(crate) enum Depth {
     Children,
     /// The node and all that is below it.
     All,
-    /// The node, and below it whatever is chosen of the children of a node. What we may not read is as if it said nothing.
-    Chosen(Choose),
+    /// The node, and below it whatever is chosen of the children of a node, while there is room. What we may not read is as if
+    /// it said nothing, and of what is long the beginning is kept.
+    Chosen(Choose, Room),
 }
 
 /// Which of the children of a node, and what of each, is to be looked at. The others are known by their names alone.
@@ -42,9 +47,6 @@ pub(crate) enum What {
     Data,
     DataAndChildren,
 }
-
-/// So many nodes are looked at when they are chosen: each has one or two watches on the server.
-pub(crate) const MOST_CHOSEN: usize = 20_000;
 
 /// After so many answers what is known is told, although more is on its way.
 const PATIENCE: usize = 64;
@@ -59,7 +61,14 @@ impl Depth {
         match self {
             Depth::Children => Some(What::Data),
             Depth::All => Some(What::DataAndChildren),
-            Depth::Chosen(_) => chosen.get(name).copied(),
+            Depth::Chosen(..) => chosen.get(name).copied(),
+        }
+    }
+
+    fn kept(self, found: Option<(Vec<u8>, Stat)>) -> Option<(Vec<u8>, Stat)> {
+        match self {
+            Depth::Chosen(..) => found.map(|(data, stat)| (room::beginning(data), stat)),
+            Depth::Children | Depth::All => found,
         }
     }
 }
@@ -71,6 +80,12 @@ pub(crate) struct Tree {
     nodes: BTreeMap<String, Node>,
     /// By parent, the names of those in `nodes`.
     families: BTreeMap<String, BTreeSet<String>>,
+    /// How much `nodes` and `families` keep.
+    bytes: usize,
+    /// Parents with children that there was no room for.
+    cut: BTreeSet<String>,
+    /// Parents of which a child has gone that their list still names.
+    behind: BTreeSet<String>,
     waits: FuturesUnordered<Later<Seen>>,
     /// How many were asked for and have not been answered once.
     unanswered: usize,
@@ -99,8 +114,21 @@ struct Node {
 
 impl Node {
     fn new(what: What, id: u64, gone: Option<i64>) -> Node {
-        let listed = Moment::START;
-        Node { what, id, is_denied: false, found: None, is_gone: false, gone, is_unlisted: false, listed }
+        Node {
+            what,
+            id,
+            found: None,
+            is_denied: false,
+            is_gone: false,
+            gone,
+            is_unlisted: false,
+            listed: Moment::START,
+        }
+    }
+
+    /// How much of its data is kept.
+    fn bytes(&self) -> usize {
+        self.found.as_ref().map_or(0, |(data, _)| data.len())
     }
 
     /// What was found is another node than the one that is listed: it was replaced, and its data watch told of a change
@@ -128,6 +156,9 @@ impl Tree {
             depth,
             nodes: BTreeMap::new(),
             families: BTreeMap::new(),
+            bytes: 0,
+            cut: BTreeSet::new(),
+            behind: BTreeSet::new(),
             waits: FuturesUnordered::new(),
             unanswered: 0,
             next_id: 0,
@@ -137,7 +168,7 @@ impl Tree {
         tree.wait_for_top_list(Watching::new(session, verb, top), true);
         if depth.has_top() {
             let id = tree.fresh_id();
-            tree.nodes.insert(top.to_owned(), Node::new(What::DataAndChildren, id, None));
+            tree.keep(top.to_owned(), Node::new(What::DataAndChildren, id, None));
             tree.wait_for_top(Watching::new(session, verb, top), true);
         }
         tree
@@ -164,11 +195,14 @@ impl Tree {
             for list in lists {
                 self.list(list)?;
             }
+            self.fill();
             rounds += 1;
-            // Who chooses shows what it gets: half of it would be there for a moment only. Where changes never end it is
+            // Who chooses shows what it gets: half of it would be there for a moment only. So would be a line of which those
+            // have gone that were looked at, and the list that shows the next is on its way. Where changes never end it is
             // shown all the same.
-            let is_soon = matches!(self.depth, Depth::Chosen(_)) && rounds < PATIENCE;
-            let is_complete = self.unanswered == 0 || (self.was_told && !is_soon);
+            let is_soon = matches!(self.depth, Depth::Chosen(..)) && rounds < PATIENCE;
+            let is_settled = self.unanswered == 0 && (self.behind.is_empty() || !self.was_told);
+            let is_complete = is_settled || (self.was_told && !is_soon);
             if is_complete && (!self.was_told || !self.touched.is_empty()) {
                 self.was_told = true;
                 return Ok(std::mem::take(&mut self.touched));
@@ -196,14 +230,9 @@ impl Tree {
         self.nodes.get(path).is_some_and(|node| node.is_denied)
     }
 
-    /// Whether so many are looked at that no more are.
-    pub(crate) fn is_full(&self) -> bool {
-        matches!(self.depth, Depth::Chosen(_)) && self.nodes.len() >= MOST_CHOSEN
-    }
-
     /// Whether it is no reason to end.
     fn overlooks(&self, error: &Error) -> bool {
-        matches!(self.depth, Depth::Chosen(_)) && error.kind() == ErrorKind::Denied
+        matches!(self.depth, Depth::Chosen(..)) && error.kind() == ErrorKind::Denied
     }
 
     fn fresh_id(&mut self) -> u64 {
@@ -222,13 +251,15 @@ impl Tree {
                     // Its list may be ours to read all the same.
                     Err(error) if self.overlooks(&error) => None,
                     seen => {
-                        let found = seen?.0;
+                        let found = self.depth.kept(seen?.0);
                         self.wait_for_top(watching, false);
                         found
                     }
                 };
                 if let Some(node) = self.nodes.get_mut(&path) {
+                    self.bytes -= node.bytes();
                     node.found = found;
+                    self.bytes += node.bytes();
                     self.touched.insert(path);
                 }
             }
@@ -240,16 +271,19 @@ impl Tree {
                     return Ok(());
                 };
                 if is_overlooked {
+                    self.bytes -= node.bytes();
                     (node.found, node.is_denied) = (None, true);
                     self.touched.insert(path);
                     return Ok(());
                 }
-                let found = seen?.0;
+                let found = self.depth.kept(seen?.0);
                 let is_gone = found.is_none();
                 let is_replaced = node.is_replaced_by(&found);
                 let is_there_again = is_gone && node.listed >= watching.asked();
                 node.is_gone = is_gone;
+                self.bytes -= node.bytes();
                 let before = std::mem::replace(&mut node.found, found);
+                self.bytes += node.bytes();
                 if is_gone || is_replaced {
                     node.gone = before.as_ref().map(|(_, stat)| stat.czxid).or(node.gone);
                 }
@@ -266,6 +300,9 @@ impl Tree {
                     // What is still asked for below it may be answered of what takes its place, and goes when that is
                     // found.
                     self.forget_family(&path).into_iter().for_each(|child| self.forget(child));
+                    if before.is_some() && matches!(self.depth, Depth::Chosen(..)) {
+                        self.behind.insert(path::parent(&path).to_owned());
+                    }
                     return Ok(());
                 }
                 let id = if is_replaced { self.list_anew(&path) } else { id };
@@ -294,6 +331,8 @@ impl Tree {
                     return Ok(());
                 };
                 if is_overlooked {
+                    // Nothing would tell any more who comes and goes.
+                    self.forget_family(&path).into_iter().for_each(|child| self.forget(child));
                     return Ok(());
                 }
                 let is_gone = node.is_gone;
@@ -315,11 +354,14 @@ impl Tree {
     fn listed(&mut self, parent: &str, names: Vec<String>, asked: Moment) {
         let names: BTreeSet<String> = names.into_iter().collect();
         let before = self.families.insert(parent.to_owned(), names.clone()).unwrap_or_default();
+        self.bytes = self.bytes + room::of_names(&names) - room::of_names(&before);
+        self.behind.remove(parent);
         for name in before.difference(&names) {
             self.forget(path::join(parent, name));
         }
+        let mut is_cut = false;
         let mut chosen = BTreeMap::new();
-        if let Depth::Chosen(choose) = self.depth {
+        if let Depth::Chosen(choose, _) = self.depth {
             chosen = choose(parent, &names);
             if before != names {
                 self.touched.insert(parent.to_owned());
@@ -332,18 +374,25 @@ impl Tree {
                 known => {
                     let gone = known.and_then(|node| node.gone);
                     self.forget(path.clone());
-                    if let Some(what) = self.depth.what(&chosen, name).filter(|_| !self.is_full()) {
-                        self.discover(path, gone, what);
+                    if let Some(what) = self.depth.what(&chosen, name) {
+                        match self.is_full() {
+                            true => is_cut = true,
+                            false => self.discover(path, gone, what),
+                        }
                     }
                 }
             }
         }
+        match is_cut {
+            true => self.cut.insert(parent.to_owned()),
+            false => self.cut.remove(parent),
+        };
     }
 
     /// A node that no list has named before, or not since it was deleted.
     fn discover(&mut self, path: String, gone: Option<i64>, what: What) {
         let id = self.fresh_id();
-        self.nodes.insert(path.clone(), Node::new(what, id, gone));
+        self.keep(path.clone(), Node::new(what, id, gone));
         let data = Watching::new(&self.session, self.verb, &path).after(gone);
         self.wait_for_data(path.clone(), id, data, true);
         if what == What::DataAndChildren {
@@ -369,8 +418,11 @@ impl Tree {
     fn forget(&mut self, path: String) {
         let mut pending = vec![path];
         while let Some(path) = pending.pop() {
-            if self.nodes.remove(&path).is_some_and(|node| node.found.is_some()) {
-                self.touched.insert(path.clone());
+            if let Some(node) = self.nodes.remove(&path) {
+                self.bytes -= room::of_path(&path) + node.bytes();
+                if node.found.is_some() {
+                    self.touched.insert(path.clone());
+                }
             }
             pending.extend(self.forget_family(&path));
         }
@@ -379,6 +431,9 @@ impl Tree {
     /// What was below it.
     fn forget_family(&mut self, path: &str) -> Vec<String> {
         let family = self.families.remove(path).unwrap_or_default();
+        self.bytes -= room::of_names(&family);
+        self.cut.remove(path);
+        self.behind.remove(path);
         family.iter().map(|name| path::join(path, name)).collect()
     }
 
