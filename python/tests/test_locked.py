@@ -98,7 +98,7 @@ def test_work_that_would_come_after_the_lock_is_refused(client: zkrecipes.Client
         def plain(*args: object, hidden: Callable[..., object] = hidden) -> object:
             return hidden(*args)
 
-        del plain.__wrapped__  # type: ignore[attr-defined]
+        del plain.__wrapped__
         for function in (plain, lambda *args, hidden=hidden: hidden(*args)):
             with pytest.raises(zkrecipes.InvalidType, match="must be done when it returns"):
                 decorate(function)()
