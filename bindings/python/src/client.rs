@@ -106,8 +106,10 @@ pub fn warn_unless_exiting(message: &str) {
 /// each, since an exit must not hang.
 #[pyfunction]
 pub fn at_exit(py: Python<'_>, limit: f64) {
-    begin_exit();
     let limit = Duration::from_secs_f64(limit);
+    // A program that ends at once still says what it has to say.
+    py.detach(|| drive::log::flush(limit));
+    begin_exit();
     py.detach(|| drive::end_sessions(limit));
     await_the_others(py, Instant::now() + limit);
 }

@@ -171,7 +171,8 @@ impl QueueBase {
     }
 
     /// Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error says
-    /// how many went in, from the first on: its attribute `put`.
+    /// how many certainly went in, from the first on: its attribute `put`. After Timeout, Cancelled, Closed and ConnectionLost it may be
+    /// more.
     #[pyo3(signature = (items, timeout=None))]
     fn put_many(slf: &Bound<'_, Self>, items: Arg, timeout: Option<Arg>) -> Answered {
         let (items, limit) = (payloads("items", items)?, limit("timeout", timeout)?);
