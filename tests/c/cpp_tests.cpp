@@ -146,11 +146,11 @@ void every_kind_of_error_has_a_class() {
   // Each is a zkr::Error, and none is another one's.
   CHECK(throws<zkr::Error>([&] { client.lock("relative"); }));
   CHECK(!throws<zkr::Timeout>([&] { client.lock("relative"); }));
-  client.event_fd();
   client.close();
   CHECK(throws<zkr::Closed>([&] { client.nodes().get("/"); }));
   CHECK(throws<zkr::Closed>([&] { (void)lock.on_wait([](const zkr::WaitProgress &) {}); }));
-  CHECK(throws<zkr::Closed>([&] { client.event_fd(); }));
+  const zkr::Client moved(std::move(client));
+  CHECK(throws<zkr::Invalid>([&] { client.event_fd(); }));
 }
 
 void errors_name_options_as_they_are_called_here() {
