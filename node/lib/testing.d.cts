@@ -190,11 +190,10 @@ export class EmbeddedZookeeper {
  * called where hooks are: at the top of the file, or inside a `describe`.
  *
  * ```js
- * import * as vitest from 'vitest'
+ * const runner = await import('node:test') // or 'vitest'
+ * const zookeeper = embeddedZookeeper(runner)
  *
- * const zookeeper = embeddedZookeeper(vitest)
- *
- * vitest.test('the report is written once', async () => {
+ * runner.test('the report is written once', async () => {
  *   await zookeeper.client.lock('/locks/report').run(async () => {})
  * })
  * ```
