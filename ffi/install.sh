@@ -46,7 +46,7 @@ for name in zkrecipes zkrecipes_testing; do
     ln -sfn "lib$name.so.$major" "$lib/lib$name.so"
 done
 place "$built/libzkrecipes_c.a" "$lib/libzkrecipes.a" 644
-for header in zkrecipes.h zkrecipes.hpp zkrecipes_testing.h zkrecipes_testing.hpp; do
+for header in zkrecipes.h zkrecipes.hpp zkrecipes_coro.hpp zkrecipes_testing.h zkrecipes_testing.hpp; do
     place "include/$header" "$include/$header" 644
 done
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * zkrecipes for C++17: the C interface with destructors, exceptions and std::chrono. Header only.
+ * zkrecipes for C++17: the C interface with destructors, exceptions and std::chrono. Header only. For C++20
+ * there is std::stop_token besides, and co_await in zkrecipes_coro.hpp.
  *
  *   zkr::Client client("zk1:2181");
  *   auto lock = client.lock("/locks/report");
@@ -33,6 +34,13 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#if __has_include(<version>)
+#include <version>
+#endif
+#ifdef __cpp_lib_jthread
+#include <stop_token>
+#endif
 
 #include "zkrecipes.h"
 
@@ -517,6 +525,7 @@ inline const char *c_text_if_any(const char *argument, const std::string &text) 
 }
 
 struct Calls;
+struct Inside;
 
 /** Where nobody is there to throw to: to whoever listens to the log. */
 inline void log(const char *event, const char *problem) noexcept { zkr_log(ZKR_LOG_ERROR, event, problem); }
@@ -828,10 +837,23 @@ struct Calls {
 
 }  // namespace detail
 
-/** Withdraws one call from another thread. Make one per call. */
+/**
+ * Withdraws one call from another thread. Make one per call. From C++20 on a std::stop_token will do wherever
+ * this is taken:
+ *
+ *   std::jthread worker([&](std::stop_token stop) { auto held = lock.acquire(zkr::forever, stop); ... });
+ */
 class CancelToken {
  public:
   CancelToken() : handle_(zkr_cancel_token_new()) {}
+
+#ifdef __cpp_lib_jthread
+  /** Cancelled when a stop is requested, at once if it was before. */
+  CancelToken(std::stop_token stop) : CancelToken() {
+    if (!stop.stop_possible()) return;
+    watching_ = std::make_shared<std::stop_callback<Cancelling>>(std::move(stop), Cancelling{handle_.get()});
+  }
+#endif
 
   /** Ends every call that was given this token with ErrorKind::Cancelled. */
   void cancel() noexcept { zkr_cancel_token_cancel(handle_.get()); }
@@ -839,7 +861,15 @@ class CancelToken {
   zkr_cancel_token *get() const noexcept { return handle_.get(); }
 
  private:
+  struct Cancelling {
+    zkr_cancel_token *token;
+    void operator()() const noexcept { zkr_cancel_token_cancel(token); }
+  };
+
   detail::Handle<zkr_cancel_token, zkr_cancel_token_free> handle_;
+  // Ends before the token does. It has the same type in every standard: the files of a program may differ in
+  // theirs.
+  std::shared_ptr<void> watching_;
 };
 
 /** What became of one part of a Transaction. */
@@ -1447,67 +1477,82 @@ struct ElectionVerbs {
   static constexpr auto is_held = zkr_election_is_held;
   static constexpr auto fencing_token = zkr_election_fencing_token;
   static constexpr auto verify = zkr_election_verify;
+  static constexpr auto verify_async = zkr_election_verify_async;
   static constexpr auto guarded = zkr_election_guarded;
   static constexpr auto on_lost = zkr_election_on_lost;
   static constexpr auto on_revoke = zkr_election_on_revoke;
   static constexpr auto on_wait = zkr_election_on_wait;
   static constexpr auto cancel = zkr_election_cancel;
   static constexpr auto contenders = zkr_election_contenders;
+  static constexpr auto contenders_async = zkr_election_contenders_async;
   static constexpr auto revoke_cancellable = zkr_election_revoke_cancellable;
+  static constexpr auto revoke_cancellable_async = zkr_election_revoke_cancellable_async;
 };
 
 struct LockVerbs {
   using CHandle = zkr_lock;
   static constexpr auto free = zkr_lock_free;
   static constexpr auto acquire_cancellable = zkr_lock_acquire_cancellable;
+  static constexpr auto acquire_cancellable_async = zkr_lock_acquire_cancellable_async;
   static constexpr auto release = zkr_lock_release;
   static constexpr auto release_in_background = zkr_lock_release_in_background;
   static constexpr auto is_held = zkr_lock_is_held;
   static constexpr auto fencing_token = zkr_lock_fencing_token;
   static constexpr auto verify = zkr_lock_verify;
+  static constexpr auto verify_async = zkr_lock_verify_async;
   static constexpr auto guarded = zkr_lock_guarded;
   static constexpr auto on_lost = zkr_lock_on_lost;
   static constexpr auto on_revoke = zkr_lock_on_revoke;
   static constexpr auto on_wait = zkr_lock_on_wait;
   static constexpr auto cancel = zkr_lock_cancel;
   static constexpr auto contenders = zkr_lock_contenders;
+  static constexpr auto contenders_async = zkr_lock_contenders_async;
   static constexpr auto revoke_cancellable = zkr_lock_revoke_cancellable;
+  static constexpr auto revoke_cancellable_async = zkr_lock_revoke_cancellable_async;
 };
 
 struct MultiLockVerbs {
   using CHandle = zkr_multi_lock;
   static constexpr auto free = zkr_multi_lock_free;
   static constexpr auto acquire_cancellable = zkr_multi_lock_acquire_cancellable;
+  static constexpr auto acquire_cancellable_async = zkr_multi_lock_acquire_cancellable_async;
   static constexpr auto release = zkr_multi_lock_release;
   static constexpr auto release_in_background = zkr_multi_lock_release_in_background;
   static constexpr auto is_held = zkr_multi_lock_is_held;
   static constexpr auto fencing_token = zkr_multi_lock_fencing_token;
   static constexpr auto verify = zkr_multi_lock_verify;
+  static constexpr auto verify_async = zkr_multi_lock_verify_async;
   static constexpr auto guarded = zkr_multi_lock_guarded;
   static constexpr auto on_lost = zkr_multi_lock_on_lost;
   static constexpr auto on_revoke = zkr_multi_lock_on_revoke;
   static constexpr auto on_wait = zkr_multi_lock_on_wait;
   static constexpr auto cancel = zkr_multi_lock_cancel;
   static constexpr auto contenders = zkr_multi_lock_contenders;
+  static constexpr auto contenders_async = zkr_multi_lock_contenders_async;
   static constexpr auto revoke_cancellable = zkr_multi_lock_revoke_cancellable;
+  static constexpr auto revoke_cancellable_async = zkr_multi_lock_revoke_cancellable_async;
 };
 
 struct SemaphoreVerbs {
   using CHandle = zkr_semaphore;
   static constexpr auto free = zkr_semaphore_free;
   static constexpr auto acquire_cancellable = zkr_semaphore_acquire_cancellable;
+  static constexpr auto acquire_cancellable_async = zkr_semaphore_acquire_cancellable_async;
   static constexpr auto release = zkr_semaphore_release;
   static constexpr auto release_in_background = zkr_semaphore_release_in_background;
   static constexpr auto is_held = zkr_semaphore_is_held;
   static constexpr auto fencing_token = zkr_semaphore_fencing_token;
   static constexpr auto verify = zkr_semaphore_verify;
+  static constexpr auto verify_async = zkr_semaphore_verify_async;
   static constexpr auto guarded = zkr_semaphore_guarded;
   static constexpr auto on_lost = zkr_semaphore_on_lost;
   static constexpr auto on_revoke = zkr_semaphore_on_revoke;
   static constexpr auto on_wait = zkr_semaphore_on_wait;
   static constexpr auto cancel = zkr_semaphore_cancel;
   static constexpr auto contenders = zkr_semaphore_contenders;
+  static constexpr auto contenders_async = zkr_semaphore_contenders_async;
   static constexpr auto revoke_cancellable = zkr_semaphore_revoke_cancellable;
+  static constexpr auto revoke_cancellable_async = zkr_semaphore_revoke_cancellable_async;
 };
 
 // --- end of generated
@@ -3160,6 +3205,8 @@ class Nodes {
   // --- end of generated
 
  private:
+  friend struct detail::Inside;
+
   zkr_client *client_;
 };
 

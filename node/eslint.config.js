@@ -14,4 +14,6 @@ export default [
   js.configs.recommended,
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node }, rules },
   { files: ['**/*.js', '**/*.mjs'], languageOptions: { sourceType: 'module', globals: globals.node }, rules },
+  // As Jest takes them, unless told otherwise.
+  { files: ['examples/node/jest/*.js'], languageOptions: { sourceType: 'commonjs', globals: { ...globals.node, ...globals.jest } }, rules },
 ]

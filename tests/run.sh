@@ -50,6 +50,9 @@ part_surface() { python -m pytest -q tests/test_surface.py tests/test_defaults.p
 part_docs() { python -m pytest -q tests/docs; }
 # The example of several processes, which are killed again and again.
 part_transfer() { (cd python && python -m pytest -q ../tests/transfer); }
+# The examples with frameworks, runners of tests and event loops.
+# They mostly wait: several files at a time.
+part_usage() { python -m pytest -q -n 4 --dist loadfile tests/usage; }
 part_scenarios() { "$target/scenarios" ${ZKR_ALL:+--all}; }
 # The page of the command in a real browser; pictures go to target/pictures.
 part_browser() { (cd python && python -m pytest -q ../tests/browser); }
@@ -84,7 +87,7 @@ if [ -n "${ZKR_PART-}" ]; then
     exit
 fi
 
-all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+docs+transfer+browser+range+packages+real demo)
+all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+docs+usage+transfer+browser+range+packages+real demo)
 [ -n "${ZKR_ALL-}" ] && all+=(guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.

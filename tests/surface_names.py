@@ -107,7 +107,7 @@ CPP_OPENING = re.compile(
 
 
 def cpp() -> set[str]:
-    headers = (ROOT / "include" / name for name in ("zkrecipes.hpp", "zkrecipes_testing.hpp"))
+    headers = (ROOT / "include" / name for name in ("zkrecipes.hpp", "zkrecipes_coro.hpp", "zkrecipes_testing.hpp"))
     text = strip_comments("\n".join(header.read_text() for header in headers))
     text = re.sub(r"^\s*#.*$", "", text, flags=re.M)
     names: set[str] = set()

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from bs4 import BeautifulSoup
-from pages import FENCE, IMAGE, LINK, MENU, ROOT, elsewhere, pages, target
+from pages import FENCE, IMAGE, LINK, MENU, ROOT, elsewhere, pages, shown, target
 from python_reference import all_pages
 
 HERE = Path(__file__).resolve().parent
@@ -75,6 +75,9 @@ def page_text(source: str, name: str, known: dict[str, str]) -> str:
     for line in (ROOT / source).read_text().splitlines():
         if FENCE.match(line.strip()):
             fence = not fence
+        elif not fence and (file := next(shown(source, line), None)):
+            lines += [f"`{file[0]}`", "", file[1]]
+            continue
         lines.append(line if fence else IMAGE.sub(drawn, LINK.sub(relinked, line)))
     return "\n".join(lines) + "\n"
 

@@ -21,7 +21,7 @@ OTHERS = {
 }
 # The order of the pages in the menu.
 MENU = {
-    "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts", "how-to"],
+    "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts", "how-to", "frameworks"],
     "Recipes": [
         "lock", "read-write-lock", "semaphore", "multi-lock", "elections", "group", "names", "config", "counter", "queues",
         "barrier", "double-barrier", "two-phase-commit", "watching",
@@ -34,6 +34,9 @@ MENU = {
         "inside/interop",
     ],
 }  # fmt: skip
+# A line that is nothing but a link to an example: the page shows the file itself.
+SHOWN = re.compile(r"\[`[^`]+`\]\(([^)\s]*examples/[^)\s#]+)\)\Z")
+LANGUAGES = {".c": "c", ".cpp": "cpp", ".js": "js", ".mjs": "js", ".py": "python", ".yaml": "yaml"}
 FENCE = re.compile(r"^(```|~~~)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
@@ -94,6 +97,15 @@ def target(source: str, link: str) -> tuple[str, str]:
     if not path:
         return source, anchor
     return os.path.normpath(os.path.join(os.path.dirname(source), path)), anchor
+
+
+def shown(source: str, line: str) -> Iterator[tuple[str, str]]:
+    """The file that a line of a page shows, if it does, as a path in the tree, and as a block of code."""
+    if found := SHOWN.match(line):
+        path, _ = target(source, found[1])
+        language = LANGUAGES.get(os.path.splitext(path)[1])
+        if language:
+            yield path, f"```{language}\n{(ROOT / path).read_text().rstrip()}\n```"
 
 
 def elsewhere(link: str) -> bool:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cpp import header
+from coro import coroutines
+from cpp import header, with_parts
 from description import ROOT, VERBS, describe
 from rust import rust
 
@@ -20,6 +21,7 @@ PLACES = {
     "": (ROOT / "ffi/src/generated", ROOT / "include/zkrecipes.hpp", "acquirable"),
     "testing/": (ROOT / "ffi/testing/src/generated", ROOT / "include/zkrecipes_testing.hpp", "testing/control"),
 }
+COROUTINES = ROOT / "include/zkrecipes_coro.hpp"
 # Verbs that other descriptions take over.
 SHARED = {"acquirable", "backlog", "control"}
 
@@ -32,6 +34,10 @@ def main() -> int:
         every = {folder + stem: describe(folder + stem) for stem in stems}
         files |= {generated / f"{stem}.rs": rust(every[folder + stem]) for stem in stems}
         files[in_cpp] = header(in_cpp, every, template)
+        if not folder:
+            awaited = COROUTINES.read_text()
+            parts = {"coroutines": coroutines(every, files[in_cpp])}
+            files[COROUTINES] = with_parts(COROUTINES, awaited, parts)
         left_over |= {path for path in generated.glob("*.rs") if path not in files}
         generated.mkdir(exist_ok=True)
     if "--check" in sys.argv[1:]:

@@ -166,6 +166,9 @@ def tables(every: list[Description]) -> str:
         for verb in (one.name for one in of.verbs if one.inherited):
             function = f"{verb}_cancellable" if verb in ("acquire", "revoke") else verb
             lines.append(f"static constexpr auto {function} = {of.type}_{function};")
+            # What is awaited.
+            if verb in ("acquire", "revoke", "verify", "contenders"):
+                lines.append(f"static constexpr auto {function}_async = {of.type}_{function}_async;")
         made.append("\n".join([*lines, "};"]))
     return "\n\n".join(made)
 
@@ -183,6 +186,11 @@ def header(path: Path, every: dict[str, Description], template: str) -> str:
             continue
         parts[name] = members(of, handle=HANDLES.get(name, "get()"))
     parts["factories"] = factories(every)
+    return with_parts(path, text, parts)
+
+
+def with_parts(path: Path, text: str, parts: dict[str, str]) -> str:
+    """A header with its marked parts anew."""
     for name, part in parts.items():
         begins, ends = f"// --- generated from ffi/verbs: {name}\n", "// --- end of generated\n"
         before, found, rest = text.partition(begins)

@@ -4,6 +4,7 @@ const check = require('./check.cjs')
 const { Calls, addon, loop, now } = require('./calls.cjs')
 const { asyncDispose, dispose, made } = require('./dispose.cjs')
 const { invalid, kindOf } = require('./errors.cjs')
+const { EmbeddedZookeeper, fixture } = require('./fixture.cjs')
 const { inspect, shown } = require('./shown.cjs')
 
 const OPTIONS = ['port', 'tick', 'minSessionTimeout', 'maxSessionTimeout', 'dataLimit', 'emulate', 'extendedTypes']
@@ -276,4 +277,6 @@ class Proxy extends Control {
   }
 }
 
-module.exports = { EmbeddedServer, Ensemble, Proxy }
+const embeddedZookeeper = fixture((options) => EmbeddedServer.start(options))
+
+module.exports = { EmbeddedServer, EmbeddedZookeeper, Ensemble, Proxy, embeddedZookeeper }

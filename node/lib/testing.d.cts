@@ -1,5 +1,7 @@
 /// <reference lib="esnext.disposable" />
 
+import { Client, ConnectOptions } from './client.cjs'
+
 export interface ServerOptions {
   /** A free one unless told. */
   port?: number | undefined
@@ -152,6 +154,53 @@ export class Proxy extends Control {
    */
   expire(sessionId: bigint): Promise<boolean>
 }
+
+/** A hook of a test runner. */
+type Hook = (run: () => Promise<void> | void) => unknown
+
+/** What has the hooks of a test runner: `vitest`, `@jest/globals` or `node:test` as a module, or `globalThis` where they are global. */
+export type TestRunner = { beforeEach: Hook; afterEach: Hook } & (
+  | { beforeAll: Hook; afterAll: Hook }
+  | { before: Hook; after: Hook }
+)
+
+export interface EmbeddedZookeeperOptions {
+  /** How the server behaves. */
+  server?: ServerOptions | undefined
+  /** How the clients connect. */
+  client?: ConnectOptions | undefined
+}
+
+/** A server for the tests of one file, and for each of them a chroot of its own with a client. Made by `embeddedZookeeper()`. */
+export class EmbeddedZookeeper {
+  private constructor()
+  /** The server, from the first test of the file to the last one. What a test has injected, paused or stopped is over after it. */
+  readonly server: EmbeddedServer
+  /** A client in the chroot of this test, which is closed after it. */
+  readonly client: Client
+  /** Where the chroot of this test is. */
+  readonly connectString: string
+  /** Another client in that chroot, as another process would be; it is closed after the test, too. */
+  connect(options?: ConnectOptions): Promise<Client>
+}
+
+/**
+ * For the tests of a file: starts a server before them, connects a client in a new chroot for each, closes it afterwards, and
+ * ends the server. Where the hooks of the test runner are global, as in Jest, it finds them; else give it the runner. It is
+ * called where hooks are: at the top of the file, or inside a `describe`.
+ *
+ * ```js
+ * const runner = await import('node:test') // or 'vitest'
+ * const zookeeper = embeddedZookeeper(runner)
+ *
+ * runner.test('the report is written once', async () => {
+ *   await zookeeper.client.lock('/locks/report').run(async () => {})
+ * })
+ * ```
+ *
+ * Tests that run at the same time, as `test.concurrent` makes them, cannot share it: a client belongs to one test.
+ */
+export function embeddedZookeeper(runner?: TestRunner, options?: EmbeddedZookeeperOptions): EmbeddedZookeeper
 
 // Without this line, what says no `export` would be exported as well.
 export {}

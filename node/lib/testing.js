@@ -1,3 +1,3 @@
 import testing from './testing.cjs'
 
-export const { EmbeddedServer, Ensemble, Proxy } = testing
+export const { EmbeddedServer, EmbeddedZookeeper, Ensemble, Proxy, embeddedZookeeper } = testing

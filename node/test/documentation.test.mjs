@@ -14,7 +14,7 @@ const tsc = path.join(root, 'node_modules/typescript/bin/tsc')
 // What the examples take from the program that they stand in.
 const AROUND = `
 import { Client, Config, Item, Lock, Queue } from 'zkrecipes'
-import { EmbeddedServer, Ensemble, Proxy } from 'zkrecipes/testing'
+import { EmbeddedServer, Ensemble, Proxy, embeddedZookeeper } from 'zkrecipes/testing'
 declare const client: Client, config: Config, item: Item, lock: Lock, queue: Queue
 declare const signal: AbortSignal, shutdown: AbortSignal
 declare const defaults: object, order: Uint8Array, steps: number[]

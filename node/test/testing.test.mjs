@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { EmbeddedServer } from 'zkrecipes/testing'
+import { EmbeddedServer, EmbeddedZookeeper, embeddedZookeeper } from 'zkrecipes/testing'
 import { promise, rejects, throws, until } from './world.mjs'
 
 const embeddedOnly = { embeddedOnly: true }
@@ -114,4 +114,30 @@ promise('a server that was shut down refuses clients, and can be let go of again
   server.shutdown()
   const { Client } = await import('zkrecipes')
   await rejects(Client.connect(connectString, { connectTimeout: 200 }), 'CONNECTION_LOST')
+}, embeddedOnly)
+
+promise('a server for a file wants a test runner, and lives between its hooks', async () => {
+  for (const runner of [null, 'vitest', {}, { beforeEach() {}, afterEach() {}, beforeAll() {} }]) {
+    assert.match(throws(() => embeddedZookeeper(runner), 'INVALID').message, /runner/)
+  }
+  // None of its hooks is global here.
+  assert.match(throws(() => embeddedZookeeper(), 'INVALID').message, /embeddedZookeeper\(vitest\)/)
+  throws(() => new EmbeddedZookeeper(), 'INVALID')
+
+  const hooks = {}
+  const runner = Object.fromEntries(['before', 'beforeEach', 'afterEach', 'after'].map((name) => [name, (run) => (hooks[name] = run)]))
+  throws(() => embeddedZookeeper(runner, { tick: 5 }), 'INVALID')
+  const zookeeper = embeddedZookeeper(runner)
+  throws(() => zookeeper.server, 'INVALID')
+  hooks.before()
+  throws(() => zookeeper.client, 'INVALID')
+  await hooks.beforeEach()
+  const { client, server } = zookeeper
+  const other = await zookeeper.connect()
+  await other.lock('/locks/a').acquire()
+  assert.deepEqual(server.nodes().filter((path) => /^\/test-1\/locks\/a$/.test(path)), ['/test-1/locks/a'])
+  await hooks.afterEach()
+  assert.deepEqual([client.state, other.state, server.sessions()], ['closed', 'closed', []])
+  throws(() => zookeeper.client, 'INVALID')
+  hooks.after()
 }, embeddedOnly)

@@ -143,6 +143,8 @@ headers_stand_alone() {
                 c++ -x c++ -std=c++$standard -fsyntax-only "${warnings[@]}" -I"$prefix/include" - || return
         done
     done
+    echo "#include <zkrecipes_coro.hpp>" |
+        c++ -x c++ -std=c++20 -fsyntax-only "${warnings[@]}" -I"$prefix/include" -
 }
 
 examples_build_with_pkg_config_and_run() {

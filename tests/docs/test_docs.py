@@ -75,6 +75,30 @@ def test_every_page_is_in_the_menu() -> None:
     assert {name for name in set(listed) - here if not name.endswith("-reference")} <= {"sizing"}
 
 
+def test_every_example_of_a_framework_is_shown() -> None:
+    page = (ROOT / "docs/frameworks.md").read_text()
+    here = {path for line in page.splitlines() for path, _ in pages.shown("docs/frameworks.md", line)}
+    folders = [
+        "c/loops",
+        "cpp/cpp20",
+        "kubernetes",
+        "node/fastify",
+        "node/jest",
+        "node/node-test",
+        "node/vitest",
+        "node/worker",
+    ]
+    folders += [f"python/{name}" for name in ("apscheduler", "celery", "django", "fastapi", "gunicorn")]
+    wanted = {path.relative_to(ROOT).as_posix() for name in folders for path in (ROOT / "examples" / name).rglob("*.*")}
+    # What only has to be there, and what the tests with Vitest show already.
+    left_out = r"__init__|\.pyc$|django/manage|shop/wsgi|(jest|node-test)/report\.m?js$"
+    assert {path for path in wanted if not re.search(left_out, path)} == here
+    ((path, block),) = pages.shown("docs/frameworks.md", "[`report.mjs`](../examples/node/vitest/report.mjs)")
+    assert path == "examples/node/vitest/report.mjs"
+    assert block.startswith("```js\n")
+    assert block.endswith("\n```")
+
+
 def test_the_tables_are_what_the_sources_say() -> None:
     assert tables.stale() == [], "docs/site/tables.py --write"
 

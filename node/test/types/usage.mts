@@ -2,8 +2,9 @@
 
 import { AbortError, Backlog, Barrier, Client, CommitTransaction, DoubleBarrier, Held, Item, Lock, MultiLock, Proposal, Queue, ReadWriteLock, Semaphore, TwoPhaseCommit, ZkRecipesError, version } from 'zkrecipes'
 import type { CommitStatus, ConnectOptions, Contender, ErrorCode, LostReason, PartResult, State, Stat, Transaction, WaitProgress } from 'zkrecipes'
-import { EmbeddedServer, Ensemble, Proxy } from 'zkrecipes/testing'
-import type { LogEntry } from 'zkrecipes/testing'
+import * as nodeTest from 'node:test'
+import { EmbeddedServer, Ensemble, Proxy, embeddedZookeeper } from 'zkrecipes/testing'
+import type { EmbeddedZookeeper, LogEntry, TestRunner } from 'zkrecipes/testing'
 
 const options: ConnectOptions = {
   sessionTimeout: 5000,
@@ -228,3 +229,14 @@ await client.counter('/counter').add('1')
 held.isHeld = false
 
 console.log(state, id, token, signal, result, plain, since, changed, missing, path, wrong, certain, sides, tokens, paths, permits, permit, some, many, holders, asked, first, passes, revoked, stands, parts, results, sum, known, unknown, uncertain, notPath, verdict, status, up, computed, letter, letters, backlog, kind, same, late, two, notStat, version() satisfies string)
+
+export async function fixtures(jest: Required<TestRunner>): Promise<Client[]> {
+  const zookeeper: EmbeddedZookeeper = embeddedZookeeper(nodeTest, { server: { tick: 50 }, client: { identity: 'me' } })
+  const server: EmbeddedServer = embeddedZookeeper(jest).server
+  embeddedZookeeper()
+  // @ts-expect-error no hooks
+  embeddedZookeeper({ beforeEach() {} })
+  // @ts-expect-error not an option
+  embeddedZookeeper(nodeTest, { tick: 50 })
+  return [zookeeper.client, await zookeeper.connect({ identity: server.connectString + zookeeper.connectString })]
+}

@@ -1,0 +1,8 @@
+/** Of all who call it at the same time, one writes the report. Stops when the lock is lost. */
+exports.writeReport = async (client, part = async () => {}) =>
+  client.lock('/locks/report').run(async (held) => {
+    if (await client.nodes.exists('/report')) return false
+    await part(held.signal)
+    await held.guarded().create('/report', 'done').commit()
+    return true
+  })
