@@ -7,7 +7,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Running, SOON, UNTIL_A_LINE, assert_nothing_left, eventually, holding, server, start};
+use support::{
+    Running, SOON, UNTIL_A_LINE, assert_nothing_left, contenders, eventually, holding, run, server, start,
+};
 use zkrecipes_embedded::Server;
 
 const PATH: &str = "/locks/report";
@@ -20,7 +22,11 @@ struct Page {
 
 impl Page {
     fn open(server: &Server, more: &[&str]) -> Page {
-        let args = [&["serve", "--read-only", "--listen", "127.0.0.1:0"], more].concat();
+        Page::open_at(server, "127.0.0.1:0", more)
+    }
+
+    fn open_at(server: &Server, listen: &str, more: &[&str]) -> Page {
+        let args = [&["serve", "--read-only", "--listen", listen], more].concat();
         let running = start(server, &args);
         let url = running.out.line();
         let address = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
@@ -169,6 +175,46 @@ fn a_page_of_another_site_is_told_nothing() {
 }
 
 #[test]
+fn whoever_reaches_it_by_an_address_of_this_machine_may_call_it_that() {
+    let server = server();
+    let mut page = Page::open_at(&server, "0.0.0.0:0", &[]);
+    let port = page.address.rsplit(':').next().expect("a port").to_owned();
+    // All of 127.0.0.0/8 is this machine.
+    page.address = format!("127.0.0.2:{port}");
+    assert_eq!(page.ask("GET", "/state.json", "").0, 200);
+    for host in [format!("127.0.0.3:{port}"), format!("192.0.2.7:{port}"), "127.0.0.2".into()] {
+        assert_eq!(page.send(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n")).0, 421, "{host}");
+    }
+    assert_eq!(page.end(), 0);
+}
+
+#[test]
+fn who_was_asked_to_let_go_is_still_called_by_name_in_the_history() {
+    let server = server();
+    let page = Page::open(&server, &[]);
+    let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
+    let mut waiter = start(&server, &["lock", "--identity", "two", PATH, "--", "sh", "-c", UNTIL_A_LINE]);
+    eventually("both are shown", || page.state()["found"][0]["waiting"] == 1);
+    // The waiter, too, before it holds.
+    for node in contenders(&server, PATH) {
+        assert_eq!(run(&server, &["break", PATH, &node]).status, 0);
+    }
+    eventually("both were asked", || {
+        let state = page.state();
+        let all = state["found"][0]["contenders"].as_array().expect("a list").clone();
+        all.len() == 2 && all.iter().all(|contender| contender["asked"] == true)
+    });
+    holder.send_line();
+    assert_eq!(holder.end().status, 0);
+    assert_eq!(waiter.out.line(), "started");
+    eventually("the hand-off is told", || page.state()["history"][0]["from"] == "one");
+    assert_eq!(page.state()["history"][0]["to"], "two");
+    waiter.send_line();
+    assert_eq!(waiter.end().status, 0);
+    assert_eq!(page.end(), 0);
+}
+
+#[test]
 fn what_has_not_changed_is_not_sent_again() {
     let server = server();
     let page = Page::open(&server, &[]);
@@ -242,7 +288,7 @@ fn many_who_say_nothing_do_not_keep_it_from_ending() {
 fn a_port_that_is_taken_is_told() {
     let server = server();
     let page = Page::open(&server, &[]);
-    let ended = support::run(&server, &["serve", "--listen", &page.address]);
+    let ended = run(&server, &["serve", "--listen", &page.address]);
     assert_eq!(ended.status, 2);
     assert!(ended.err.contains(&page.address) && ended.err.contains("--listen"), "{ended:?}");
     assert_eq!(page.end(), 0);

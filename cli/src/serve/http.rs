@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -18,8 +18,12 @@ const PAGE: &str = include_str!("page.html");
 const AT_ONCE: usize = 32;
 /// A request that is longer is none for us.
 const LONGEST: usize = 8 * 1024;
-/// How long a request may take to come, and an answer to go.
+/// How long a request may take to come.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an answer may take to go, all of it: who reads a little now and then would stay for ever.
+const LONGEST_ANSWER: Duration = Duration::from_secs(30);
+/// So much of an answer is handed over at a time.
+const PIECE: usize = 64 * 1024;
 
 /// Lets browsers in until it is dropped.
 pub(super) struct Door {
@@ -99,6 +103,15 @@ fn hosts(address: SocketAddr, names: &[String]) -> Vec<String> {
     hosts
 }
 
+/// Whether a browser calls us by the address at which it has reached us. That is no name: nobody can make it mean another
+/// machine than it does.
+fn is_address(host: &str, own: SocketAddr) -> bool {
+    // With an IPv4 address in the form of IPv6, and without the number of the interface, which browsers do not know.
+    let own = SocketAddr::new(own.ip().to_canonical(), own.port());
+    let without_port = || host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.parse() == Ok(own) || (own.port() == 80 && without_port() == Ok(own.ip()))
+}
+
 fn let_in(house: &Arc<House>, stream: TcpStream) {
     if house.inside.fetch_add(1, Ordering::AcqRel) >= AT_ONCE {
         house.inside.fetch_sub(1, Ordering::AcqRel);
@@ -116,14 +129,39 @@ fn let_in(house: &Arc<House>, stream: TcpStream) {
 }
 
 fn serve(house: &House, mut stream: TcpStream) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
+    // What is at the end of an answer need not wait until somebody has confirmed its beginning.
+    stream.set_nodelay(true)?;
+    let own = stream.local_addr()?;
     let Some(head) = head(&mut stream)? else { return Ok(()) };
     let (is_head, answer) = match Request::parse(&head) {
-        Ok(request) => (request.method == "HEAD", house.answer(&request)?),
+        Ok(request) => (request.method == "HEAD", house.answer(&request, own)?),
         Err(status) => (false, Answer::refusal(status)),
     };
-    stream.write_all(&answer.bytes(is_head))?;
+    let body = if is_head { "" } else { &*answer.body };
+    send(&mut stream, &[answer.head().as_bytes(), body.as_bytes()], LONGEST_ANSWER)?;
     stream.shutdown(std::net::Shutdown::Write)
+}
+
+/// Writes all of it, within that time.
+fn send(stream: &mut TcpStream, parts: &[&[u8]], limit: Duration) -> io::Result<()> {
+    let until = Instant::now() + limit;
+    for piece in parts.iter().flat_map(|part| part.chunks(PIECE)) {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            stream.set_write_timeout(Some(left))?;
+            match stream.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Everything up to the empty line; `None` if that does not come.
@@ -218,7 +256,7 @@ impl Request<'_> {
 struct Answer {
     status: Status,
     kind: &'static str,
-    body: String,
+    body: Arc<str>,
     more: String,
 }
 
@@ -226,24 +264,19 @@ impl Answer {
     fn refusal(status: Status) -> Answer {
         let more = if status == Status::NoSuchMethod { "Allow: GET, HEAD\r\n" } else { "" }.to_owned();
         let body = if status == Status::Unchanged { String::new() } else { format!("{}\n", status.line()) };
-        Answer { status, kind: "text/plain; charset=utf-8", body, more }
+        Answer { status, kind: "text/plain; charset=utf-8", body: body.into(), more }
     }
 
-    fn bytes(&self, is_head: bool) -> Vec<u8> {
+    fn head(&self) -> String {
         let Answer { status, kind, body, more } = self;
-        let head = format!(
+        format!(
             "HTTP/1.1 {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\
              Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n\
              Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
              Cross-Origin-Opener-Policy: same-origin\r\n{more}\r\n",
             status.line(),
             body.len()
-        );
-        let mut bytes = head.into_bytes();
-        if !is_head {
-            bytes.extend_from_slice(body.as_bytes());
-        }
-        bytes
+        )
     }
 }
 
@@ -256,15 +289,16 @@ fn policy(nonce: &str) -> String {
 }
 
 impl House {
-    fn answer(&self, request: &Request<'_>) -> io::Result<Answer> {
-        Ok(match self.check(request) {
+    /// `own` is the address at which the request has reached us.
+    fn answer(&self, request: &Request<'_>, own: SocketAddr) -> io::Result<Answer> {
+        Ok(match self.check(request, own) {
             Err(status) => Answer::refusal(status),
             Ok(()) if request.target == "/" => {
                 let nonce = random()?;
                 Answer {
                     status: Status::Fine,
                     kind: "text/html; charset=utf-8",
-                    body: PAGE.replace("{NONCE}", &nonce),
+                    body: PAGE.replace("{NONCE}", &nonce).into(),
                     more: policy(&nonce),
                 }
             }
@@ -273,9 +307,9 @@ impl House {
         })
     }
 
-    fn check(&self, request: &Request<'_>) -> Result<(), Status> {
+    fn check(&self, request: &Request<'_>, own: SocketAddr) -> Result<(), Status> {
         let host = request.header("host")?.ok_or(Status::Bad)?.to_ascii_lowercase();
-        if !self.hosts.contains(&host) {
+        if !self.hosts.contains(&host) && !is_address(&host, own) {
             return Err(Status::WrongHost);
         }
         if !matches!(request.method, "GET" | "HEAD") {
@@ -289,12 +323,12 @@ impl House {
     }
 
     fn state(&self, request: &Request<'_>) -> Answer {
-        let known = lock(&self.shared);
+        let mut known = lock(&self.shared);
         let tag = format!("\"{}-{}\"", self.mark, known.version);
         let more = format!("ETag: {tag}\r\n");
         match request.header("if-none-match") {
             Ok(Some(seen)) if seen == tag => Answer { more, ..Answer::refusal(Status::Unchanged) },
-            _ => Answer { status: Status::Fine, kind: "application/json", body: known.json() + "\n", more },
+            _ => Answer { status: Status::Fine, kind: "application/json", body: known.text(), more },
         }
     }
 }
@@ -346,5 +380,43 @@ mod tests {
         {
             assert!(!known.iter().any(|host| host == name), "{name}");
         }
+    }
+
+    #[test]
+    fn the_address_at_which_we_were_reached_is_ours() {
+        let own = |address: &str| -> SocketAddr { address.parse().expect("an address") };
+        for (host, address, is_ours) in [
+            ("192.0.2.7:7181", "192.0.2.7:7181", true),
+            ("192.0.2.7:7181", "[::ffff:192.0.2.7]:7181", true),
+            ("[2001:db8::7]:7181", "[2001:db8::7]:7181", true),
+            ("192.0.2.7", "192.0.2.7:80", true),
+            ("[2001:db8::7]", "[2001:db8::7]:80", true),
+            ("192.0.2.7", "192.0.2.7:7181", false),
+            ("192.0.2.7:80", "192.0.2.7:7181", false),
+            ("192.0.2.8:7181", "192.0.2.7:7181", false),
+            ("evil.example:7181", "192.0.2.7:7181", false),
+            ("", "192.0.2.7:80", false),
+        ] {
+            assert_eq!(is_address(host, own(address)), is_ours, "{host} at {address}");
+        }
+    }
+
+    #[test]
+    fn who_reads_an_answer_slowly_is_not_waited_for_for_ever() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let mut reader = TcpStream::connect(listener.local_addr().expect("a port")).expect("it listens");
+        let (mut stream, _) = listener.accept().expect("somebody");
+        // More than the system takes at once, and never a pause in which nothing is read.
+        let answer = vec![b'x'; 256 << 20];
+        let reading = std::thread::spawn(move || {
+            let mut buffer = vec![0; 256 << 10];
+            while reader.read(&mut buffer).is_ok_and(|count| count > 0) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let error = send(&mut stream, &[b"head", &answer], Duration::from_millis(500)).expect_err("too slow");
+        assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{error}");
+        drop(stream);
+        reading.join().expect("no panic");
     }
 }

@@ -57,7 +57,8 @@ pub(crate) struct Args {
     /// Where browsers find it; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7181")]
     listen: SocketAddr,
-    /// A name by which browsers may call this machine, if not localhost or its address, as often as needed
+    /// A name by which browsers may call this machine, if not localhost or the address at which they reach it, as often as
+    /// needed
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     /// The nodes with data that are no such recipe, too
@@ -76,6 +77,8 @@ pub(crate) struct Known {
     is_connected: bool,
     survey: Option<Survey>,
     history: History,
+    /// What is answered, once somebody has asked for this version.
+    text: Option<Arc<str>>,
 }
 
 pub(crate) type Shared = Arc<Mutex<Known>>;
@@ -85,9 +88,27 @@ fn lock(shared: &Shared) -> MutexGuard<'_, Known> {
 }
 
 impl Known {
+    fn new(path: &str) -> Known {
+        Known {
+            version: 1,
+            path: path.to_owned(),
+            is_connected: true,
+            survey: None,
+            history: History::default(),
+            text: None,
+        }
+    }
+
     fn change(&mut self, change: impl FnOnce(&mut Known)) {
         change(self);
         self.version += 1;
+        self.text = None;
+    }
+
+    /// Put together once for each version, however many people look.
+    fn text(&mut self) -> Arc<str> {
+        let text = self.text.take().unwrap_or_else(|| (self.json() + "\n").into());
+        self.text.insert(text).clone()
     }
 
     fn json(&self) -> String {
@@ -124,14 +145,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     })
     .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
     let outcome = common.with_client(&cancel, |client| {
-        let known = Known {
-            version: 1,
-            path: args.path.clone(),
-            is_connected: true,
-            survey: None,
-            history: History::default(),
-        };
-        let shared = Arc::new(Mutex::new(known));
+        let shared = Arc::new(Mutex::new(Known::new(&args.path)));
         let interrupted = following(client, &shared);
         let _looking = look(client, &args, &shared, sender)?;
         let door = Door::open(listener, &args.host, shared.clone())
@@ -185,4 +199,21 @@ fn look(client: &Client, args: &Args, shared: &Shared, ends: Sender<End>) -> Out
         }
         Err(error) => drop(ends.send(End::Failed(error))),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_put_together_once_for_each_version() {
+        let mut known = Known::new("/locks");
+        let first = known.text();
+        assert!(first.contains("\"version\":1,") && first.contains("\"connected\":true"), "{first}");
+        assert!(Arc::ptr_eq(&first, &known.text()));
+        known.change(|known| known.is_connected = false);
+        let second = known.text();
+        assert!(second.contains("\"version\":2,") && second.contains("\"connected\":false"), "{second}");
+        assert!(Arc::ptr_eq(&second, &known.text()));
+    }
 }
