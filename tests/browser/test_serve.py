@@ -115,6 +115,31 @@ def test_the_policy_holds_whatever_gets_into_the_page(address: str) -> None:
         assert any("Content Security Policy" in message for message in page.messages)
 
 
+def test_it_counts_and_dates_holders_as_the_command_does(
+    server: EmbeddedServer, client: zkrecipes.Client, address: str
+) -> None:
+    nodes, path = client.nodes, "/limits/exports"
+    contender = "_c_8a3c7a5e-58f5-4a0d-9d52-3c0f35f9f1d1"
+    for name in ("leases", "locks"):
+        nodes.ensure(f"{path}/{name}")
+    # Who waits has been there for longer than any of the permits.
+    waiter = nodes.create(f"{path}/locks/{contender}-lock-", b"waits", mode="ephemeral_sequential")
+    queued = nodes.get(waiter)[1].ctime
+    first = 0
+    for who in ["a"] * 5 + ["b", "c", "d"]:
+        while True:
+            permit = nodes.create(f"{path}/leases/{contender}-lease-", who.encode(), mode="ephemeral_sequential")
+            created = nodes.get(permit)[1].ctime
+            if created > queued:
+                break
+            nodes.delete(permit)
+        first = first or created
+    with Page(address) as page:
+        shows(page, path)
+        page.until("document.querySelector('summary')?.innerText === 'a, b, c +1'")
+        assert page.run("Date.parse(document.querySelector('[data-label=since] [data-since]').dataset.since)") == first
+
+
 def test_the_filter_leaves_what_matches(client: zkrecipes.Client, address: str) -> None:
     with client.lock("/locks/backup"), client.lock("/locks/report"), Page(address) as page:
         shows(page, "/locks/report")
