@@ -51,8 +51,8 @@ part_docs() { python -m pytest -q tests/docs; }
 # The example of several processes, which are killed again and again.
 part_transfer() { (cd python && python -m pytest -q ../tests/transfer); }
 # The examples with frameworks, runners of tests and event loops.
-# They mostly wait: several files at a time.
-part_usage() { python -m pytest -q -n 4 --dist loadfile tests/usage; }
+# They mostly wait: several at a time.
+part_usage() { python -m pytest -q -n 4 --dist loadgroup tests/usage; }
 part_scenarios() { "$target/scenarios" ${ZKR_ALL:+--all}; }
 # The page of the command in a real browser; pictures go to target/pictures.
 part_browser() { (cd python && python -m pytest -q ../tests/browser); }

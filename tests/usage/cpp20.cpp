@@ -219,7 +219,7 @@ class Task {
 };
 
 static Task hold(zkr::Lock &lock, std::stop_token stop, std::atomic<int> &passed) {
-  zkr::Held held = co_await coro::acquire(lock, 10s, stop);
+  zkr::Held held = co_await coro::acquire(lock, zkr::forever, stop);
   CHECK(held.is_held());
   co_await coro::verify(held);
   passed++;

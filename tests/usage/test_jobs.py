@@ -52,7 +52,7 @@ def test_a_command_of_django_is_run_once_a_day(world: World) -> None:
 def test_one_scheduler_of_apscheduler_acts(world: World) -> None:
     here = world.example("python/apscheduler")
     first = world.start(PYTHON, "scheduler.py", cwd=here)
-    first.says("tick, epoch")
+    first.says("tick in epoch")
     second = world.start(PYTHON, "scheduler.py", cwd=here)
     election = world.client.election("/leaders/scheduler")
     eventually(lambda: len(election.candidates()) == 2, "both stand")
@@ -62,15 +62,15 @@ def test_one_scheduler_of_apscheduler_acts(world: World) -> None:
 
     # It loses the leadership: the other one acts, and it stands again.
     world.server.expire(election.candidates()[0].session_id)
-    second.says("tick, epoch")
+    second.says("tick in epoch")
     eventually(lambda: len(election.candidates()) == 2, "both stand again")
     ticks = len(epochs(first))
-    second.says("tick, epoch", times=len(epochs(second)) + 1)
+    second.says("tick in epoch", times=len(epochs(second)) + 1)
     assert len(epochs(first)) == ticks
 
     # The machine is gone.
     second.kill()
-    first.says("tick, epoch", times=ticks + 1)
+    first.says("tick in epoch", times=ticks + 1)
     assert max(epochs(second)) < max(epochs(first))
 
     third = world.start(PYTHON, "scheduler.py", cwd=here)
@@ -78,6 +78,6 @@ def test_one_scheduler_of_apscheduler_acts(world: World) -> None:
     assert first.ends(signal.SIGTERM) == 0
     assert first.said.endswith("stopped\n")
     eventually(lambda: len(election.candidates()) == 1, "the leadership is free at once", within=1.5)
-    third.says("tick, epoch")
+    third.says("tick in epoch")
     assert max(epochs(first)) < epochs(third)[0]
     assert third.ends(signal.SIGTERM) == 0

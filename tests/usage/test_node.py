@@ -14,6 +14,8 @@ import pytest
 from web import Web, port_of, serves_one_user_after_the_other
 from world import ROOT, Program, World, eventually
 
+# One after the other: they share a folder.
+pytestmark = pytest.mark.xdist_group("node")
 # Where scripts/setup has put the packages that the examples use.
 PLACE = ROOT / "target/usage/node"
 BIN = PLACE / "node_modules/.bin"
@@ -78,7 +80,7 @@ def test_what_a_test_has_done_to_the_server_is_over_after_it(world: World) -> No
         const zookeeper = embeddedZookeeper(runner, { server: { tick: 50 }, client: { identity: 'me' } })
         assert.throws(() => zookeeper.client, { code: 'INVALID' })
         const seen = new Set()
-        for (const spoil of ['stop', 'pause', 'freezeClock', 'shut', 'inject']) {
+        for (const spoil of ['inject', 'pause', 'freezeClock', 'shut', 'stop']) {
           runner.test(`after ${spoil}`, async () => {
             const { client, server, connectString } = zookeeper
             assert.deepEqual(await client.nodes.children('/').catch(() => []), [])

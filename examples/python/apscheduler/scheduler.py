@@ -14,7 +14,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 def tick(leadership: zkrecipes.Leadership) -> None:
     """A job. Give the epoch to what it writes to, which can refuse a leader that is no longer one."""
     if leadership.is_held:
-        print("tick, epoch", leadership.epoch, flush=True)
+        print(f"tick in epoch {leadership.epoch}", flush=True)
 
 
 def lead(leadership: zkrecipes.Leadership, stopping: threading.Event) -> None:
