@@ -291,7 +291,7 @@ inline Awaited<std::vector<Contender>> candidates(const Election &it) {
 inline Awaited<Decision> outcome(const CommitTransaction &it, Milliseconds timeout = forever,
                                  std::stop_token stop = {}) {
   return detail::launch<Decision, zkr_outcome>(
-      std::move(stop), [](zkr_outcome decided) -> Decision { return decided; },
+      std::move(stop), [](zkr_outcome decided) -> Decision { return Decision(decided); },
       [&](zkr_cancel_token *token, auto callback, void *user) {
         return zkr_commit_transaction_outcome_cancellable_async(it.handle(), detail::wait_ms(timeout), token,
                                                                 callback, user);
@@ -721,7 +721,7 @@ inline Awaited<void> put(const PriorityQueue &it, const std::string &data, std::
 inline Awaited<Decision> outcome(const Proposal &it, Milliseconds timeout = forever,
                                  std::stop_token stop = {}) {
   return detail::launch<Decision, zkr_outcome>(
-      std::move(stop), [](zkr_outcome decided) -> Decision { return decided; },
+      std::move(stop), [](zkr_outcome decided) -> Decision { return Decision(decided); },
       [&](zkr_cancel_token *token, auto callback, void *user) {
         return zkr_proposal_outcome_cancellable_async(it.handle(), detail::wait_ms(timeout), token, callback,
                                                       user);
@@ -953,7 +953,7 @@ inline Awaited<std::optional<CommitStatus>> show(const TwoPhaseCommit &it, const
 inline Awaited<Decision> decide_abort(const TwoPhaseCommit &it, const std::string &id,
                                       const std::string &reason) {
   return detail::launch<Decision, zkr_outcome>(
-      {}, [](zkr_outcome decided) -> Decision { return decided; },
+      {}, [](zkr_outcome decided) -> Decision { return Decision(decided); },
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_two_phase_commit_decide_abort_async(it.handle(), detail::c_text("id", id),
                                                        detail::c_text("reason", reason), callback, user);
