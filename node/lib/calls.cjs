@@ -5,24 +5,14 @@
 const { isMainThread } = require('node:worker_threads')
 const { KeepAlive } = require('./alive.cjs')
 const { ZkRecipesError } = require('./errors.cjs')
+const { load } = require('./native.cjs')
 
-const file = `./zkrecipes-${process.platform}-${process.arch}.node`
 const addon = load()
 
 /** Who waits for the outcome of which call, and who listens to which event. */
 const receivers = new Map()
 
 const loop = new addon.EventLoop((number, failure, value) => receivers.get(number)?.(failure, value), isMainThread)
-
-function load() {
-  try {
-    return require(file)
-  } catch (error) {
-    if (error.code !== 'MODULE_NOT_FOUND') throw error
-    const platform = `${process.platform}-${process.arch}`
-    throw new Error(`this package of zkrecipes has no build for ${platform}; build it there with "npm run build"`, { cause: error })
-  }
-}
 
 /** The error that a verb of the addon threw or brought. */
 function errorOf(thrown) {
