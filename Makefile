@@ -117,6 +117,7 @@ queue-million: ## A million items through one queue, in four languages, while co
 .PHONY: audit
 audit: ## Licences, sources and known advisories of what is built in, and of the development tools; needs the network
 	@scripts/audit
+	@scripts/passed audit
 
 .PHONY: sbom
 sbom: ## What each artefact is made of, in CycloneDX's format, into target/sbom
@@ -152,17 +153,29 @@ docs-screenshots: ## Looks at the site in a real browser, wide and narrow, light
 # --- shipping
 
 .PHONY: install
-install: ## The C and C++ library, headers, pkg-config and CMake files into PREFIX
+install: ## The C and C++ library and the command into PREFIX, with headers, pkg-config and CMake files, manual pages, completions
 	@ffi/install.sh PREFIX="$(PREFIX)" PROFILE=$(SHIP) $(if $(DESTDIR),DESTDIR="$(DESTDIR)")
+	@cli/install.sh PREFIX="$(PREFIX)" PROFILE=$(SHIP) $(if $(DESTDIR),DESTDIR="$(DESTDIR)")
 
 .PHONY: wheel
 wheel: ## The Python wheel into target/wheels
 	cd python && maturin build --profile $(SHIP)
 
 .PHONY: npm-pack
-npm-pack: ## The npm tarball into target/npm
-	mkdir -p target/npm
-	cd node && ZKR_PROFILE=$(SHIP) npm pack --pack-destination ../target/npm
+npm-pack: ## The npm packages for this platform into target/npm
+	cd node && ZKR_PROFILE=$(SHIP) node scripts/build.mjs --package && node scripts/pack.mjs ../target/npm
+
+.PHONY: deb
+deb: ## Packages for Debian and Ubuntu into target/deb: the C library, its development files, the command
+	@scripts/deb
+
+.PHONY: dist
+dist: ## What is released for this platform into target/dist, built for old systems
+	@scripts/dist $$(node -p "require('./node/lib/native.cjs').platformOf()") sdist
+
+.PHONY: release
+release: setup ## What is left to do before a release, thing by thing; publishes nothing
+	@scripts/release
 
 .PHONY: clean
 clean: ## Everything that was built

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the C and C++ library: the shared and the static one, the headers, pkg-config files, a CMake package. The testing
-# kit is a shared library of its own.
+# Installs the C and C++ library: the shared and the static one, the headers, pkg-config files, a CMake package, manual pages.
+# The testing kit is a shared library of its own.
 #
 #   ffi/install.sh PREFIX=/usr/local [DESTDIR=/stage] [LIBDIR=/usr/local/lib] [PROFILE=release]
 #
 # A path alone is the prefix. DESTDIR stands before every path that is written, for packagers. The profile defaults to
-# ZKR_PROFILE, then to release; the library is built first if it is not up to date.
+# ZKR_PROFILE, then to release; the library is built first if it is not up to date. ZKR_TARGET is another target of cargo's than
+# this machine, CARGO what builds for it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,8 +24,11 @@ case $PREFIX in
 esac
 : "${LIBDIR:=$PREFIX/lib}"
 
-cargo build --quiet --profile "$PROFILE" -p zkrecipes-ffi -p zkrecipes-ffi-testing
-built=${CARGO_TARGET_DIR:-target}/$([ "$PROFILE" = dev ] && echo debug || echo "$PROFILE")
+"${CARGO:-cargo}" build --quiet --profile "$PROFILE" ${ZKR_TARGET:+--target "$ZKR_TARGET"} -p zkrecipes-ffi -p zkrecipes-ffi-testing
+built=${CARGO_TARGET_DIR:-target}
+# With cargo-zigbuild, a target may end with a version of glibc, of which the folder knows nothing.
+if [ -n "${ZKR_TARGET-}" ]; then built+=/${ZKR_TARGET%%.*}; fi
+built+=/$([ "$PROFILE" = dev ] && echo debug || echo "$PROFILE")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # The C interface of one major version is kept, 0 included: what was built against 0.1 runs with every later 0.x.
 major=${version%%.*}
@@ -49,6 +53,8 @@ place "$built/libzkrecipes_c.a" "$lib/libzkrecipes.a" 644
 for header in zkrecipes.h zkrecipes.hpp zkrecipes_coro.hpp zkrecipes_testing.h zkrecipes_testing.hpp; do
     place "include/$header" "$include/$header" 644
 done
+
+python3 ffi/generator/man.py "$DESTDIR$PREFIX/share/man/man3" >/dev/null
 
 # What the static library needs from the system.
 private='-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc'

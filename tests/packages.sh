@@ -31,9 +31,9 @@ PY
 }
 
 build_npm() {
-    say 'npm tarball into an empty folder'
-    mkdir "$place/npm" "$place/node"
-    (cd node && ZKR_PROFILE="${ZKR_PROFILE:-dev}" npm pack --silent --pack-destination "$place/npm" >/dev/null)
+    say 'npm tarballs into an empty folder'
+    mkdir "$place/node"
+    (cd node && ZKR_PROFILE="${ZKR_PROFILE:-dev}" node scripts/build.mjs --package && node scripts/pack.mjs "$place/npm") >/dev/null
     (cd "$place/node" && npm init --yes >/dev/null && npm install --silent --no-audit --no-fund "$place"/npm/zkrecipes-*.tgz)
     cat >"$place/node/lock.mjs" <<'JS'
 import { Client } from 'zkrecipes'
@@ -51,7 +51,7 @@ JS
 }
 
 build_c() {
-    say 'C and C++ with pkg-config after make install'
+    say 'C, C++ and the command after make install'
     make install PREFIX="$place/prefix" PROFILE="${ZKR_PROFILE:-dev}" >/dev/null
     cat >"$place/lock.c" <<'C'
 #include <stdio.h>
@@ -116,6 +116,7 @@ status=0
 [ "$status" = 7 ]
 LD_LIBRARY_PATH=prefix/lib ./lock-c "$2"
 LD_LIBRARY_PATH=prefix/lib ./lock-cpp "$2"
+prefix/bin/zkrecipes --hosts "$2" lock /packages/command -- sh -c 'echo "command $ZKR_FENCING_TOKEN"'
 SH
 say 'each takes a lock on ZooKeeper'
 env -u VIRTUAL_ENV "$root/tests/zookeeper/zookeeper.py" exec 3.9 -- bash "$place/take-locks.sh" "$place" '{}'

@@ -88,10 +88,10 @@ def ours_in_python(script: str) -> Callable[[], list[str | Path]]:
 
 def ours_in_node() -> list[str | Path]:
     package = fresh(BUILT / "node")
-    shutil.copytree(ROOT / "node" / "lib", package / "lib", ignore=shutil.ignore_patterns("*.node"))
+    shutil.copytree(ROOT / "node" / "lib", package / "lib")
     shutil.copy(ROOT / "node" / "package.json", package)
-    platform = peers.run("node", "-p", "process.platform + '-' + process.arch").strip()
-    shipped(RELEASE / "libzkrecipes_node.so", package / "lib" / f"zkrecipes-{platform}.node")
+    platform = peers.run("node", "-p", f"require('{package}/lib/native.cjs').platformOf()").strip()
+    shipped(RELEASE / "libzkrecipes_node.so", fresh(package / "native" / platform) / "zkrecipes.node")
     return ["node", WORKERS / "ours.mjs"]
 
 

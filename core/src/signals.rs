@@ -12,13 +12,16 @@ pub(crate) fn blocked<T>(start: impl FnOnce() -> T) -> T {
 }
 
 /// What a thread brings upon itself: blocked, it would end the process without its handler.
+#[cfg(unix)]
 const OWN_FAULTS: [libc::c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS];
 
+#[cfg(unix)]
 struct Mask {
     before: libc::sigset_t,
 }
 
+#[cfg(unix)]
 impl Mask {
     fn block() -> Mask {
         // SAFETY: both sets are initialised before they are used, and only this thread's mask changes.
@@ -35,9 +38,21 @@ impl Mask {
     }
 }
 
+#[cfg(unix)]
 impl Drop for Mask {
     fn drop(&mut self) {
         // SAFETY: the set is the one that this thread had.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// Elsewhere there are no signals that any thread could get.
+#[cfg(not(unix))]
+struct Mask;
+
+#[cfg(not(unix))]
+impl Mask {
+    fn block() -> Mask {
+        Mask
     }
 }

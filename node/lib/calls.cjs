@@ -3,9 +3,11 @@
 // Calls of the addon, and the one function of this environment through which it answers.
 
 const { isMainThread } = require('node:worker_threads')
-const addon = require('./addon.cjs')
 const { KeepAlive } = require('./alive.cjs')
 const { ZkRecipesError } = require('./errors.cjs')
+const { load } = require('./native.cjs')
+
+const addon = load()
 
 /** Who waits for the outcome of which call, and who listens to which event. */
 const receivers = new Map()

@@ -1,25 +1,39 @@
-// Writes lib/index.js from lib/index.cjs, builds the addon and the command with cargo and puts them into lib and bin.
+// Writes lib/index.js from lib/index.cjs, builds the addon and the command with cargo and puts them into native/PLATFORM.
 //
 //   node scripts/build.mjs             for development: cargo's dev profile
 //   node scripts/build.mjs --hooks     for the tests as well: an addon with verbs that panic on purpose
-//   node scripts/build.mjs --package   for npm pack: the release profile, without debug information, which is most of the size
+//   node scripts/build.mjs --package   for pack.mjs: the release profile, without debug information, which is most of the size
 //
-// ZKR_PROFILE=dev or release overrides the profile.
+// --addon or --command builds this one alone, where the two need other settings.
+//
+// ZKR_PROFILE=dev or release overrides the profile. ZKR_TARGET is a target of cargo's that platforms.json knows, in place of
+// this machine; with CARGO=cargo-zigbuild it may end with a version of glibc.
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const { values } = parseArgs({ options: { hooks: { type: 'boolean' }, package: { type: 'boolean' } } })
+const { values } = parseArgs({ options: Object.fromEntries(['addon', 'command', 'hooks', 'package'].map((name) => [name, { type: 'boolean' }])) })
 const here = join(dirname(fileURLToPath(import.meta.url)), '..')
 const root = join(here, '..')
 const profile = process.env.ZKR_PROFILE ?? (values.package ? 'release' : 'dev')
+const target = process.env.ZKR_TARGET
+const platform = target ? platformFor(target.replace(/\.[\d.]+$/, '')) : createRequire(import.meta.url)('../lib/native.cjs').platformOf()
+
+function platformFor(target) {
+  const platforms = Object.entries(JSON.parse(readFileSync(join(here, 'platforms.json'), 'utf8')))
+  const found = platforms.find(([, platform]) => platform.target === target)
+  if (!found) throw new Error(`platforms.json has no target ${target}`)
+  return found[0]
+}
 
 /** Builds a target of a crate and returns where cargo put it. */
-function build(crate, target, kind, features) {
+function build(crate, name, kind, features) {
   const args = ['rustc', '-p', crate, kind === 'bin' ? '--bins' : '--lib', '--profile', profile, '--message-format', 'json-render-diagnostics']
+  if (target) args.push('--target', target)
   if (features) args.push('--features', features)
   if (values.package) args.push('--', '-C', 'strip=debuginfo')
   const { status, stdout, error } = spawnSync(process.env.CARGO ?? 'cargo', args, {
@@ -33,11 +47,11 @@ function build(crate, target, kind, features) {
   if (status !== 0) process.exit(status ?? 1)
   for (const line of stdout.split('\n').filter((line) => line.startsWith('{'))) {
     const message = JSON.parse(line)
-    if (message.reason !== 'compiler-artifact' || message.target.name !== target) continue
+    if (message.reason !== 'compiler-artifact' || message.target.name !== name) continue
     if (message.target.kind.includes('cdylib')) return message.filenames.find((name) => /\.(so|dylib|dll)$/.test(name))
     if (message.target.kind.includes('bin')) return message.executable
   }
-  throw new Error(`cargo did not say where it put ${target}`)
+  throw new Error(`cargo did not say where it put ${name}`)
 }
 
 /** In one step, so that a process which has the old file loaded keeps it. */
@@ -53,14 +67,9 @@ writeFileSync(join(here, 'lib', 'index.js'), `import zkrecipes from './index.cjs
 
 const addon = (features) => build('zkrecipes-node', 'zkrecipes_node', 'lib', features)
 if (values.hooks) put(addon('test-hooks'), join(here, 'test', 'hooks.node'))
-put(addon(), join(here, 'lib', `zkrecipes-${process.platform}-${process.arch}.node`))
 
-// The program that cargo installs too, and not a script that Node runs: what `zkrecipes lock` starts inherits the process, and
-// Node has changed it before any code of ours could run. It forgets which signals were ignored (nohup), closes inherited
-// descriptors to children, and raises the limit of open files.
-if (process.platform !== 'win32') {
-  mkdirSync(join(here, 'bin'), { recursive: true })
-  put(build('zkrecipes-cli', 'zkrecipes', 'bin'), join(here, 'bin', 'zkrecipes'))
-}
-// npm packs it only from here.
-copyFileSync(join(root, 'LICENSE'), join(here, 'LICENSE'))
+const native = join(here, 'native', platform)
+mkdirSync(native, { recursive: true })
+if (!values.command) put(addon(), join(native, 'zkrecipes.node'))
+// Beside it; ../bin/zkrecipes becomes it.
+if (!values.addon && !platform.startsWith('win32')) put(build('zkrecipes-cli', 'zkrecipes', 'bin'), join(native, 'zkrecipes'))

@@ -12,6 +12,7 @@ import { promisify } from 'node:util'
 import * as esm from 'zkrecipes'
 import * as testingEsm from 'zkrecipes/testing'
 
+const { platformOf } = createRequire(import.meta.url)('../lib/native.cjs')
 const run = promisify(execFile)
 const here = fileURLToPath(new URL('..', import.meta.url))
 const [npm, npx] = process.platform === 'win32' ? ['npm.cmd', 'npx.cmd'] : ['npm', 'npx']
@@ -51,19 +52,21 @@ test('the package and the addon are of one version', () => {
 test('the packed package installs into an empty folder and takes a lock', { timeout: 300_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'zkrecipes-package-'))
   try {
-    // The addon stands next to lib already; packing for a release builds it anew.
-    const { stdout } = await run(npm, ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], { cwd: here })
-    const [{ filename, files }] = JSON.parse(stdout)
-    const packed = files.map(({ path }) => path)
+    // What is native is built already.
+    const { stdout } = await run(process.execPath, [join(here, 'scripts', 'pack.mjs'), folder])
+    const tarballs = stdout.trim().split('\n')
+    const listed = await Promise.all(tarballs.map((tarball) => run('tar', ['-tf', tarball])))
+    const [native, packed] = listed.map(({ stdout }) => stdout.trim().split('\n').map((file) => file.replace(/^package\//, '')).sort())
+    assert.deepEqual(native, ['LICENSE', 'README.md', 'package.json', 'zkrecipes', 'zkrecipes.node'])
     for (const file of ['lib/index.cjs', 'lib/index.js', 'lib/index.d.ts', 'lib/index.d.cts', 'lib/testing.d.ts', 'bin/zkrecipes', 'LICENSE', 'README.md']) {
       assert.ok(packed.includes(file), file)
     }
-    assert.ok(packed.some((file) => file.endsWith('.node')))
-    assert.ok(packed.every((file) => !/test|scripts|node_modules|tsconfig/.test(file.replace(/^lib\/testing\..*$|^testing\/package.json$/, ''))), packed.join())
+    assert.ok(packed.every((file) => !/test|scripts|native\/|\.node$|node_modules|tsconfig/.test(file.replace(/^lib\/testing\..*$|^testing\/package.json$/, ''))), packed.join())
 
     await writeFile(join(folder, 'package.json'), '{}')
-    await run(npm, ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)], { cwd: folder })
-    assert.deepEqual((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.')), ['zkrecipes'])
+    await run(npm, ['install', '--offline', '--no-audit', '--no-fund', ...tarballs], { cwd: folder })
+    const modules = async (scope) => (await readdir(join(folder, 'node_modules', scope))).filter((name) => !name.startsWith('.'))
+    assert.deepEqual([await modules('.'), await modules('@zkrecipes')], [['@zkrecipes', 'zkrecipes'], [platformOf()]])
 
     const { stdout: said } = await run(npx, ['--no-install', 'zkrecipes', '--version'], { cwd: folder })
     assert.equal(said, `zkrecipes ${esm.version()}\n`)

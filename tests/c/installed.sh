@@ -58,7 +58,7 @@ the_soname_is_the_major_version() {
 
 cmake_takes_the_same_major_version_only() {
     local wanted found=''
-    for wanted in 0.1 0.1.0 0.99 1.0; do
+    for wanted in 0.1 0.99 1.0; do
         cat >"$place/wanted.cmake" <<EOF
 set(PACKAGE_FIND_VERSION $wanted)
 set(PACKAGE_FIND_VERSION_MAJOR ${wanted%%.*})
@@ -68,7 +68,7 @@ EOF
         found+="$wanted $(cmake -P "$place/wanted.cmake" 2>&1) "
     done
     printf '%s\n' "$found"
-    [ "$found" = '0.1 TRUE 0.1.0 TRUE 0.99 FALSE 1.0 FALSE ' ]
+    [ "$found" = '0.1 TRUE 0.99 FALSE 1.0 FALSE ' ]
 }
 
 # A program that was built against an older header of this major version runs with this library.

@@ -133,21 +133,28 @@ fn session(
 
 /// Whether the clock by which leases are kept, which also counts while the machine sleeps, goes as the other one does.
 fn clock(since: (Instant, Duration), report: &mut Report) {
+    let clock = LEASES.1;
     let (by_one, by_other) = (since.0.elapsed(), boot_time().saturating_sub(since.1));
     let (level, sentence) = match by_one.abs_diff(by_other) > by_one / 20 + Duration::from_millis(20) {
         true => (
             Level::Failure,
-            format!("CLOCK_BOOTTIME, by which leases are kept, went {by_other:?} while {by_one:?} passed"),
+            format!("{clock}, by which leases are kept, went {by_other:?} while {by_one:?} passed"),
         ),
-        false => (Level::Fine, "CLOCK_BOOTTIME, by which leases are kept, goes right".to_owned()),
+        false => (Level::Fine, format!("{clock}, by which leases are kept, goes right")),
     };
     report.add(level, "clock", sentence);
 }
 
+/// The clock of core/src/session/system_clock.rs.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const LEASES: (libc::clockid_t, &str) = (libc::CLOCK_BOOTTIME, "CLOCK_BOOTTIME");
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const LEASES: (libc::clockid_t, &str) = (libc::CLOCK_MONOTONIC, "CLOCK_MONOTONIC");
+
 fn boot_time() -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes to a timespec of ours.
-    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now) };
+    unsafe { libc::clock_gettime(LEASES.0, &mut now) };
     Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0))
 }
 

@@ -2,10 +2,7 @@
 //! than `BACKLOG`. Nothing is formatted for a level at which nobody listens.
 
 use std::fmt::{Debug, Display, Write as _};
-use std::fs::File;
 use std::io::Write as _;
-use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Once, OnceLock};
@@ -211,12 +208,23 @@ pub fn say(level: Level, event: &str, message: &str) {
 /// Writes what is said to stderr, a line each. Nobody waits for a stderr that is stuck.
 pub fn to_stderr(level: Level) -> Listener {
     listen(level, |record| {
-        // Not the standard library's, whose lock a thread of the process that forked this one may have had.
-        // SAFETY: it is only written to, and not closed.
-        let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDERR_FILENO) });
+        let mut stderr = stderr();
         let line = format!("zkrecipes: {}: {}: {record}\n", record.level.name(), record.event);
         let _ = stderr.write_all(line.as_bytes());
     })
+}
+
+/// Not the standard library's, whose lock a thread of the process that forked this one may have had.
+#[cfg(unix)]
+fn stderr() -> std::mem::ManuallyDrop<std::fs::File> {
+    // SAFETY: it is only written to, and not closed.
+    std::mem::ManuallyDrop::new(unsafe { std::os::fd::FromRawFd::from_raw_fd(libc::STDERR_FILENO) })
+}
+
+/// Nobody forks here.
+#[cfg(not(unix))]
+fn stderr() -> std::io::Stderr {
+    std::io::stderr()
 }
 
 // ---- from who says it to who listens

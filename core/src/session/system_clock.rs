@@ -39,6 +39,7 @@ impl Clock for SystemClock {
     }
 }
 
+#[cfg(unix)]
 fn now() -> Moment {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -49,6 +50,13 @@ fn now() -> Moment {
     // SAFETY: `time` is a valid timespec and the clock id is one the platform defines.
     unsafe { libc::clock_gettime(CLOCK, &mut time) };
     Moment(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Windows has one clock, which counts while the machine sleeps.
+#[cfg(not(unix))]
+fn now() -> Moment {
+    static BEGINNING: OnceLock<std::time::Instant> = OnceLock::new();
+    Moment(BEGINNING.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64)
 }
 
 type Alarm = Box<dyn FnOnce() + Send>;

@@ -1,7 +1,5 @@
 //! A ZooKeeper server for development and tests, as a program.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -85,8 +83,7 @@ fn run() -> Result<(), String> {
 
 fn serve(mut builder: Builder, keep: Option<&Path>, quiet: bool) -> Result<(), String> {
     // Before the server is up, so that no signal is missed.
-    let mut signals =
-        Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot watch for signals: {e}"))?;
+    let ending = Ending::watch().map_err(|e| format!("cannot watch for signals: {e}"))?;
     if let Some(file) = keep.filter(|f| f.exists()) {
         let saved = std::fs::read(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
         builder = builder.saved(saved);
@@ -97,16 +94,49 @@ fn serve(mut builder: Builder, keep: Option<&Path>, quiet: bool) -> Result<(), S
         eprintln!("zkrecipes-server keeps everything in memory; it is for development and tests only");
     }
     print(&format!("listening on {}\n", server.connect_string()))?;
-    let signal = signals.forever().next();
+    let signal = ending.wait();
     server.stop();
     if let Some(file) = keep {
         std::fs::write(file, server.save()).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     }
     server.shutdown();
     if !quiet {
-        eprintln!("stopped by {}", if signal == Some(SIGINT) { "SIGINT" } else { "SIGTERM" });
+        eprintln!("stopped by {signal}");
     }
     Ok(())
+}
+
+/// The signals that end the server.
+#[cfg(unix)]
+struct Ending(signal_hook::iterator::Signals);
+
+#[cfg(unix)]
+impl Ending {
+    fn watch() -> io::Result<Ending> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        Ok(Ending(signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?))
+    }
+
+    fn wait(mut self) -> &'static str {
+        if self.0.forever().next() == Some(signal_hook::consts::SIGINT) { "SIGINT" } else { "SIGTERM" }
+    }
+}
+
+/// Elsewhere it is ended from outside, and keeps nothing.
+#[cfg(not(unix))]
+struct Ending;
+
+#[cfg(not(unix))]
+impl Ending {
+    fn watch() -> io::Result<Ending> {
+        Ok(Ending)
+    }
+
+    fn wait(self) -> &'static str {
+        loop {
+            std::thread::park();
+        }
+    }
 }
 
 fn print(text: &str) -> Result<(), String> {
