@@ -7,7 +7,6 @@ use zkrecipes::drive::log::Value;
 use zkrecipes::drive::{self, CancelToken};
 use zkrecipes::{DoubleBarrier, Handle, Held, Item, Leadership, Result, WaitProgress};
 
-use crate::contenders::ASKED;
 use crate::job::News;
 use crate::outcome::say;
 use crate::table;
@@ -23,9 +22,8 @@ pub(crate) fn tell_waits(handle: &Handle) {
 fn sentence(progress: &WaitProgress) -> String {
     let (path, waited) = (&progress.path, progress.waited.as_secs());
     let who = match progress.holder.as_ref().map(|holder| holder.identity.as_str()) {
+        // Nobody knows, or only that somebody holds it.
         None | Some("") => String::new(),
-        // The request stands in the place of who that is.
-        Some(ASKED) => ": who holds it was asked to let go".to_owned(),
         // Others write what they are called.
         Some(identity) => format!(": {} holds it", Value::Text(table::shown_who(identity))),
     };

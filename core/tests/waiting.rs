@@ -190,7 +190,8 @@ async fn who_is_asked_to_let_go_keeps_its_name_as_far_as_it_is_known() -> Result
     let (wants, asks, late) = (lock(&waiter), semaphore(&waiter)?, lock(&waiter));
     let told = [listen(&wants), listen(&asks), listen(&late)];
     let waiting = tokio::spawn(async move { wants.acquire().await });
-    eventually("it watches the holder", || server.watch_count() >= 2).await;
+    let reads = |entry: &LogEntry| entry.session_id == waiter.session_id() && entry.path == held.node();
+    eventually("it has read who holds", || server.log().iter().any(reads)).await;
     assert!(lock(&waiter).revoke(None, None).await? && semaphore(&waiter)?.revoke(None, None).await?);
     // Who comes later has never read who holds.
     let waits = [
