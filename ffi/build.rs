@@ -11,6 +11,9 @@ fn main() {
         // The library's threads outlive a dlclose: never unmap their code.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
         // Bounds of sections that a dependency keeps are nobody else's business.
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,start-stop-visibility=hidden");
+        // zig, which links for old systems, does not know the option.
+        if !std::env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zigcc")) {
+            println!("cargo:rustc-cdylib-link-arg=-Wl,-z,start-stop-visibility=hidden");
+        }
     }
 }

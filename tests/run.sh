@@ -45,7 +45,7 @@ part_crates() {
 part_c() { tests/c/run.sh; }
 part_python() { (cd python && python -m pytest -q); }
 part_node() { (cd node && npm test --silent); }
-part_surface() { python -m pytest -q tests/test_surface.py tests/test_defaults.py tests/test_contributing.py bench/test_driver.py && python tests/surface.py; }
+part_surface() { python -m pytest -q tests/test_surface.py tests/test_defaults.py tests/test_contributing.py tests/test_version.py bench/test_driver.py && python tests/surface.py; }
 # What the pages say: links, tables, programs. The site itself is `make docs`.
 part_docs() { python -m pytest -q tests/docs; }
 # The example of several processes, which are killed again and again.
@@ -77,6 +77,8 @@ part_real() {
         --test faults --test queue --test double_barrier_faults --test two_phase_commit any_request
 }
 part_packages() { tests/packages.sh; }
+# Packages for systems that this is not one of: old ones, other C libraries, what is made of the sources alone.
+part_elsewhere() { tests/elsewhere/run.sh; }
 part_guards() { python tests/guards.py; }
 part_sim() { make sim ARGS="--seeds 300" && make sim ARGS=--pairs; }
 part_demo() { make demo-build && make demo-run ARGS="--seconds 4"; }
@@ -88,12 +90,12 @@ if [ -n "${ZKR_PART-}" ]; then
 fi
 
 all=(build rust+peers c+python+node scenarios crowds+interop secure+surface+docs+usage+transfer+browser+range+packages+real demo)
-[ -n "${ZKR_ALL-}" ] && all+=(guards sim)
+[ -n "${ZKR_ALL-}" ] && all+=(elsewhere guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.
 limit_of() {
     case $1${ZKR_ALL:+-all} in
-    guards-all | sim-all | scenarios-all | crowds-all) echo 36000 ;;
+    guards-all | sim-all | scenarios-all | crowds-all | elsewhere*) echo 36000 ;;
     build* | core* | crates* | scenarios | crowds) echo 1500 ;;
     *) echo 900 ;;
     esac
@@ -165,3 +167,5 @@ if [ -e "$notes/failed" ]; then
     printf '\nfailed: %s\n' "$(paste -sd ' ' "$notes/failed")"
     exit 1
 fi
+# `make release` asks for it.
+[ -z "${ZKR_ALL-}" ] || [ $# -gt 0 ] || scripts/passed test-all

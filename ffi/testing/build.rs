@@ -11,13 +11,17 @@ fn main() {
     let major = env!("CARGO_PKG_VERSION_MAJOR");
     let out = std::env::var("OUT_DIR").expect("cargo says where to build");
     stand_in(Path::new(&out), &format!("libzkrecipes.so.{major}"));
-    for argument in [
+    let mut arguments = vec![
         format!("-soname,libzkrecipes_testing.so.{major}"),
         // Its threads outlive a dlclose: never unmap their code.
         "-z,nodelete".to_owned(),
-        "-z,start-stop-visibility=hidden".to_owned(),
         "-rpath,$ORIGIN".to_owned(),
-    ] {
+    ];
+    // zig, which links for old systems, does not know the option.
+    if !std::env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zigcc")) {
+        arguments.push("-z,start-stop-visibility=hidden".to_owned());
+    }
+    for argument in arguments {
         println!("cargo:rustc-cdylib-link-arg=-Wl,{argument}");
     }
     println!("cargo:rustc-cdylib-link-arg=-L{out}");

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# What is for other systems compiles there: tests/elsewhere/targets.sh [TARGET…]
+#
+# rustup has the standard library of each target, zig a C compiler and the headers for it. Nothing is linked and nothing is run: that
+# is left to the machines of the workflows.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+
+# By target, the crates that are for it: the C library and the command are not for Windows.
+everywhere=(zkrecipes zkrecipes-embedded zkrecipes-python zkrecipes-node)
+crates_for() {
+    local crates=("${everywhere[@]}")
+    case $1 in *windows*) ;; *) crates+=(zkrecipes-cli zkrecipes-ffi zkrecipes-ffi-testing) ;; esac
+    printf -- '--package %s ' "${crates[@]}"
+}
+
+[ $# -gt 0 ] || set -- aarch64-apple-darwin
+place=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-targets.XXXXXX")
+trap 'rm -rf "$place"' EXIT
+touch "$place/libnode.dll"
+status=0
+for target in "$@"; do
+    rustup target add "$target" 2>/dev/null || {
+        echo "FAILED $target: rustup cannot add it"
+        status=1
+        continue
+    }
+    read -ra crates < <(crates_for "$target")
+    # Python's extension is compiled without a Python of that system, Node's without its library, for which there has to be a file.
+    if PYO3_CROSS_PYTHON_VERSION=3.10 LIBNODE_PATH=$place scripts/portable cargo-zigbuild check --quiet --target "$target" "${crates[@]}"; then
+        echo "ok     $target"
+    else
+        echo "FAILED $target"
+        status=1
+    fi
+done
+exit "$status"
