@@ -28,7 +28,8 @@ def package() -> None:
     there = PLACE / "node_modules/zkrecipes"
     shutil.rmtree(there, ignore_errors=True)
     there.mkdir()
-    for name in ["package.json", *json.loads((ROOT / "node/package.json").read_text())["files"]]:
+    # What is native comes in a package of its own, and stands in a checkout where that would be looked for first.
+    for name in ["package.json", "native", *json.loads((ROOT / "node/package.json").read_text())["files"]]:
         # Links: the addon is large before it is stripped.
         subprocess.run(["cp", "-al", ROOT / "node" / name, there], check=True)
 
