@@ -21,6 +21,8 @@ if [ -z "${ZKR_SIGNALS-}" ] && env --default-signal=HUP true 2>/dev/null; then
 fi
 cd "$(dirname "$0")/.." || exit
 here=$PWD/tests/run.sh
+# As make does it: Python with the packages of this checkout.
+export VIRTUAL_ENV=$PWD/.venv PATH=$PWD/.venv/bin:$PATH
 
 profile=${ZKR_PROFILE:-dev}
 target=target/$([ "$profile" = dev ] && echo debug || echo "$profile")
