@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -60,11 +61,22 @@ def lacks(page: Page, text: str) -> None:
     page.until(f"!document.body?.innerText.includes({json.dumps(text)})")
 
 
-def taking(client: zkrecipes.Client, path: str) -> threading.Thread:
-    """Waits for the lock in a thread, and lets it go at once."""
-    thread = threading.Thread(target=lambda: client.lock(path).acquire().release())
+@contextmanager
+def taking(client: zkrecipes.Client, path: str) -> Iterator[None]:
+    """Waits for the lock in a thread and has it until the end of the block: what goes at once is not seen."""
+    is_over = threading.Event()
+
+    def take() -> None:
+        with client.lock(path):
+            is_over.wait(60)
+
+    thread = threading.Thread(target=take)
     thread.start()
-    return thread
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def test_it_shows_what_is_in_use_and_follows_it(server: EmbeddedServer, client: zkrecipes.Client, address: str) -> None:
@@ -72,11 +84,12 @@ def test_it_shows_what_is_in_use_and_follows_it(server: EmbeddedServer, client: 
     with Page(address) as page, connect(server, "web2:977") as other:
         shows(page, "/locks/backup")
         shows(page, "web1:4117")
-        waiter = taking(other, "/locks/backup")
-        page.until("document.title.startsWith('1 in use, 1 waiting')")
-        held.release()
-        waiter.join()
-        page.until("[...document.querySelectorAll('#history tr')].some((row) => row.innerText.includes('web2:977'))")
+        with taking(other, "/locks/backup"):
+            page.until("document.title.startsWith('1 in use, 1 waiting')")
+            held.release()
+            page.until(
+                "[...document.querySelectorAll('#history tr')].some((row) => row.innerText.includes('web2:977'))"
+            )
         assert page.messages == [], "the browser has nothing to complain of"
         asked = {url.split("/")[2] for url in page.requests if not url.startswith("data:")}
         assert asked == {address.split("/")[2]}, "nobody else is asked"
@@ -181,23 +194,22 @@ def test_it_fits_and_can_be_read(
         page.look(width, height, dark)
         everything(client, other)
         first = client.lock("/locks/backup").acquire()
-        waiter = taking(other, "/locks/backup")
-        page.until("document.title.includes('1 waiting')")
-        first.release()
-        waiter.join()
+        with taking(other, "/locks/backup"):
+            page.until("document.title.includes('1 waiting')")
+            first.release()
+            page.until("document.querySelectorAll('#history tr').length >= 2")
         with client.lock("/locks/a/rather/long/path/of/a/department/backup"):
             held = other.lock("/locks/backup").acquire()
-            waiter = taking(client, "/locks/backup")
-            page.until("document.title.includes('1 waiting')")
-            page.until("document.querySelectorAll('#history tr').length >= 3")
-            page.run("document.querySelector('summary').click()")
-            scheme = "dark" if dark else "light"
-            page.picture(PICTURES / f"serve-{'phone' if width < 600 else 'desktop'}-{scheme}.png")
-            # Nothing hangs over the side.
-            assert page.run("document.documentElement.scrollWidth <= innerWidth")
-            assert page.run(CONTRAST) == [], "letters stand out from what is behind them"
-            held.release()
-            waiter.join()
+            with taking(client, "/locks/backup"):
+                page.until("document.title.includes('1 waiting')")
+                page.until("document.querySelectorAll('#history tr').length >= 3")
+                page.run("document.querySelector('summary').click()")
+                scheme = "dark" if dark else "light"
+                page.picture(PICTURES / f"serve-{'phone' if width < 600 else 'desktop'}-{scheme}.png")
+                # Nothing hangs over the side.
+                assert page.run("document.documentElement.scrollWidth <= innerWidth")
+                assert page.run(CONTRAST) == [], "letters stand out from what is behind them"
+                held.release()
 
 
 def everything(client: zkrecipes.Client, other: zkrecipes.Client) -> None:
