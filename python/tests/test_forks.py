@@ -163,7 +163,7 @@ def test_what_a_child_drops_is_its_parents(hosts: str, parent: zkrecipes.Held) -
             dropped.value += 1
 
     kept = Kept()
-    lock.on_wait(lambda progress, lock=lock, kept=kept: None)  # type: ignore[misc]
+    lock.on_wait(lambda progress, kept=kept: None)  # type: ignore[misc]
     del kept
     every: list[object] = [
         lock,

@@ -5,6 +5,7 @@
 //! here is inside Python when finalization begins, and who was nevertheless (a callback that takes its time) is parked.
 //! Daemon threads that wait are not woken either: what they would do with the error, such as print it, aborts as well.
 
+use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
@@ -89,9 +90,13 @@ pub fn await_the_others(py: Python<'_>, deadline: Instant) {
 /// Runs Python code below a Rust frame. If CPython unwinds this thread, it stops here for what is left of the process.
 pub fn parked_if_unwound<T>(work: impl FnOnce() -> T) -> T {
     let guard = Park;
-    let done = work();
+    let (mut work, mut done) = (Some(work), None);
+    let mut run = || done = work.take().map(|work| work());
+    let run: &mut dyn FnMut() = &mut run;
+    // The optimizer must not see what this calls: to it no function of C unwinds, and so it would take the guard away.
+    black_box(run)();
     std::mem::forget(guard);
-    done
+    done.expect("it was run")
 }
 
 /// Calls what may run a user's code. Nobody below owns anything of Python's that would be dropped on the way: not even the

@@ -8,7 +8,6 @@ use std::time::Duration;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
-use pyo3::{PyTraverseError, PyVisit};
 use zkrecipes::drive::Process;
 use zkrecipes::{Error, Subscription, drive};
 
@@ -152,8 +151,7 @@ pub fn subscribe<'py>(
     unsubscriber(py, origin.face, subscription, registration, || {})
 }
 
-/// The same for a callback that belongs to a Python object, which shows them to the garbage collector: the core only
-/// has a weak reference, so a callback that refers to the object does not keep it.
+/// The same for a callback that belongs to a Python object: the core only has a weak reference, so it ends with the object.
 pub fn subscribe_owned<'py>(
     origin: &Origin,
     owner: &Arc<Callbacks>,
@@ -230,23 +228,6 @@ impl Callbacks {
             let removed = owner.lock().remove(&number);
             // Not under the lock: what goes with it may be of the user's.
             drop(removed);
-        }
-    }
-
-    /// What the object has to show. In a forked child they are its parent's: they look as if somebody else had them, too.
-    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        match self.all.try_lock() {
-            Ok(all) if self.process.is_present() => {
-                all.values().try_for_each(|callback| visit.call(callback))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    pub fn clear(&self) {
-        if self.process.is_present() {
-            let all = std::mem::take(&mut *self.lock());
-            drop(all);
         }
     }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
-use pyo3::{PyTraverseError, PyVisit};
 use zkrecipes::{ErrorKind, Held, WaitProgress, drive};
 
 use crate::answer::Answer;
@@ -179,21 +178,13 @@ impl HandleBase {
 
     /// Calls `callback(progress)` while an acquire through this handle waits: after a second, and then ever less often, up to
     /// once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
-    /// function that unsubscribes. A callback that refers to the handle does not keep it.
+    /// function that unsubscribes. A callback that refers to the handle keeps it, and what it holds, until it is unsubscribed.
     fn on_wait<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
         let origin = &self.kept.origin;
         subscribe_owned(origin, &self.listeners, callback, |callback| {
             let tell = move |progress: WaitProgress| callback.call(|py| Ok(vec![progress.answer(py)?]));
             self.kept.core.on_wait(tell)
         })
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.listeners.traverse(&visit)
-    }
-
-    fn __clear__(&self) {
-        self.listeners.clear();
     }
 
     /// Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
@@ -293,10 +284,6 @@ pub struct Hold {
 impl Hold {
     fn __enter__(&self, py: Python<'_>) -> Answered {
         self.scopes.enter(py, &self.handle.get().kept, self.n, self.limit)
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&*self.handle)
     }
 
     fn __exit__(&self, py: Python<'_>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {

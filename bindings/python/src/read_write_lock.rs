@@ -1,7 +1,6 @@
 //! `ReadWriteLock`: two locks that know each other.
 
 use pyo3::prelude::*;
-use pyo3::{PyTraverseError, PyVisit};
 
 use crate::client::Origin;
 use crate::face::{Answered, Fresh, Seed, two_faces};
@@ -35,11 +34,6 @@ impl ReadWriteLockBase {
     #[new]
     fn py_new(seed: &Bound<'_, Seed>) -> Fresh<ReadWriteLockBase> {
         seed.get().take()
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&*self.read)?;
-        visit.call(&*self.write)
     }
 
     /// The shared side, a Lock.
