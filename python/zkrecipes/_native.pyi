@@ -340,7 +340,7 @@ class HandleBase(HoldingBase):
     def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
         """Calls `callback(progress)` while an acquire through this handle waits: after a second, and then ever less often, up to
         once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
-        function that unsubscribes. A callback that refers to the handle does not keep it.
+        function that unsubscribes. A callback that refers to the handle keeps it, and what it holds, until it is unsubscribed.
         """
     def contenders(self) -> list[Contender]:
         """Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
