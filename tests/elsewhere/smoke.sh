@@ -65,7 +65,7 @@ case $platform in
 *-musl)
     if ! ldd "$(command -v ls)" 2>&1 | grep -q musl; then
         for one in python node; do
-            docker run --rm --network host -v "$root:/root/it:ro" "$one:alpine" sh /root/it/tests/elsewhere/smoke.sh "$platform" "$hosts" "$one"
+            docker run --rm --network host -v "$root:/zkrecipes:ro" "$one:alpine" sh /zkrecipes/tests/elsewhere/smoke.sh "$platform" "$hosts" "$one"
         done
         part='command'
     fi
