@@ -24,17 +24,30 @@ async def settle(call: Call) -> Any:
     """Begins a native call and waits for its outcome on the running loop."""
     loop = asyncio.get_running_loop()
     arrival: asyncio.Future[Outcome] = loop.create_future()
+    is_withdrawn = False
+    on_its_way: Outcome | None = None
 
     def deliver(outcome: Outcome) -> None:  # on a thread of the library; raises RuntimeError if the loop has closed
-        loop.call_soon_threadsafe(_arrive, arrival, outcome)
+        nonlocal on_its_way
+        on_its_way = outcome
+        try:
+            # After the assignment: whichever of the two sides is later undoes it, and no loop has to turn for that.
+            if is_withdrawn:
+                outcome.discard()
+            else:
+                loop.call_soon_threadsafe(_arrive, arrival, outcome)
+        except RuntimeError:
+            outcome.discard()
+            raise
 
     call.start(deliver)
     try:
         outcome = await arrival
     except BaseException:
+        is_withdrawn = True
         call.cancel()
-        if arrival.done() and not arrival.cancelled():
-            arrival.result().discard()
+        if on_its_way is not None:
+            on_its_way.discard()
         raise
     return outcome.take()
 
