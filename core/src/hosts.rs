@@ -11,6 +11,9 @@ use crate::process::PerProcess;
 /// The environment variable that is used when no hosts are given.
 const VARIABLE: &str = "ZKRECIPES_HOSTS";
 const DEFAULT_PORT: u16 = 2181;
+const EMBEDDED: &str = "embedded:";
+/// What begins in other kinds of addresses where the host ends.
+const IN_NO_HOST: [char; 5] = ['?', ';', '#', '&', '='];
 /// Set where there must be no embedded server; the server itself does not start then, either.
 const FORBID: &str = "ZKRECIPES_FORBID_EMBEDDED";
 
@@ -29,54 +32,101 @@ pub(crate) fn resolve(hosts: &str) -> Result<String> {
             ),
         ));
     }
-    if let Some(chroot) = given.strip_prefix("embedded:") {
+    if let Some(chroot) = given.strip_prefix(EMBEDDED) {
         if !chroot.is_empty() {
             check_chroot(chroot)?;
         }
         return Ok(format!("{}{chroot}", embedded_server(hosts.is_empty())?));
     }
-    let (servers, chroot) = given.split_at(given.find('/').unwrap_or(given.len()));
-    // As Java does: what stands between the commas may have spaces around it.
-    let servers: Vec<_> = servers.split(',').map(str::trim).collect();
-    let tidy = format!("{}{chroot}", servers.join(","));
-    check(&tidy)?;
+    check(&given)?;
+    let (servers, chroot) = parts(&given);
     // A chroot of "/" is none.
-    Ok(tidy.strip_suffix('/').unwrap_or(&tidy).to_owned())
+    Ok(format!("{}{}", servers.join(","), chroot.strip_suffix('/').unwrap_or(chroot)))
+}
+
+/// Servers and chroot, as Java takes a connect string apart: what stands between the commas may have spaces around it, and
+/// may be nothing at all.
+fn parts(hosts: &str) -> (Vec<&str>, &str) {
+    let (servers, chroot) = hosts.split_at(hosts.find('/').unwrap_or(hosts.len()));
+    (servers.split(',').map(str::trim).filter(|server| !server.is_empty()).collect(), chroot)
 }
 
 fn check(hosts: &str) -> Result<()> {
-    if let Some((scheme, _)) = hosts.split_once("://") {
-        return Err(Error::invalid(
-            "hosts",
-            format!(
-                "{hosts:?} begins with {scheme}://; write host:port, separated by commas, and nothing before it"
-            ),
+    let refused = |problem: String| Err(Error::invalid("hosts", problem));
+    if let Some((scheme, _)) = hosts.split_once("://")
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    {
+        return refused(format!(
+            "begins with {scheme}://; write host:port, separated by commas, and nothing before it"
         ));
     }
-    let (servers, chroot) = match hosts.find('/') {
-        Some(at) => hosts.split_at(at),
-        None => (hosts, "/"),
-    };
-    if chroot != "/" {
-        check_chroot(chroot)?;
+    let (servers, chroot) = parts(hosts);
+    // No host and no port has such a sign. A chroot may; but then there is nothing wrong with what stands before it.
+    if servers.iter().any(|server| server.contains('@')) {
+        return refused(format!(
+            "{} has credentials before the '@', which a connect string has no place for; write host:port alone, and give \
+             the credentials as auth or sasl",
+            shown(hosts)
+        ));
     }
-    for server in servers.split(',') {
-        let invalid = |problem: &str| Error::invalid("hosts", format!("{server:?} in {hosts:?} {problem}"));
-        let (host, port) = split(server).map_err(invalid)?;
+    if servers.is_empty() {
+        return refused("names no server; write host:port, separated by commas".to_owned());
+    }
+    for server in servers {
+        let invalid = |problem: &str| refused(format!("{} {problem}", shown_of(server, hosts)));
+        let (host, port) = match split(server) {
+            Ok(split) => split,
+            Err(problem) => return invalid(problem),
+        };
         if host.starts_with('_') && (host.contains("._tcp") || host.contains("._udp")) {
-            return Err(invalid(
-                "is the name of a DNS service record, which is not looked up here; write the servers that it leads to, \
+            return invalid(
+                "is the name of a DNS service record (SRV), which is not looked up here; write the servers that it leads to, \
                  as host:port, separated by commas (`dig +short SRV` prints them)",
-            ));
+            );
         }
-        if host.is_empty() || host.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err(invalid("has no usable host; write host:port, separated by commas"));
+        if host.is_empty()
+            || host.chars().any(|c| c.is_whitespace() || c.is_control() || IN_NO_HOST.contains(&c))
+        {
+            return invalid("has no usable host; write host:port, separated by commas");
         }
         if port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port > 0)) {
-            return Err(invalid("has no usable port; ports are 1 to 65535"));
+            return invalid("has no usable port; ports are 1 to 65535");
         }
     }
-    Ok(())
+    if chroot.len() > 1 { check_chroot(chroot) } else { Ok(()) }
+}
+
+/// A part of a connect string for the text of an error. A password is in none, but may have been put there all the same,
+/// such as `user:password@host`: what is neither a host, an address nor a number is not repeated.
+fn shown(part: &str) -> String {
+    let (before, rest) = match part.rsplit_once('@') {
+        Some((_, rest)) => ("…@", rest),
+        None => ("", part),
+    };
+    let one = |server: &str| -> String {
+        let is_address = |text: &str| text.chars().all(|c| c.is_ascii_hexdigit() || "[]:.".contains(c));
+        let (host, port) = match server.split_once(':') {
+            Some(_) if is_address(server) => return server.to_owned(),
+            Some((host, port)) => (host, Some(port)),
+            None => (server, None),
+        };
+        let host = match host.find(IN_NO_HOST) {
+            Some(end) => format!("{}…", &host[..end]),
+            None => host.to_owned(),
+        };
+        match port {
+            Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => format!("{host}:{port}"),
+            Some(_) => format!("{host}:…"),
+            None => host,
+        }
+    };
+    let (servers, _) = parts(rest);
+    format!("{:?}", format!("{before}{}", servers.into_iter().map(one).collect::<Vec<_>>().join(",")))
+}
+
+/// The server at fault, unless what looks like one is half of a password: it may have had a slash.
+fn shown_of(server: &str, hosts: &str) -> String {
+    shown(if hosts.contains('@') { hosts } else { server })
 }
 
 /// Host and port, or what is wrong with them.
@@ -128,14 +178,17 @@ impl fmt::Display for Server {
 
 /// The servers of a connect string that was checked.
 pub(crate) fn servers(hosts: &str) -> Vec<Server> {
-    let servers = hosts.split('/').next().unwrap_or_default().split(',');
-    let split = servers.filter_map(|server| split(server).ok());
+    let split = parts(hosts).0.into_iter().filter_map(|server| split(server).ok());
     let port = |port: Option<&str>| port.and_then(|port| port.parse().ok()).unwrap_or(DEFAULT_PORT);
     split.map(|(host, given)| Server { host: host.to_owned(), port: port(given) }).collect()
 }
 
 fn check_chroot(chroot: &str) -> Result<()> {
-    path::validate(chroot).map_err(|error| Error::invalid("hosts", format!("chroot: {error}")))
+    // The path is in that error. What a password may be in is not to be.
+    path::validate(chroot).map_err(|error| match chroot.contains(['@', '?']) {
+        true => Error::invalid("hosts", "has an unusable chroot behind the first '/'"),
+        false => Error::invalid("hosts", format!("chroot: {error}")),
+    })
 }
 
 /// Starts a server, which stays, and says what to connect to.
@@ -201,39 +254,78 @@ mod tests {
 
     #[test]
     fn connect_strings_are_checked_and_the_server_at_fault_is_named() {
-        for good in
-            ["a", "a:2181", "a:1,b:2,c", "a:1/app", "a:1,b:2/app/x", "[::1]:2181", "[::1]", "127.0.0.1:2181/"]
-        {
+        for good in [
+            "a",
+            "a:2181",
+            "a:1,b:2,c",
+            "a:1/app",
+            "a:1,b:2/app/x@y",
+            "[::1]:2181",
+            "[::1]",
+            "127.0.0.1:2181/",
+        ] {
             resolve(good).unwrap_or_else(|error| panic!("{good}: {error}"));
         }
-        for bad in [
-            "a:",
-            "a:0",
-            "a:x",
-            "a:70000",
-            ",a:1",
-            "a:1,",
-            "a b:1",
-            "::1:2181",
-            "a:1//x",
-            "a:1/x/",
-            "[::1:2181",
-            "zk://a:1",
-            "_zookeeper._tcp.example.com",
+        for (bad, told) in [
+            ("a:", "\"a:\" has no usable port"),
+            ("a:0", "\"a:0\" has no usable port"),
+            ("a:x", "\"a:…\" has no usable port"),
+            ("b:1,a:70000", "\"a:70000\" has no usable port"),
+            (":2181", "\":2181\" has no usable host"),
+            ("a b:1", "\"a b:1\" has no usable host"),
+            ("::1:2181", "\"::1:2181\" looks like an IPv6 address"),
+            ("a:1//x", "chroot"),
+            ("a:1/x/", "chroot"),
+            ("[::1:2181", "lacks its ']'"),
+            ("zk://a:1", "begins with zk://"),
+            (",", "names no server"),
+            (" , /app", "names no server"),
+            ("_zookeeper._tcp.example.com", "SRV"),
+            ("a:1,_zookeeper._tcp.example.com:2181/app", "SRV"),
         ] {
-            let error = resolve(bad).unwrap_err();
-            assert!(error.to_string().contains("hosts"), "{bad}: {error}");
+            let error = resolve(bad).unwrap_err().to_string();
+            assert!(error.starts_with("invalid hosts: ") && error.contains(told), "{bad}: {error}");
         }
-    }
-    #[test]
-    fn spaces_around_commas_are_left_out() {
-        assert_eq!(resolve(" a:1, b:2 ,c/app").expect("good"), "a:1,b:2,c/app");
     }
 
     #[test]
-    fn what_leads_to_servers_is_not_taken_for_one() {
-        let error = resolve("_zookeeper._tcp.example.com").expect_err("no server");
-        assert!(error.to_string().contains("SRV"), "{error}");
+    fn a_connect_string_is_taken_apart_as_java_does() {
+        for (given, tidy) in [
+            (" a:1, b:2 ,c/app", "a:1,b:2,c/app"),
+            ("a:1,,b:2", "a:1,b:2"),
+            (",a:1, ,b:2,/app", "a:1,b:2/app"),
+            ("a:1,/", "a:1"),
+        ] {
+            assert_eq!(resolve(given).expect(given), tidy);
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_password_is_not_repeated() {
+        for given in [
+            "user:hunter2@zk1:2181",
+            "hunter2@zk1:2181",
+            "user:hunter2@zk1:2181,user:hunter2@zk2:2181/app",
+            "a:1,user:hunt,hunter2@zk1",
+            "user:a/hunter2@zk1:2181",
+            "user:hunter2/x@zk1:2181",
+            "zk1:2181/a//hunter2@x",
+            "zk://user:hunter2@zk1:2181",
+            "user:hunter2@x://zk1",
+            "digest:user:hunter2@zk1:2181",
+            "digest:user:hunter2",
+            "user:hunter2",
+            "zk1:2181?password=hunter2",
+            "zk1?password=hunter2:2181",
+            "zk1:2181;hunter2",
+            "zk1:2181//?password=hunter2",
+        ] {
+            let error = resolve(given).expect_err(given);
+            let told = format!("{error} {error:?} {error:#?}");
+            assert!(told.contains("hosts") && !told.contains("hunter2"), "{given}: {told}");
+        }
+        let told = |given| resolve(given).expect_err("credentials").to_string();
+        assert!(told("user:hunter2@zk1:2181/app").contains("\"…@zk1:2181\" has credentials"));
     }
 
     #[test]

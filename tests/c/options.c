@@ -100,7 +100,7 @@ void options_of_other_versions_are_understood(void) {
 void bad_hosts_are_refused_and_named(void) {
   zkr_error *error = NULL;
   zkr_client *client = NULL;
-  const char *bad[] = {"h:port", "h:99999", ":2181", "h:1/relative//", "h:1,,h:2", "\xff:1"};
+  const char *bad[] = {"h:port", "h:99999", ":2181", "h:1/relative//", ",", "\xff:1"};
 
   unsetenv("ZKRECIPES_HOSTS");
   REFUSED(zkr_client_connect(NULL, NULL, &client, &error), ZKR_INVALID, "ZKRECIPES_HOSTS");
