@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-pub(crate) use credentials::is_pem;
 pub use credentials::{Auth, SaslOptions, TlsOptions};
+pub(crate) use credentials::{is_pem, path_of};
 pub use layouts::{
     CounterLayout, CounterOptions, ElectionLayout, ElectionOptions, GroupLayout, GroupOptions, QueueLayout,
     QueueOptions,

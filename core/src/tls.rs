@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -16,7 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
 use crate::hosts::{self, Server};
-use crate::options::{TlsOptions, is_pem};
+use crate::options::{TlsOptions, is_pem, path_of};
 
 /// What the options name, read and checked.
 pub(crate) struct Tls {
@@ -92,9 +93,22 @@ fn read(option: &str, given: &str) -> Result<Zeroizing<String>> {
     if is_pem(given) {
         return Ok(Zeroizing::new(given.to_owned()));
     }
-    let text = fs::read_to_string(given)
-        .map_err(|error| Error::invalid(option, format!("the file {given:?} cannot be read: {error}")))?;
-    Ok(Zeroizing::new(text))
+    match fs::read_to_string(given) {
+        Ok(text) => Ok(Zeroizing::new(text)),
+        Err(error) => Err(Error::invalid(option, unreadable(given, &error))),
+    }
+}
+
+/// It may be a private key that lacks its first line.
+fn unreadable(given: &str, error: &io::Error) -> String {
+    match path_of(given) {
+        Some(path) => format!("the file {path:?} cannot be read: {error}"),
+        None => {
+            "is neither PEM, which begins with a line such as -----BEGIN PRIVATE KEY-----, nor a file that can be read; it is \
+             not repeated here, because it may be a key"
+                .to_owned()
+        }
+    }
 }
 
 fn certificates(option: &str, text: &str) -> Result<Vec<CertificateDer<'static>>> {
@@ -104,8 +118,21 @@ fn certificates(option: &str, text: &str) -> Result<Vec<CertificateDer<'static>>
         Ok(_) => {
             Err(Error::invalid(option, "holds no certificate; it must be PEM (-----BEGIN CERTIFICATE-----)"))
         }
-        Err(error) => Err(Error::invalid(option, format!("is not usable PEM: {error}"))),
+        Err(error) => Err(unusable(option, &error)),
     }
+}
+
+/// The crate's own words repeat lines of what was given.
+fn unusable(option: &str, error: &pem::Error) -> Error {
+    let problem = match error {
+        pem::Error::MissingSectionEnd { .. } => "a section has no end (-----END CERTIFICATE-----)",
+        pem::Error::IllegalSectionStart { .. } => {
+            "a section does not begin as it should (-----BEGIN CERTIFICATE-----)"
+        }
+        pem::Error::Base64Decode(_) => "a section is not Base64",
+        _ => "it cannot be read",
+    };
+    Error::invalid(option, format!("is not usable PEM: {problem}"))
 }
 
 /// The text of an error does not repeat what was given.
@@ -127,7 +154,7 @@ fn strict(ca: &str, provider: &Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVe
             .map_err(|error| Error::invalid("tls.ca", format!("holds a certificate of no use: {error}")))?;
     }
     let revoked = CertificateRevocationListDer::pem_slice_iter(ca.as_bytes()).collect::<Result<Vec<_>, _>>();
-    let revoked = revoked.map_err(|error| Error::invalid("tls.ca", format!("is not usable PEM: {error}")))?;
+    let revoked = revoked.map_err(|error| unusable("tls.ca", &error))?;
     WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
         .with_crls(revoked)
         .build()
@@ -268,6 +295,18 @@ mod tests {
         assert!(problem(base().ca(junk)).starts_with("invalid tls.ca: holds no certificate"));
         assert!(problem(base().ca(junk).cert(junk)).starts_with("invalid tls.key: is missing"));
         assert!(problem(base().ca(junk).key(junk)).starts_with("invalid tls.cert: is missing"));
+        let body = "MC4CAQAwBQYDK2VwBCIEIHVudGVyMmh1bnRlcjJodW50ZXIyaHVudGVyMg==";
+        for key in [body, &format!("{body}\n-----END PRIVATE KEY-----\n")] {
+            for (option, tls) in [
+                ("tls.ca", base().ca(key)),
+                ("tls.cert", base().ca(junk).cert(key).key(junk)),
+                ("tls.key", base().ca(junk).cert(junk).key(key)),
+            ] {
+                let error = problem(tls);
+                assert!(error.starts_with(&format!("invalid {option}: is neither PEM")), "{error}");
+                assert!(!error.contains(&body[..20]), "{error}");
+            }
+        }
         let garbled = junk.replace("hunter2", "hunter2!");
         for key in [&*garbled, "hunter2", "-----BEGIN hunter2"] {
             let error = private_key(key).expect_err(key).to_string();

@@ -69,7 +69,7 @@ impl fmt::Debug for TlsOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |given: &Option<String>| match given {
             Some(text) if is_pem(text) => Some("PEM…".to_owned()),
-            given => given.clone(),
+            given => given.as_deref().map(|text| path_of(text).unwrap_or("…").to_owned()),
         };
         f.debug_struct("TlsOptions")
             .field("ca", &shown(&self.ca))
@@ -89,6 +89,25 @@ impl Zeroize for TlsOptions {
 /// Whether this is PEM itself and no path.
 pub(crate) fn is_pem(given: &str) -> bool {
     given.contains("-----BEGIN")
+}
+
+/// The longest line of Base64 that may be taken for a path: what is left of a key in its last line can begin with a slash.
+const LONGEST_PATH_IN_BASE64: usize = 40;
+
+/// What was given as the path of a file, if it can be repeated: not if it may be a private key without its first line, or a
+/// part of one, with or without line breaks.
+pub(crate) fn path_of(given: &str) -> Option<&str> {
+    let is_one_line = !given.contains(|c: char| c.is_control()) && !given.contains("\\n");
+    let in_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+    let is_shown = match given.contains('.') {
+        true => !given
+            .split(|c| !in_base64(c))
+            .any(|run| run.len() > LONGEST_PATH_IN_BASE64 && !run.contains('/')),
+        false => {
+            given.starts_with('/') && (given.len() <= LONGEST_PATH_IN_BASE64 || !given.chars().all(in_base64))
+        }
+    };
+    (is_one_line && is_shown && !given.contains("-----")).then_some(given)
 }
 
 /// SASL with DIGEST-MD5: the password itself does not travel. GSSAPI (Kerberos) is not built in.
@@ -184,6 +203,31 @@ mod tests {
         for text in [format!("{options:?}"), format!("{options:#?}")] {
             assert!(!text.contains("hunter2"), "{text}");
             assert!(text.contains("/ca.pem"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_key_is_not_taken_for_a_path() {
+        for path in ["/etc/zk/me.key", "me.pem", "../keys/zk1.example.org.key", "/run/secrets/zk_key", "/key"]
+        {
+            assert_eq!(path_of(path), Some(path));
+            assert!(format!("{:?}", TlsOptions::default().key(path)).contains(path));
+        }
+        let body = "MC4CAQAwBQYDK2VwBCIEIHVudGVyMmh1bnRlcjJodW50ZXIyaHVudGVyMg==";
+        for key in [
+            body,
+            &format!("{body}\n-----END PRIVATE KEY-----\n"),
+            &format!("{body}\\n{body}"),
+            &format!("Proc-Type: 4,ENCRYPTED\n\n{body}"),
+            &format!("/{body}"),
+            &format!("/{}\n", &body[..20]),
+            &format!("{body}."),
+            "hunter2",
+            "hunter2-----END.",
+        ] {
+            assert_eq!(path_of(key), None);
+            let text = format!("{:#?}", TlsOptions::default().ca(key).cert(key).key(key));
+            assert!(!text.contains(&body[..20]) && !text.contains("hunter2"), "{text}");
         }
     }
 
