@@ -2,7 +2,9 @@
 
 mod support;
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use support::{bare, run, server};
@@ -77,6 +79,107 @@ fn who_has_no_credentials_is_kept_away_from_what_is_made_with_some() {
     assert_eq!(ended.status, 0, "{ended:?}");
     assert_found(&ended.out, "rights", "ok", "neither read nor delete");
     assert!(!ended.out.contains("secret"), "{ended:?}");
+}
+
+#[test]
+fn it_is_told_what_the_access_list_of_the_place_lets_others_do() {
+    let server = server();
+    let hosts = server.connect_string();
+    let looked = |hosts: &str| {
+        let mut command = bare();
+        command.args(["doctor", "--json", "--auth", "digest:ann:secret", "--hosts", hosts]);
+        support::Running::of(command).end()
+    };
+    // At the top it is everybody's, as it is with almost all servers.
+    let ended = looked(&hosts);
+    assert_eq!(ended.status, 0, "{ended:?}");
+    assert_found(&ended.out, "rights", "note", "directly below /,");
+    let made = |arguments: &[&str]| {
+        let mut command = bare();
+        command.args(arguments).args(["--hosts", &hosts]);
+        assert_eq!(support::Running::of(command).end().status, 0);
+    };
+    made(&["config", "set", "/open", "a value"]);
+    let ended = looked(&format!("{hosts}/open"));
+    assert_eq!(ended.status, 1, "{ended:?}");
+    assert_found(&ended.out, "rights", "warning", "directly below /open,");
+    made(&["config", "set", "/ours", "a value", "--auth", "digest:ann:secret"]);
+    let ended = looked(&format!("{hosts}/ours"));
+    assert_eq!(ended.status, 0, "{ended:?}");
+    assert_found(&ended.out, "rights", "ok", "nor can they delete what stands directly below /ours");
+}
+
+#[test]
+fn a_chroot_that_is_not_there_is_told_and_not_made() {
+    let server = server();
+    let hosts = format!("{}/mistyped/app", server.connect_string());
+    let ended = support::Running::of({
+        let mut command = bare();
+        command.args(["doctor", "--json", "--below", "/here", "--hosts", &hosts]);
+        command
+    })
+    .end();
+    assert_eq!(ended.status, 1, "{ended:?}");
+    assert_found(&ended.out, "place", "warning", "/mistyped/app/here is not there, and was not made");
+    assert_found(&ended.out, "lock", "ok", "taken and released");
+    assert_found(&ended.out, "containers", "ok", "supported");
+    assert!(!server.dump_paths().iter().any(|path| path.contains("mistyped")), "{:?}", server.dump_paths());
+}
+
+/// Which of the servers is just asked for a session, and whether all have been so at the same time.
+#[derive(Default)]
+struct Asked {
+    now: Mutex<[usize; 3]>,
+    all: Mutex<bool>,
+}
+
+impl Asked {
+    /// Answers questions for a server that serves nobody, and lets who asks for a session wait.
+    fn answer(&self, at: usize, mut socket: TcpStream) {
+        let mut word = [0; 4];
+        if socket.read_exact(&mut word).is_err() {
+            return;
+        }
+        if word.is_ascii() && word[0] != 0 {
+            let _ = socket.write_all(b"This ZooKeeper instance is not currently serving requests\n");
+            return;
+        }
+        {
+            let mut now = self.now.lock().expect("no panic");
+            now[at] += 1;
+            *self.all.lock().expect("no panic") |= now.iter().all(|asked| *asked > 0);
+        }
+        let _ = socket.read_to_end(&mut Vec::new());
+        self.now.lock().expect("no panic")[at] -= 1;
+    }
+}
+
+#[test]
+fn servers_that_serve_nobody_are_tried_at_the_same_time() {
+    let asked = Arc::<Asked>::default();
+    let mut hosts = Vec::new();
+    for at in 0..3 {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        hosts.push(listener.local_addr().expect("bound").to_string());
+        let asked = asked.clone();
+        std::thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                let asked = asked.clone();
+                std::thread::spawn(move || asked.answer(at, socket));
+            }
+        });
+    }
+    let ended = support::Running::of({
+        let mut command = bare();
+        command.args(["doctor", "--json", "--connect-timeout", "2", "--hosts", &hosts.join(",")]);
+        command
+    })
+    .end();
+    assert_eq!(ended.status, 2, "{ended:?}");
+    for host in &hosts {
+        assert_found(&ended.out, "lock", "failure", host);
+    }
+    assert!(*asked.all.lock().expect("no panic"), "one after the other: {ended:?}");
 }
 
 #[test]

@@ -22,17 +22,18 @@ const SLOW: Duration = Duration::from_millis(250);
 
 /// Whether the servers are fit for all this
 ///
-/// Looks at each server that is named: whether it can be reached, what it is,
-/// how far it is behind, how much it has to do and how long that takes; and
-/// takes and releases a lock there. Then what all have in common: how long a
-/// session lasts and what that means for who holds something, the clock,
-/// containers, encryption, what somebody without credentials may do, and
-/// whether large nodes fit. A line each begins with ok, note, warning or
-/// FAILURE.
+/// Looks at each server that is named, at all of them at the same time:
+/// whether it can be reached, what it is, how far it is behind, how much it has
+/// to do and how long that takes; and takes and releases a lock there. Then
+/// what all have in common: how long a session lasts and what that means for
+/// who holds something, the clock, containers, encryption, what somebody
+/// without credentials may do, and whether large nodes fit. A line each begins
+/// with ok, note, warning or FAILURE.
 ///
-/// It makes a node of its own, zkrecipes-doctor-..., and deletes it with all
-/// that is below it. What a server says of itself it is asked by the four
-/// letter word srvr, which servers answer unless they were told not to.
+/// It makes nodes of its own, zkrecipes-doctor-..., and deletes them with all
+/// that is below them. A chroot that is not there is not made: it may be
+/// mistyped, and is a warning. What a server says of itself it is asked by the
+/// four letter word srvr, which servers answer unless they were told not to.
 ///
 /// Its own status is 0 when all is well, 1 with warnings, and 2 with failures
 /// or when the command line is wrong.
@@ -41,7 +42,7 @@ const SLOW: Duration = Duration::from_millis(250);
   zkrecipes doctor --hosts zk1:2181,zk2:2181,zk3:2181
   zkrecipes doctor --json | jq '.checks[] | select(.level == \"failure\")'"))]
 pub(crate) struct Args {
-    /// Where to make that node, if not at the top
+    /// Where to make these nodes, if not at the top
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     below: String,
     /// An object: hosts, level, and checks, an array of objects with check, server, level, message and figures
@@ -55,15 +56,14 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         return Err(Failure::usage(format!("--below {below:?}: paths start with '/'")));
     }
     let (hosts, options) = common.resolved()?;
-    // A node of our own, which is deleted afterwards with all that is below it.
+    // Nodes of our own, which are deleted afterwards with all that is below them.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let own = format!("zkrecipes-doctor-{}-{:x}", std::process::id(), now.as_nanos());
-    let path = format!("{}/{own}", below.trim_end_matches('/'));
     let (mut report, mut found) = (Report::default(), Report::default());
     let (servers, chroot) = server::servers(&hosts);
-    let tick = servers.iter().find_map(|server| server::tick(server, &options));
+    let place = format!("{chroot}{}", below.trim_end_matches('/'));
     // Before the servers are asked how they are: then all have something to be up to date with.
-    recipes::check(&servers, chroot, &options, &path, tick, &mut found)?;
+    recipes::check(&servers, &place, &own, &options, &mut found)?;
     let said = look(&servers, &options, &mut report)?;
     ensemble(&said, servers.len(), &mut report);
     report.append(found);

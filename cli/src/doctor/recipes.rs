@@ -1,12 +1,13 @@
 //! What recipes need: sessions and leases, a lock at each server, containers, rights, and room for data.
 
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use zkrecipes::drive;
-use zkrecipes::{AclChoice, Client, ClientOptions, CreateMode, ErrorKind, LockOptions, Result};
+use zkrecipes::drive::{self, Tick};
+use zkrecipes::{AclChoice, Client, ClientOptions, CreateMode, Error, ErrorKind, LockOptions, Result};
 
-use super::millis;
 use super::report::{Level, Report};
+use super::{millis, server};
 use crate::outcome::Outcome;
 
 /// What ZooKeeper counts time in unless it is told otherwise.
@@ -14,50 +15,140 @@ const USUAL_TICK: Duration = Duration::from_secs(2);
 /// A node of this size fits if the servers have the usual limit, and what goes around it with it.
 const LARGE: usize = 1_000_000;
 
-/// Looks at all of this below `path`, and leaves nothing there.
+/// How long a lock, and all else that is tried, may take once there is a session.
+const LIMIT: Duration = Duration::from_secs(5);
+/// How long tidying up may take.
+const TIDYING: Duration = Duration::from_secs(2);
+
+/// A server at which all of this can be tried.
+#[derive(Clone)]
+struct Fit {
+    client: Client,
+    server: String,
+    /// Below this node everybody's own are made: the place that was asked for, or the nearest that is there.
+    base: String,
+    /// Our own.
+    path: String,
+    /// For how long the holder of a lock was certain.
+    lease: Duration,
+}
+
+/// Tries all of this, and leaves nothing: a lock at all servers at the same time, each in a node of its own, which begins
+/// with `own` and is made below `place`; the rest at the first server where that went well.
 pub(super) fn check(
     servers: &[String],
-    chroot: &str,
+    place: &str,
+    own: &str,
     options: &ClientOptions,
-    path: &str,
-    tick: Option<Duration>,
     report: &mut Report,
 ) -> Outcome<()> {
-    let (mut is_first, began) = (true, (Instant::now(), boot_time()));
-    for server in servers {
-        let (hosts, server) = (format!("{server}{chroot}"), server.clone());
-        let (options, path) = (options.clone(), path.to_owned());
-        let mut found = Report::default();
-        let looking = async move {
-            let client = match Client::connect(&hosts, options.clone()).await {
-                Ok(client) => client,
-                // What is wrong with what was typed is no finding.
-                Err(error) if error.kind() == ErrorKind::Invalid => return Err(error),
-                Err(error) => {
-                    found.add(Level::Failure, "lock", error.to_string()).of(&server);
-                    return Ok(found);
-                }
-            };
-            let looked = lock(&client, &server, &path, &mut found).await;
-            let looked = match looked {
-                Ok(lease) if is_first => {
-                    rest(&client, &hosts, &options, &path, (lease, tick), &mut found).await
-                }
-                looked => looked.map(drop),
-            };
-            if let Err(error) = looked {
-                found.add(Level::Failure, "lock", error.to_string()).of(&server);
+    let began = (Instant::now(), boot_time());
+    let tick = at_the_same_time(servers, |_, server| {
+        let options = options.clone();
+        move || server::tick(&server, &options)
+    });
+    let until = Instant::now() + options.connect_timeout + LIMIT;
+    let trying = at_the_same_time(servers, |at, server| {
+        let (place, own, options) = (place.to_owned(), format!("{own}-{at}"), options.clone());
+        move || within(until, attempt(server, place, own, options))
+    });
+    let mut fit = Vec::new();
+    for (tried, server) in trying.into_iter().zip(servers) {
+        let Ok(tried) = tried.join() else { continue };
+        match tried {
+            Ok((found, well)) => {
+                report.append(found);
+                fit.extend(well);
             }
-            let _ = client.nodes().delete_all(&path).await;
-            let _ = client.close(Some(Duration::from_secs(2))).await;
-            Ok(found)
-        };
-        let found = drive::wait(looking, None, None)?;
-        is_first &= !found.has("session");
-        report.append(found);
+            Err(error) if error.kind() == ErrorKind::Cancelled => {
+                let sentence = format!("no lock within {:?}", options.connect_timeout + LIMIT);
+                report.add(Level::Failure, "lock", sentence).of(server);
+            }
+            // What is wrong with what was typed is no finding.
+            Err(error) => return Err(error.into()),
+        }
     }
+    let tick = tick.into_iter().find_map(|asked| asked.join().ok().flatten());
+    if let Some(first) = fit.first() {
+        let until = Instant::now() + options.connect_timeout + LIMIT;
+        match within(until, rest(first.clone(), place.to_owned(), options.clone(), tick)) {
+            Ok(found) => report.append(found),
+            Err(error) => _ = report.add(Level::Failure, "lock", error.to_string()).of(&first.server),
+        }
+    }
+    let tidying = fit.into_iter().map(|fit| async move {
+        let _ = fit.client.nodes().delete_all(&fit.path).await;
+        let _ = fit.client.close(Some(TIDYING)).await;
+    });
+    let tidying = futures_util::future::join_all(tidying);
+    // What is not confirmed goes with the session.
+    let tidied = async {
+        tidying.await;
+        Ok(())
+    };
+    let _ = within(Instant::now() + 2 * TIDYING, tidied);
     clock(began, report);
     Ok(())
+}
+
+/// Starts something for each server, on a thread of its own.
+fn at_the_same_time<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
+    servers: &[String],
+    what: impl Fn(usize, String) -> F,
+) -> Vec<JoinHandle<T>> {
+    servers.iter().cloned().enumerate().map(|(at, server)| thread::spawn(what(at, server))).collect()
+}
+
+/// What `future` answers until then; else Cancelled.
+fn within<T: Send + 'static>(
+    until: Instant,
+    future: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let mut goes_on = || Instant::now() < until;
+    drive::wait(future, None, Some(Tick { every: Duration::from_millis(50), hook: &mut goes_on }))
+}
+
+/// One server: a session and a lock.
+async fn attempt(
+    server: String,
+    place: String,
+    own: String,
+    options: ClientOptions,
+) -> Result<(Report, Option<Fit>)> {
+    let mut found = Report::default();
+    let client = match Client::connect(&server, options).await {
+        Ok(client) => client,
+        Err(error) if error.kind() == ErrorKind::Invalid => return Err(error),
+        Err(error) => {
+            found.add(Level::Failure, "lock", error.to_string()).of(&server);
+            return Ok((found, None));
+        }
+    };
+    let looked = async {
+        let base = nearest(&client, &place).await?;
+        let path = format!("{base}/{own}");
+        Ok::<_, Error>((lock(&client, &server, &path, &mut found).await?, base, path))
+    };
+    match looked.await {
+        Ok((lease, base, path)) => Ok((found, Some(Fit { client, server, base, path, lease }))),
+        Err(error) => {
+            // It may be a path that cannot be.
+            let is_typed = error.kind() == ErrorKind::Invalid;
+            let _ = client.close(Some(TIDYING)).await;
+            found.add(Level::Failure, "lock", error.to_string()).of(&server);
+            if is_typed { Err(error) } else { Ok((found, None)) }
+        }
+    }
+}
+
+/// The place itself if it is there, else the nearest above it: whoever mistypes a chroot is told, and it is not made. The root
+/// is "".
+async fn nearest(client: &Client, place: &str) -> Result<String> {
+    let mut base = place;
+    while !base.is_empty() && client.nodes().exists(base).await?.is_none() {
+        base = &base[..base.rfind('/').unwrap_or(0)];
+    }
+    Ok(base.to_owned())
 }
 
 /// For how long the holder was certain.
@@ -75,19 +166,21 @@ async fn lock(client: &Client, server: &str, path: &str, report: &mut Report) ->
 }
 
 /// What is the same at all servers.
-async fn rest(
-    client: &Client,
-    hosts: &str,
-    options: &ClientOptions,
-    path: &str,
-    (lease, tick): (Duration, Option<Duration>),
-    report: &mut Report,
-) -> Result<()> {
-    session(client, options, lease, tick, report);
-    containers(client, path, report).await?;
-    rights(client, hosts, options, path, report).await?;
-    room(client, path, report).await;
-    Ok(())
+async fn rest(fit: Fit, place: String, options: ClientOptions, tick: Option<Duration>) -> Result<Report> {
+    let mut report = Report::default();
+    let (client, report_to) = (&fit.client, &mut report);
+    if fit.base != place {
+        let sentence = format!(
+            "{place} is not there, and was not made: the first who takes something below it makes it; if nobody should, it is \
+             mistyped in the connect string or in --below"
+        );
+        report_to.add(Level::Warning, "place", sentence).with("missing", place);
+    }
+    session(client, &options, fit.lease, tick, report_to);
+    containers(client, &fit.path, report_to).await?;
+    rights(&fit, &options, report_to).await?;
+    room(client, &fit.path, report_to).await;
+    Ok(report)
 }
 
 fn session(
@@ -176,14 +269,9 @@ async fn containers(client: &Client, path: &str, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// Has somebody without credentials try what only we should be able to do.
-async fn rights(
-    client: &Client,
-    hosts: &str,
-    options: &ClientOptions,
-    path: &str,
-    report: &mut Report,
-) -> Result<()> {
+/// Has somebody without credentials try what only we should be able to do: with a node of ours, and, since it is the parent
+/// that decides who deletes, with one that stands directly where ours are made.
+async fn rights(fit: &Fit, options: &ClientOptions, report: &mut Report) -> Result<()> {
     match options.tls {
         Some(_) => report.add(Level::Fine, "transport", "encrypted, and the server showed a certificate"),
         None => report.add(Level::Note, "transport", "not encrypted: whoever sees the network sees the data"),
@@ -193,33 +281,54 @@ async fn rights(
         report.add(Level::Note, "rights", sentence);
         return Ok(());
     }
-    let node = client.nodes().create(&format!("{path}/ours"), b"", CreateMode::Ephemeral).await?;
     let mut nobody = options.clone();
     (nobody.auth, nobody.sasl, nobody.acl) = (Vec::new(), None, AclChoice::Open);
     if let Some(tls) = &mut nobody.tls {
         // To the servers a certificate is somebody, too.
         (tls.cert, tls.key) = (None, None);
     }
-    let stranger = match Client::connect(hosts, nobody).await {
+    let stranger = match Client::connect(&fit.server, nobody).await {
         Ok(stranger) => stranger,
         Err(error) => {
             report.add(Level::Fine, "rights", format!("nobody gets in without credentials ({error})"));
             return Ok(());
         }
     };
-    let (read, deleted) = (stranger.nodes().get(&node).await, stranger.nodes().delete(&node, None).await);
-    let _ = stranger.close(Some(Duration::from_secs(2))).await;
-    let is_denied = |outcome: std::result::Result<(), ErrorKind>| outcome == Err(ErrorKind::Denied);
+    let tried = try_rights(fit, &stranger, report).await;
+    let _ = stranger.close(Some(TIDYING)).await;
+    tried
+}
+
+async fn try_rights(fit: &Fit, stranger: &Client, report: &mut Report) -> Result<()> {
+    let (ours, nodes) = (fit.client.nodes(), stranger.nodes());
+    let is_denied = |error: Option<Error>| error.is_some_and(|error| error.kind() == ErrorKind::Denied);
+    let node = ours.create(&format!("{}/ours", fit.path), b"", CreateMode::Ephemeral).await?;
+    let (read, deleted) = (nodes.get(&node).await.err(), nodes.delete(&node, None).await.err());
     let (level, sentence) = match () {
-        () if !is_denied(deleted.map_err(|error| error.kind())) => {
-            (Level::Failure, "who has no credentials can delete what we hold")
-        }
-        () if !is_denied(read.map(drop).map_err(|error| error.kind())) => {
+        () if !is_denied(deleted) => (Level::Failure, "who has no credentials can delete what we hold"),
+        () if !is_denied(read) => {
             (Level::Warning, "who has no credentials can read what we write, but not delete it")
         }
         () => (Level::Fine, "who has no credentials can neither read nor delete what is ours"),
     };
     report.add(level, "rights", sentence);
+
+    let node = ours.create(&format!("{}-beside", fit.path), b"", CreateMode::Ephemeral).await?;
+    let deleted = nodes.delete(&node, None).await.err();
+    let place = if fit.base.is_empty() { "/" } else { &fit.base };
+    let (level, sentence) = match is_denied(deleted) {
+        true => (Level::Fine, format!("nor can they delete what stands directly below {place}")),
+        // The root is everybody's unless somebody changed that.
+        false => (
+            if fit.base.is_empty() { Level::Note } else { Level::Warning },
+            format!(
+                "but they can delete what stands directly below {place}, such as a value, a counter or a barrier there: its access \
+                 list lets everybody; use nodes below one that is yours alone"
+            ),
+        ),
+    };
+    report.add(level, "rights", sentence).with("place", place);
+    let _ = ours.delete(&node, None).await;
     Ok(())
 }
 

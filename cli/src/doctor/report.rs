@@ -80,10 +80,6 @@ impl Report {
         self.0.append(&mut found.0);
     }
 
-    pub(super) fn has(&self, check: &str) -> bool {
-        self.0.iter().any(|finding| finding.check == check)
-    }
-
     fn worst(&self) -> Level {
         self.0.iter().map(|finding| finding.level).max().unwrap_or(Level::Failure).max(Level::Fine)
     }
