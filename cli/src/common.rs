@@ -9,7 +9,7 @@ use zkrecipes::{Auth, Client, ClientOptions, SaslOptions, TlsOptions};
 
 use crate::args;
 use crate::contenders::Onlooker;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{self, Failure, Outcome};
 
 /// The options of every command.
 #[derive(clap::Args)]
@@ -116,13 +116,13 @@ impl Common {
         if let Some(naming) = self.naming {
             options.naming = naming.parse()?;
         }
-        let hosts = self.hosts;
-        let hosts = hosts.or_else(|| variable("ZKRECIPES_HOSTS")).ok_or_else(|| {
-            Failure::usage("no servers are named: give --hosts zk1:2181,zk2:2181 or set ZKRECIPES_HOSTS")
-        })?;
-        if hosts.is_empty() {
-            return Err(Failure::usage("--hosts is empty; write host:port, separated by commas"));
-        }
+        let hosts = match self.hosts {
+            Some(given) if given.is_empty() => {
+                return Err(Failure::usage("--hosts is empty; write host:port, separated by commas"));
+            }
+            Some(given) => drive::resolve_hosts(&given)?,
+            None => from_environment()?,
+        };
         if options.auth.is_empty()
             && let Some(given) = variable("ZKRECIPES_AUTH")
         {
@@ -161,6 +161,24 @@ impl Tls {
         let is_asked_for = options.ca.is_some() || options.cert.is_some() || options.key.is_some();
         (is_asked_for || !verify_hostname).then_some(options)
     }
+}
+
+/// The servers that the environment names.
+fn from_environment() -> Outcome<String> {
+    let Some(given) = variable("ZKRECIPES_HOSTS") else {
+        return Err(Failure::usage(
+            "no servers are named: give --hosts zk1:2181,zk2:2181 or set ZKRECIPES_HOSTS",
+        ));
+    };
+    let hosts = drive::resolve_hosts("")?;
+    if given.starts_with("embedded:") {
+        // The log says it as well, but only to those who ask for it.
+        outcome::say(
+            "WARNING: ZKRECIPES_HOSTS is embedded: this command has a server of its own, in memory, and nobody else sees what \
+             it does there",
+        );
+    }
+    Ok(hosts)
 }
 
 /// A variable of the environment; an empty one is none.

@@ -16,6 +16,12 @@ pub fn ask_server(
     let tls = options.tls.as_ref().map(Tls::read).transpose()?;
     match hosts::servers(server).first() {
         Some(server) => Ok(asked(server, word, tls.as_ref())),
-        None => Err(Error::invalid("hosts", format!("{server:?} is no server; write host:port"))),
+        None => Err(Error::invalid("hosts", "names no server; write host:port")),
     }
+}
+
+/// The connect string that this one stands for, checked: without any it is that of the environment, and `embedded:` starts the
+/// server of this process.
+pub fn resolve_hosts(hosts: &str) -> Result<String> {
+    hosts::resolve(hosts)
 }
