@@ -160,15 +160,15 @@ pub(crate) fn lease_low(session: u64, left: Duration, held: usize) {
     });
 }
 
-pub(crate) fn retry(request: &str, pause: Duration) {
+pub(crate) fn retry(request: &str, pause: Duration, cause: impl FnOnce() -> Cow<'static, str>) {
     if tracing::enabled!(tracing::Level::DEBUG) {
-        let request = request.to_owned();
+        let (request, cause) = (request.to_owned(), cause());
         soon(move || {
             tracing::debug!(
                 event = "retry",
                 request,
                 pause_ms = ms(pause),
-                cause = "connection lost before the answer came",
+                cause = &*cause,
                 "asking again after a pause"
             );
         });

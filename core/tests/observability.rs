@@ -49,7 +49,10 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
     }
     assert!(field(the(&story, "suspended"), "cause").is_some(), "{story:?}");
     assert!(number(the(&story, "suspended"), "lease_ms") > 0);
-    assert!(number(the(&story, "session_lost"), "after_ms") > 0);
+    // From when the connection broke, all of them.
+    let (lost, renewed) = (the(&story, "session_lost"), the(&story, "session_renewed"));
+    assert!(number(lost, "after_ms") >= 2000, "{lost:?}");
+    assert!(number(renewed, "after_ms") >= number(lost, "after_ms"), "{renewed:?} {lost:?}");
     assert!(number(the(&story, "lease_low"), "lease_ms") <= 250);
     let at_path = said_of(path);
     let lost = the(&at_path, "lost");
@@ -295,6 +298,7 @@ async fn the_details_of_a_day_are_told_and_counted() -> Result<(), Error> {
     let said = SAID.lock().expect("no panic").clone();
     let retry = the(&said, "retry");
     assert!(field(retry, "request").is_some() && number(retry, "pause_ms") > 0, "{retry:?}");
+    assert!(text(retry, "cause").starts_with("the connection broke before the answer came: "), "{retry:?}");
     Ok(())
 }
 

@@ -13,6 +13,7 @@
 //!
 //! A caller that has queued, or only watches, waits through an outage: after `insist` there is no budget any more.
 
+use std::borrow::Cow;
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use tokio::sync::watch;
 use super::clock::{Deadline, Later, Moment};
 use super::epoch::Epoch;
 use super::line::Line;
-use super::wire::WireError;
+use super::wire::{LinkState, WireError};
 use super::{Session, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
@@ -57,6 +58,8 @@ pub(crate) struct Call {
     ended: Option<End>,
     /// Rings when the budget is used up, or before that.
     bell: Option<Later<()>>,
+    /// What came instead of an answer, since the call last had a look at its epoch.
+    missing: Option<WireError>,
 }
 
 /// What ends a call, whatever it waits for.
@@ -89,6 +92,7 @@ impl Call {
             ending: None,
             ended: None,
             bell: None,
+            missing: None,
             session,
         }
     }
@@ -204,8 +208,9 @@ impl Call {
         answer: impl Future<Output = Result<T, WireError>>,
     ) -> Result<Result<T, WireError>> {
         let answer = self.in_budget(what, pin!(answer)).await?;
-        if !answer.as_ref().is_err_and(WireError::is_unanswered) {
-            self.heard = self.session.now();
+        match &answer {
+            Err(error) if error.is_unanswered() => self.missing = Some(error.clone()),
+            _ => self.heard = self.session.now(),
         }
         Ok(answer)
     }
@@ -232,6 +237,7 @@ impl Call {
         if self.session.state() == State::Closed || (self.session.is_closing() && !self.outlasts) {
             return Err(Error::closed("client"));
         }
+        self.missing = None;
         let session = self.session.clone();
         let is_new = session.epoch().has_ended();
         let epoch = self.in_budget(what, pin!(session.ready())).await??;
@@ -250,11 +256,29 @@ impl Call {
         }
         let until = now + self.pause;
         self.session.counters.retries.one();
-        log::retry(what, self.pause);
+        let missing = self.missing.take();
+        log::retry(what, self.pause, || self.cause(missing));
         self.resumed = until;
         self.pause = (self.pause * 2).min(retry.max);
         let pause = self.session.clock().sleep_until(until);
         self.in_budget(what, pin!(pause)).await
+    }
+
+    /// Why the answer was of no use; `missing` is what came instead of one.
+    fn cause(&self, missing: Option<WireError>) -> Cow<'static, str> {
+        let epoch = self.session.epoch();
+        let is_broken = || epoch.link().state != LinkState::Up;
+        match missing {
+            Some(WireError::SessionEnded) => "the session ended before the answer came".into(),
+            None if epoch.has_ended() => "the session has ended".into(),
+            None if !is_broken() => {
+                "the answers do not belong together: the connection, or a node, changed in between".into()
+            }
+            _ => match epoch.cause() {
+                Some(cause) => format!("the connection broke before the answer came: {cause}").into(),
+                None => "the connection broke before the answer came".into(),
+            },
+        }
     }
 
     /// Ends early when the server has been silent for as long as the budget says.

@@ -99,7 +99,7 @@ pub(super) async fn first(
                 }
             }));
         }
-        log::connect_failed(format!("{failure:?}"), options.retry.base);
+        log::connect_failed(failure.cause(), options.retry.base);
         clock.sleep_until(clock.now() + options.retry.base).await;
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::clock::Moment;
 use super::epoch::Epoch;
 use super::state::State;
-use super::wire::LinkState;
+use super::wire::{FIRST_CONNECTION, LinkState};
 use super::{Session, lock, opening, unless};
 use crate::error::LostReason;
 use crate::log::{self, End, Peer};
@@ -25,12 +25,11 @@ impl Session {
     /// Follows the connection, tells subscribers, opens new epochs. Ends when the client is closed.
     async fn tend_epochs(self: &Arc<Self>, mut epoch: Arc<Epoch>) {
         loop {
-            if !self.follow(&epoch).await {
+            let Some(broke_at) = self.follow(&epoch).await else {
                 // Closing: the one who closes may have seen the epoch before this one.
                 self.until_tidy(&epoch).await;
                 return epoch.close().await;
-            }
-            let ended_at = self.clock.now();
+            };
             epoch.lose_all(LostReason::Session);
             self.remember(epoch.session_id());
             self.enter(State::Lost);
@@ -43,7 +42,7 @@ impl Session {
                 return epoch.close().await;
             }
             self.clock.spawn(Box::pin(epoch.clone().keep()));
-            let after = self.clock.now().since(ended_at);
+            let after = self.clock.now().since(broke_at);
             log::session_renewed(epoch.peer(), self.epoch().session_id(), after);
             let ended = std::mem::replace(&mut *lock(&self.current), epoch.clone());
             self.renewed.notify_waiters();
@@ -60,10 +59,11 @@ impl Session {
         past.push(session_id);
     }
 
-    /// Until the epoch has ended; false when the client is being closed.
-    async fn follow(&self, epoch: &Arc<Epoch>) -> bool {
+    /// Until the epoch has ended: answers since when we have been out of touch. `None` when the client is being closed.
+    async fn follow(&self, epoch: &Arc<Epoch>) -> Option<Moment> {
         let mut down_since = None;
-        let mut up = None;
+        // Not the connection that is found now: the first one may have broken, and another one come, before this began.
+        let mut up = Some(FIRST_CONNECTION);
         let mut is_lost = false;
         // By the time we look, the session may be at another one.
         let mut last = epoch.peer();
@@ -73,6 +73,7 @@ impl Session {
                 LinkState::Up => {
                     if up.replace(link.generation).is_some_and(|before| before < link.generation) {
                         // It broke and was mended before we looked; who follows the state hears of it all the same.
+                        self.enter(State::Connected);
                         self.suspend(epoch, &last);
                         down_since = Some(self.clock.now());
                     }
@@ -92,13 +93,13 @@ impl Session {
                     }
                 }
                 // The end that a close asked for is no loss.
-                LinkState::Ended | LinkState::Denied if self.is_closing() => return false,
+                LinkState::Ended | LinkState::Denied if self.is_closing() => return None,
                 state => {
                     let end = if state == LinkState::Denied { End::Denied } else { End::Expired };
                     if !is_lost {
                         self.count_loss(epoch, end, down_since);
                     }
-                    return true;
+                    return Some(down_since.unwrap_or_else(|| self.clock.now()));
                 }
             }
             // Out of touch for a whole session timeout: the server may have given the session up.
@@ -118,10 +119,10 @@ impl Session {
                     tokio::select! {
                         biased;
                         () = epoch.link_changed(link) => {}
-                        () = self.until_closing() => return false,
+                        () = self.until_closing() => return None,
                     }
                 }
-                () = self.until_closing() => return false,
+                () = self.until_closing() => return None,
             }
         }
     }
@@ -165,7 +166,7 @@ impl Session {
                         // Callers that wait for a session are told.
                         self.renewed.notify_waiters();
                     }
-                    None => log::connect_failed(format!("{failure:?}"), pause),
+                    None => log::connect_failed(failure.cause(), pause),
                 },
             }
             tokio::select! {
@@ -175,5 +176,59 @@ impl Session {
             }
             pause = (pause * 2).min(self.options.retry.max);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::super::system_clock::SystemClock;
+    use super::super::wire::scripted::{Script, Scripted};
+    use super::super::wire::{Dial, Flight, Link, Wire};
+    use super::*;
+    use crate::drive;
+    use crate::options::ClientOptions;
+
+    /// Its first connection broke, and a second one was there, before anybody looked.
+    struct Mended;
+
+    impl Script for Mended {
+        fn link(&self) -> Link {
+            Link { generation: FIRST_CONNECTION + 2, state: LinkState::Up }
+        }
+        fn sync(&self) -> Flight<()> {
+            Box::pin(pending())
+        }
+    }
+
+    impl Dial for Mended {
+        fn dial(&self, _: &str, _: &ClientOptions) -> Flight<Box<dyn Wire>> {
+            Box::pin(ready(Ok(Box::new(Scripted(Mended)) as Box<dyn Wire>)))
+        }
+    }
+
+    #[test]
+    fn a_first_connection_that_broke_before_anybody_looked_is_told_of() {
+        let looking = async {
+            let clock = Arc::new(SystemClock);
+            let session = Session::open(
+                "a:1".to_owned(),
+                ClientOptions::default(),
+                clock,
+                Box::new(Mended),
+                Arc::default(),
+            )
+            .await?;
+            // The test ends it if this never comes.
+            while session.counters.snapshot().reconnections == 0 {
+                session.clock.sleep_until(session.now() + Duration::from_millis(1)).await;
+            }
+            let counted = session.counters.snapshot();
+            assert_eq!((counted.suspensions, counted.reconnections), (1, 1));
+            assert_eq!(session.state(), State::Connected);
+            Ok(())
+        };
+        drive::wait(looking, None, None).expect("looked");
     }
 }

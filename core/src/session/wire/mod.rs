@@ -93,10 +93,13 @@ pub trait Wire: Send + Sync {
     fn create_chroot(&self, acl: &AclChoice) -> Flight<()>;
 }
 
+/// The generation of a session's first connection.
+pub(crate) const FIRST_CONNECTION: u64 = 1;
+
 /// How a session's connection stands.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Rises with every change, so that equal generations mean: the same connection all the while.
+    /// Rises with every change, so that equal generations mean: the same connection all the while. The first one has 1.
     pub generation: u64,
     pub state: LinkState,
 }
@@ -333,6 +336,18 @@ impl WireError {
                 | WireError::EphemeralParent
                 | WireError::Part { .. }
         )
+    }
+
+    /// Why no session came about, in words.
+    pub(crate) fn cause(&self) -> String {
+        match self {
+            WireError::ConnectionLoss => "the connection broke before there was a session".to_owned(),
+            WireError::SessionEnded => "the session ended as soon as it began".to_owned(),
+            WireError::AuthFailed => "the server refused our credentials".to_owned(),
+            WireError::Refused(error) => error.to_string(),
+            WireError::Other(problem) => problem.clone(),
+            error => format!("{error:?}"),
+        }
     }
 
     /// Whether the answer is missing, so that a write may or may not have happened.

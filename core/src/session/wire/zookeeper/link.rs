@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use zookeeper_client as zk;
 
 use super::service::Service;
-use super::{Later, Link, LinkState};
+use super::{FIRST_CONNECTION, Later, Link, LinkState};
 
 /// The crate publishes a change before it fails what was in flight and before it reconnects, so whoever drains its
 /// watcher at the moment an answer or an event arrives sees every change that came before it.
@@ -33,7 +33,7 @@ impl WatchedLink {
     /// Of a client that has just connected.
     pub(super) fn of(client: &zk::Client, service: &Service) -> WatchedLink {
         let watcher = client.state_watcher();
-        let link = Link { generation: 1, state: link_state(watcher.peek_state()) };
+        let link = Link { generation: FIRST_CONNECTION, state: link_state(watcher.peek_state()) };
         let is_local = client.session().is_readonly();
         WatchedLink { next: next_state(watcher), service: service.clone(), is_local, link }
     }
