@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes what each artefact is made of, in CycloneDX's format: sbom.py [FOLDER], by default target/sbom.
 
-The artefacts have no dependencies but crates, which are linked in; Cargo.lock says which, with their checksums.
+The artefacts have no dependencies but crates, which are linked in. Cargo says which, with the features that it
+is built with: in the whole workspace a crate has those that any other one wants. Cargo.lock has their checksums.
 """
 
 from __future__ import annotations
@@ -16,40 +17,42 @@ from typing import Any
 import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
-ARTEFACTS = {
-    "libzkrecipes": "zkrecipes-ffi",
-    "wheel": "zkrecipes-python",
-    "npm": "zkrecipes-node",
-    "command": "zkrecipes-cli",
+TARGET = "x86_64-unknown-linux-gnu"
+# Of what each consists: a crate, and those that cargo builds in the same run, which decide on its features, too.
+ARTEFACTS: dict[str, list[tuple[str, list[str]]]] = {
+    "libzkrecipes": [("zkrecipes-ffi", ["zkrecipes-ffi-testing"])],
+    "libzkrecipes_testing": [("zkrecipes-ffi-testing", ["zkrecipes-ffi"])],
+    "wheel": [("zkrecipes-python", [])],
+    "npm": [("zkrecipes-node", []), ("zkrecipes-cli", [])],
+    "command": [("zkrecipes-cli", [])],
 }
 Package = dict[str, Any]
+# Name and version, and the features.
+Linked = dict[tuple[str, str], set[str]]
 
 
-def metadata() -> dict[str, Any]:
-    command = ["cargo", "metadata", "--format-version", "1", "--locked"]
-    command += ["--filter-platform", "x86_64-unknown-linux-gnu"]
-    return json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+def cargo(*arguments: str) -> str:
+    command = ["cargo", *arguments, "--locked"]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
-def linked(everything: dict[str, Any], crate: str) -> list[str]:
-    """The ids of all that `crate` is linked with; what only builds or tests it is not, macros among it."""
-    is_macro = {
-        package["id"]: any("proc-macro" in target["kind"] for target in package["targets"])
-        for package in everything["packages"]
-    }
-    nodes = {node["id"]: node for node in everything["resolve"]["nodes"]}
-    (first,) = (package["id"] for package in everything["packages"] if package["name"] == crate)
-    found, pending = {first}, [first]
-    while pending:
-        for dependency in nodes[pending.pop()]["deps"]:
-            is_linked = any(kind["kind"] is None for kind in dependency["dep_kinds"])
-            if is_linked and not is_macro[dependency["pkg"]] and dependency["pkg"] not in found:
-                found.add(dependency["pkg"])
-                pending.append(dependency["pkg"])
-    return [first, *sorted(found - {first})]
+def linked(crate: str, beside: list[str]) -> Linked:
+    """All that `crate` is linked with, itself first; what only builds or tests it is not, macros among it."""
+    wanted = [f"--package={each}" for each in (crate, *beside)]
+    shape = ["--edges=normal,no-proc-macro", "--prefix=none", "--format={p}|{f}", f"--target={TARGET}"]
+    # A tree for each package, and each of them whole.
+    trees = cargo("tree", "--no-dedupe", *wanted, *shape).strip().split("\n\n")
+    (tree,) = (tree for tree in trees if tree.startswith(f"{crate} "))
+    found: Linked = {}
+    for line in tree.splitlines():
+        package, features = line.split("|")
+        name, version = package.split(" ")[:2]
+        found.setdefault((name, version.removeprefix("v")), set()).update(filter(None, features.split(",")))
+    (first, *others) = found
+    return {one: found[one] for one in (first, *sorted(others))}
 
 
-def component(package: Package, checksums: dict[tuple[str, str], str]) -> dict[str, Any]:
+def component(package: Package, features: set[str], checksums: dict[tuple[str, str], str]) -> dict[str, Any]:
     name, version = package["name"], package["version"]
     described: dict[str, Any] = {
         "type": "library",
@@ -60,14 +63,23 @@ def component(package: Package, checksums: dict[tuple[str, str], str]) -> dict[s
     }
     if package["source"]:
         described["purl"] = f"pkg:cargo/{name}@{version}"
+    if features:
+        described["properties"] = [{"name": "cargo:features", "value": ",".join(sorted(features))}]
     if checksum := checksums.get((name, version)):
         described["hashes"] = [{"alg": "SHA-256", "content": checksum}]
     return described
 
 
-def bill(everything: dict[str, Any], crate: str, checksums: dict[tuple[str, str], str]) -> dict[str, Any]:
-    packages = {package["id"]: package for package in everything["packages"]}
-    (first, *others) = (component(packages[each], checksums) for each in linked(everything, crate))
+def bill(
+    builds: list[tuple[str, list[str]]],
+    packages: dict[tuple[str, str], Package],
+    checksums: dict[tuple[str, str], str],
+) -> dict[str, Any]:
+    found: Linked = {}
+    for crate, beside in builds:
+        for one, features in linked(crate, beside).items():
+            found.setdefault(one, set()).update(features)
+    (first, *others) = (component(packages[one], features, checksums) for one, features in found.items())
     serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([first, others]))
     return {
         "bomFormat": "CycloneDX",
@@ -84,10 +96,11 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     checksums = {(one["name"], one["version"]): one["checksum"] for one in locked if "checksum" in one}
-    everything = metadata()
-    for name, crate in ARTEFACTS.items():
+    metadata = json.loads(cargo("metadata", "--format-version=1", f"--filter-platform={TARGET}"))
+    packages = {(package["name"], package["version"]): package for package in metadata["packages"]}
+    for name, builds in ARTEFACTS.items():
         file = folder / f"{name}.cdx.json"
-        file.write_text(json.dumps(bill(everything, crate, checksums), indent=2) + "\n")
+        file.write_text(json.dumps(bill(builds, packages, checksums), indent=2) + "\n")
         print(f"{file}: {len(json.loads(file.read_text())['components'])} components")
 
 
