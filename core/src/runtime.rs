@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::process::{PerProcess, Process};
@@ -19,7 +20,34 @@ thread_local! {
     static MUST_NOT_BLOCK: Cell<Option<Process>> = const { Cell::new(None) };
     /// Set on the runtime's own threads.
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+    /// Made on the runtime's own threads, after all that tokio keeps there: so it goes before that.
+    static LEAVING: Leaving = const { Leaving };
 }
+
+/// Dropped on a thread of the runtime when that ends, or when a task on it ends the process: handlers of the exit run there
+/// then and never come back, and everything else that the runtime has to do goes on by another thread. That has to be asked
+/// for here: tokio's own state of the thread is gone when the handlers run.
+struct Leaving;
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let is_ours = MUST_NOT_BLOCK.get().is_some_and(Process::is_present);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if !is_ours {
+            // A forked child has nothing but this thread.
+            return;
+        }
+        tokio::task::block_in_place(|| {
+            let (goes_on, is_heard) = std::sync::mpsc::channel();
+            runtime.spawn(async move { _ = goes_on.send(()) });
+            // Once that was heard another thread has the tasks, and this one cannot take them back.
+            let _ = is_heard.recv_timeout(HANDED_OVER);
+        });
+    }
+}
+
+/// How long another thread may take to go on with the tasks of one that leaves.
+const HANDED_OVER: Duration = Duration::from_secs(1);
 
 /// `Err(Deadlock)` where waiting would wait for this very thread.
 pub(crate) fn check_may_block() -> Result<()> {
@@ -57,10 +85,12 @@ fn get() -> &'static tokio::runtime::Runtime {
     let runtime: &'static OnceLock<_> = RUNTIME.of_this_process();
     runtime.get_or_init(|| {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(2).thread_name("zkrecipes-io");
+        // One: two would wake each other for every answer, which costs more than the second one does.
+        builder.worker_threads(1).thread_name("zkrecipes-io");
         builder.on_thread_start(|| {
             MUST_NOT_BLOCK.set(Some(Process::present()));
             IS_WORKER.set(true);
+            LEAVING.with(|_| ());
             sanitizer::set_ours(true);
         });
         builder.on_thread_stop(|| sanitizer::set_ours(false));

@@ -1,10 +1,12 @@
 //! How the faces run the core's futures: block on one ([`wait`]) or be called back ([`start`]).
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::{oneshot, watch};
 
 use crate::client::Client;
@@ -319,7 +321,7 @@ fn run<T: Send + 'static>(
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) {
     let tokens = cancel.to_vec();
-    let task = runtime::spawn_task(async move {
+    let called = async move {
         let cancelled =
             futures_util::future::select_all(tokens.iter().map(|token| Box::pin(token.cancelled())));
         tokio::select! {
@@ -327,10 +329,11 @@ fn run<T: Send + 'static>(
             _ = cancelled => Err(Error::cancelled()),
             result = future => result,
         }
-    });
+    };
     runtime::spawn(Box::pin(async move {
         // A panic in the core must reach the caller as an error, not as a call that never ends.
-        done(task.await.unwrap_or_else(|_| Err(vanished())));
+        let result = AssertUnwindSafe(called).catch_unwind().await;
+        done(result.unwrap_or_else(|_| Err(vanished())));
     }));
 }
 

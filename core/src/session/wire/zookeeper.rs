@@ -7,6 +7,7 @@ mod bell;
 mod dialing;
 mod hearsay;
 mod link;
+mod order;
 mod service;
 mod translation;
 pub(crate) mod transport;
@@ -23,6 +24,7 @@ use self::answers::Answer;
 use self::bell::{Bells, Naming};
 pub(crate) use self::dialing::ZooKeeper;
 use self::link::WatchedLink;
+use self::order::Order;
 use self::service::Service;
 use self::translation::{Acls, applied, create_options, read, stat, watch, wire_error};
 use super::watched::{Kind, Watched};
@@ -43,8 +45,8 @@ struct Session {
     changed: Arc<Notify>,
     service: Service,
     counters: Arc<Counters>,
-    /// Resolves when the request that was sent last has been answered.
-    before: Mutex<Option<oneshot::Receiver<()>>>,
+    /// Locked while a request is sent.
+    order: Mutex<Order>,
 }
 
 impl Session {
@@ -64,7 +66,7 @@ impl Session {
             client: Arc::new(Mutex::new(Some(client))),
             service: service.clone(),
             counters,
-            before: Mutex::default(),
+            order: Mutex::new(Order::new()),
         };
         if !transport::IS_TOKIO {
             runtime::spawn(Box::pin(keep_nodelay(hosts, watcher.clone(), service.clone())));
@@ -121,35 +123,25 @@ impl Session {
         }
     }
 
-    /// Answers come in the order in which the requests were sent: who has one has all before it, so what is read earlier
-    /// never passes for newer.
     fn sent<T: Answer>(
         &self,
         future: impl Future<Output = Result<T, WireError>> + Send + 'static,
     ) -> Flight<T> {
         let mut flight: Flight<T> = Box::pin(future);
         // Locked over the sending, so that nobody else's request comes between it and its place.
-        let mut last = lock(&self.before);
+        let order = lock(&self.order);
         if let Some(done) = (&mut flight).now_or_never() {
             // A server that is quicker than the system's scheduler.
             self.counters.bytes_received.add(answers::bytes(&done));
             return Box::pin(std::future::ready(done));
         }
-        let (done, after) = oneshot::channel();
-        let before = last.replace(after);
-        drop(last);
-        // Answered in a task of its own: the flight carries a client, and one that nobody polls any more must not keep
+        // Waited for apart from the caller: the flight carries a client, and one that nobody polls any more must not keep
         // the session open.
         let (answer, answered) = oneshot::channel();
         let counters = self.counters.clone();
-        runtime::spawn(Box::pin(async move {
-            // Dropped behind the answer, and by a flight that panics, too.
-            let _done = done;
+        order.add(Box::pin(async move {
             let outcome = flight.await;
             counters.bytes_received.add(answers::bytes(&outcome));
-            if let Some(before) = before {
-                let _ = before.await;
-            }
             let _ = answer.send(outcome);
         }));
         Box::pin(async move {
