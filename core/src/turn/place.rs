@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+
 use super::deletable;
 use super::name::{self, Entry, Kind};
 use crate::error::Result;
@@ -99,9 +101,19 @@ impl Place {
                     Place::new(&epoch, path, naming, kind)
                 }
             };
-            let create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
+            let mut create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
             let list = epoch.look(path, false);
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
+            // The list is answered behind the create: who waits for it wakes once for both.
+            let listed = call.briefly(verb, list).await;
+            if listed.is_err()
+                && let Some(Ok(created)) = (&mut create).now_or_never()
+            {
+                // The call has to end, and what it has made is known.
+                place.found(created.path, created.czxid);
+                place.is_in_doubt = was_in_doubt;
+            }
+            let listed = listed?;
             match call.briefly(verb, create).await? {
                 Ok(created) => {
                     place.found(created.path, created.czxid);
@@ -127,7 +139,7 @@ impl Place {
                     continue;
                 }
             }
-            let names = match call.briefly(verb, list).await? {
+            let names = match listed {
                 Ok(names) if place.is_among(&names) => names,
                 Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
                     return Err(refusal(error, verb, path));
