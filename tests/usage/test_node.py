@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.xdist_group("node")
 # Where scripts/setup has put the packages that the examples use.
 PLACE = ROOT / "target/usage/node"
 BIN = PLACE / "node_modules/.bin"
+COPIES = PLACE / "copies"
+numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,11 +35,13 @@ def package() -> None:
     for name in ["package.json", "native", *json.loads((ROOT / "node/package.json").read_text())["files"]]:
         # Links: the addon is large before it is stripped.
         subprocess.run(["cp", "-al", ROOT / "node" / name, there], check=True)
+    shutil.rmtree(COPIES, ignore_errors=True)
 
 
 def example(name: str) -> Path:
-    there = PLACE / name
-    shutil.rmtree(there, ignore_errors=True)
+    """A copy, below the packages that it uses. Each has a name of its own: who starts in a folder whose name was just
+    deleted and made again may find itself in the one that is gone."""
+    there = COPIES / f"{name}-{next(numbers)}"
     shutil.copytree(ROOT / "examples/node" / name, there, ignore=shutil.ignore_patterns("node_modules"))
     return there
 
