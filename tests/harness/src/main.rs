@@ -7,8 +7,10 @@
 //!
 //! What a server decides is the same for every language, and what a language's face decides is the same on every server.
 //! So, unless flags say otherwise, every language plays on the embedded server, and each real one is played on once: by a
-//! cast in which each client speaks another language on ZooKeeper 3.9, by Rust on the others. With `--all`, `--lang` or
-//! `--server`: every combination.
+//! cast in which each client speaks another language on ZooKeeper 3.9, by Rust on the others. What becomes of faults on the
+//! wire, of servers that stop and of processes that die is decided by the core and the server alone: such a scenario is
+//! played on the embedded server by Rust and by one other language, which is not the same from scenario to scenario. With
+//! `--all`, `--lang` or `--server`: every combination. `--list` says as well how many runs these flags come to.
 
 mod driver;
 mod observer;
@@ -52,7 +54,7 @@ struct Options {
 
 impl Options {
     /// Whether this cast is to play the scenario on this server; see the head of this file.
-    fn want(&self, kind: Kind, cast: &str, scenario: &Scenario) -> bool {
+    fn want(&self, kind: Kind, cast: &str, scenario: &Scenario, index: usize) -> bool {
         let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|wanted| wanted == name);
         if self.all || !self.casts.is_empty() || !self.kinds.is_empty() {
             return named(&self.casts, cast) && named(&self.kinds, kind.name());
@@ -60,6 +62,9 @@ impl Options {
         // Where a language is left out, there is no mixed cast.
         let mixed = kind == Kind::Real39 && scenario.except.is_empty();
         match kind {
+            Kind::Embedded if scenario.is_decided_below_the_faces() => {
+                cast == "rust" || cast == other_than_rust(index, scenario)
+            }
             Kind::Embedded => cast != "mixed",
             _ => cast == if mixed { "mixed" } else { "rust" },
         }
@@ -86,6 +91,7 @@ fn run() -> Result<usize, String> {
         for scenario in &scenarios {
             println!("{}\n    {}", scenario.name, scenario.promise);
         }
+        println!("{} runs of {} scenarios", plan(&scenarios, &options).len(), scenarios.len());
         return Ok(0);
     }
     let jobs = plan(&scenarios, &options);
@@ -171,7 +177,8 @@ fn plan<'a>(scenarios: &'a [Scenario], options: &Options) -> Vec<Job<'a>> {
             if !fits || !named {
                 continue;
             }
-            for cast in casts(index).into_iter().filter(|cast| options.want(kind, cast.name, scenario)) {
+            for cast in casts(index).into_iter().filter(|cast| options.want(kind, cast.name, scenario, index))
+            {
                 let excluded = cast
                     .languages
                     .iter()
@@ -185,6 +192,15 @@ fn plan<'a>(scenarios: &'a [Scenario], options: &Options) -> Vec<Job<'a>> {
         }
     }
     jobs
+}
+
+/// The language, besides Rust, that plays a scenario in which only one does.
+fn other_than_rust(index: usize, scenario: &Scenario) -> &'static str {
+    let others = Language::ALL.into_iter().map(Language::name);
+    let fit: Vec<_> = others
+        .filter(|name| *name != "rust" && !scenario.except.iter().any(|except| except == name))
+        .collect();
+    fit.get(index % fit.len().max(1)).copied().unwrap_or("rust")
 }
 
 /// Each language alone, and all of them together in an order that differs from scenario to scenario.

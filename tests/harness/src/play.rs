@@ -506,7 +506,10 @@ impl Play<'_> {
                 _ => given.push(option.clone()),
             }
         }
-        for (name, value) in [("session_timeout", "8000"), ("connect_timeout", "15000"), ("identity", client)]
+        // The session of a process that is killed has to run out before the scenario can go on.
+        let timeout = if self.scenario.kills(client) { "2500" } else { "8000" };
+        for (name, value) in
+            [("session_timeout", timeout), ("connect_timeout", "15000"), ("identity", client)]
         {
             if !given.iter().any(|option| option.starts_with(&format!("{name}="))) {
                 given.push(format!("{name}={value}"));

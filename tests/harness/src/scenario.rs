@@ -38,6 +38,29 @@ impl Scenario {
         self.any_server_step(&["stop", "start", "restart", "kill", "revive"])
     }
 
+    /// Its subject is a fault on the wire, a server that stops, or a process that dies or stands still. What comes of that is
+    /// decided by the core and the server, and no language's face has a part in it.
+    pub fn is_decided_below_the_faces(&self) -> bool {
+        self.any_server_step(&["inject", "pause", "next-sequence", "stop", "restart", "kill"])
+            || self.kills_any()
+            || self.steps.iter().any(|step| step.words[0] == "freeze")
+    }
+
+    fn kills_any(&self) -> bool {
+        self.steps.iter().any(|step| step.words[0] == "kill")
+    }
+
+    /// Whether the process of this client is killed, or that of another one that it shares a process with.
+    pub fn kills(&self, client: &str) -> bool {
+        let is_near = |killed: &str| {
+            killed == client
+                || self.together.iter().any(|group| {
+                    group.iter().any(|one| one == client) && group.iter().any(|one| one == killed)
+                })
+        };
+        self.steps.iter().any(|step| step.words[0] == "kill" && is_near(&step.words[1]))
+    }
+
     /// Kills single members, which only an ensemble has.
     pub fn ensemble_only(&self) -> bool {
         self.any_server_step(&["kill", "revive"])
