@@ -75,7 +75,10 @@ build-drivers:
 	tests/drivers/c/build.sh
 
 .PHONY: demo-build
-demo-build: build-python build-node
+demo-build: build-python build-node demo-worker
+
+.PHONY: demo-worker
+demo-worker:
 	@cargo build --profile $(DEV) -p zkrecipes-ffi -p zkrecipes-embedded
 	@mkdir -p target/demo/node_modules
 	@ffi/install.sh PREFIX=target/demo/prefix PROFILE=$(DEV) >/dev/null

@@ -3,7 +3,7 @@
 
 binaries.py JOBS CARGO-ARGUMENT…    as `cargo test CARGO-ARGUMENT…` does, examples in the documentation included
 
-What each of them prints comes in one piece when it ends.
+What each of them prints comes in one piece when it ends. The longest begin first, so that none is left over for the end.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+# Whatever is not here takes less than twenty seconds.
+LONGEST = ["queue", "faults", "paused_leader", "double_barrier_faults", "two_phase_commit_pairs", "counter_crowd"]
 
 
 def built(arguments: list[str]) -> list[tuple[str, Path]]:
@@ -31,6 +34,14 @@ def built(arguments: list[str]) -> list[tuple[str, Path]]:
     ]
 
 
+def name_of(executable: str) -> str:
+    return Path(executable).name.rpartition("-")[0]
+
+
+def is_short(program: tuple[str, Path]) -> bool:
+    return name_of(program[0]) not in LONGEST
+
+
 def run(program: tuple[str, Path]) -> bool:
     executable, crate = program
     begun = time.monotonic()
@@ -39,7 +50,7 @@ def run(program: tuple[str, Path]) -> bool:
     done = subprocess.run(
         command, cwd=crate, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
-    name = Path(executable).name.rpartition("-")[0]
+    name = name_of(executable)
     took = f"{time.monotonic() - begun:.0f} s"
     ending = "" if done.returncode == 0 else f"{name} FAILED with status {done.returncode}\n"
     print(f"--- {name}, {took}\n{done.stdout}{ending}", flush=True)
@@ -48,7 +59,7 @@ def run(program: tuple[str, Path]) -> bool:
 
 def main() -> int:
     jobs, arguments = int(sys.argv[1]), sys.argv[2:]
-    programs = built(arguments)
+    programs = sorted(built(arguments), key=is_short)
     with ThreadPoolExecutor(jobs) as pool:
         passed = list(pool.map(run, programs))
     examples = subprocess.run(["cargo", "test", "--quiet", "--doc", *arguments], check=False)
