@@ -3,7 +3,7 @@
 
 binaries.py JOBS CARGO-ARGUMENT…    as `cargo test CARGO-ARGUMENT…` does, examples in the documentation included
 
-What each of them prints comes in one piece when it ends. The longest begin first, so that none is left over for the end.
+What each of them prints comes in one piece when it ends. The longest begin first: none is left over for the end.
 """
 
 from __future__ import annotations
