@@ -20,48 +20,9 @@ TITLES = {
     "zkrecipes": "distributed-coordination recipes on Apache ZooKeeper",
     "zkrecipes_testing": "the testing kit of zkrecipes: ZooKeeper servers inside the process that can misbehave",
 }
-# How the page of each part is called: like the type, so that nobody has to know a second name.
-PAGES = {
-    "Errors": "zkr_error",
-    "Clients": "zkr_client",
-    "Metrics": "zkr_metrics",
-    "Logs": "zkr_log",
-    "Locks": "zkr_lock",
-    "Acquisitions": "zkr_held",
-    "Read/write locks": "zkr_read_write_lock",
-    "Several locks as one": "zkr_multi_lock",
-    "Semaphores": "zkr_semaphore",
-    "Counters": "zkr_counter",
-    "Leaderships": "zkr_leadership",
-    "Leaders": "zkr_leader",
-    "Elections": "zkr_election",
-    "Barriers": "zkr_barrier",
-    "Double barriers": "zkr_double_barrier",
-    "Transactions of two-phase commit": "zkr_commit_transaction",
-    "Proposals": "zkr_proposal",
-    "Two-phase commits": "zkr_two_phase_commit",
-    "Queues": "zkr_queue",
-    "Priority queues": "zkr_priority_queue",
-    "Delay queues": "zkr_delay_queue",
-    "Items": "zkr_item",
-    "Configs": "zkr_config",
-    "Names": "zkr_names",
-    "Groups": "zkr_group",
-    "Sequencers": "zkr_sequencer",
-    "Transactions": "zkr_transaction",
-    "Nodes": "zkr_nodes",
-    "Cancelling": "zkr_cancel_token",
-    "Subscriptions": "zkr_subscription",
-    "Bytes": "zkr_buffer",
-    "Lists": "zkr_strings",
-    "Lists of entries": "zkr_entries",
-    "Lists of payloads": "zkr_payloads",
-    "Lists of two-phase commits": "zkr_commit_statuses",
-    "Servers": "zkr_test_server",
-    "Requests": "zkr_test_requests",
-    "In front of a real server": "zkr_test_proxy",
-    "Several servers": "zkr_test_ensemble",
-}
+# A page is called like the type whose functions it has, so that nobody has to know a second name. But for these, whose
+# functions begin with the name of another type, or of none.
+PAGES = {"Metrics": "zkr_metrics", "Logs": "zkr_log", "Sequencers": "zkr_sequencer", "Nodes": "zkr_nodes"}
 NAME = r"(?:zkr|ZKR)_\w+"
 
 
@@ -120,19 +81,31 @@ def declarations(text: str) -> Iterator[Declaration]:
         doc = ""
 
 
+def page_name(heading: str, functions: list[str], types: list[str]) -> str:
+    """The type that most functions of a part begin with."""
+    owners = [max((one for one in types if name.startswith(f"{one}_")), key=len, default="") for name in functions]
+    found = PAGES.get(heading) or max(filter(None, owners), key=owners.count, default="")
+    if not found:
+        raise SystemExit(
+            f"man: no function of the part {heading!r} begins with the name of a type; name its page in PAGES"
+        )
+    return found
+
+
 def pages() -> list[Page]:
     found: list[Page] = []
     for header, name in OVERVIEW.items():
         text = (ROOT / "include" / header).read_text()
         before, *parts = re.split(r"^/\* ([^\n]*?) -{10,} \*/$", text, flags=re.MULTILINE)
         about = uncommented(before[: before.index("*/") + 2])
+        types = re.findall(r"^typedef (?:struct|enum) (\w+) (?:\w+;|\{)", text, flags=re.MULTILINE)
         # Without the licence and the title.
         overview = Page(name, TITLES[name], header, about.split("\n\n", 2)[2])
         of_header = [overview]
         for heading, body in zip(parts[::2], parts[1::2], strict=True):
-            if heading not in PAGES:
-                raise SystemExit(f"man: {header} has a part {heading!r}, and PAGES has no name for its page")
-            of_header.append(Page(PAGES[heading], heading, header, "", list(declarations(body))))
+            declared = list(declarations(body))
+            name = page_name(heading, [one.name for one in declared if one.kind == "function"], types)
+            of_header.append(Page(name, heading, header, "", declared))
         shared(list(declarations(before)), of_header)
         found += of_header
     return found
