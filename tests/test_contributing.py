@@ -1,31 +1,61 @@
-"""CONTRIBUTING.md sends nobody to a file that is not there."""
+"""CONTRIBUTING.md sends nobody to a file that is not there, and leaves out none that a recipe needs."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = re.compile(r"[\w./-]+\.(?:[ch]|cjs|cpp|cts|hpp|js|md|mjs|mts|py|pyi|rs|scn|sh|toml|txt)|[\w./-]+/")
+PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+# How a file speaks of the counter, which is the example of "Add a recipe".
+COUNTER = (
+    r"zkr_counter|(^|[^[:alnum:]_])counter\(|class Counter($|[^s])|counter\.(rs|md|py|mjs|cjs|toml|scn)|counter NAME"
+)
+# What speaks of it and needs nothing for another recipe: programs and pages about something else.
+BESIDE = re.compile(
+    r"CONTRIBUTING\.md|tests/test_contributing\.py|bench/(results/|workers/kazoo)|docs/(site/screenshots|start/)|tests/(crowds|usage|c/abi)/"
+    r"|core/tests/counter_crowd\.rs"
+)
 
 
-def named() -> list[list[str]]:
+def named(page: str = PAGE) -> list[list[str]]:
     """The files that each row of a table names."""
-    rows = (line for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if line.startswith("|"))
+    rows = (line for line in page.splitlines() if line.startswith("|"))
     words = ([word for word in re.findall(r"`([^`]+)`", row) if FILE.fullmatch(word)] for row in rows)
     return [files for files in words if files]
 
 
-def missing(files: list[str]) -> list[str]:
+def found(files: list[str]) -> list[Path | None]:
     """A name may leave out folders that one before it in its row has, or those of the core."""
-    folders, gone = [ROOT, ROOT / "core/src"], []
+    folders, paths = [ROOT, ROOT / "core/src"], list[Path | None]()
     for name in files:
-        found = next((folder / name for folder in folders if (folder / name).exists()), None)
-        if found is None:
-            gone.append(name)
-        else:
-            folders = [*(one for one in (found, *found.parents) if one.is_dir() and one.is_relative_to(ROOT)), *folders]
-    return gone
+        path = next((folder / name for folder in folders if (folder / name).exists()), None)
+        paths.append(path)
+        if path is not None:
+            folders = [*(one for one in (path, *path.parents) if one.is_dir() and one.is_relative_to(ROOT)), *folders]
+    return paths
+
+
+def missing(files: list[str]) -> list[str]:
+    return [name for name, path in zip(files, found(files), strict=True) if path is None]
+
+
+def left_out(page: str) -> list[str]:
+    """What speaks of the counter and is not in "Add a recipe"."""
+    part = page.split("\n## Add a recipe\n")[1].split("\n## ")[0]
+    paths = [path for files in named(part) for path in found(files) if path is not None]
+    files = {path for path in paths if path.is_file()}
+    # A recipe may be a folder, of which only the first file is named.
+    folders = [*(path for path in paths if path.is_dir()), ROOT / "core/src/recipes/counter"]
+    listed = subprocess.run(["git", "grep", "-lIE", COUNTER], cwd=ROOT, check=True, capture_output=True, text=True)
+    others = [ROOT / name for name in listed.stdout.split() if not BESIDE.match(name)]
+    return [
+        str(path.relative_to(ROOT))
+        for path in others
+        if path not in files and not any(path.is_relative_to(folder) for folder in folders)
+    ]
 
 
 def test_every_file_that_a_table_names_is_there() -> None:
@@ -36,3 +66,14 @@ def test_every_file_that_a_table_names_is_there() -> None:
 def test_a_file_that_is_gone_is_noticed() -> None:
     assert missing(["core/src/turn/leaving.rs"]) == ["core/src/turn/leaving.rs"]
     assert missing(["core/src/turn/place.rs", "mod.rs", "leaving.rs"]) == ["leaving.rs"]
+
+
+def test_add_a_recipe_names_every_file_that_the_counter_has() -> None:
+    assert left_out(PAGE) == []
+
+
+def test_a_file_that_add_a_recipe_leaves_out_is_noticed() -> None:
+    rows = PAGE.splitlines()
+    without = [row for row in rows if not row.startswith("| `node/lib/counter.cjs`")]
+    assert len(without) == len(rows) - 1
+    assert left_out("\n".join(without)) == ["node/lib/counter.cjs", "node/lib/counter.d.cts"]
