@@ -237,7 +237,7 @@ impl Handle {
                     tracing::Span::current().record("token", hold.node().token());
                     waiting.succeeds(&hold);
                     if session.is_closing() {
-                        // Closing told the losses of all that was held; this one came too late for that.
+                        // Closing has told the loss of everything that was held by then. This one came later.
                         hold.lose(LostReason::Closed);
                         return Err(about(Error::closed("client")));
                     }

@@ -48,7 +48,7 @@ impl Store {
             let (node, name, is_over) = (out.path(), out.name.clone(), out.is_over.clone());
             let hold = Hold::begin(session.clone(), &self.stock.layout.path, grant, Some(Box::new(out)));
             if session.is_closing() {
-                // Closing told the losses of all that was held; this one came too late for that.
+                // Closing has told the loss of everything that was held by then. This one came later.
                 hold.lose(LostReason::Closed);
                 return Err(Error::closed("client").with_path(&self.stock.layout.path));
             }
