@@ -21,7 +21,7 @@ const IDLE: Duration = Duration::from_secs(2);
 static POOL: PerProcess<Pool> = PerProcess::new();
 
 /// What the library has to say itself, so that no subscriber of logs holds up the thread that says it.
-pub(crate) static LOG: PerProcess<Line> = PerProcess::new();
+pub(crate) static LOG: PerProcess<Strand> = PerProcess::new();
 
 /// Runs `job` on a thread that is not busy. However long it takes, no other job waits for it.
 pub(crate) fn run(job: Job) {
@@ -141,7 +141,7 @@ impl Pool {
 
 /// Jobs that run one at a time, in order, on whichever thread.
 #[derive(Clone, Default)]
-pub(crate) struct Line(Arc<Mutex<Waiting>>);
+pub(crate) struct Strand(Arc<Mutex<Waiting>>);
 
 #[derive(Default)]
 struct Waiting {
@@ -149,14 +149,14 @@ struct Waiting {
     is_running: bool,
 }
 
-impl Line {
+impl Strand {
     pub(crate) fn run(&self, job: Job) {
         let mut waiting = self.lock();
         waiting.jobs.push_back(job);
         if !std::mem::replace(&mut waiting.is_running, true) {
             drop(waiting);
-            let line = self.clone();
-            run(Box::new(move || line.work()));
+            let strand = self.clone();
+            run(Box::new(move || strand.work()));
         }
     }
 

@@ -8,7 +8,7 @@ use zkrecipes::{Cached, Client, Contender, Error, PartResult, Result, Stat, Tran
 
 use crate::collections::{Buffer, Strings, zkr_buffer};
 use crate::error::{zkr_error, zkr_status};
-use crate::events::{self, Gate, Listener};
+use crate::events::{self, Door, Listener};
 use crate::handle::{self, Object};
 use crate::held::HeldHandle;
 use crate::input::{HandlePlace, Place};
@@ -346,11 +346,11 @@ impl Tell<Error> for unsafe extern "C" fn(*const zkr_error, *mut c_void) {
     }
 }
 
-/// A callback behind the gate of its subscription.
+/// A callback behind the door of its subscription.
 #[derive(Clone)]
 pub(crate) struct Told<C> {
     pub(crate) listener: Listener<C>,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) door: Arc<Door>,
 }
 
 impl<C: Copy> Told<C> {
@@ -358,6 +358,6 @@ impl<C: Copy> Told<C> {
     where
         C: Tell<T>,
     {
-        self.gate.pass(|| C::tell(self.listener, told));
+        self.door.pass(|| C::tell(self.listener, told));
     }
 }

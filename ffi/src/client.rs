@@ -10,7 +10,7 @@ use zkrecipes::{Client, Error, ErrorKind, Result, State, time};
 use crate::cancel::{self, zkr_cancel_token};
 use crate::embedded;
 use crate::error::{zkr_error, zkr_status};
-use crate::events::{self, Gate, Listener, Queue, SubscriptionHandle, zkr_done_callback, zkr_subscription};
+use crate::events::{self, Door, Listener, Queue, SubscriptionHandle, zkr_done_callback, zkr_subscription};
 use crate::exit;
 use crate::guard;
 use crate::handle::{self, Object};
@@ -325,13 +325,13 @@ pub extern "C" fn zkr_client_on_state(
         if client.core.state() == State::Closed {
             return Err(closed());
         }
-        let gate = Gate::new(user_data);
-        let entrance = Arc::clone(&gate);
+        let door = Door::new(user_data);
+        let entrance = Arc::clone(&door);
         let core = client.core.on_state(move |now| {
             // SAFETY: a function of this type, as the caller gave it.
             entrance.pass(|| listener.call(|function, data| unsafe { function(state(now), data) }));
         });
-        place.put(|| handle::publish(SubscriptionHandle::new(core, gate)))
+        place.put(|| handle::publish(SubscriptionHandle::new(core, door)))
     })
 }
 

@@ -48,7 +48,7 @@ pub struct zkr_subscription {
 
 pub(crate) struct SubscriptionHandle {
     core: zkrecipes::Subscription,
-    gate: Arc<Gate>,
+    door: Arc<Door>,
 }
 
 impl Object for SubscriptionHandle {
@@ -57,8 +57,8 @@ impl Object for SubscriptionHandle {
 }
 
 impl SubscriptionHandle {
-    pub(crate) fn new(core: zkrecipes::Subscription, gate: Arc<Gate>) -> SubscriptionHandle {
-        SubscriptionHandle { core, gate }
+    pub(crate) fn new(core: zkrecipes::Subscription, door: Arc<Door>) -> SubscriptionHandle {
+        SubscriptionHandle { core, door }
     }
 }
 
@@ -73,7 +73,7 @@ pub extern "C" fn zkr_subscription_free(subscription: *mut zkr_subscription) {
     guard::quietly(|| {
         if let Some(subscription) = handle::take::<SubscriptionHandle>(subscription) {
             subscription.core.end();
-            subscription.gate.shut();
+            subscription.door.shut();
         }
     });
 }
@@ -90,7 +90,7 @@ pub extern "C" fn zkr_subscription_free_with(
     guard::quietly(|| {
         if let Some(subscription) = handle::take::<SubscriptionHandle>(subscription) {
             subscription.core.end();
-            subscription.gate.shut_with(free_data);
+            subscription.door.shut_with(free_data);
         }
     });
 }
@@ -211,27 +211,27 @@ pub(crate) fn lend(error: &Error, body: impl FnOnce(*const zkr_error)) {
 }
 
 /// What stands between a subscription and its callback, so that ending the one ends the other for certain.
-pub(crate) struct Gate {
+pub(crate) struct Door {
     user_data: *mut c_void,
-    state: Mutex<GateState>,
+    state: Mutex<DoorState>,
     idle: Condvar,
 }
 
 // SAFETY: user_data is only carried, from the caller to the functions that it gave for it.
-unsafe impl Send for Gate {}
-unsafe impl Sync for Gate {}
+unsafe impl Send for Door {}
+unsafe impl Sync for Door {}
 
-struct GateState {
+struct DoorState {
     open: bool,
     inside: usize,
-    /// Comes when the last one has left a gate that was shut.
+    /// Comes when the last one has left a door that was shut.
     free_data: zkr_free_callback,
 }
 
-impl Gate {
-    pub(crate) fn new(user_data: *mut c_void) -> Arc<Gate> {
-        let state = GateState { open: true, inside: 0, free_data: None };
-        Arc::new(Gate { user_data, state: Mutex::new(state), idle: Condvar::new() })
+impl Door {
+    pub(crate) fn new(user_data: *mut c_void) -> Arc<Door> {
+        let state = DoorState { open: true, inside: 0, free_data: None };
+        Arc::new(Door { user_data, state: Mutex::new(state), idle: Condvar::new() })
     }
 
     pub(crate) fn pass(&self, body: impl FnOnce()) {
@@ -306,7 +306,7 @@ struct QueueState {
     jobs: VecDeque<Job>,
     dispatching: bool,
     /// None once the queue takes no more.
-    bell: Option<Bell>,
+    wakeup: Option<Wakeup>,
 }
 
 impl QueueState {
@@ -325,20 +325,20 @@ impl Queue {
             losses: VecDeque::new(),
             jobs: VecDeque::new(),
             dispatching: false,
-            bell: Some(Bell::new()?),
+            wakeup: Some(Wakeup::new()?),
         };
         Ok(Queue { state: Mutex::new(state), changed: Condvar::new() })
     }
 
     pub(crate) fn fd(&self) -> Option<RawFd> {
-        lock(&self.state).bell.as_ref().map(|bell| bell.reading.as_raw_fd())
+        lock(&self.state).wakeup.as_ref().map(|wakeup| wakeup.reading.as_raw_fd())
     }
 
     pub(crate) fn push(&self, turn: Turn, job: Job) {
         let mut state = lock(&self.state);
-        let Some(bell) = &state.bell else { return };
+        let Some(wakeup) = &state.wakeup else { return };
         if state.is_empty() {
-            bell.ring();
+            wakeup.raise();
         }
         match turn {
             Turn::Ahead => state.losses.push_back(job),
@@ -376,13 +376,13 @@ impl Queue {
     fn next(&self, patient: bool, deadline: Option<Instant>) -> Option<Job> {
         let mut state = lock(&self.state);
         loop {
-            state.bell.as_ref()?;
+            state.wakeup.as_ref()?;
             if !state.dispatching
                 && let Some(job) = state.pop()
             {
                 state.dispatching = true;
-                if let Some(bell) = state.bell.as_ref().filter(|_| state.is_empty()) {
-                    bell.silence();
+                if let Some(wakeup) = state.wakeup.as_ref().filter(|_| state.is_empty()) {
+                    wakeup.lower();
                 }
                 return Some(job);
             }
@@ -403,34 +403,34 @@ impl Queue {
     pub(crate) fn shut(&self) {
         let forgotten = {
             let mut state = lock(&self.state);
-            (state.bell.take(), std::mem::take(&mut state.losses), std::mem::take(&mut state.jobs))
+            (state.wakeup.take(), std::mem::take(&mut state.losses), std::mem::take(&mut state.jobs))
         };
         self.changed.notify_all();
         drop(forgotten);
     }
 }
 
-/// A file descriptor that is readable from `ring` until `silence`.
-struct Bell {
+/// A file descriptor that is readable from `raise` until `lower`.
+struct Wakeup {
     reading: OwnedFd,
     #[cfg(not(target_os = "linux"))]
     writing: OwnedFd,
 }
 
-impl Bell {
+impl Wakeup {
     #[cfg(target_os = "linux")]
-    fn new() -> Result<Bell> {
+    fn new() -> Result<Wakeup> {
         // SAFETY: eventfd takes two numbers and gives a new descriptor or -1.
         let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         if fd < 0 {
             return Err(no_descriptor());
         }
         // SAFETY: a descriptor just opened belongs to nobody else.
-        Ok(Bell { reading: unsafe { OwnedFd::from_raw_fd(fd) } })
+        Ok(Wakeup { reading: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn new() -> Result<Bell> {
+    fn new() -> Result<Wakeup> {
         let mut ends = [0; 2];
         // SAFETY: pipe fills the two descriptors it is given room for; they belong to nobody else.
         unsafe {
@@ -441,26 +441,26 @@ impl Bell {
                 libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
                 libc::fcntl(end, libc::F_SETFL, libc::O_NONBLOCK);
             }
-            Ok(Bell { reading: OwnedFd::from_raw_fd(ends[0]), writing: OwnedFd::from_raw_fd(ends[1]) })
+            Ok(Wakeup { reading: OwnedFd::from_raw_fd(ends[0]), writing: OwnedFd::from_raw_fd(ends[1]) })
         }
     }
 
     #[cfg(target_os = "linux")]
-    fn bell_rope(&self) -> RawFd {
+    fn writing_end(&self) -> RawFd {
         self.reading.as_raw_fd()
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn bell_rope(&self) -> RawFd {
+    fn writing_end(&self) -> RawFd {
         self.writing.as_raw_fd()
     }
 
-    fn ring(&self) {
+    fn raise(&self) {
         // SAFETY: eight bytes of our own into a descriptor of our own.
-        unsafe { libc::write(self.bell_rope(), (&raw const ONE).cast(), 8) };
+        unsafe { libc::write(self.writing_end(), (&raw const ONE).cast(), 8) };
     }
 
-    fn silence(&self) {
+    fn lower(&self) {
         let mut heard = 0u64;
         // SAFETY: as above; the descriptor does not block when there is nothing to read.
         while unsafe { libc::read(self.reading.as_raw_fd(), (&raw mut heard).cast(), 8) } == 8 {}

@@ -7,7 +7,7 @@ use zkrecipes::drive::log::{self, Level, Record, Value};
 use zkrecipes::{Error, Result};
 
 use crate::error::{zkr_error, zkr_status};
-use crate::events::{Gate, Listener, SubscriptionHandle, zkr_subscription};
+use crate::events::{Door, Listener, SubscriptionHandle, zkr_subscription};
 use crate::guard;
 use crate::handle;
 use crate::input::{self, HandlePlace, to_c};
@@ -117,11 +117,11 @@ pub extern "C" fn zkr_on_log(
         let place = HandlePlace::optional(subscription);
         let listener = Listener::new(callback, user_data)?;
         let most = level(&most)?;
-        let gate = Gate::new(user_data);
-        let entrance = Arc::clone(&gate);
+        let door = Door::new(user_data);
+        let entrance = Arc::clone(&door);
         let ear = log::listen(most, move |record| entrance.pass(|| tell(listener, record)));
         let core = zkrecipes::drive::subscription(move || ear.set_level(Level::Off));
-        place.put(|| handle::publish(SubscriptionHandle::new(core, gate)))
+        place.put(|| handle::publish(SubscriptionHandle::new(core, door)))
     })
 }
 

@@ -10,7 +10,7 @@ use zkrecipes::{Client, Error, ErrorKind, Feed, Result, Subscription, drive};
 use crate::answers::{Fill, Report, Tell, Told};
 use crate::cancel::{self, zkr_cancel_token};
 use crate::error::{zkr_error, zkr_status};
-use crate::events::{self, Gate, Listener, SubscriptionHandle, zkr_subscription};
+use crate::events::{self, Door, Listener, SubscriptionHandle, zkr_subscription};
 use crate::guard;
 use crate::handle::{self, Object};
 use crate::input::HandlePlace;
@@ -161,8 +161,8 @@ pub(crate) fn subscribe<H: Holder, C: Copy>(
         let place = HandlePlace::optional(subscription);
         let holder = get::<H>(given)?;
         let listener = Listener::new(callback, user_data)?;
-        let gate = Gate::new(user_data);
-        let core = enlist(&holder, Told { listener, gate: Arc::clone(&gate) })?;
-        place.put(|| handle::publish(SubscriptionHandle::new(core, gate)))
+        let door = Door::new(user_data);
+        let core = enlist(&holder, Told { listener, door: Arc::clone(&door) })?;
+        place.put(|| handle::publish(SubscriptionHandle::new(core, door)))
     })
 }

@@ -31,7 +31,7 @@ use crate::log::{self, Told};
 /// Makes the JavaScript value, on the JavaScript thread.
 type Answer = Box<dyn for<'env> FnOnce(&'env Env) -> napi::Result<Unknown<'env>> + Send>;
 
-type Bell = ThreadsafeFunction<(), (), Delivery, Status, false, true>;
+type Wakeup = ThreadsafeFunction<(), (), Delivery, Status, false, true>;
 
 /// The outcome of one call, or one event for one subscriber.
 struct Letter {
@@ -52,7 +52,7 @@ pub struct Inbox(Arc<Shared>);
 
 struct Shared {
     letters: Arc<Mutex<Letters>>,
-    bell: Bell,
+    wakeup: Wakeup,
     /// The calls under way, so that JavaScript can withdraw them by number and the end of the environment withdraws
     /// them all.
     calls: Mutex<HashMap<u64, CancelToken>>,
@@ -133,7 +133,7 @@ impl Inbox {
         }
         letters.waiting.push_back(Letter { call, outcome });
         drop(letters);
-        self.0.bell.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        self.0.wakeup.call((), ThreadsafeFunctionCallMode::NonBlocking);
     }
 
     fn close(&self) {
@@ -159,7 +159,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What one ring of the bell brings: a letter, or nothing when the inbox was closed in the meantime.
+/// What one wake-up brings: a letter, or nothing when the inbox was closed in the meantime.
 struct Delivery(Option<Letter>);
 
 impl JsValuesTupleIntoVec for Delivery {
@@ -205,13 +205,13 @@ impl EventLoop {
     ) -> napi::Result<EventLoop> {
         let letters = Arc::new(Mutex::new(Letters::default()));
         let unread = letters.clone();
-        let bell = dispatch
+        let wakeup = dispatch
             .build_threadsafe_function::<()>()
             .weak::<true>()
             .callee_handled::<false>()
             .build_callback(move |_| Ok(Delivery(lock(&unread).waiting.pop_front())))?;
         let sessions = exit::sessions_of(env)?;
-        let shared = Shared { letters, bell, calls: Mutex::default(), next: AtomicU64::new(1), sessions };
+        let shared = Shared { letters, wakeup, calls: Mutex::default(), next: AtomicU64::new(1), sessions };
         let inbox = Inbox(Arc::new(shared));
         let told = log::listen(&inbox, is_main_thread);
         Ok(EventLoop { inbox, told })

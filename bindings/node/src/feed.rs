@@ -21,7 +21,7 @@ impl Feed {
         T: Send + 'static,
         J: ToNapiValue + 'static,
     {
-        let shelf = Shelf(Arc::new(Mutex::new(Place::Here(feed))));
+        let shelf = Shelf(Arc::new(Mutex::new(Whereabouts::Here(feed))));
         let (inbox, closed) = (inbox.clone(), shelf.clone());
         let next = move || {
             let (taken, shelf) = (shelf.take(), shelf.clone());
@@ -41,7 +41,7 @@ impl Feed {
 }
 
 /// Where the core's feed is.
-enum Place<T> {
+enum Whereabouts<T> {
     /// Nobody waits for the next item.
     Here(zkrecipes::Feed<T>),
     /// With the call that waits for it, or at its end.
@@ -49,7 +49,7 @@ enum Place<T> {
     Closed,
 }
 
-struct Shelf<T>(Arc<Mutex<Place<T>>>);
+struct Shelf<T>(Arc<Mutex<Whereabouts<T>>>);
 
 impl<T> Clone for Shelf<T> {
     fn clone(&self) -> Shelf<T> {
@@ -58,16 +58,16 @@ impl<T> Clone for Shelf<T> {
 }
 
 impl<T> Shelf<T> {
-    fn place(&self) -> MutexGuard<'_, Place<T>> {
+    fn whereabouts(&self) -> MutexGuard<'_, Whereabouts<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self) -> Option<zkrecipes::Feed<T>> {
-        let mut place = self.place();
-        match std::mem::replace(&mut *place, Place::Away) {
-            Place::Here(feed) => Some(feed),
+        let mut whereabouts = self.whereabouts();
+        match std::mem::replace(&mut *whereabouts, Whereabouts::Away) {
+            Whereabouts::Here(feed) => Some(feed),
             other => {
-                *place = other;
+                *whereabouts = other;
                 None
             }
         }
@@ -75,14 +75,14 @@ impl<T> Shelf<T> {
 
     /// Unless it was closed meanwhile: then it goes.
     fn put_back(&self, feed: zkrecipes::Feed<T>) {
-        let mut place = self.place();
-        if matches!(*place, Place::Away) {
-            *place = Place::Here(feed);
+        let mut whereabouts = self.whereabouts();
+        if matches!(*whereabouts, Whereabouts::Away) {
+            *whereabouts = Whereabouts::Here(feed);
         }
     }
 
     fn close(&self) {
-        let before = std::mem::replace(&mut *self.place(), Place::Closed);
+        let before = std::mem::replace(&mut *self.whereabouts(), Whereabouts::Closed);
         // Not under the lock: what it watched goes with it.
         drop(before);
     }

@@ -13,20 +13,20 @@ use crate::convert;
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
 use crate::feed::FeedBase;
-use crate::handle::{HandleBase, Hold, Kept, context_manager, handle_recipe};
+use crate::handle::{Common, HandleBase, Hold, context_manager, handle_recipe};
 use crate::held::{Held, HeldBase};
 use crate::owned::Owned;
 
 handle_recipe!(ElectionBase of zkrecipes::Election, Election, leadership);
 
 /// What an election acquires: a Held with more verbs.
-fn leadership(py: Python<'_>, held: zkrecipes::Held, kept: Arc<Kept>) -> Answered {
-    match kept.origin.face {
+fn leadership(py: Python<'_>, held: zkrecipes::Held, common: Arc<Common>) -> Answered {
+    match common.origin.face {
         Face::Blocking => {
-            let all = HeldBase::made(held, kept).add_subclass(Held).add_subclass(Leadership);
+            let all = HeldBase::made(held, common).add_subclass(Held).add_subclass(Leadership);
             Ok(Py::new(py, all)?.into_any())
         }
-        Face::Asyncio => asyncio_object(py, "Leadership", || HeldBase::made(held, kept)),
+        Face::Asyncio => asyncio_object(py, "Leadership", || HeldBase::made(held, common)),
     }
 }
 
@@ -96,8 +96,8 @@ impl ElectionBase {
     fn terms(slf: &Bound<'_, Self>, work: Arg) -> PyResult<Terms> {
         callback::function("work", work, slf.as_super().as_super().get().origin.face)?;
         let terms = guard(|| drive::terms(&slf.get().core)).or_raise(slf.py())?;
-        let kept = slf.as_super().get().kept.clone();
-        Ok(Terms { terms: Arc::new(tokio::sync::Mutex::new(terms)).into(), kept: kept.into() })
+        let common = slf.as_super().get().common.clone();
+        Ok(Terms { terms: Arc::new(tokio::sync::Mutex::new(terms)).into(), common: common.into() })
     }
 }
 
@@ -105,19 +105,19 @@ impl ElectionBase {
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Terms {
     terms: Owned<Arc<tokio::sync::Mutex<drive::Terms>>>,
-    kept: Owned<Arc<Kept>>,
+    common: Owned<Arc<Common>>,
 }
 
 #[pymethods]
 impl Terms {
     /// Campaigns, however often it takes; None when it was cancelled.
     fn next(&self, py: Python<'_>) -> Answered {
-        let (terms, kept) = (self.terms.clone(), self.kept.clone());
-        self.kept.origin.run_to(
+        let (terms, common) = (self.terms.clone(), self.common.clone());
+        self.common.origin.run_to(
             py,
             || async move { terms.lock().await.next().await },
             move |py, won| match won {
-                Some(won) => leadership(py, (*won).clone(), kept),
+                Some(won) => leadership(py, (*won).clone(), common),
                 None => Ok(py.None()),
             },
         )
@@ -126,7 +126,7 @@ impl Terms {
     /// Waits until a term is over: lost or resigned, or all of it cancelled.
     fn over(&self, py: Python<'_>, leadership: &Bound<'_, HeldBase>) -> Answered {
         let (terms, won) = (self.terms.clone(), drive::leadership(leadership.get().held.clone()));
-        self.kept.origin.run(py, || async move {
+        self.common.origin.run(py, || async move {
             let over = terms.lock().await.over(&won);
             over.await;
             Ok(())
@@ -142,7 +142,7 @@ impl Terms {
         };
         // Somebody interrupted that, which ends all of it.
         let failure = told.inspect_err(|_| Terms::abandon(leadership))?;
-        self.kept.origin.run(py, || {
+        self.common.origin.run(py, || {
             let releasing = won.release();
             async move {
                 // Unconfirmed, it goes on in the background; lost or resigned, there is nothing to do.
@@ -160,7 +160,7 @@ impl Terms {
     /// Who hears how long the work keeps an event loop.
     #[getter]
     fn times(&self) -> CallbackTimes {
-        CallbackTimes::of(&self.kept.origin)
+        CallbackTimes::of(&self.common.origin)
     }
 
     /// Ends the last term without waiting for anything.

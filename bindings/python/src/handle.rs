@@ -20,14 +20,14 @@ use crate::holding::{Holder, HoldingBase};
 use crate::owned::Owned;
 
 /// The core's handle, shared by the Python one and by what it acquired.
-pub struct Kept {
+pub struct Common {
     pub core: zkrecipes::Handle,
     pub origin: Origin,
     /// Makes the object of what is acquired.
-    pub acquires: fn(Python<'_>, Held, Arc<Kept>) -> Answered,
+    pub acquires: fn(Python<'_>, Held, Arc<Common>) -> Answered,
 }
 
-impl Drop for Kept {
+impl Drop for Common {
     fn drop(&mut self) {
         // In a forked child it is not: what the parent holds is the parent's.
         if self.core.is_held() {
@@ -45,10 +45,10 @@ impl Drop for Kept {
 pub struct Scopes(Mutex<Vec<(ThreadId, Held)>>);
 
 impl Scopes {
-    fn enter(&self, py: Python<'_>, kept: &Arc<Kept>, n: usize, limit: Option<Duration>) -> Answered {
-        kept.origin.check().or_raise(py)?;
-        let held = wait(py, || drive::acquire(&kept.core, n, limit))?.keep();
-        let handed = (kept.acquires)(py, held.clone(), kept.clone())?;
+    fn enter(&self, py: Python<'_>, common: &Arc<Common>, n: usize, limit: Option<Duration>) -> Answered {
+        common.origin.check().or_raise(py)?;
+        let held = wait(py, || drive::acquire(&common.core, n, limit))?.keep();
+        let handed = (common.acquires)(py, held.clone(), common.clone())?;
         self.all().push((thread::current().id(), held));
         Ok(handed)
     }
@@ -72,18 +72,18 @@ impl Scopes {
 /// What all handles share, on both faces.
 #[pyclass(frozen, subclass, weakref, extends = HoldingBase, module = "zkrecipes._native")]
 pub struct HandleBase {
-    pub kept: Owned<Arc<Kept>>,
+    pub common: Owned<Arc<Common>>,
     scopes: Owned<Scopes>,
     /// Who hears of its waits.
     listeners: Owned<Arc<Callbacks>>,
 }
 
 impl HandleBase {
-    pub fn of(kept: Kept) -> PyClassInitializer<HandleBase> {
-        let kept = Arc::new(kept);
-        PyClassInitializer::from(HoldingBase::new(kept.origin.clone(), Holder::Handle(kept.clone())))
+    pub fn of(common: Common) -> PyClassInitializer<HandleBase> {
+        let common = Arc::new(common);
+        PyClassInitializer::from(HoldingBase::new(common.origin.clone(), Holder::Handle(common.clone())))
             .add_subclass(HandleBase {
-                kept: kept.into(),
+                common: common.into(),
                 scopes: Owned::default(),
                 listeners: Owned::default(),
             })
@@ -108,9 +108,9 @@ impl HandleBase {
             }
             limit = Some(Duration::ZERO);
         }
-        let kept = self.kept.clone();
+        let common = self.common.clone();
         let begin = || {
-            let acquiring = drive::acquire(&self.kept.core, n, limit);
+            let acquiring = drive::acquire(&self.common.core, n, limit);
             async move {
                 match acquiring.await {
                     Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
@@ -118,19 +118,19 @@ impl HandleBase {
                 }
             }
         };
-        self.kept.origin.run_to(py, begin, move |py, acquired| match acquired {
-            Some(granted) => (kept.acquires)(py, granted.keep(), kept.clone()),
+        self.common.origin.run_to(py, begin, move |py, acquired| match acquired {
+            Some(granted) => (common.acquires)(py, granted.keep(), common.clone()),
             None => Ok(py.None()),
         })
     }
 
     /// The same, but it raises Timeout.
     pub fn take_some(&self, py: Python<'_>, n: usize, limit: Option<Duration>) -> Answered {
-        let kept = self.kept.clone();
-        self.kept.origin.run_to(
+        let common = self.common.clone();
+        self.common.origin.run_to(
             py,
-            || drive::acquire(&self.kept.core, n, limit),
-            move |py, granted| (kept.acquires)(py, granted.keep(), kept.clone()),
+            || drive::acquire(&self.common.core, n, limit),
+            move |py, granted| (common.acquires)(py, granted.keep(), common.clone()),
         )
     }
 
@@ -140,7 +140,7 @@ impl HandleBase {
     }
 
     pub fn enter(&self, py: Python<'_>) -> Answered {
-        self.scopes.enter(py, &self.kept, 1, None)
+        self.scopes.enter(py, &self.common, 1, None)
     }
 
     pub fn exit(&self, py: Python<'_>, body_failed: bool) -> PyResult<()> {
@@ -167,10 +167,10 @@ impl HandleBase {
 
     /// Wakes all waits in progress on this handle with Cancelled, never later ones.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
-        self.kept
+        self.common
             .origin
             .guard(|| {
-                self.kept.core.cancel();
+                self.common.core.cancel();
                 Ok(())
             })
             .or_raise(py)
@@ -180,18 +180,18 @@ impl HandleBase {
     /// once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
     /// function that unsubscribes. A callback that refers to the handle keeps it, and what it holds, until it is unsubscribed.
     fn on_wait<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
-        let origin = &self.kept.origin;
+        let origin = &self.common.origin;
         subscribe_owned(origin, &self.listeners, callback, |callback| {
             let tell = move |progress: WaitProgress| callback.call(|py| Ok(vec![progress.answer(py)?]));
-            self.kept.core.on_wait(tell)
+            self.common.core.on_wait(tell)
         })
     }
 
     /// Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
     /// multi-lock there are the contenders of each of its locks.
     fn contenders(&self, py: Python<'_>) -> Answered {
-        let handle = self.kept.core.clone();
-        self.kept.origin.run(py, || async move { handle.contenders().await })
+        let handle = self.common.core.clone();
+        self.common.origin.run(py, || async move { handle.contenders().await })
     }
 
     /// Asks for it: whoever holds, or the `contender` given (as `contenders()` lists it, or its node), hears of it through
@@ -202,13 +202,13 @@ impl HandleBase {
     fn revoke(&self, py: Python<'_>, contender: Option<Arg>, force_after: Option<Arg>) -> Answered {
         let contender = contender.map(|one| convert::contender_node("contender", one)).transpose()?;
         let patience = convert::limit("force_after", force_after)?;
-        let handle = self.kept.core.clone();
+        let handle = self.common.core.clone();
         let asking = async move { handle.revoke(contender.as_deref(), patience).await };
-        self.kept.origin.run(py, || asking)
+        self.common.origin.run(py, || asking)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let handle = &slf.get().kept.core;
+        let handle = &slf.get().common.core;
         let held = if handle.is_held() { "held" } else { "not held" };
         Ok(format!("<{} {} {held}>", slf.get_type().name()?, handle.path()))
     }
@@ -235,8 +235,8 @@ macro_rules! handle_recipe {
                 let (face, origin) = (origin.face, origin.clone());
                 $base::hand_out(py, face, || {
                     let handle = zkrecipes::Handle::clone(&core);
-                    let kept = $crate::handle::Kept { core: handle, origin, acquires: $acquires };
-                    $crate::handle::HandleBase::of(kept).add_subclass($base { core: core.into() })
+                    let common = $crate::handle::Common { core: handle, origin, acquires: $acquires };
+                    $crate::handle::HandleBase::of(common).add_subclass($base { core: core.into() })
                 })
             }
         }
@@ -283,7 +283,7 @@ pub struct Hold {
 #[pymethods]
 impl Hold {
     fn __enter__(&self, py: Python<'_>) -> Answered {
-        self.scopes.enter(py, &self.handle.get().kept, self.n, self.limit)
+        self.scopes.enter(py, &self.handle.get().common, self.n, self.limit)
     }
 
     fn __exit__(&self, py: Python<'_>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {

@@ -10,7 +10,7 @@ use crate::client::Origin;
 use crate::convert::payload;
 use crate::errors::is_ours;
 use crate::face::{Answered, Arg, Fresh, Seed, two_faces, wait};
-use crate::handle::Kept;
+use crate::handle::Common;
 use crate::holding::{Holder, HoldingBase};
 use crate::owned::Owned;
 
@@ -22,12 +22,12 @@ pub struct HeldBase {
 
 impl HeldBase {
     /// Of what a handle acquired.
-    pub fn of(py: Python<'_>, held: zkrecipes::Held, kept: Arc<Kept>) -> Answered {
-        HeldBase::hand_out(py, kept.origin.face, || HeldBase::made(held, kept))
+    pub fn of(py: Python<'_>, held: zkrecipes::Held, common: Arc<Common>) -> Answered {
+        HeldBase::hand_out(py, common.origin.face, || HeldBase::made(held, common))
     }
 
-    pub fn made(held: zkrecipes::Held, kept: Arc<Kept>) -> PyClassInitializer<HeldBase> {
-        HeldBase::kept_by(held, kept.origin.clone(), kept)
+    pub fn made(held: zkrecipes::Held, common: Arc<Common>) -> PyClassInitializer<HeldBase> {
+        HeldBase::kept_by(held, common.origin.clone(), common)
     }
 
     /// With what it keeps alive.

@@ -12,13 +12,13 @@ use crate::client::Origin;
 use crate::convert::flag_or;
 use crate::errors::{OrRaise, exception, guard};
 use crate::face::{Answered, Arg};
-use crate::handle::Kept;
+use crate::handle::Common;
 use crate::nodes::TransactionBase;
 use crate::owned::Owned;
 
 /// Whose verbs they are.
 pub enum Holder {
-    Handle(Arc<Kept>),
+    Handle(Arc<Common>),
     /// With what it keeps alive, such as its handle.
     Held(zkrecipes::Held, Arc<dyn Any + Send + Sync>),
 }
@@ -45,7 +45,7 @@ impl HoldingBase {
     /// What is held now.
     pub fn held(&self) -> Result<zkrecipes::Held> {
         match &*self.holder {
-            Holder::Handle(kept) => drive::held(&kept.core),
+            Holder::Handle(common) => drive::held(&common.core),
             Holder::Held(held, _) => Ok(held.clone()),
         }
     }
@@ -100,7 +100,7 @@ impl HoldingBase {
     fn is_held(&self, py: Python<'_>) -> PyResult<bool> {
         self.origin.check().or_raise(py)?;
         Ok(match &*self.holder {
-            Holder::Handle(kept) => kept.core.is_held(),
+            Holder::Handle(common) => common.core.is_held(),
             Holder::Held(held, _) => held.is_held(),
         })
     }
@@ -110,7 +110,7 @@ impl HoldingBase {
     #[getter]
     fn fencing_token(&self, py: Python<'_>) -> PyResult<u64> {
         match &*self.holder {
-            Holder::Handle(kept) => guard(|| kept.core.fencing_token()).or_raise(py),
+            Holder::Handle(common) => guard(|| common.core.fencing_token()).or_raise(py),
             Holder::Held(held, _) => Ok(held.fencing_token()),
         }
     }

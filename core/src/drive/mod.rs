@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
 use crate::path;
-use crate::pool::{self, Line};
+use crate::pool::{self, Strand};
 use crate::runtime;
 use crate::session::delivery::{Live, Subscription};
 use crate::session::owed::Owed;
@@ -185,7 +185,7 @@ pub fn start_in_order<T: Send + 'static>(
     cancel: &CancelToken,
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) -> Result<()> {
-    static HANDED_OVER: PerProcess<Line> = PerProcess::new();
+    static HANDED_OVER: PerProcess<Strand> = PerProcess::new();
     run(future, std::slice::from_ref(cancel), move |result| {
         HANDED_OVER.of_this_process().run(Box::new(move || done(result)))
     });

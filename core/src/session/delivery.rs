@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::log;
 use crate::metrics::Counters;
-use crate::pool::{self, Job, Line};
+use crate::pool::{self, Job, Strand};
 use crate::process::Process;
 use crate::runtime;
 use crate::session::owed::{Owed, Ticket};
@@ -27,7 +27,7 @@ type Sink = Box<dyn Fn(Turn, Job) + Send + Sync>;
 pub(crate) struct Delivery {
     sink: OnceLock<Sink>,
     /// All but the losses, one after the other.
-    notices: Line,
+    notices: Strand,
     is_silent: Arc<AtomicBool>,
     times: CallbackTimes,
     pub(crate) owed: Arc<Owed>,
