@@ -97,7 +97,8 @@ fn a_thousand_sessions_watch_and_stay_small() {
 
 #[test]
 fn it_starts_at_once() {
-    let took = (0..5).map(|_| {
+    // The best of many: a busy machine is late for most of them.
+    let took = (0..20).map(|_| {
         let began = Instant::now();
         let server = Server::start().unwrap();
         TcpStream::connect(server.connect_string()).unwrap();

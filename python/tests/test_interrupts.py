@@ -72,8 +72,8 @@ def interrupted(child: subprocess.Popen[str], when: Callable[[], object]) -> tup
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
 def test_ctrl_c_ends_a_wait_at_once_and_leaves_nothing(client: zkrecipes.Client, hosts: str, wait: str) -> None:
     took: list[float] = []
-    # A busy machine may be late once.
-    while len(took) < 3 and min(took, default=1) > 0.1:
+    # A busy machine may be late now and then.
+    while len(took) < 8 and min(took, default=1) > 0.1:
         with client.lock("/lock"), program(PROGRAM.format(wait=wait), hosts) as child:
             seconds, held = interrupted(child, lambda: contenders(client, "/lock") == 2)
             took.append(seconds)
@@ -100,7 +100,7 @@ except KeyboardInterrupt:
     print(time.monotonic(), False, flush=True)
 """
     took: list[float] = []
-    while len(took) < 3 and min(took, default=1) > 0.1:
+    while len(took) < 8 and min(took, default=1) > 0.1:
         with program(text) as child:
             took.append(interrupted(child, partial(has_threads, child.pid))[0])
     assert min(took) < 0.1

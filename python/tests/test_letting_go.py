@@ -45,7 +45,7 @@ def test_a_release_that_does_not_wait_asks_nobody(
         try:
             began = time.monotonic()
             release(held)
-            assert time.monotonic() - began < 1
+            assert time.monotonic() - began < 5
             assert not held.is_held
             assert not it.is_held
             with pytest.raises(zkrecipes.NotHeld):

@@ -37,7 +37,7 @@ def test_the_idiom_of_the_threading_module_works(client: zkrecipes.Client) -> No
         assert other.acquire(timeout=0) is None
         started = time.monotonic()
         assert other.acquire(timeout=0.1) is None
-        assert 0.1 <= time.monotonic() - started < 2
+        assert 0.1 <= time.monotonic() - started < 10
     finally:
         lock.release()
     assert other.acquire(blocking=False)

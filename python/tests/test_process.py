@@ -70,7 +70,7 @@ def in_child(pipe: Connection, client: zkrecipes.Client, lock: zkrecipes.Lock, h
 
 def check_child(said: list[str], took: float) -> None:
     assert said == ["Forked"] * (len(said) - 1) + ["closed 0 0.0 <Lock /lock not held> <Held /lock"]
-    assert took < 2
+    assert took < 5
 
 
 def check_parent(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) -> None:

@@ -100,7 +100,7 @@ void release_in_background_asks_no_server(void) {
     OK(kinds[i].release_in_background(handles[i], &error));
     CHECK(!kinds[i].is_held(handles[i]));
   }
-  CHECK(now_ms() - begun < 1000);
+  CHECK(now_ms() - begun < 5000);
   OK(zkr_test_server_resume(server, &error));
   for (int i = 0; i < KINDS; i++) {
     EVENTUALLY(count_of(&kinds[i], handles[i]) == 0);
