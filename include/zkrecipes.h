@@ -3598,6 +3598,12 @@ const char *zkr_item_path(const zkr_item *item);
 const char *zkr_item_node(const zkr_item *item);
 
 /**
+ * A text that names this claim, for others to check (zkr_client_check_sequencer); NULL for a handle that cannot be
+ * used. Valid until the item is freed.
+ */
+const char *zkr_item_sequencer(const zkr_item *item);
+
+/**
  * What was put. A NUL that does not count follows; NULL for a handle that cannot be used. Valid until the item is
  * freed.
  */

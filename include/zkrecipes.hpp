@@ -2000,6 +2000,9 @@ class [[nodiscard]] Item {
   /** The path of our claim. */
   std::string node() const { return detail::text(zkr_item_node(get())); }
 
+  /** A text that names this claim, for others to check. */
+  std::string sequencer() const { return detail::text(zkr_item_sequencer(get())); }
+
   /** What was put. */
   std::string data() const {
     return std::string(static_cast<const char *>(zkr_item_data(get())), zkr_item_size(get()));

@@ -124,6 +124,7 @@ void an_item_is_settled_or_given_back(void) {
   zkr_transaction *writes = NULL;
   char bill[600];
   size_t length = 9;
+  bool stands = false;
   ending done = {0};
   found claimed = {0};
   losses lost = {0};
@@ -135,12 +136,15 @@ void an_item_is_settled_or_given_back(void) {
   CHECK(zkr_item_attempts(item) == 1 && zkr_item_is_held(item) && zkr_item_fencing_token(item) > 0);
   CHECK(strcmp(zkr_item_path(item), path("items")) == 0 && zkr_item_node(item) != NULL);
   OK(zkr_item_verify(item, &error));
+  OK(zkr_client_check_sequencer(other, zkr_item_sequencer(item), &stands, &error));
+  CHECK(stands);
   REFUSED(zkr_queue_claim(same, 0, &again, &error), ZKR_TIMEOUT, "");
   CHECK(again == NULL);
   OK(zkr_item_on_lost(item, note_loss, &lost, NULL, &error));
   zkr_item_free(item); /* gives it back */
   OK(zkr_queue_claim(same, 10000, &again, &error));
   CHECK(zkr_item_attempts(again) == 2 && zkr_item_data(item) == NULL && lost.calls == 0);
+  CHECK(zkr_item_sequencer(item) == NULL);
   OK(zkr_item_nack(again, &error));
   REFUSED(zkr_item_nack(again, &error), ZKR_NOT_HELD, "");
   REFUSED(zkr_item_ack(again, &error), ZKR_NOT_HELD, "");

@@ -102,6 +102,13 @@ pub extern "C" fn zkr_item_node(item: *const zkr_item) -> *const c_char {
     verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts().node.as_ptr()))
 }
 
+/// A text that names this claim, for others to check (zkr_client_check_sequencer); NULL for a handle that cannot be
+/// used. Valid until the item is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_sequencer(item: *const zkr_item) -> *const c_char {
+    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts().sequencer.as_ptr()))
+}
+
 /// What was put. A NUL that does not count follows; NULL for a handle that cannot be used. Valid until the item is
 /// freed.
 #[unsafe(no_mangle)]
