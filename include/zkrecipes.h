@@ -3047,8 +3047,8 @@ zkr_status zkr_queue_dead(zkr_queue *queue,
                           zkr_error **error);
 
 /**
- * Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
- * replayed may be NULL; otherwise it is for how many.
+ * Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
+ * Each moves in one transaction, so none is lost or doubled. replayed may be NULL; otherwise it is for how many.
  */
 zkr_status zkr_queue_replay(zkr_queue *queue,
                             size_t *replayed,
@@ -3286,8 +3286,8 @@ zkr_status zkr_priority_queue_dead(zkr_priority_queue *priority_queue,
                                    zkr_error **error);
 
 /**
- * Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
- * replayed may be NULL; otherwise it is for how many.
+ * Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
+ * Each moves in one transaction, so none is lost or doubled. replayed may be NULL; otherwise it is for how many.
  */
 zkr_status zkr_priority_queue_replay(zkr_priority_queue *priority_queue,
                                      size_t *replayed,
@@ -3484,8 +3484,8 @@ zkr_status zkr_delay_queue_dead(zkr_delay_queue *delay_queue,
                                 zkr_error **error);
 
 /**
- * Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
- * replayed may be NULL; otherwise it is for how many.
+ * Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
+ * Each moves in one transaction, so none is lost or doubled. replayed may be NULL; otherwise it is for how many.
  */
 zkr_status zkr_delay_queue_replay(zkr_delay_queue *delay_queue,
                                   size_t *replayed,

@@ -2197,7 +2197,10 @@ class Queue {
     return Queue(dead);
   }
 
-  /** Puts the dead letters back, as new items, and returns how many. */
+  /**
+   * Puts the dead letters back into their queue, as new items, and returns how many:
+   * `queue.dead().replay()`.
+   */
   std::size_t replay() {
     detail::Outcome outcome;
     std::size_t replayed = 0;
@@ -2615,7 +2618,10 @@ class DelayQueue {
     return Queue(dead);
   }
 
-  /** Puts the dead letters back, as new items, and returns how many. */
+  /**
+   * Puts the dead letters back into their queue, as new items, and returns how many:
+   * `queue.dead().replay()`.
+   */
   std::size_t replay() {
     detail::Outcome outcome;
     std::size_t replayed = 0;
@@ -2859,7 +2865,10 @@ class PriorityQueue {
     return Queue(dead);
   }
 
-  /** Puts the dead letters back, as new items, and returns how many. */
+  /**
+   * Puts the dead letters back into their queue, as new items, and returns how many:
+   * `queue.dead().replay()`.
+   */
   std::size_t replay() {
     detail::Outcome outcome;
     std::size_t replayed = 0;

@@ -60,7 +60,7 @@ export class Backlog {
   items(options?: SignalOptions): Promise<Buffer[]>
   /** The items that were claimed `maxAttempts` times in vain. */
   readonly dead: Backlog
-  /** Puts the dead letters back into this queue, each in one transaction; resolves with how many. */
+  /** Puts the dead letters back into their queue, each in one transaction; resolves with how many: `queue.dead.replay()`. */
   replay(options?: SignalOptions): Promise<number>
   /** Wakes the waits in progress on this handle with an `AbortError`, and ends its loops and its `process`; never later ones. */
   cancel(): void

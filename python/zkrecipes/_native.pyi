@@ -1073,7 +1073,7 @@ class BacklogBase:
     def items(self) -> list[bytes]:
         """The data of all items in order, claimed ones included. It reads every one of them."""
     def replay(self) -> int:
-        """Puts the dead letters back into this queue, as new items; returns how many."""
+        """Puts the dead letters back into their queue, as new items; returns how many: `queue.dead.replay()`."""
     def cancel(self) -> None:
         """Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one that works on
         an item at the moment, when that is done.
@@ -1095,7 +1095,7 @@ class Backlog(BacklogBase):
     >>> queue = client.queue("/queues/mail", max_attempts=1)
     >>> queue.put("spam")
     >>> queue.claim().nack()
-    >>> queue.dead.items(), queue.replay(), queue.items()
+    >>> queue.dead.items(), queue.dead.replay(), queue.items()
     ([b'spam'], 1, [b'spam'])
     >>> client.close()
     """

@@ -64,7 +64,7 @@ impl BacklogBase {
         self.origin.run(py, || async move { backlog.items().await })
     }
 
-    /// Puts the dead letters back into this queue, as new items; returns how many.
+    /// Puts the dead letters back into their queue, as new items; returns how many: `queue.dead.replay()`.
     fn replay(&self, py: Python<'_>) -> Answered {
         let backlog = self.core.clone();
         self.origin.run(py, || async move { backlog.replay().await })
@@ -110,7 +110,7 @@ impl BacklogBase {
 /// >>> queue = client.queue("/queues/mail", max_attempts=1)
 /// >>> queue.put("spam")
 /// >>> queue.claim().nack()
-/// >>> queue.dead.items(), queue.replay(), queue.items()
+/// >>> queue.dead.items(), queue.dead.replay(), queue.items()
 /// ([b'spam'], 1, [b'spam'])
 /// >>> client.close()
 #[pyclass(frozen, weakref, extends = BacklogBase, module = "zkrecipes")]

@@ -297,8 +297,8 @@ pub extern "C" fn zkr_delay_queue_dead(
     )
 }
 
-/// Puts the dead letters back into this queue, as new items. Each moves in one transaction, so none is lost or doubled.
-/// replayed may be NULL; otherwise it is for how many.
+/// Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
+/// Each moves in one transaction, so none is lost or doubled. replayed may be NULL; otherwise it is for how many.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_delay_queue_replay(
     delay_queue: *mut zkr_delay_queue,

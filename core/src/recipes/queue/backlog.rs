@@ -29,7 +29,7 @@ use crate::session::clock::Later;
 /// queue.put(b"spam").await?;
 /// queue.claim().await?.nack().await?;
 /// assert_eq!(queue.dead().items().await?, [b"spam"]);
-/// assert_eq!(queue.replay().await?, 1);
+/// assert_eq!(queue.dead().replay().await?, 1);
 /// assert_eq!(queue.peek().await?.as_deref(), Some(&b"spam"[..]));
 /// # Ok(()) });
 /// ```
@@ -43,6 +43,8 @@ pub struct Backlog {
     puts: Arc<AtomicUsize>,
     /// Changes when the waits in progress are to end.
     cancels: Arc<watch::Sender<u64>>,
+    /// The queue of which this is the dead letters.
+    living: Option<Arc<Backlog>>,
 }
 
 impl Backlog {
@@ -50,7 +52,7 @@ impl Backlog {
         let cancels = Arc::new(watch::Sender::new(0));
         // Anywhere: else all that put only once would put into the first shard.
         let puts = Arc::new(AtomicUsize::new(chance::below(stores.len())));
-        Backlog { client, path: path.into(), stores: stores.into(), puts, cancels }
+        Backlog { client, path: path.into(), stores: stores.into(), puts, cancels, living: None }
     }
 
     /// Where it is.
@@ -237,14 +239,16 @@ impl Backlog {
         let path = layout.path.clone();
         // In a forked child the lock is the parent's, and this handle good for nothing.
         let stores = if self.client.process().is_present() { stores.clone() } else { Arc::default() };
-        Backlog::new(self.client.clone(), &path, vec![Store::of(&stores, layout, options)])
+        let dead = Backlog::new(self.client.clone(), &path, vec![Store::of(&stores, layout, options)]);
+        Backlog { living: Some(Arc::new(self.clone())), ..dead }
     }
 
-    /// Puts the dead letters back into this queue, as new items; answers how many. Each moves in one transaction, so none
-    /// is lost or doubled.
+    /// Puts the dead letters back into their queue, as new items; answers how many: `queue.dead().replay()`. Each moves in one transaction, so none
+    /// is lost or doubled. Of the queue itself it is the same.
     pub async fn replay(&self) -> Result<usize> {
         let session = self.client.session()?;
-        self.revive_all(&session).await.map_err(|error| error.with_path(self.path()))
+        let living = self.living.as_deref().unwrap_or(self);
+        living.revive_all(&session).await.map_err(|error| error.with_path(living.path()))
     }
 
     async fn revive_all(&self, session: &Arc<Session>) -> Result<usize> {
