@@ -54,6 +54,11 @@ impl Deadline {
 pub trait Clock: Send + Sync {
     /// Now, on a clock that counts suspension.
     fn now(&self) -> Moment;
+    /// Milliseconds since 1970, as those on other machines know them, too.
+    fn wall(&self) -> i64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    }
     /// Resolves at or after `at`.
     fn sleep_until(&self, at: Moment) -> Later<()>;
     /// Runs `task` in the background.

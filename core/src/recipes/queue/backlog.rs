@@ -177,6 +177,11 @@ impl Backlog {
 
     // ---- putting
 
+    /// Milliseconds since 1970. Who has no client any more puts nothing.
+    pub(super) fn wall_clock(&self) -> i64 {
+        self.client.session().map_or(0, |session| session.clock().wall())
+    }
+
     /// Puts items of that priority, or due then.
     pub(super) fn put(
         &self,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::layout::{Layout, Name};
-use super::scout::wall_clock;
 use super::stock::Stock;
 use crate::error::Result;
 use crate::path;
@@ -90,7 +89,7 @@ pub(super) async fn peek(stock: &Stock, session: &Arc<Session>) -> Result<Option
     let (layout, verb) = (&stock.layout, "peek");
     let mut call = session.call(None);
     for name in stock.list(&mut call, verb, true).await? {
-        if layout.is_early(&name, wall_clock()) {
+        if layout.is_early(&name, session.clock().wall()) {
             break;
         }
         let node = path::join(&layout.items, &name.text);

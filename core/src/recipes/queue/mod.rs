@@ -314,10 +314,10 @@ impl DelayQueue {
         data: Vec<u8>,
         delay: Duration,
         limit: Option<Duration>,
-    ) -> impl Future<Output = Result<()>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
         // Rounded up: never early. What is due in a thousand years has no end that anybody sees.
         let delay = i64::try_from(delay.as_micros().div_ceil(1000)).unwrap_or(i64::MAX).min(LONGEST_DELAY);
-        self.backlog.put(vec![data], scout::wall_clock() + delay, limit)
+        self.backlog.put(vec![data], self.backlog.wall_clock() + delay, limit)
     }
 }
 

@@ -68,7 +68,7 @@ impl Stock {
                 let names = self.list(call, verb, false).await?;
                 self.fill(names);
             }
-            if let Some(out) = self.pick(session, wall_clock()) {
+            if let Some(out) = self.pick(session, session.clock().wall()) {
                 seeking.found();
                 return Ok(out);
             }
@@ -132,16 +132,16 @@ impl Stock {
             let names = self.list(call, verb, true).await?;
             self.fill(names);
             let nothing = || Error::timeout("an item to take").with_path(&self.layout.path);
-            return if self.is_used_up() { Err(nothing()) } else { Ok(()) };
+            return if self.is_used_up(session) { Err(nothing()) } else { Ok(()) };
         }
         let mut scout = call.patiently(self.post.scout()).await?;
-        if !self.is_used_up() {
+        if !self.is_used_up(session) {
             return Ok(());
         }
         if scout.told.is_none() {
             let names = self.list(call, verb, false).await?;
             self.fill(names);
-            if !self.is_used_up() {
+            if !self.is_used_up(session) {
                 return Ok(());
             }
         }
@@ -151,8 +151,8 @@ impl Stock {
     }
 
     /// Whether nothing that is ready can be taken now.
-    pub(super) fn is_used_up(&self) -> bool {
-        self.first().is_none_or(|name| self.layout.is_early(&name, wall_clock()))
+    pub(super) fn is_used_up(&self, session: &Session) -> bool {
+        self.first().is_none_or(|name| self.layout.is_early(&name, session.clock().wall()))
     }
 
     /// The items that nobody has claimed, in order.
@@ -200,7 +200,7 @@ impl Stock {
             if let Some(told) = told {
                 self.take_note(told);
             }
-            if !self.is_used_up() {
+            if !self.is_used_up(session) {
                 return Ok(());
             }
             let told = self.told(session, told, spot.as_mut(), verb);
@@ -246,7 +246,7 @@ impl Stock {
     async fn until_due(&self, session: &Session) {
         match self.first() {
             Some(name) => {
-                let left = u64::try_from(name.key - wall_clock()).unwrap_or(0) + 1;
+                let left = u64::try_from(name.key - session.clock().wall()).unwrap_or(0) + 1;
                 session.clock().sleep_until(session.now() + Duration::from_millis(left)).await;
             }
             None => std::future::pending().await,
@@ -266,10 +266,4 @@ fn missing_is_empty(listed: Result<Vec<String>, WireError>) -> Result<Vec<String
         Err(WireError::NoNode) => Ok(Vec::new()),
         listed => listed,
     }
-}
-
-/// Milliseconds since 1970, as those who put know them, too.
-pub(super) fn wall_clock() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

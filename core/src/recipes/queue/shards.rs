@@ -35,7 +35,7 @@ pub(super) async fn anywhere<T>(
         let mut at = 0;
         while let Some(&store) = stores.get(at) {
             at += 1;
-            if !call.is_single_attempt() && store.stock.is_used_up() {
+            if !call.is_single_attempt() && store.stock.is_used_up(session) {
                 continue;
             }
             match take(store.clone(), call.attempt()).await {
