@@ -1031,8 +1031,8 @@ bool zkr_error_retryable(const zkr_error *error);
 zkr_reason zkr_error_reason(const zkr_error *error);
 
 /**
- * How many items certainly went into the queue before this happened, from the first on, where several were put; -1 otherwise.
- * After ZKR_TIMEOUT, ZKR_CANCELLED, ZKR_CLOSED and ZKR_CONNECTION_LOST it may be more: what was on its way may still go in.
+ * How many items went into the queue before this happened, from the first on, where several were put; -1 otherwise.
+ * After ZKR_CLOSED and ZKR_CONNECTION_LOST it may be more: what was on its way may still go in.
  */
 int64_t zkr_error_put(const zkr_error *error);
 
@@ -3078,7 +3078,8 @@ zkr_status zkr_queue_new(zkr_client *client,
 
 /**
  * Puts an item at the end, waiting up to timeout_ms while the queue is full (max_items). It is put once, also if the
- * answer gets lost; ZKR_CONNECTION_LOST says that nobody can know. ZKR_INVALID for dead letters.
+ * answer gets lost; ZKR_CONNECTION_LOST says that nobody can know. ZKR_TIMEOUT: it was not put and will not be; for an
+ * item that is on its way then, it waits half a second more for the answer. ZKR_INVALID for dead letters.
  */
 zkr_status zkr_queue_put(zkr_queue *queue,
                          const void *data,
@@ -3086,7 +3087,10 @@ zkr_status zkr_queue_put(zkr_queue *queue,
                          int64_t timeout_ms,
                          zkr_error **error);
 
-/** zkr_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may not be put. */
+/**
+ * zkr_queue_put that another thread can withdraw; token may be NULL. What is on its way already is taken back, unless
+ * somebody has it by then.
+ */
 zkr_status zkr_queue_put_cancellable(zkr_queue *queue,
                                      const void *data,
                                      size_t size,
@@ -3113,8 +3117,8 @@ zkr_status zkr_queue_put_cancellable_async(zkr_queue *queue,
 
 /**
  * Puts several items, of which each is sizes[i] bytes at items[i], in as few transactions as carry them, each of which
- * is applied as a whole or not at all. zkr_error_put says how many certainly went in, from the first on, where not all
- * did.
+ * is applied as a whole or not at all. zkr_error_put says how many went in, from the first on, where not all did;
+ * after ZKR_CONNECTION_LOST and ZKR_CLOSED it may be more.
  */
 zkr_status zkr_queue_put_many(zkr_queue *queue,
                               const void *const *items,
@@ -3124,8 +3128,8 @@ zkr_status zkr_queue_put_many(zkr_queue *queue,
                               zkr_error **error);
 
 /**
- * zkr_queue_put_many that another thread can withdraw; token may be NULL. What is on its way already may or may not be
- * put.
+ * zkr_queue_put_many that another thread can withdraw; token may be NULL. What is on its way already is taken back,
+ * unless somebody has it by then.
  */
 zkr_status zkr_queue_put_many_cancellable(zkr_queue *queue,
                                           const void *const *items,
@@ -3327,8 +3331,8 @@ zkr_status zkr_priority_queue_put(zkr_priority_queue *priority_queue,
                                   zkr_error **error);
 
 /**
- * zkr_priority_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may
- * not be put.
+ * zkr_priority_queue_put that another thread can withdraw; token may be NULL. What is on its way already is taken
+ * back, unless somebody has it by then.
  */
 zkr_status zkr_priority_queue_put_cancellable(zkr_priority_queue *priority_queue,
                                               const void *data,
@@ -3522,8 +3526,8 @@ zkr_status zkr_delay_queue_put(zkr_delay_queue *delay_queue,
                                zkr_error **error);
 
 /**
- * zkr_delay_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may not
- * be put.
+ * zkr_delay_queue_put that another thread can withdraw; token may be NULL. What is on its way already is taken back,
+ * unless somebody has it by then.
  */
 zkr_status zkr_delay_queue_put_cancellable(zkr_delay_queue *delay_queue,
                                            const void *data,

@@ -289,8 +289,8 @@ class Error : public std::runtime_error {
   /** Why it is gone, for ErrorKind::Lost. */
   LostReason reason() const noexcept { return reason_; }
   /**
-   * How many items certainly went into the queue before this happened, from the first on, where several were
-   * put. After Timeout, Cancelled, Closed and ConnectionLost it may be more.
+   * How many items went into the queue before this happened, from the first on, where several were put. After
+   * ConnectionLost and Closed it may be more.
    */
   std::optional<std::size_t> put() const noexcept { return put_; }
 
@@ -2083,8 +2083,8 @@ class Queue {
   // --- generated from ffi/verbs: queue_put
 
   /**
-   * Puts an item at the end, waiting while the queue is full, or throwing Timeout. It is put once, also if
-   * the answer gets lost; ConnectionLost says that nobody can know.
+   * Puts an item at the end, waiting while the queue is full, or throwing Timeout: then it was not put and
+   * will not be. It is put once, also if the answer gets lost; ConnectionLost says that nobody can know.
    */
   void put(const std::string &data, Milliseconds timeout = forever) {
     detail::Outcome outcome;
@@ -2101,7 +2101,8 @@ class Queue {
 
   /**
    * Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all.
-   * Error::put says how many certainly went in, from the first on, where not all did.
+   * Error::put says how many went in, from the first on, where not all did; after ConnectionLost and
+   * Closed it may be more.
    */
   void put_many(const std::vector<std::string> &items, Milliseconds timeout = forever) {
     const detail::Several given(items);

@@ -223,8 +223,8 @@ impl Error {
         self.0.reason
     }
 
-    /// How many items certainly went into the queue before this happened, from the first on, where several were put. After
-    /// Timeout, Cancelled, Closed and ConnectionLost it may be more: what was on its way may still go in.
+    /// How many items went into the queue before this happened, from the first on, where several were put. After
+    /// ConnectionLost and Closed it may be more: what was on its way may still go in.
     pub fn put(&self) -> Option<usize> {
         self.0.put
     }

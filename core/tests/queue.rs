@@ -2,6 +2,8 @@
 
 mod support;
 
+#[path = "queue/kinds.rs"]
+mod kinds;
 #[path = "queue/leaving.rs"]
 mod leaving;
 #[path = "queue/mishaps.rs"]
@@ -12,6 +14,8 @@ mod put_back;
 mod putting;
 #[path = "queue/requests.rs"]
 mod requests;
+#[path = "queue/sent.rs"]
+mod sent;
 #[path = "queue/several.rs"]
 mod several;
 #[path = "queue/sharded.rs"]
@@ -24,7 +28,7 @@ mod waiting;
 use std::time::Duration;
 
 use support::{eventually, nodes_under, options};
-use zkrecipes::{Client, Queue, QueueOptions, RetryOptions};
+use zkrecipes::{Backlog, Client, DelayQueue, Error, PriorityQueue, Queue, QueueOptions, RetryOptions};
 use zkrecipes_embedded::{Fault, Server};
 
 const PATH: &str = "/queues/faults";
@@ -36,6 +40,54 @@ fn queue_of(client: &Client) -> Queue {
 
 fn bounded(client: &Client, most: usize) -> Queue {
     client.queue(PATH, QueueOptions::default().max_items(most)).expect("valid")
+}
+
+#[derive(Copy, Clone, Debug, PartialEq)]
+enum Kind {
+    Plain,
+    Priority,
+    Delay,
+    Shards,
+    /// There is room for so many.
+    Bounded(usize),
+}
+
+/// A queue of any kind.
+#[derive(Clone)]
+enum Any {
+    Plain(Queue),
+    Priority(PriorityQueue),
+    Delay(DelayQueue),
+}
+
+impl Any {
+    fn of(kind: Kind, client: &Client, path: &str) -> Any {
+        let options = QueueOptions::default();
+        let any = match kind {
+            Kind::Plain => client.queue(path, options).map(Any::Plain),
+            Kind::Shards => client.queue(path, options.shards(2)).map(Any::Plain),
+            Kind::Bounded(most) => client.queue(path, options.max_items(most)).map(Any::Plain),
+            Kind::Priority => client.priority_queue(path, options).map(Any::Priority),
+            Kind::Delay => client.delay_queue(path, options).map(Any::Delay),
+        };
+        any.expect("valid")
+    }
+
+    fn backlog(&self) -> &Backlog {
+        match self {
+            Any::Plain(queue) => queue,
+            Any::Priority(queue) => queue,
+            Any::Delay(queue) => queue,
+        }
+    }
+
+    async fn put_within(&self, data: &str, limit: Duration) -> Result<(), Error> {
+        match self {
+            Any::Plain(queue) => queue.put_timeout(data.as_bytes(), limit).await,
+            Any::Priority(queue) => queue.put_timeout(data.as_bytes(), 7, limit).await,
+            Any::Delay(queue) => queue.put_timeout(data.as_bytes(), Duration::ZERO, limit).await,
+        }
+    }
 }
 
 /// How long the servers of an impatient client may be silent.

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use zkrecipes::drive::Granted;
+use zkrecipes::drive::{Done, Granted};
 use zkrecipes::{Cached, Client, Contender, Error, PartResult, Result, Stat, Transaction, Versioned};
 
 use crate::collections::{Buffer, Strings, zkr_buffer};
@@ -98,6 +98,14 @@ impl Fill<()> for () {
     }
 }
 
+/// What was done is the caller's only now.
+impl Fill<Done> for () {
+    fn fill(self, _: &Client, done: Done) -> Result<()> {
+        done.receive();
+        Ok(())
+    }
+}
+
 impl<T: Default> Fill<T> for Place<T> {
     fn fill(self, _: &Client, found: T) -> Result<()> {
         self.put(found);
@@ -144,6 +152,12 @@ pub(crate) trait Report<T>: Copy + Send + 'static {
 impl Report<()> for unsafe extern "C" fn(zkr_status, *const zkr_error, *mut c_void) {
     fn report(listener: Listener<Self>, _: &Client, outcome: Result<()>) {
         listener.done(outcome);
+    }
+}
+
+impl Report<Done> for unsafe extern "C" fn(zkr_status, *const zkr_error, *mut c_void) {
+    fn report(listener: Listener<Self>, _: &Client, outcome: Result<Done>) {
+        listener.done(outcome.map(Done::receive));
     }
 }
 

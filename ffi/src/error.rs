@@ -139,8 +139,8 @@ pub extern "C" fn zkr_error_reason(error: *const zkr_error) -> zkr_reason {
     })
 }
 
-/// How many items certainly went into the queue before this happened, from the first on, where several were put; -1 otherwise.
-/// After ZKR_TIMEOUT, ZKR_CANCELLED, ZKR_CLOSED and ZKR_CONNECTION_LOST it may be more: what was on its way may still go in.
+/// How many items went into the queue before this happened, from the first on, where several were put; -1 otherwise.
+/// After ZKR_CLOSED and ZKR_CONNECTION_LOST it may be more: what was on its way may still go in.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_error_put(error: *const zkr_error) -> i64 {
     guard::answer(-1, || handle::get_anywhere::<Fault>(error)?.put.and_then(|put| i64::try_from(put).ok()))

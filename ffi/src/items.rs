@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use zkrecipes::drive::{self, Got};
+use zkrecipes::drive::{self, Done, Got};
 use zkrecipes::{Backlog, Client, Error, Item, Queue, Result};
 
 use crate::answers::{Fill, Handed, Report};
@@ -52,7 +52,7 @@ pub(crate) fn put(
     queue: &Letters,
     items: Vec<Vec<u8>>,
     limit: Option<Duration>,
-) -> impl Future<Output = Result<()>> + Send + use<> {
+) -> impl Future<Output = Result<Done>> + Send + use<> {
     let putting = match queue {
         Letters::Alive(queue) => Ok(drive::put(queue, items, limit)),
         Letters::Dead(_) => Err(Error::invalid("queue", "is one of dead letters; put into the queue itself")),

@@ -33,8 +33,8 @@ export class ZkRecipesError extends Error {
   /** Why it is gone, for `LOST`. */
   readonly reason?: LostReason
   /**
-   * How many items certainly went in before this happened, from the first on, where `queue.putMany` put several. After `TIMEOUT`,
-   * `CANCELLED`, `CLOSED` and `CONNECTION_LOST` it may be more.
+   * How many items went in before this happened, from the first on, where `queue.putMany` put several. After `CLOSED` and
+   * `CONNECTION_LOST` it may be more.
    */
   readonly put?: number
 }

@@ -4,7 +4,7 @@ const check = require('./check.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
 const { AbortError, invalid, kindOf, report } = require('./errors.cjs')
 const { itemOf, settle } = require('./item.cjs')
-const { Remote, ask, attend, call, callsOf, cancel, make } = require('./remote.cjs')
+const { Remote, ask, attend, bring, call, callsOf, cancel, make } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./waits.cjs')
 
 let claim, stopsOf
@@ -109,13 +109,13 @@ class Backlog extends Remote {
 class Queue extends Backlog {
   async put(data, options) {
     const { timeout, signal } = waitOptions('put', options)
-    await attend(this, signal, 'put', [[check.bytes('data', data, 'put(data, options)')], timeout])
+    await bring(this, signal, 'put', [[check.bytes('data', data, 'put(data, options)')], timeout])
   }
 
   /** In as few transactions as carry them. */
   async putMany(items, options) {
     const { timeout, signal } = waitOptions('putMany', options)
-    await attend(this, signal, 'put', [payloads(items), timeout])
+    await bring(this, signal, 'put', [payloads(items), timeout])
   }
 }
 
@@ -125,7 +125,7 @@ class PriorityQueue extends Backlog {
     const { timeout, signal } = waitOptions('put', options)
     const payload = check.bytes('data', data, 'put(data, priority, options)')
     if (priority === undefined) throw invalid('priority', 'must be an integer; lower ones come first')
-    await attend(this, signal, 'put', [payload, check.integer('priority', priority, -(2 ** 31), 2 ** 31 - 1), timeout])
+    await bring(this, signal, 'put', [payload, check.integer('priority', priority, -(2 ** 31), 2 ** 31 - 1), timeout])
   }
 }
 
@@ -135,7 +135,7 @@ class DelayQueue extends Backlog {
     const { timeout, signal } = waitOptions('put', options)
     const payload = check.bytes('data', data, 'put(data, delay, options)')
     if (delay === undefined) throw invalid('delay', 'must be a number of milliseconds')
-    await attend(this, signal, 'put', [payload, check.millis('delay', delay), timeout])
+    await bring(this, signal, 'put', [payload, check.millis('delay', delay), timeout])
   }
 }
 

@@ -92,9 +92,13 @@ export class Backlog {
  */
 export class Queue extends Backlog {
   private constructor()
-  /** Puts an item; waits while the queue is full, and `TIMEOUT` if it stays so. */
+  /**
+   * Puts an item; waits while the queue is full. `TIMEOUT`: it is not in, and will not be; if it is on its way when the time is
+   * over, half a second more is waited for the answer. `CONNECTION_LOST`: nobody can know whether it went in. Of a call that is
+   * withdrawn the item is taken back, unless somebody has it by then.
+   */
   put(data: Data, options?: WaitOptions): Promise<void>
-  /** Puts several in as few transactions as carry them. `error.put` says how many certainly went in. */
+  /** Puts several in as few transactions as carry them. `error.put` says how many went in. */
   putMany(items: readonly Data[], options?: WaitOptions): Promise<void>
 }
 

@@ -65,8 +65,13 @@ async function attend(remote, signal, verb, args, undo) {
 
 /** Waits until something is declared, which is undone if the caller has withdrawn by then; only its `{ signal }` withdraws. */
 async function declare(remote, verb, options, ...args) {
-  const declared = await attend(remote, check.signalOf(verb, options), verb, args, (declared) => declared.undo())
-  now(() => declared.receive())
+  await bring(remote, check.signalOf(verb, options), verb, args)
+}
+
+/** Waits until something is done that is undone if the caller has withdrawn by then. */
+async function bring(remote, signal, verb, args) {
+  const done = await attend(remote, signal, verb, args, (done) => done.undo())
+  now(() => done.receive())
 }
 
 /** Ends what `join` declared and its client keeps. */
@@ -98,4 +103,4 @@ function properties(type, ...names) {
   }
 }
 
-module.exports = { Remote, ask, attend, call, callsOf, cancel, declare, leave, make, nativeOf, properties, wait }
+module.exports = { Remote, ask, attend, bring, call, callsOf, cancel, declare, leave, make, nativeOf, properties, wait }

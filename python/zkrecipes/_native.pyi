@@ -1107,13 +1107,13 @@ class QueueBase(BacklogBase):
     """What `Queue` is on both faces."""
 
     def put(self, data: bytes | str, timeout: float | None = None) -> None:
-        """Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout`
-        seconds. ConnectionLost: nobody can know whether it went in.
+        """Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full. Timeout after `timeout`
+        seconds: it is not in, and will not be; if it is on its way then, half a second more is waited for the answer.
+        ConnectionLost: nobody can know whether it went in.
         """
     def put_many(self, items: Iterable[bytes | str], timeout: float | None = None) -> None:
         """Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error says
-        how many certainly went in, from the first on: its attribute `put`. After Timeout, Cancelled, Closed and ConnectionLost it may be
-        more.
+        how many went in, from the first on: its attribute `put`. After ConnectionLost and Closed it may be more.
         """
 
 @final

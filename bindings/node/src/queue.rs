@@ -7,6 +7,7 @@ use napi::bindgen_prelude::{Buffer, Uint8Array};
 use napi_derive::napi;
 use zkrecipes::{QueueOptions, Result, drive};
 
+use crate::declared::Declared;
 use crate::event_loop::{Inbox, drop_quietly};
 use crate::failure::OrThrow;
 use crate::held::Held;
@@ -70,11 +71,11 @@ impl Queue {
         Backlog::new(&self.0, &self.0.inbox)
     }
 
-    /// In as few transactions as carry them.
+    /// In as few transactions as carry them. The call's value is a `Declared`, here and at the others.
     #[napi(catch_unwind)]
     pub fn put(&self, items: Vec<Uint8Array>, timeout: f64) -> f64 {
         let items: Vec<_> = items.iter().map(|item| item.to_vec()).collect();
-        self.0.wait(timeout, |queue, limit| drive::put(&queue, items, limit), same)
+        self.0.wait(timeout, |queue, limit| drive::put(&queue, items, limit), Declared::from)
     }
 }
 
@@ -94,7 +95,8 @@ impl PriorityQueue {
     #[napi(catch_unwind)]
     pub fn put(&self, data: &[u8], priority: i32, timeout: f64) -> f64 {
         let data = data.to_vec();
-        self.0.wait(timeout, |queue, limit| drive::put_priority(&queue, data, priority, limit), same)
+        let put = |queue, limit| drive::put_priority(&queue, data, priority, limit);
+        self.0.wait(timeout, put, Declared::from)
     }
 }
 
@@ -117,7 +119,7 @@ impl DelayQueue {
         let put = |queue: zkrecipes::DelayQueue, limit| async move {
             drive::put_delayed(&queue, data, finite("delay", delay)?, limit).await
         };
-        self.0.wait(timeout, put, same)
+        self.0.wait(timeout, put, Declared::from)
     }
 }
 

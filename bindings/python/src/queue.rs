@@ -161,8 +161,9 @@ impl QueueBase {
         seed.get().take()
     }
 
-    /// Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout`
-    /// seconds. ConnectionLost: nobody can know whether it went in.
+    /// Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full. Timeout after `timeout`
+    /// seconds: it is not in, and will not be; if it is on its way then, half a second more is waited for the answer.
+    /// ConnectionLost: nobody can know whether it went in.
     #[pyo3(signature = (data, timeout=None))]
     fn put(slf: &Bound<'_, Self>, data: Arg, timeout: Option<Arg>) -> Answered {
         let (data, limit) = (payload("data", data)?, limit("timeout", timeout)?);
@@ -171,8 +172,7 @@ impl QueueBase {
     }
 
     /// Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error says
-    /// how many certainly went in, from the first on: its attribute `put`. After Timeout, Cancelled, Closed and ConnectionLost it may be
-    /// more.
+    /// how many went in, from the first on: its attribute `put`. After ConnectionLost and Closed it may be more.
     #[pyo3(signature = (items, timeout=None))]
     fn put_many(slf: &Bound<'_, Self>, items: Arg, timeout: Option<Arg>) -> Answered {
         let (items, limit) = (payloads("items", items)?, limit("timeout", timeout)?);

@@ -181,12 +181,15 @@ impl Handle {
     fn put(&self, items: Vec<Vec<u8>>, limit: Option<Duration>, cancel: &CancelToken) -> Result<()> {
         let mut each = items.into_iter();
         match self {
-            Handle::Plain(queue) => drive::wait(drive::put(queue, each.collect(), limit), Some(cancel), None),
+            Handle::Plain(queue) => drive::wait(drive::put(queue, each.collect(), limit), Some(cancel), None)
+                .map(drive::Done::receive),
             Handle::Priority(queue, priority) => each.try_for_each(|item| {
-                drive::wait(drive::put_priority(queue, item, *priority, limit), Some(cancel), None)
+                let put = drive::put_priority(queue, item, *priority, limit);
+                drive::wait(put, Some(cancel), None).map(drive::Done::receive)
             }),
             Handle::Delay(queue, delay) => each.try_for_each(|item| {
-                drive::wait(drive::put_delayed(queue, item, *delay, limit), Some(cancel), None)
+                let put = drive::put_delayed(queue, item, *delay, limit);
+                drive::wait(put, Some(cancel), None).map(drive::Done::receive)
             }),
         }
     }

@@ -199,12 +199,12 @@ pub struct Queue {
 impl Queue {
     /// See [`crate::Queue::put`].
     pub fn put(&self, data: &[u8]) -> Result<()> {
-        wait(self.queue.put_all(vec![data.to_vec()], None), None, None)
+        wait(self.queue.put_all(vec![data.to_vec()], None), None, None).map(drop)
     }
 
     /// See [`crate::Queue::put_timeout`].
     pub fn put_timeout(&self, data: &[u8], limit: Duration) -> Result<()> {
-        wait(self.queue.put_all(vec![data.to_vec()], Some(limit)), None, None)
+        wait(self.queue.put_all(vec![data.to_vec()], Some(limit)), None, None).map(drop)
     }
 
     /// See [`crate::Queue::put_many`].
@@ -219,7 +219,7 @@ impl Queue {
 
     fn put_all<T: AsRef<[u8]>>(&self, items: &[T], limit: Option<Duration>) -> Result<()> {
         let items = items.iter().map(|item| item.as_ref().to_vec()).collect();
-        wait(self.queue.put_all(items, limit), None, None)
+        wait(self.queue.put_all(items, limit), None, None).map(drop)
     }
 }
 
@@ -244,12 +244,12 @@ pub struct PriorityQueue {
 impl PriorityQueue {
     /// See [`crate::PriorityQueue::put`].
     pub fn put(&self, data: &[u8], priority: i32) -> Result<()> {
-        wait(self.queue.put_one(data.to_vec(), priority, None), None, None)
+        wait(self.queue.put_one(data.to_vec(), priority, None), None, None).map(drop)
     }
 
     /// See [`crate::PriorityQueue::put_timeout`].
     pub fn put_timeout(&self, data: &[u8], priority: i32, limit: Duration) -> Result<()> {
-        wait(self.queue.put_one(data.to_vec(), priority, Some(limit)), None, None)
+        wait(self.queue.put_one(data.to_vec(), priority, Some(limit)), None, None).map(drop)
     }
 }
 
@@ -275,11 +275,11 @@ pub struct DelayQueue {
 impl DelayQueue {
     /// See [`crate::DelayQueue::put`].
     pub fn put(&self, data: &[u8], delay: Duration) -> Result<()> {
-        wait(self.queue.put_one(data.to_vec(), delay, None), None, None)
+        wait(self.queue.put_one(data.to_vec(), delay, None), None, None).map(drop)
     }
 
     /// See [`crate::DelayQueue::put_timeout`].
     pub fn put_timeout(&self, data: &[u8], delay: Duration, limit: Duration) -> Result<()> {
-        wait(self.queue.put_one(data.to_vec(), delay, Some(limit)), None, None)
+        wait(self.queue.put_one(data.to_vec(), delay, Some(limit)), None, None).map(drop)
     }
 }

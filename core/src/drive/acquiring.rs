@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
+use super::Done;
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::recipes::election::{Election, Leadership, Terms};
 use crate::recipes::handle::Handle;
 use crate::recipes::held::Held;
-use crate::recipes::queue::{Backlog, Claims, DelayQueue, Got, Item, PriorityQueue, Queue};
+use crate::recipes::queue::{Backlog, Claims, DelayQueue, Got, Item, PriorityQueue, Put, Queue};
 use crate::session::delivery::Subscription;
 
 /// Waits for `n` permits, or for the one turn there is, for at most `limit`, `None` for ever. The wait begins when this is
@@ -98,31 +99,45 @@ pub fn claims(backlog: &Backlog) -> Claims {
     backlog.claims()
 }
 
-/// As [`Queue::put_many`] with or without a limit.
+/// As [`Queue::put_many`] with or without a limit. What this answers is taken back if it is dropped before it was received.
+///
+/// # Cancel safety
+/// As for [`Queue::put_many`].
 pub fn put(
     queue: &Queue,
     items: Vec<Vec<u8>>,
     limit: Option<Duration>,
-) -> impl Future<Output = Result<()>> + Send + use<> {
-    queue.put_all(items, limit)
+) -> impl Future<Output = Result<Done>> + Send + use<> {
+    taken_back(queue.put_all(items, limit))
 }
 
-/// As [`PriorityQueue::put`] with or without a limit.
+/// As [`PriorityQueue::put`] with or without a limit. As [`put`].
+///
+/// # Cancel safety
+/// As for [`PriorityQueue::put`].
 pub fn put_priority(
     queue: &PriorityQueue,
     data: Vec<u8>,
     priority: i32,
     limit: Option<Duration>,
-) -> impl Future<Output = Result<()>> + Send + use<> {
-    queue.put_one(data, priority, limit)
+) -> impl Future<Output = Result<Done>> + Send + use<> {
+    taken_back(queue.put_one(data, priority, limit))
 }
 
-/// As [`DelayQueue::put`] with or without a limit.
+/// As [`DelayQueue::put`] with or without a limit. As [`put`].
+///
+/// # Cancel safety
+/// As for [`DelayQueue::put`].
 pub fn put_delayed(
     queue: &DelayQueue,
     data: Vec<u8>,
     delay: Duration,
     limit: Option<Duration>,
-) -> impl Future<Output = Result<()>> + Send + use<> {
-    queue.put_one(data, delay, limit)
+) -> impl Future<Output = Result<Done>> + Send + use<> {
+    taken_back(queue.put_one(data, delay, limit))
+}
+
+async fn taken_back(putting: impl Future<Output = Result<Vec<Put>>>) -> Result<Done> {
+    let put = putting.await?;
+    Ok(Done::unless(move || put.into_iter().for_each(Put::take_back)))
 }

@@ -70,7 +70,7 @@ pub fn join_as_site(
 pub struct Done(Option<Box<dyn FnOnce() + Send>>, Process);
 
 impl Done {
-    fn unless(undo: impl FnOnce() + Send + 'static) -> Done {
+    pub(super) fn unless(undo: impl FnOnce() + Send + 'static) -> Done {
         Done(Some(Box::new(undo)), Process::present())
     }
 

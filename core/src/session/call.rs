@@ -120,9 +120,15 @@ impl Call {
     }
 
     /// For what has to be settled, however long that takes and even while the client closes, which has to wait for it.
-    pub(crate) fn outlasting(mut self) -> Call {
+    pub(crate) fn outlasting(self) -> Call {
+        let mut call = self.through_closing();
+        call.insist();
+        call
+    }
+
+    /// For what is under way and cannot be called back: that the client begins to close does not end it.
+    pub(crate) fn through_closing(mut self) -> Call {
         (self.outlasts, self.ending) = (true, None);
-        self.insist();
         self
     }
 

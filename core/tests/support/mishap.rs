@@ -71,6 +71,10 @@ const MOST: u64 = 80;
 /// On a real server a mishap may take seconds: there only one request in so many meets it, unless all is to be tested.
 const EVERY: usize = 6;
 
+fn is_all() -> bool {
+    std::env::var_os("ZKR_ALL").is_some()
+}
+
 /// The requests that are to meet a mishap, one after the other, until there is none left to hit.
 pub struct Sweep {
     requests: StepBy<RangeInclusive<u64>>,
@@ -82,10 +86,20 @@ pub struct Sweep {
 
 impl Sweep {
     pub fn of(ground: &Ground, mishap: Mishap) -> Sweep {
-        let is_whole = matches!(ground, Ground::Embedded(_)) || std::env::var_os("ZKR_ALL").is_some();
+        let is_whole = matches!(ground, Ground::Embedded(_)) || is_all();
+        Sweep::from(is_whole, mishap as u64)
+    }
+
+    /// Where another sweep has met most of them: only one request in so many, on any server, unless all is to be tested. With another
+    /// `turn` they are others.
+    pub fn in_part(mishap: Mishap, turn: usize) -> Sweep {
+        Sweep::from(is_all(), mishap as u64 + turn as u64)
+    }
+
+    fn from(is_whole: bool, turn: u64) -> Sweep {
         let every = if is_whole { 1 } else { EVERY };
         // Not the same requests for each.
-        let first = 1 + mishap as u64 % every as u64;
+        let first = 1 + turn % every as u64;
         Sweep { requests: (first..=MOST).step_by(every), tried: 0, hit: 0, is_whole }
     }
 

@@ -384,8 +384,8 @@ pub extern "C" fn zkr_delay_queue_put(
     zkr_delay_queue_put_cancellable(delay_queue, data, size, delay_ms, timeout_ms, null_mut(), error)
 }
 
-/// zkr_delay_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may not
-/// be put.
+/// zkr_delay_queue_put that another thread can withdraw; token may be NULL. What is on its way already is taken back,
+/// unless somebody has it by then.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_delay_queue_put_cancellable(
     delay_queue: *mut zkr_delay_queue,

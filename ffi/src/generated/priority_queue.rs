@@ -387,8 +387,8 @@ pub extern "C" fn zkr_priority_queue_put(
     zkr_priority_queue_put_cancellable(priority_queue, data, size, priority, timeout_ms, null_mut(), error)
 }
 
-/// zkr_priority_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may
-/// not be put.
+/// zkr_priority_queue_put that another thread can withdraw; token may be NULL. What is on its way already is taken
+/// back, unless somebody has it by then.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_priority_queue_put_cancellable(
     priority_queue: *mut zkr_priority_queue,

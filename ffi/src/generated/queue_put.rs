@@ -15,7 +15,8 @@ use crate::status::zkr_status;
 use crate::verbs;
 
 /// Puts an item at the end, waiting up to timeout_ms while the queue is full (max_items). It is put once, also if the
-/// answer gets lost; ZKR_CONNECTION_LOST says that nobody can know. ZKR_INVALID for dead letters.
+/// answer gets lost; ZKR_CONNECTION_LOST says that nobody can know. ZKR_TIMEOUT: it was not put and will not be; for an
+/// item that is on its way then, it waits half a second more for the answer. ZKR_INVALID for dead letters.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_queue_put(
     queue: *mut zkr_queue,
@@ -27,7 +28,8 @@ pub extern "C" fn zkr_queue_put(
     zkr_queue_put_cancellable(queue, data, size, timeout_ms, null_mut(), error)
 }
 
-/// zkr_queue_put that another thread can withdraw; token may be NULL. What is on its way already may or may not be put.
+/// zkr_queue_put that another thread can withdraw; token may be NULL. What is on its way already is taken back, unless
+/// somebody has it by then.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_queue_put_cancellable(
     queue: *mut zkr_queue,
@@ -82,8 +84,8 @@ pub extern "C" fn zkr_queue_put_cancellable_async(
 }
 
 /// Puts several items, of which each is sizes[i] bytes at items[i], in as few transactions as carry them, each of which
-/// is applied as a whole or not at all. zkr_error_put says how many certainly went in, from the first on, where not all
-/// did.
+/// is applied as a whole or not at all. zkr_error_put says how many went in, from the first on, where not all did;
+/// after ZKR_CONNECTION_LOST and ZKR_CLOSED it may be more.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_queue_put_many(
     queue: *mut zkr_queue,
@@ -96,8 +98,8 @@ pub extern "C" fn zkr_queue_put_many(
     zkr_queue_put_many_cancellable(queue, items, sizes, count, timeout_ms, null_mut(), error)
 }
 
-/// zkr_queue_put_many that another thread can withdraw; token may be NULL. What is on its way already may or may not be
-/// put.
+/// zkr_queue_put_many that another thread can withdraw; token may be NULL. What is on its way already is taken back,
+/// unless somebody has it by then.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_queue_put_many_cancellable(
     queue: *mut zkr_queue,

@@ -181,14 +181,14 @@ async fn put(queue: Made, data: &str, rest: &[&str]) -> Result<(), Error> {
     let invalid = |_| Error::invalid("put", "priority and delay are numbers");
     let (limit, data) = (millis(rest.first()), data.as_bytes().to_vec());
     match queue {
-        Made::Plain(queue) => drive::put(&queue, vec![data], limit).await,
+        Made::Plain(queue) => drive::put(&queue, vec![data], limit).await.map(drive::Done::receive),
         Made::Priority(queue) => {
             let priority = number(option("priority=")).map_err(invalid)?;
-            drive::put_priority(&queue, data, priority, limit).await
+            drive::put_priority(&queue, data, priority, limit).await.map(drive::Done::receive)
         }
         Made::Delay(queue) => {
             let delay = Duration::from_millis(number(option("delay=")).map_err(invalid)? as u64);
-            drive::put_delayed(&queue, data, delay, limit).await
+            drive::put_delayed(&queue, data, delay, limit).await.map(drive::Done::receive)
         }
         Made::Dead(_) => Err(Error::invalid("queue", "dead letters are not put")),
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::item::Item;
+use super::sending::{Put, SoFar};
 use super::take::Got;
 use super::{Store, claim, dead, look, shards, take};
 use crate::client::Client;
@@ -188,13 +189,26 @@ impl Backlog {
         items: Vec<Vec<u8>>,
         key: i64,
         limit: Option<Duration>,
-    ) -> impl Future<Output = Result<()>> + Send + use<> {
-        let call = self.call(limit);
-        let (store, path) = (self.next_store().clone(), self.path.clone());
+    ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
+        let (call, backlog, all) = (self.call(limit), self.clone(), items.len());
         async move {
-            let (session, call) = call?;
-            let put = store.put(session, call, items, key).await;
-            put.map_err(|error| about(error, "room in the queue", &path))
+            let (_, mut call) = call?;
+            let mut so_far = SoFar::default();
+            for items in shards::spread(items, backlog.stores.len()) {
+                match backlog.next_store().put(&mut call, items, key).await {
+                    Ok(put) => so_far.add(put),
+                    Err(error) => {
+                        let before = so_far.count();
+                        so_far.told();
+                        let error = match (all, error.put()) {
+                            (1, _) => error,
+                            (_, put) => error.with_put(before + put.unwrap_or(0)),
+                        };
+                        return Err(about(error, "the put", backlog.path()));
+                    }
+                }
+            }
+            Ok(so_far.told())
         }
     }
 

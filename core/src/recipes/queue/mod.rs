@@ -22,9 +22,11 @@ mod puts;
 mod removals;
 mod room;
 mod scout;
+mod sending;
 mod shards;
 mod stock;
 mod take;
+mod take_back;
 mod told;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -37,14 +39,15 @@ pub use item::Item;
 pub(crate) use layout::is_item;
 use layout::{Layout, Order};
 use puts::Puts;
+pub use sending::Put;
 use stock::Stock;
 pub use take::Got;
+use take_back::TakeBack;
 
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::options::{QueueLayout, QueueOptions};
 use crate::path;
-use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::once::Marks;
 use crate::session::wire::{CreateMode, Write};
@@ -135,7 +138,7 @@ impl Store {
     }
 
     /// Puts items of that priority, or due then, in order.
-    async fn put(&self, session: Arc<Session>, mut call: Call, items: Vec<Vec<u8>>, key: i64) -> Result<()> {
+    async fn put(&self, call: &mut Call, items: Vec<Vec<u8>>, key: i64) -> Result<Put> {
         let layout = &self.stock.layout;
         let path = layout.fresh(key)?;
         let mode = match self.options.ephemeral {
@@ -145,10 +148,8 @@ impl Store {
         let write =
             |data: Vec<u8>| Write::Create { path: path.clone(), data: layout.encode(&data), mode, acl: None };
         let writes: VecDeque<_> = items.into_iter().map(write).collect();
-        if writes.is_empty() {
-            return Ok(());
-        }
-        self.puts.put(&session, &mut call, writes).await.map_err(|error| error.with_path(&layout.path))
+        let take_back = TakeBack { session: call.session().clone(), stock: self.stock.clone() };
+        self.puts.put(call, writes, take_back).await.map_err(|error| error.with_path(&layout.path))
     }
 }
 
@@ -188,32 +189,39 @@ impl Queue {
     /// Puts an item at the end. Waits while the queue is full.
     ///
     /// # Cancel safety
-    /// Dropping the future withdraws the item unless it is on its way already.
+    /// Dropping the future withdraws the item. One that is on its way already is taken back in the background; if somebody has it
+    /// by then, the event `put_not_taken_back` of the log tells so.
     pub async fn put(&self, data: &[u8]) -> Result<()> {
-        self.put_all(vec![data.to_vec()], None).await
+        self.put_all(vec![data.to_vec()], None).await.map(drop)
     }
 
-    /// The same for at most `limit`, then Timeout: nothing was put, unless it was on its way already.
+    /// The same for at most `limit`, then Timeout: it was not put and will not be. For an item that is on its way
+    /// then, it waits half a second more for the answer, and ConnectionLost says that none came.
     pub async fn put_timeout(&self, data: &[u8], limit: Duration) -> Result<()> {
-        self.put_all(vec![data.to_vec()], Some(limit)).await
+        self.put_all(vec![data.to_vec()], Some(limit)).await.map(drop)
     }
 
     /// Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error
-    /// says how many certainly went in, from the first on: [`Error::put`].
+    /// says how many went in, from the first on: [`Error::put`]. With several shards one transaction after the other goes into
+    /// another one.
+    ///
+    /// # Cancel safety
+    /// As for [`Queue::put`]: of all of them, also of those that had gone in.
     pub async fn put_many<T: AsRef<[u8]>>(&self, items: &[T]) -> Result<()> {
-        self.put_all(items.iter().map(|item| item.as_ref().to_vec()).collect(), None).await
+        self.put_all(items.iter().map(|item| item.as_ref().to_vec()).collect(), None).await.map(drop)
     }
 
-    /// The same for at most `limit`, then Timeout.
+    /// The same for at most `limit`, then Timeout: what the error says went in, and no more will. ConnectionLost as for
+    /// [`Queue::put_timeout`]: more may go in.
     pub async fn put_many_timeout<T: AsRef<[u8]>>(&self, items: &[T], limit: Duration) -> Result<()> {
-        self.put_all(items.iter().map(|item| item.as_ref().to_vec()).collect(), Some(limit)).await
+        self.put_all(items.iter().map(|item| item.as_ref().to_vec()).collect(), Some(limit)).await.map(drop)
     }
 
     pub(crate) fn put_all(
         &self,
         items: Vec<Vec<u8>>,
         limit: Option<Duration>,
-    ) -> impl Future<Output = Result<()>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
         self.backlog.put(items, 0, limit)
     }
 }
@@ -249,12 +257,12 @@ impl PriorityQueue {
     /// # Cancel safety
     /// As for [`Queue::put`].
     pub async fn put(&self, data: &[u8], priority: i32) -> Result<()> {
-        self.put_one(data.to_vec(), priority, None).await
+        self.put_one(data.to_vec(), priority, None).await.map(drop)
     }
 
-    /// The same for at most `limit`, then Timeout.
+    /// The same for at most `limit`, then Timeout; as [`Queue::put_timeout`].
     pub async fn put_timeout(&self, data: &[u8], priority: i32, limit: Duration) -> Result<()> {
-        self.put_one(data.to_vec(), priority, Some(limit)).await
+        self.put_one(data.to_vec(), priority, Some(limit)).await.map(drop)
     }
 
     pub(crate) fn put_one(
@@ -262,7 +270,7 @@ impl PriorityQueue {
         data: Vec<u8>,
         priority: i32,
         limit: Option<Duration>,
-    ) -> impl Future<Output = Result<()>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
         self.backlog.put(vec![data], i64::from(priority), limit)
     }
 }
@@ -301,12 +309,12 @@ impl DelayQueue {
     /// # Cancel safety
     /// As for [`Queue::put`].
     pub async fn put(&self, data: &[u8], delay: Duration) -> Result<()> {
-        self.put_one(data.to_vec(), delay, None).await
+        self.put_one(data.to_vec(), delay, None).await.map(drop)
     }
 
-    /// The same for at most `limit`, then Timeout.
+    /// The same for at most `limit`, then Timeout; as [`Queue::put_timeout`].
     pub async fn put_timeout(&self, data: &[u8], delay: Duration, limit: Duration) -> Result<()> {
-        self.put_one(data.to_vec(), delay, Some(limit)).await
+        self.put_one(data.to_vec(), delay, Some(limit)).await.map(drop)
     }
 
     pub(crate) fn put_one(

@@ -4,19 +4,20 @@
 //! Each transaction is applied once, whatever gets lost: see `session::once`. What may go in at all is `room`'s.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
 
 use super::layout::Layout;
 use super::room::{Admission, Room, used_up};
+use super::sending::{Put, Sending, Waiting as Caller};
+use super::take_back::TakeBack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::PACKET_LIMIT;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::{Marks, Outcome};
-use crate::session::wire::{CreateMode, WireError, Write};
+use crate::session::wire::{Applied, CreateMode, LinkState, WireError, Write};
 
 pub(super) const VERB: &str = "put";
 /// What is reserved for the parts of a transaction that are about the queue.
@@ -24,7 +25,7 @@ const RESERVED: usize = 500;
 
 /// How many items go into one transaction, where there are more. Several are sent at once, and the server works at one while
 /// another is on its way.
-const IN_ONE: usize = 250;
+pub(super) const IN_ONE: usize = 250;
 
 pub(super) struct Puts {
     /// The parent of the items.
@@ -47,7 +48,7 @@ struct Waiting {
 pub(super) struct Batch {
     /// What has not gone in yet.
     pub(super) writes: VecDeque<Write>,
-    went_in: Arc<AtomicUsize>,
+    pub(super) sending: Arc<Sending>,
     /// Whether the caller gave no time to wait for room.
     is_single: bool,
     answer: oneshot::Sender<Result<()>>,
@@ -78,13 +79,14 @@ impl Puts {
     /// wait for. The error says how many went in, if there are several.
     pub(super) async fn put(
         self: &Arc<Self>,
-        session: &Arc<Session>,
         call: &mut Call,
         writes: VecDeque<Write>,
-    ) -> Result<()> {
-        let (all, went_in) = (writes.len(), Arc::new(AtomicUsize::new(0)));
+        take_back: TakeBack,
+    ) -> Result<Put> {
+        let (session, sending) = (call.session().clone(), Arc::new(Sending::default()));
         let (answer, answered) = oneshot::channel();
-        let batch = Batch { writes, went_in: went_in.clone(), is_single: call.is_single_attempt(), answer };
+        let caller = Caller::new(sending.clone(), answered, take_back, writes.len());
+        let batch = Batch { writes, sending, is_single: call.is_single_attempt(), answer };
         let is_served = {
             let mut waiting = self.waiting();
             waiting.queue.push_back(batch);
@@ -94,11 +96,7 @@ impl Puts {
         if !is_served {
             session.clock().spawn(Box::pin(self.clone().serve(session.clone())));
         }
-        let answered = async { answered.await.unwrap_or_else(|_| Err(vanished())) };
-        call.patiently(answered).await.and_then(|result| result).map_err(|error| match all {
-            1 => error,
-            _ => error.with_put(went_in.load(Ordering::Acquire)),
-        })
+        caller.outcome(call).await
     }
 
     async fn serve(self: Arc<Self>, session: Arc<Session>) {
@@ -120,6 +118,7 @@ impl Puts {
             }
             let mut waiting = self.waiting();
             while let Some(batch) = batches.pop_back() {
+                batch.sending.settle();
                 waiting.queue.push_front(batch);
             }
         }
@@ -137,6 +136,12 @@ impl Puts {
         let fitting = self.cut(session, batches).map_err(first)?;
         let mut call = session.call(None);
         loop {
+            batches.iter().for_each(|batch| batch.sending.settle());
+            if batches.iter().any(|batch| batch.sending.is_withdrawn()) {
+                return Ok(());
+            }
+            // All of them have waited for a server for so long.
+            connected(&mut call).await.map_err(|error| failure(batches.len(), error))?;
             let (many, guard) = match room.admit(session, &mut call, &batches[0], fitting).await {
                 Ok(Admission::Some { many, guard }) => (many, guard),
                 Ok(Admission::Full) if batches[0].is_single => {
@@ -164,14 +169,20 @@ impl Puts {
             let row: Vec<_> = parts.chunks(size).collect();
             // Of what stands behind these nothing is sent.
             let (mut sent, mut went_in) = (batches_of(batches, many), 0);
+            if !batches.iter().take(sent).all(|batch| batch.sending.leaves()) {
+                continue;
+            }
             // Whoever is not waiting any more when the last answer comes still hears what had gone in.
-            let tell = |applied: &[Write]| {
-                let items = if went_in == 0 { applied.len() - guards } else { applied.len() };
+            let tell = |applied: &[Write], made: Option<Vec<Applied>>| {
+                let around = if went_in == 0 { guards } else { 0 };
+                let items = applied.len() - around;
                 went_in += items;
                 room.went_in(items);
-                sent -= go_in(batches, items);
+                sent -= go_in(batches, items, made.into_iter().flatten().skip(around));
             };
-            let outcome = self.marks.apply_row(session, &mut call, VERB, &row, tell).await;
+            // Closing waits for those who want to take back what is on its way.
+            let mut under_way = session.call(None).through_closing();
+            let outcome = self.marks.apply_row(session, &mut under_way, VERB, &row, tell).await;
             let failed = |error| failure(sent, error);
             match outcome.map_err(failed)? {
                 Outcome::Applied => return Ok(()),
@@ -216,7 +227,7 @@ impl Puts {
         let (measure, largest) = (session.epoch().measure(), self.largest(session));
         let mut waiting = self.waiting();
         let (mut batches, mut bytes) = (VecDeque::<Batch>::new(), 0);
-        waiting.queue.retain(|batch| !batch.answer.is_closed());
+        waiting.queue.retain(|batch| !batch.sending.is_withdrawn());
         while bytes <= largest
             && let Some(batch) = pop_like(&mut waiting.queue, batches.front())
         {
@@ -256,14 +267,15 @@ impl Puts {
     }
 }
 
-/// Notes that the first `many` have gone in. Answers how many batches that finished.
-fn go_in(batches: &mut VecDeque<Batch>, mut many: usize) -> usize {
+/// Notes that the first `many` have gone in, and what that made where it was told. Answers how many batches that finished.
+fn go_in(batches: &mut VecDeque<Batch>, mut many: usize, mut made: impl Iterator<Item = Applied>) -> usize {
     let all = batches.len();
     while many > 0 {
         let batch = &mut batches[0];
         let of_it = many.min(batch.writes.len());
         batch.writes.drain(..of_it);
-        batch.went_in.fetch_add(of_it, Ordering::AcqRel);
+        let nodes = made.by_ref().take(of_it).filter_map(|part| part.created().map(|node| node.path));
+        batch.sending.went_in(of_it, nodes);
         many -= of_it;
         if batch.writes.is_empty()
             && let Some(batch) = batches.pop_front()
@@ -319,11 +331,28 @@ fn batches_of(batches: &VecDeque<Batch>, many: usize) -> usize {
     batches.iter().take_while(is_reached).count()
 }
 
-fn vanished() -> Error {
+pub(super) fn vanished() -> Error {
     Error::new(
         ErrorKind::Internal,
         "a put ended without a result, which is a bug of zkrecipes; please report it",
     )
+}
+
+/// Waits for a connection: of what leaves without one nobody tells that it has not left.
+async fn connected(call: &mut Call) -> Result<()> {
+    loop {
+        let epoch = call.epoch(VERB).await?;
+        let link = epoch.link();
+        if link.state == LinkState::Up {
+            return Ok(());
+        }
+        // No answer of a server, which the budget waits for.
+        let changed = async {
+            epoch.link_changed(link).await;
+            Err::<(), _>(WireError::ConnectionLoss)
+        };
+        let _ = call.briefly(VERB, changed).await?;
+    }
 }
 
 /// Makes a parent that is missing.

@@ -8,12 +8,40 @@ use std::sync::Arc;
 use futures_util::future::select_all;
 
 use super::Store;
+use super::puts::IN_ONE;
 use super::stock::Seeking;
 use crate::error::{Error, ErrorKind, Result};
+use crate::path::PACKET_LIMIT;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::chance;
 use crate::session::clock::Later;
+
+/// In how many transactions at most one shard after the other gets some: they are sent at once.
+const IN_A_ROW: usize = 4;
+/// What an item takes in a packet besides its data, roughly.
+const AROUND: usize = 200;
+
+/// What to put into one shard after the other: some transactions each, and what goes into one stays together. One shard is
+/// done before the next one gets some, so that who hears of a failure knows which of them went in: the first ones.
+pub(super) fn spread(items: Vec<Vec<u8>>, shards: usize) -> Vec<Vec<Vec<u8>>> {
+    if shards == 1 {
+        return if items.is_empty() { Vec::new() } else { vec![items] };
+    }
+    let (mut transactions, mut bytes) = (Vec::<Vec<_>>::new(), 0);
+    for item in items {
+        bytes += item.len() + AROUND;
+        match transactions.last_mut().filter(|last| last.len() < IN_ONE && bytes <= PACKET_LIMIT) {
+            Some(last) => last.push(item),
+            None => {
+                bytes = item.len() + AROUND;
+                transactions.push(vec![item]);
+            }
+        }
+    }
+    let in_a_row = transactions.len().div_ceil(shards).clamp(1, IN_A_ROW);
+    transactions.chunks_mut(in_a_row).map(|row| row.iter_mut().flat_map(std::mem::take).collect()).collect()
+}
 
 /// What `take` brings about at one of the stores, as soon as one has something.
 pub(super) async fn anywhere<T>(

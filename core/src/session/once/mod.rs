@@ -19,7 +19,7 @@ use self::mark::Mark;
 use self::sweep::Swept;
 use super::call::{Call, refusal};
 use super::clock::Moment;
-use super::wire::{CreateMode, WireError, Write};
+use super::wire::{Applied, CreateMode, WireError, Write};
 use super::{Session, unless};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -72,37 +72,36 @@ impl Marks {
         verb: &str,
         writes: &[Write],
     ) -> Result<Outcome> {
-        self.apply_row(session, call, verb, &[writes], |_| {}).await
+        self.apply_row(session, call, verb, &[writes], |_, _| {}).await
     }
 
-    /// The same with several transactions, in this order. Tells of each that was applied as soon as that is known, and
-    /// answers what became of the first that was not; of the last, if there is none.
+    /// The same with several transactions, in this order. Tells of each that was applied as soon as that is known, with what
+    /// became of its parts unless that answer got lost, and answers what became of the first that was not; of the last, if
+    /// there is none.
     pub(crate) async fn apply_row(
         self: &Arc<Self>,
         session: &Arc<Session>,
         call: &mut Call,
         verb: &str,
         row: &[&[Write]],
-        mut tell: impl FnMut(&[Write]) + Send,
+        mut tell: impl FnMut(&[Write], Option<Vec<Applied>>) + Send,
     ) -> Result<Outcome> {
         let mut used = self.take(session);
         let (mut applied, mut is_sent) = (0, false);
-        let mut go_on = |applied: &mut usize| {
-            tell(row[*applied]);
-            *applied += 1;
-        };
         while applied < row.len() {
             let rest = &row[applied..];
+            let mut go_on = |made: Option<Vec<Applied>>| {
+                tell(row[applied], made);
+                applied += 1;
+            };
             // The first with a mark makes it; what comes behind needs that.
             let outcome = if rest.len() > 1 && used.mark().made > 0 && !std::mem::replace(&mut is_sent, true)
             {
-                let mut go_on = || go_on(&mut applied);
                 self.attempt_all(&mut used, session, call, verb, rest, &mut go_on).await
             } else {
-                self.attempt(&mut used, session, call, verb, rest[0]).await
+                self.attempt(&mut used, session, call, verb, rest[0], &mut go_on).await
             };
             match outcome {
-                Ok(Some(Outcome::Applied)) => go_on(&mut applied),
                 Ok(Some(refused)) => return Ok(refused),
                 Ok(None) => {}
                 Err(error) if used.is_in_doubt() => {
@@ -123,7 +122,7 @@ impl Marks {
         call: &mut Call,
         verb: &str,
         row: &[&[Write]],
-        go_on: &mut (dyn FnMut() + Send),
+        go_on: GoOn<'_>,
     ) -> Result<Option<Outcome>> {
         let epoch = call.epoch(verb).await?;
         let sent = session.now();
@@ -138,9 +137,9 @@ impl Marks {
         let mut flights = flights.into_iter();
         while let Some(flight) = flights.next() {
             match call.briefly(verb, flight).await? {
-                Ok(_) => {
+                Ok(made) => {
                     used.done();
-                    go_on();
+                    go_on(Some(of_the_writes(made)));
                 }
                 Err(error) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
@@ -182,6 +181,7 @@ impl Marks {
         call: &mut Call,
         verb: &str,
         writes: &[Write],
+        go_on: GoOn<'_>,
     ) -> Result<Option<Outcome>> {
         let epoch = call.epoch(verb).await?;
         let sent = session.now();
@@ -198,9 +198,9 @@ impl Marks {
         let answer = call.briefly(verb, flight).await?;
         used.in_flight = false;
         match answer {
-            Ok(_) => {
+            Ok(made) => {
                 used.done();
-                return Ok(Some(Outcome::Applied));
+                go_on(Some(of_the_writes(made)));
             }
             Err(error) if error.is_unanswered() => {
                 let next = used.mark().made + 1;
@@ -218,7 +218,7 @@ impl Marks {
                 }
                 WireError::NodeExists | WireError::BadVersion if used.is_in_doubt() => {
                     used.done();
-                    return Ok(Some(Outcome::Applied));
+                    go_on(None);
                 }
                 WireError::NodeExists | WireError::BadVersion | WireError::NoNode if !used.is_in_doubt() => {
                     // Somebody has touched it. Nothing is in doubt, so another one will do.
@@ -280,6 +280,15 @@ impl Marks {
             due.into_iter().for_each(|(_, mark)| session.take_back(mark.node));
         }
     }
+}
+
+/// Told that the next one was applied, and what became of its parts if that was answered.
+type GoOn<'a> = &'a mut (dyn FnMut(Option<Vec<Applied>>) + Send);
+
+/// What became of the parts behind that of the mark.
+fn of_the_writes(mut made: Vec<Applied>) -> Vec<Applied> {
+    made.drain(..1.min(made.len()));
+    made
 }
 
 /// A mark while a transaction is made with it.

@@ -1,0 +1,210 @@
+//! Puts that were sent when their time was over, or when nobody wanted them any more: nobody hears Timeout or Cancelled of what
+//! may still go in.
+
+use std::time::Duration;
+
+use super::support::{client, eventually, server, soon};
+use super::{Any, Kind, PATH, bounded, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of};
+use zkrecipes::{Client, Error, ErrorKind, QueueOptions};
+use zkrecipes_embedded::{Fault, Server};
+
+/// Shorter than what is waited for the answer to what was sent, and much longer.
+const A_LITTLE_LATE: Duration = Duration::from_millis(250);
+const MUCH_LATE: Duration = Duration::from_millis(1300);
+/// What there is time for where all goes well.
+const AMPLE: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_millis(150);
+
+impl Any {
+    fn all(client: &Client) -> [Any; 5] {
+        let bounded = QueueOptions::default().max_items(100);
+        [
+            Any::of(Kind::Plain, client, &format!("{PATH}-plain")),
+            Any::Plain(client.queue(&format!("{PATH}-bounded"), bounded).expect("valid")),
+            Any::of(Kind::Shards, client, &format!("{PATH}-shards")),
+            Any::of(Kind::Priority, client, &format!("{PATH}-priority")),
+            Any::of(Kind::Delay, client, &format!("{PATH}-delay")),
+        ]
+    }
+
+    async fn put(&self, limit: Duration) -> Result<(), Error> {
+        self.put_within("item", limit).await
+    }
+
+    async fn len(&self) -> usize {
+        self.backlog().len().await.expect("looked")
+    }
+
+    /// So that the parents are there, and the next put is one transaction.
+    async fn ready(&self) -> usize {
+        // Into each shard.
+        for _ in 0..2 {
+            self.put(AMPLE).await.expect("put");
+        }
+        self.len().await
+    }
+}
+
+/// What makes one transaction late.
+fn late(server: &Server, client: &Client, is_reply: bool, by: Duration) -> zkrecipes_embedded::FaultId {
+    let fault = if is_reply { Fault::delay_reply("multi", by) } else { Fault::delay_request("multi", by) };
+    server.inject(fault.session(client.session_id()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_whose_answer_comes_a_little_late_is_in_and_one_whose_answer_does_not_come_is_unknown() {
+    for is_reply in [true, false] {
+        let server = server();
+        let (producer, other) = (client(&server).await, client(&server).await);
+        for (queue, seen) in Any::all(&producer).iter().zip(Any::all(&other)) {
+            let before = queue.ready().await;
+            late(&server, &producer, is_reply, A_LITTLE_LATE);
+            queue.put(LIMIT).await.expect("it is in");
+            assert_eq!(seen.len().await, before + 1);
+            let fault = late(&server, &producer, is_reply, MUCH_LATE);
+            let error = queue.put(LIMIT).await.expect_err("nobody knows");
+            assert!(server.fault_fired(fault));
+            assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+            assert!(error.to_string().contains("cannot be known"), "{error}");
+            let went_in = async {
+                while seen.len().await != before + 2 {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            soon("it may go in, as was told, and does", went_in).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_whose_answer_is_lost_is_found_within_its_time_or_unknown() {
+    let server = server();
+    let (producer, other) = (impatient(&server).await, client(&server).await);
+    for (queue, seen) in Any::all(&producer).iter().zip(Any::all(&other)) {
+        let before = queue.ready().await;
+        server.inject(Fault::drop_after("multi").session(producer.session_id()));
+        soon("a put", queue.put(AMPLE)).await.expect("found");
+        assert_eq!(seen.len().await, before + 1);
+        multi_is_applied_and_then_nothing_is_heard(&server, &producer);
+        let error = queue.put(LIMIT).await.expect_err("nobody knows");
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+        server.clear_faults();
+        eventually("it is connected again", || producer.state() == zkrecipes::State::Connected).await;
+        assert_eq!(seen.len().await, before + 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_was_not_sent_runs_out_of_time_and_never_goes_in() {
+    let server = server();
+    let (producer, other) = (impatient(&server).await, client(&server).await);
+    for (queue, seen) in Any::all(&producer).iter().zip(Any::all(&other)) {
+        let before = queue.ready().await;
+        server.inject(Fault::refuse_connections(1).forever());
+        server.drop_connections();
+        eventually("it is cut off", || producer.state() == zkrecipes::State::Suspended).await;
+        let error = queue.put(LIMIT).await.expect_err("no server");
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+        server.clear_faults();
+        // What comes behind it goes in.
+        soon("a put", queue.put(AMPLE)).await.expect("put");
+        assert_eq!(seen.len().await, before + 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_is_cancelled_on_its_way_is_told() {
+    let server = server();
+    let producer = client(&server).await;
+    let queue = queue_of(&producer);
+    queue.put(b"first").await.expect("put");
+    for (by, is_known) in [(A_LITTLE_LATE, true), (MUCH_LATE, false)] {
+        let fault = late(&server, &producer, true, by);
+        let putting = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.put(b"item").await }
+        });
+        eventually("it was sent", || server.fault_fired(fault)).await;
+        queue.cancel();
+        let outcome = soon("the put", putting).await.expect("joined");
+        match is_known {
+            true => outcome.expect("it is in"),
+            false => assert_eq!(outcome.expect_err("unknown").kind(), ErrorKind::ConnectionLost),
+        }
+    }
+    assert_eq!(queue.len().await.expect("looked"), 3);
+    let full = bounded(&producer, 3);
+    let putting = tokio::spawn({
+        let full = full.clone();
+        async move { full.put(b"item").await }
+    });
+    eventually("it waits", || server.watch_count() > 0).await;
+    full.cancel();
+    let error = soon("the put", putting).await.expect("joined").expect_err("cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "nothing was sent");
+    queue.get().await.expect("there are some");
+    assert_eq!(queue.len().await.expect("looked"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_is_dropped_on_its_way_is_taken_back_unless_somebody_has_it() {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    for (at, queue) in Any::all(&producer).into_iter().enumerate() {
+        let before = queue.ready().await;
+        let fault = late(&server, &producer, true, A_LITTLE_LATE);
+        let backlog = queue.backlog().clone();
+        let putting = tokio::spawn(async move { queue.put(AMPLE).await });
+        eventually("it was sent", || server.fault_fired(fault)).await;
+        putting.abort();
+        let taken_back = async {
+            while backlog.len().await.expect("looked") != before {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        soon(&format!("queue {at} as it was"), taken_back).await;
+    }
+    // What somebody works on stays theirs.
+    let queue = producer.queue("/queues/taken", QueueOptions::default()).expect("valid");
+    let theirs = consumer.queue("/queues/taken", QueueOptions::default()).expect("valid");
+    queue.put(b"first").await.expect("put");
+    theirs.get().await.expect("there is one");
+    let fault = late(&server, &producer, true, A_LITTLE_LATE);
+    let putting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.put(b"second").await }
+    });
+    eventually("it was sent", || server.fault_fired(fault)).await;
+    putting.abort();
+    let item = soon("the claim", theirs.claim()).await.expect("it is in");
+    soon("the close", producer.close(None)).await.expect("closed");
+    item.ack().await.expect("ours");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_that_are_dropped_on_their_way_are_taken_back_all_of_them() {
+    let server = server();
+    let (producer, other) = (client(&server).await, client(&server).await);
+    for shards in [1, 2] {
+        let options = || QueueOptions::default().shards(shards);
+        let path = format!("{PATH}-{shards}");
+        let queue = producer.queue(&path, options()).expect("valid");
+        // So that there are marks.
+        queue.put_many(&["first"; 251]).await.expect("put");
+        let fault =
+            server.inject(Fault::delay_reply("multi", A_LITTLE_LATE).session(producer.session_id()).nth(4));
+        let putting = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.put_many(&["item"; 3000]).await }
+        });
+        eventually("some were sent", || server.fault_fired(fault)).await;
+        putting.abort();
+        let seen = other.queue(&path, options()).expect("valid");
+        let all_gone = async {
+            while seen.len().await.expect("looked") != 251 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        soon("all are taken back", all_gone).await;
+    }
+}
