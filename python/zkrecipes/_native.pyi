@@ -222,8 +222,9 @@ class ClientBase(SessionBase):
         layout: Literal["simple", "distributed", "locking"] = "simple",
     ) -> Queue:
         """A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the session of who
-        put them. `shards`: over how many nodes they are spread. `max_attempts`: an item that was claimed so often in vain goes
-        to the dead letters. `layout` says whose queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
+        put them. `shards`: over how many nodes they are spread, with an order within each only. `max_attempts`: an item that was
+        claimed so often in vain goes to the dead letters. `layout` says whose queue takes part: "simple" or "distributed"
+        (Curator's), or "locking" (kazoo's).
         """
     def priority_queue(
         self,

@@ -172,8 +172,9 @@ impl ClientBase {
     }
 
     /// A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the session of who
-    /// put them. `shards`: over how many nodes they are spread. `max_attempts`: an item that was claimed so often in vain goes
-    /// to the dead letters. `layout` says whose queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
+    /// put them. `shards`: over how many nodes they are spread, with an order within each only. `max_attempts`: an item that was
+    /// claimed so often in vain goes to the dead letters. `layout` says whose queue takes part: "simple" or "distributed"
+    /// (Curator's), or "locking" (kazoo's).
     #[pyo3(signature = (path, **settings), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
     fn queue(slf: &Bound<'_, Self>, path: Arg, settings: Option<&Bound<'_, PyDict>>) -> Answered {
         let options = options::queue(settings)?;
