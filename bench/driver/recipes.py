@@ -11,7 +11,7 @@ from .measure import Arena, Contestant, Turn, each, play, rows, whole
 from .processes import Failed, Unsupported
 
 # What a consumer finds is put there by the raw socket, under the names that the library under test reads.
-ITEM_NAMES = {"rust": "qn-", "curator": "qn-", "kazoo": "entry-100-"}
+ITEM_NAMES = {"raw": "qn-", "rust": "qn-", "curator": "qn-", "kazoo": "entry-100-"}
 
 
 def queue(arena: Arena) -> dict[str, Any]:
@@ -50,6 +50,8 @@ def queue(arena: Arena) -> dict[str, Any]:
 
     add("raw", "put, 64 at a time", "put", many, calls=64)
     add("raw", "put", "put", few)
+    # What our own consumers send, from bare sockets: what the server allows.
+    add("raw", "get", "get", few)
     add("rust", "put, all in one call", "putmany", many)
     add("rust", "put, 64 at a time", "put", many, calls=64)
     for name in ("rust", "curator", "kazoo"):
@@ -66,6 +68,7 @@ def queue(arena: Arena) -> dict[str, Any]:
                 if name != "kazoo" or clients <= 8:
                     ops = (many if name == "rust" else few) // 16 * 16
                     add(name, f"get, {clients} clients", "get", ops, clients)
+        add("raw", "get, 8 clients", "get", many // 16 * 16, 8)
         add("rust", "get, 8 clients, each its own queue", "get", many // 16 * 16, 8, queues="own")
         for depth in (100, 1000, 10_000):
             for name in ("rust", "curator", "kazoo"):

@@ -127,8 +127,25 @@ def targets(results: Results) -> Iterator[Target]:
         ("kazoo", "claim and ack"),
         5,
     )
+    # One call after the other costs a round trip each: what is removed ahead of its call is lost with its process.
+    yield faster("queue: get, one at a time, to kazoo's get", "queue", ("rust", "get"), ("kazoo", "get"), 10)
+    yield faster("queue: get, one at a time, to Curator's take", "queue", ("rust", "get"), ("curator", "get"), 5)
+    yield less(
+        "queue: get, one at a time, of a raw socket with the same requests",
+        "queue",
+        ("rust", "get"),
+        ("raw", "get"),
+        1.5,
+    )
     yield faster("queue: get, 8 clients, to one", "queue", ("rust", "get, 8 clients"), ("rust", "get"), 3)
-    # What the servers and the machine allow: where this is missed, they are what limits the line above.
+    # What the servers and the machine allow: where these are missed, they are what limits the line above.
+    yield faster(
+        "queue: get, 8 raw sockets with the same requests, to one",
+        "queue",
+        ("raw", "get, 8 clients"),
+        ("raw", "get"),
+        3,
+    )
     alone = "get, 8 clients, each its own queue"
     yield faster("queue: get, 8 clients, each its own queue, to one", "queue", ("rust", alone), ("rust", "get"), 3)
     far = [

@@ -8,9 +8,16 @@ use std::net::TcpStream;
 
 use crate::line::{Answer, Order, done, list, now, say};
 
+/// How many items are read in one request.
+const AHEAD: usize = 8;
+
 const CREATE: i32 = 1;
+const GET_DATA: i32 = 4;
 const DELETE: i32 = 2;
 const SET: i32 = 5;
+const GET_CHILDREN: i32 = 8;
+const MULTI: i32 = 14;
+const MULTI_READ: i32 = 22;
 const CLOSE: i32 = -11;
 const NODE_EXISTS: i32 = -110;
 const DATA: [u8; 100] = [b'x'; 100];
@@ -31,8 +38,12 @@ pub fn serve(hosts: &str, milliseconds: u64) {
 
 /// Each order has a session of its own, so that nobody has to keep one alive in between.
 fn obey(order: &Order, hosts: &str, milliseconds: u64) -> Answer {
-    let mut socket = Socket::connect(hosts.split(',').next().unwrap_or(hosts), milliseconds)?;
-    let answer = perform(order, &mut socket);
+    let connect = || Socket::connect(hosts.split(',').next().unwrap_or(hosts), milliseconds);
+    let mut socket = connect()?;
+    let answer = match order.verb.as_str() {
+        "get" => consume(order, &mut socket, connect),
+        _ => perform(order, &mut socket),
+    };
     socket.call(CLOSE, |_| ())?;
     answer
 }
@@ -88,6 +99,43 @@ fn perform(order: &Order, socket: &mut Socket) -> Answer {
         "quit" => done(),
         _ => Ok(None),
     }
+}
+
+/// What our consumers of a queue send, each in a thread and a session of its own: the data of some items in one request, ahead,
+/// and for each item a transaction that says so in a mark and deletes it. Nobody takes an item that another one wants.
+fn consume(order: &Order, socket: &mut Socket, connect: impl Fn() -> Outcome<Socket>) -> Answer {
+    let (items, clients) = (order.number("ops"), order.number("clients"));
+    let reply = socket.call(GET_CHILDREN, |body| {
+        text(body, order.path().as_bytes());
+        body.push(0);
+    })?;
+    let mut names = texts(&reply)?;
+    names.sort_unstable();
+    names.truncate(items);
+    let mut consumers = Vec::new();
+    for nth in 0..clients {
+        let mut consumer = connect()?;
+        let mark =
+            consumer.create(&format!("{}-mark-", order.path()), b"1 60000", Mode::PersistentSequential)?;
+        let own = names.iter().skip(nth).step_by(clients).map(|name| format!("{}/{name}", order.path()));
+        consumers.push((consumer, mark, own.collect::<Vec<_>>()));
+    }
+    let begun = now();
+    std::thread::scope(|scope| {
+        let taking: Vec<_> = consumers
+            .iter_mut()
+            .map(|(consumer, mark, own)| {
+                scope.spawn(|| consumer.take(mark, own).map_err(|error| error.to_string()))
+            })
+            .collect();
+        taking.into_iter().try_for_each(|taking| taking.join().expect("a consumer does not panic"))
+    })?;
+    let took = now() - begun;
+    for (mut consumer, mark, _) in consumers {
+        consumer.delete(&mark)?;
+        consumer.call(CLOSE, |_| ())?;
+    }
+    Ok(Some(format!("took={took}")))
 }
 
 /// Pairs of create and delete, as many at a time as there are paths.
@@ -224,6 +272,57 @@ impl Socket {
         })
     }
 
+    /// Takes these items, one after the other.
+    fn take(&mut self, mark: &str, items: &[String]) -> Outcome<()> {
+        let mut parts = items.chunks(AHEAD);
+        let mut is_read = false;
+        if let Some(first) = parts.next() {
+            self.send_reads(first)?;
+            is_read = true;
+        }
+        for (made, item) in items.iter().enumerate() {
+            if made % AHEAD == 0 && std::mem::take(&mut is_read) {
+                self.answer()?;
+            }
+            // Asked for together with a transaction, and there before it is needed.
+            if made % AHEAD == AHEAD / 2
+                && let Some(next) = parts.next()
+            {
+                self.send_reads(next)?;
+                is_read = true;
+            }
+            self.send(MULTI, |body| {
+                part(body, SET);
+                text(body, mark.as_bytes());
+                text(body, b"1 60000");
+                int(body, made as i32);
+                part(body, DELETE);
+                text(body, item.as_bytes());
+                int(body, 0);
+                end(body);
+            })?;
+            if made % AHEAD == AHEAD / 2 && std::mem::take(&mut is_read) {
+                self.answer()?;
+            }
+            let reply = self.answer()?;
+            if int_at(&reply, 0)? == -1 {
+                return Err("a transaction was refused".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn send_reads(&mut self, items: &[String]) -> io::Result<()> {
+        self.send(MULTI_READ, |body| {
+            for item in items {
+                part(body, GET_DATA);
+                text(body, item.as_bytes());
+                body.push(0);
+            }
+            end(body);
+        })
+    }
+
     fn create(&mut self, path: &str, data: &[u8], mode: Mode) -> Outcome<String> {
         self.send_create(path, data, mode)?;
         created(&self.answer()?)
@@ -265,6 +364,19 @@ fn text(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend(bytes);
 }
 
+/// The head of a part of a transaction, and its end.
+fn part(to: &mut Vec<u8>, op: i32) {
+    int(to, op);
+    to.push(0);
+    int(to, -1);
+}
+
+fn end(to: &mut Vec<u8>) {
+    int(to, -1);
+    to.push(1);
+    int(to, -1);
+}
+
 /// With its length in its first four bytes.
 fn sized(mut frame: Vec<u8>) -> Vec<u8> {
     let length = frame.len() as u32 - 4;
@@ -275,6 +387,18 @@ fn sized(mut frame: Vec<u8>) -> Vec<u8> {
 fn int_at(frame: &[u8], at: usize) -> Outcome<i32> {
     let bytes = frame.get(at..).and_then(|rest| rest.first_chunk()).ok_or("the answer is too short")?;
     Ok(i32::from_be_bytes(*bytes))
+}
+
+/// A vector of texts.
+fn texts(reply: &[u8]) -> Outcome<Vec<String>> {
+    let (mut all, mut at) = (Vec::new(), 4);
+    for _ in 0..int_at(reply, 0)? {
+        let length = int_at(reply, at)? as usize;
+        let text = reply.get(at + 4..at + 4 + length).ok_or("the answer is too short")?;
+        all.push(String::from_utf8(text.to_vec())?);
+        at += 4 + length;
+    }
+    Ok(all)
 }
 
 /// The path that a create answers.
