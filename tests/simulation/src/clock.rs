@@ -19,6 +19,12 @@ pub struct HostClock {
 const TARDINESS: Duration = Duration::from_millis(2);
 const ALARM_TARDINESS: Duration = Duration::from_millis(5);
 
+/// Milliseconds since 1970, some day.
+pub fn wall(sim: &Sim) -> i64 {
+    const SOME_DAY: i64 = 1_700_000_000_000;
+    SOME_DAY + i64::try_from(sim.now() / 1_000_000).unwrap_or(i64::MAX / 2)
+}
+
 impl HostClock {
     fn late(&self, at: Moment, at_most: Duration) -> Instant {
         let late = self.sim.chance(|rng| match rng.one_in(4) {
@@ -32,6 +38,11 @@ impl HostClock {
 impl Clock for HostClock {
     fn now(&self) -> Moment {
         Moment(self.sim.host_now(self.host))
+    }
+
+    /// The same on all hosts: what is due is told by clocks that are not far apart.
+    fn wall(&self) -> i64 {
+        wall(&self.sim)
     }
 
     fn sleep_until(&self, at: Moment) -> Later<()> {

@@ -14,6 +14,13 @@ use crate::subject::{PATH, Subject};
 use crate::tell;
 
 const MANY: usize = 30;
+/// What an item that was done with an effect has brought about: a node of this name, and its number.
+pub const EFFECT: &str = "/locks/simulated-effect-";
+
+/// The node of the effect of an item.
+pub fn effect(data: &[u8]) -> String {
+    format!("{EFFECT}{}", String::from_utf8_lossy(data).trim_start_matches("item "))
+}
 
 /// All items that anybody began to put, by what is in them.
 #[derive(Default)]
@@ -46,6 +53,12 @@ struct Fate {
     is_over: bool,
     /// Somebody may have done it.
     may_be_over: bool,
+    /// It is certain that it did not go in and will not.
+    is_refused: bool,
+    /// It is done, and what it was to bring about is there.
+    has_effect: bool,
+    /// When it is due, if it has to wait for that.
+    due: Option<i64>,
     /// Who works on it.
     claim: Option<(HostId, Weak<Item>)>,
     /// Whose processes are about to settle it.
@@ -87,7 +100,7 @@ impl Items {
     /// Whether there are so many that it is time to take some.
     pub fn are_many(&self) -> bool {
         let items = self.0.lock();
-        items.all.values().filter(|fate| !fate.is_over && !fate.may_be_over).count() > MANY
+        items.all.values().filter(|fate| fate.is_waiting()).count() > MANY
     }
 
     /// They have gone in.
@@ -100,29 +113,54 @@ impl Items {
         }
     }
 
+    /// It did not go in, and will not; why that cannot be.
+    pub fn refused(&self, names: &[String]) -> Option<String> {
+        let mut items = self.0.lock();
+        let mut wrong = None;
+        for name in names {
+            if let Some(fate) = items.all.get_mut(name) {
+                fate.is_refused = true;
+                wrong = wrong
+                    .or_else(|| fate.place.map(|place| format!("{name} was refused, and is at {place:?}")));
+            }
+        }
+        wrong
+    }
+
+    /// Nobody is to have it before.
+    pub fn is_due(&self, name: &str, due: i64) {
+        self.0.lock().all.entry(name.to_owned()).or_default().due = Some(due);
+    }
+
+    /// Whether the effect of an item is there.
+    pub fn has_effect(&self, data: &[u8]) -> bool {
+        let name = String::from_utf8_lossy(data).into_owned();
+        self.0.lock().all.get(&name).is_some_and(|fate| fate.has_effect)
+    }
+
     /// A call begins that takes an item before it answers.
     pub fn begins_to_get(&self, host: HostId) {
         *self.0.lock().unfed.entry(host).or_default() += 1;
     }
 
     /// It has answered with that item; why that cannot be.
-    pub fn got(&self, host: HostId, data: &[u8]) -> Option<String> {
+    pub fn got(&self, host: HostId, data: &[u8], now: i64) -> Option<String> {
         let mut items = self.0.lock();
         if let Some(unfed) = items.unfed.get_mut(&host) {
             *unfed -= 1;
         }
-        let (fate, wrong) = items.look_up(data, "taken");
+        let (fate, wrong) = items.look_up(data, "taken", now);
         fate.is_over = true;
         wrong
     }
 
     /// Somebody works on it; why that cannot be.
-    pub fn claimed(&self, host: HostId, item: &Item, claim: Weak<Item>) -> Option<String> {
+    pub fn claimed(&self, host: HostId, item: &Item, claim: Weak<Item>, now: i64) -> Option<String> {
         let mut items = self.0.lock();
         let (most, attempts) = (items.attempts, item.attempts());
         // Deleted by force on the way to its owner, it may come after its successor: that is what tokens are for.
         let is_late = !items.is_exclusive && !items.claims.contains(item.node());
-        let (fate, wrong) = items.look_up(item.data(), "claimed");
+        let (fate, wrong) = items.look_up(item.data(), "claimed", now);
         fate.claim = Some((host, claim));
         fate.deaths_before = fate.deaths;
         let is_too_often = most.is_some_and(|most| attempts > most) || attempts == 0;
@@ -153,12 +191,19 @@ impl Items {
                 wrong = Some(format!("{name} is at {} and at {}", other.path, node.path));
             }
         }
+        for node in nodes.iter().filter(|node| node.path.starts_with(EFFECT)) {
+            let name = format!("item {}", &node.path[EFFECT.len()..]);
+            items.all.entry(name).or_default().has_effect = true;
+        }
         for (name, fate) in &mut items.all {
             let place = places.get(&**name).map(|(place, _)| *place);
             let before = std::mem::replace(&mut fate.place, place);
             let Some(place) = place else { continue };
-            if fate.is_over {
+            if fate.is_over || fate.has_effect {
                 wrong = Some(format!("somebody has {name}, and there it is"));
+            }
+            if fate.is_refused {
+                wrong = Some(format!("whoever put {name} heard that it was not, and there it is"));
             }
             if place.is_dead && before.is_none_or(|before| !before.is_dead) {
                 fate.deaths += 1;
@@ -225,10 +270,17 @@ impl Items {
     /// Why something is missing now that the queue is empty.
     pub fn reckon(&self) -> Option<String> {
         let items = self.0.lock();
-        let is_lost = |fate: &Fate| fate.is_in && !fate.is_over && !fate.may_be_over;
+        let is_lost = |fate: &Fate| fate.is_in && fate.is_waiting();
         let lost: Vec<_> = items.all.iter().filter(|(_, fate)| is_lost(fate)).map(|(name, _)| name).collect();
         let most = items.taken_along;
         (lost.len() > most).then(|| format!("{lost:?} are lost, and crashes may have taken {most} along"))
+    }
+}
+
+impl Fate {
+    /// Nobody has had it, as far as anybody knows.
+    fn is_waiting(&self) -> bool {
+        !self.is_over && !self.may_be_over && !self.has_effect
     }
 }
 
@@ -246,7 +298,7 @@ fn item_in(node: &Node) -> Option<&str> {
 
 impl Inner {
     /// What became of an item so far; why nobody can come by it.
-    fn look_up(&mut self, data: &[u8], how: &str) -> (&mut Fate, Option<String>) {
+    fn look_up(&mut self, data: &[u8], how: &str, now: i64) -> (&mut Fate, Option<String>) {
         let name = String::from_utf8_lossy(data).into_owned();
         let is_known = self.all.contains_key(&name);
         let fate = self.all.entry(name.clone()).or_default();
@@ -255,6 +307,8 @@ impl Inner {
         let wrong = match (is_known, fate.is_over, holder) {
             (false, ..) => Some(format!("{name} was {how}, and nobody has put it")),
             (_, true, _) => Some(format!("{name} was {how}, and somebody has had it")),
+            _ if fate.has_effect => Some(format!("{name} was {how}, and is done")),
+            _ if fate.due.is_some_and(|due| now < due) => Some(format!("{name} was {how}, and is not due")),
             (.., Some((host, _))) => Some(format!("{name} was {how}, and h{host} works on it")),
             _ => None,
         };

@@ -5,8 +5,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use zkrecipes::{Backlog, Client, Error, ErrorKind, Item, PriorityQueue, Queue, QueueOptions, Result, drive};
+use zkrecipes::{
+    Backlog, Client, CreateMode, DelayQueue, Error, ErrorKind, Item, PriorityQueue, Queue, QueueOptions,
+    Result, drive,
+};
 
+use crate::clock::wall;
+use crate::items;
 use crate::rng::Rng;
 use crate::scenario::Party;
 use crate::subject::PATH;
@@ -19,30 +24,37 @@ const LOOKS: Duration = Duration::from_millis(50);
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct QueueKind {
     shards: usize,
-    /// Items have priorities.
-    is_ranked: bool,
+    order: Order,
     max_items: Option<usize>,
     pub attempts: Option<u32>,
     /// Items are only worked on, never taken before that.
     is_careful: bool,
 }
 
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Order {
+    Arrival,
+    Rank,
+    Due,
+}
+
 impl QueueKind {
     pub fn draw(rng: &mut Rng) -> QueueKind {
-        let is_ranked = rng.one_in(4);
-        let shards = if is_ranked { 1 } else { *rng.pick(&[1, 1, 3]) };
+        let order = *rng.pick(&[Order::Arrival, Order::Arrival, Order::Rank, Order::Due]);
+        let shards = if order == Order::Arrival { *rng.pick(&[1, 1, 3]) } else { 1 };
         let max_items = (shards == 1 && rng.one_in(3)).then(|| rng.number(1..=6) as usize);
         let attempts = rng.one_in(2).then(|| rng.number(1..=3) as u32);
-        QueueKind { shards, is_ranked, max_items, attempts, is_careful: rng.one_in(3) }
+        QueueKind { shards, order, max_items, attempts, is_careful: rng.one_in(3) }
     }
 
     pub fn handle(self, client: &Client) -> Result<AnyQueue> {
         let mut options = QueueOptions::default().shards(self.shards);
         options.max_items = self.max_items;
         options.max_attempts = self.attempts;
-        Ok(match self.is_ranked {
-            true => AnyQueue::Ranked(client.priority_queue(PATH, options)?, self),
-            false => AnyQueue::Plain(client.queue(PATH, options)?, self),
+        Ok(match self.order {
+            Order::Arrival => AnyQueue::Plain(client.queue(PATH, options)?, self),
+            Order::Rank => AnyQueue::Ranked(client.priority_queue(PATH, options)?, self),
+            Order::Due => AnyQueue::Delayed(client.delay_queue(PATH, options)?, self),
         })
     }
 
@@ -60,6 +72,7 @@ impl QueueKind {
 pub enum AnyQueue {
     Plain(Queue, QueueKind),
     Ranked(PriorityQueue, QueueKind),
+    Delayed(DelayQueue, QueueKind),
 }
 
 impl Deref for AnyQueue {
@@ -69,6 +82,7 @@ impl Deref for AnyQueue {
         match self {
             AnyQueue::Plain(queue, _) => queue,
             AnyQueue::Ranked(queue, _) => queue,
+            AnyQueue::Delayed(queue, _) => queue,
         }
     }
 }
@@ -76,7 +90,7 @@ impl Deref for AnyQueue {
 impl AnyQueue {
     fn kind(&self) -> QueueKind {
         match self {
-            AnyQueue::Plain(_, kind) | AnyQueue::Ranked(_, kind) => *kind,
+            AnyQueue::Plain(_, kind) | AnyQueue::Ranked(_, kind) | AnyQueue::Delayed(_, kind) => *kind,
         }
     }
 
@@ -89,6 +103,10 @@ impl AnyQueue {
             (AnyQueue::Ranked(queue, _), all, None) => queue.put(all[0].as_bytes(), rank).await,
             (AnyQueue::Ranked(queue, _), all, Some(limit)) => {
                 queue.put_timeout(all[0].as_bytes(), rank, limit).await
+            }
+            (AnyQueue::Delayed(queue, _), all, None) => queue.put(all[0].as_bytes(), delay(rank)).await,
+            (AnyQueue::Delayed(queue, _), all, Some(limit)) => {
+                queue.put_timeout(all[0].as_bytes(), delay(rank), limit).await
             }
         }
     }
@@ -113,12 +131,15 @@ impl Party {
 
     async fn put_some(&self, queue: &AnyQueue) {
         let (sim, items, kind) = (&self.sim, &self.sim.ledger.items, queue.kind());
-        let many = if kind.is_ranked { 1 } else { sim.chance(|rng| rng.number(1..=3)) };
+        let many = if kind.order != Order::Arrival { 1 } else { sim.chance(|rng| rng.number(1..=3)) };
         let names: Vec<_> = (0..many).map(|_| items.fresh()).collect();
         let (how, rank) = sim.chance(|rng| (rng.below(6), rng.below(4) as i32));
         let limit = self.up_to(sim.plan.session_timeout * 2);
         // Where everybody waits for room nobody makes any.
         let within = (how == 1 || kind.max_items.is_some()).then_some(limit);
+        if kind.order == Order::Due {
+            items.is_due(&names[0], wall(sim) + delay(rank).as_millis() as i64);
+        }
         let putting = queue.put(&names, rank, within);
         let put = tokio::select! {
             biased;
@@ -130,6 +151,10 @@ impl Party {
             Err(error) => error.put().unwrap_or(0),
         };
         items.went_in(&names[..went_in]);
+        if put.as_ref().is_err_and(|error| error.kind() == ErrorKind::Timeout) {
+            let wrong = items.refused(&names[went_in..]);
+            wrong.into_iter().for_each(|wrong| self.accuse(wrong));
+        }
         self.expect("put", put, &[ErrorKind::Timeout]);
     }
 
@@ -153,7 +178,7 @@ impl Party {
             Ok(data) => {
                 tell!(self.sim, "h{} gets {}", self.host, String::from_utf8_lossy(&data));
                 self.sim.ledger.count(|tally| tally.items += 1);
-                let wrong = self.sim.ledger.items.got(self.host, &data);
+                let wrong = self.sim.ledger.items.got(self.host, &data, wall(&self.sim));
                 wrong.into_iter().for_each(|wrong| self.accuse(wrong));
             }
             Err(error) => self.expect("get", Err(error), &[ErrorKind::Timeout]),
@@ -180,7 +205,7 @@ impl Party {
     async fn work_on(&self, item: Arc<Item>, is_idle: bool) {
         let (sim, items) = (&self.sim, &self.sim.ledger.items);
         tell!(sim, "h{} claims {} {item:?}", self.host, String::from_utf8_lossy(item.data()));
-        let wrong = items.claimed(self.host, &item, Arc::downgrade(&item));
+        let wrong = items.claimed(self.host, &item, Arc::downgrade(&item), wall(sim));
         wrong.into_iter().for_each(|wrong| self.accuse(wrong));
         if is_idle {
             self.nap(self.up_to(sim.plan.hold)).await;
@@ -192,11 +217,11 @@ impl Party {
     }
 
     async fn settle(&self, item: Arc<Item>, is_idle: bool) {
-        let (sim, items, lost) = (&self.sim, &self.sim.ledger.items, &[ErrorKind::NotHeld]);
+        let (sim, ledger, lost) = (&self.sim, &self.sim.ledger.items, &[ErrorKind::NotHeld]);
         match sim.chance(|rng| rng.below(10)) {
             0 if is_idle => {
                 let given = item.nack().await;
-                let wrong = given.as_ref().ok().and_then(|()| items.given_back(&item));
+                let wrong = given.as_ref().ok().and_then(|()| ledger.given_back(&item));
                 wrong.into_iter().for_each(|wrong| self.accuse(wrong));
                 self.expect("nack", given, lost);
             }
@@ -221,11 +246,19 @@ impl Party {
                 }
             }
             6 => {
-                let writes = item.guarded();
-                let done = match writes.set("/locks", b"", None) {
-                    Ok(()) => item.ack_with(&writes).await,
+                // The effect is there exactly if the item is done, and twice it could not be made.
+                let (effects, mode) = (item.guarded(), CreateMode::Persistent);
+                let done = match effects.create(&items::effect(item.data()), b"", mode) {
+                    Ok(()) => item.ack_with(&effects).await,
                     Err(error) => Err(error),
                 };
+                let is_in_doubt = done.as_ref().is_err_and(|error| error.kind() == ErrorKind::ConnectionLost);
+                if !is_in_doubt && done.is_ok() != ledger.has_effect(item.data()) {
+                    self.accuse(format!(
+                        "{item:?} was done: {}; its effect is another matter",
+                        outcome(&done)
+                    ));
+                }
                 self.has_done(&item, done);
             }
             _ => {
@@ -281,6 +314,11 @@ impl Party {
             self.nap(LOOKS).await;
         }
     }
+}
+
+/// The lower, the sooner.
+fn delay(rank: i32) -> Duration {
+    Duration::from_millis(rank.unsigned_abs().into()) * 400
 }
 
 fn outcome(done: &Result<()>) -> String {

@@ -138,7 +138,7 @@ impl Server {
         let parents: Vec<_> =
             parents.into_iter().filter(|parent| nodes.iter().any(|node| node.path == *parent)).collect();
         self.changes.is_parent_missing = parents.len() < self.ground.parents().count();
-        self.leftovers = nodes.iter().filter(|node| !self.ground.lasting.contains(&node.path)).count();
+        self.leftovers = nodes.iter().filter(|node| !self.ground.is_lasting(&node.path)).count();
         if self.is_followed {
             self.followed = nodes.iter().filter(|node| node.path.starts_with(PATH)).cloned().collect();
         }

@@ -11,6 +11,7 @@ use zkrecipes::{
 };
 
 use crate::committing;
+use crate::items::EFFECT;
 use crate::queueing::{AnyQueue, QueueKind};
 use crate::rng::Rng;
 use crate::standing::Kind;
@@ -207,6 +208,11 @@ impl Ground {
         let parents: Vec<_> = ground.parents().map(str::to_owned).collect();
         ground.lasting.extend(parents);
         ground
+    }
+
+    /// Whether it may be left: what items have brought about is, too.
+    pub fn is_lasting(&self, path: &str) -> bool {
+        path.starts_with(EFFECT) || self.lasting.iter().any(|lasting| lasting == path)
     }
 
     pub fn parents(&self) -> impl Iterator<Item = &str> {
