@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import time
 from collections.abc import Callable
@@ -39,12 +40,21 @@ def test_members_come_and_go(connect: Connect) -> None:
     assert repr(group) == "<Group /group>"
 
 
-def test_a_member_that_is_garbage_leaves(connect: Connect) -> None:
+def test_a_member_stays_one_when_its_object_is_garbage(connect: Connect) -> None:
     client, other = connect(), connect()
+    client.group("/group").join("ann")
     group = client.group("/group")
-    group.join("ann")
-    del group
-    eventually(lambda: not other.group("/group").members())
+    group.join("bob")
+    client.names("/names").bind("bob", "10.0.0.7", ephemeral=True)
+    gc.collect()
+    # Whatever the garbage has undone would be there before this is.
+    client.nodes.create("/later")
+    assert sorted(other.group("/group").members()) == ["ann", "bob"]
+    assert other.names("/names").lookup("bob") == b"10.0.0.7"
+    group.leave()
+    assert list(other.group("/group").members()) == ["ann"]
+    client.close(10)
+    assert not other.group("/group").members()
 
 
 def test_a_layout_that_has_no_room_for_data_says_so(client: zkrecipes.Client) -> None:

@@ -793,7 +793,7 @@ class GroupBase:
 
     def __new__(cls, seed: Seed) -> Self: ...
     def join(self, name: str, data: bytes | str = b"") -> None:
-        """Becomes a member, and stays one over all sessions of the client until it leaves, this object is garbage, or the client
+        """Becomes a member, and stays one over all sessions of the client until it leaves or the client
         is closed. Exists: this object has joined already, or another member has that name.
         """
     def leave(self) -> None:

@@ -39,10 +39,10 @@ impl Answer for () {
     }
 }
 
-/// What was declared is its owner's only now.
+/// What was declared is its owner's only now, and outlives the object: when that is garbage is nobody's decision.
 impl Answer for Declared {
     fn answer(self, py: Python<'_>) -> Answered {
-        self.receive();
+        self.receive_for_good();
         Ok(py.None())
     }
 }

@@ -16,7 +16,7 @@ impl GroupBase {
         seed.get().take()
     }
 
-    /// Becomes a member, and stays one over all sessions of the client until it leaves, this object is garbage, or the client
+    /// Becomes a member, and stays one over all sessions of the client until it leaves or the client
     /// is closed. Exists: this object has joined already, or another member has that name.
     #[pyo3(signature = (name, data=None), text_signature = "($self, name, data=b'')")]
     fn join(&self, py: Python<'_>, name: Arg, data: Option<Arg>) -> Answered {

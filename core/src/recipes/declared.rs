@@ -25,11 +25,18 @@ impl Declared {
         Declared { kept: Some(kept), place: None, process: Process::present() }
     }
 
+    /// Its owner has it, and it lasts as long as the client, whatever becomes of the handle: for languages in which nobody
+    /// says when a handle is dropped.
+    pub fn receive_for_good(mut self) {
+        self.kept = self.kept.take().map(Kept::left_alone);
+        self.receive();
+    }
+
     /// Its owner has it.
     pub fn receive(mut self) {
         match (self.kept.take(), &mut self.place) {
             (kept, Some(place)) => **place = kept,
-            (Some(kept), None) => kept.leave_alone(),
+            (Some(kept), None) => drop(kept.left_alone()),
             (None, None) => {}
         }
     }

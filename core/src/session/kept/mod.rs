@@ -114,9 +114,10 @@ impl Kept {
         is_wanted.then(|| Kept { keeper, is_left: true })
     }
 
-    /// From now on it is kept for as long as the client lives, unless it is found and undone.
-    pub(crate) fn leave_alone(mut self) {
+    /// From now on it is kept for as long as the client lives, unless it is undone: dropping this does not end it.
+    pub(crate) fn left_alone(mut self) -> Kept {
         self.is_left = true;
+        self
     }
 
     /// Changes the node's data, now and for the epochs to come. ConnectionLost: not yet, it goes on in the background.
