@@ -375,6 +375,33 @@ fn a_thread_leads_term_after_term() {
     assert!(election.candidates().expect("asked").is_empty());
 }
 
+#[test]
+fn blocking_work_that_fails_because_it_has_lost_is_no_failure() {
+    let server = server();
+    // A failure would pause for this long.
+    let pause = RetryOptions::default().base(TEN).max(TEN);
+    let options = support::options(TEN).retry(pause);
+    let client = blocking::Client::connect(&server.connect_string(), options).expect("connected");
+    let election = client.election(PATH, b"", ElectionOptions::default()).expect("valid");
+    let stop = election.clone();
+    let (mut terms, mut lost) = (0, std::time::Instant::now());
+    let run = election.run(|leadership| {
+        terms += 1;
+        if terms == 2 {
+            stop.cancel();
+            return Ok(());
+        }
+        server.expire(client.session_id());
+        while leadership.is_held() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        lost = std::time::Instant::now();
+        Err(Error::new(ErrorKind::Lost, "it is over"))
+    });
+    run.expect("cancelled");
+    assert!(terms == 2 && lost.elapsed() < TEN / 2, "{terms} terms, the last after {:?}", lost.elapsed());
+}
+
 /// The next term that somebody else is to have.
 async fn handed_out(terms: &mut zkrecipes::Feed<Leadership>) -> Leadership {
     soon("a term", terms.next()).await.expect("it goes on").expect("elected")

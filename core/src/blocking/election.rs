@@ -62,7 +62,8 @@ impl Election {
     }
 
     /// As [`crate::Election::run`], with work that blocks this thread. Nothing can take a thread away from its work: it has
-    /// to look at [`Held::is_held`] and return when that is false. What it returns after that counts as its end.
+    /// to look at [`Held::is_held`] and return when that is false. What it returns after that counts as its end: an error that
+    /// comes of the loss is no failure, and the next campaign begins at once.
     pub fn run<E: std::fmt::Display>(&self, mut work: impl FnMut(Leadership) -> Result<(), E>) -> Result<()> {
         check_may_wait()?;
         let mut terms = self.election.terms()?;

@@ -56,9 +56,14 @@ impl Terms {
         self.pause.restart();
     }
 
-    /// The work of a term failed.
+    /// The work of a term failed, which was let go since. What fails because the leadership was lost needs no pause: there is
+    /// a server, and the work can be done again.
     pub fn failed(&mut self, leadership: &Leadership, error: &dyn Display) {
         self.failed_in(leadership.epoch(), error);
+        if let Tenure::Lost(_) = leadership.hold().tenure() {
+            self.is_paused = false;
+            self.succeeded();
+        }
     }
 
     fn failed_in(&mut self, epoch: u64, error: &dyn Display) {
