@@ -1,5 +1,6 @@
 'use strict'
 
+const { AsyncLocalStorage } = require('node:async_hooks')
 const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
 const { AbortError, described, timed } = require('./errors.cjs')
@@ -9,9 +10,13 @@ const { Held, leave, releaseOptions } = require('./held.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make, nativeOf } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./waits.cjs')
 
+// By which term a call is made that comes from the work of a run: who resigns there knows that the term is over, and may have
+// something to finish.
+const working = new AsyncLocalStorage()
+
 /** One term of a leader. */
 class Leadership extends Held {
-  // Only in a run: it aborts when the term is over, whatever ends it.
+  // Only in a run: it aborts when the term is over, unless the work itself ends it.
   #term
 
   constructor(key, calls, native, term) {
@@ -35,7 +40,7 @@ class Leadership extends Held {
   async release(options) {
     releaseOptions(options)
     const releasing = super.release(options)
-    this.#term?.abort(new AbortError(this.path))
+    if (working.getStore() !== this.#term) this.#term?.abort(new AbortError(this.path))
     return releasing
   }
 }
@@ -158,7 +163,8 @@ class Run {
     let failure
     try {
       // The run may have been stopped since the campaign ended, and this term was not there yet to be told.
-      if (!this.#isStopped) await timed(callsOf(this.#election).callbackTimes, this.#work, leadership)
+      const work = () => timed(callsOf(this.#election).callbackTimes, this.#work, leadership)
+      if (!this.#isStopped) await working.run(term, work)
     } catch (error) {
       // What fails because the term is over does not fail.
       if (!term.signal.aborted) failure = described(error)

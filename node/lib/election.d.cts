@@ -22,7 +22,7 @@ export interface Leader {
 
 /**
  * One term of a leader. Releasing it is resigning. In `election.run` its `signal` aborts whatever ends the term: not only when it
- * is lost, also when it was resigned or the run is stopped.
+ * is lost, also when the run is stopped, or when somebody resigns, unless that is the work itself.
  */
 export class Leadership extends Held {
   private constructor()

@@ -202,6 +202,19 @@ promise('resigning, losing and cancelling tell the work of a run that its term i
   assert.equal(await ends[1][2], 'lost')
 }, { embeddedOnly: true })
 
+promise('work that resigns aborts nothing, not even what it has yet to finish', async (world) => {
+  const [mine, yours] = await elections(world)
+  const ends = []
+  await mine.run(async (leadership) => {
+    const { signal } = leadership
+    await (ends.length === 0 ? leadership.release() : mine.resign())
+    await (await yours.campaign({ timeout: 10_000 })).release()
+    ends.push([signal.aborted, leadership.isHeld])
+    if (ends.length === 2) mine.cancel()
+  })
+  assert.deepEqual(ends, [[false, false], [false, false]])
+})
+
 promise('a run ends with its client', async (world) => {
   const [waits, leads] = await elections(world)
   const client = await world.connect()
