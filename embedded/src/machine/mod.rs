@@ -120,7 +120,7 @@ impl Machine {
         Machine {
             tree: Tree::new(acl::world(acl::ALL), acl::world(acl::READ)),
             sessions: Sessions::new(config.tick, config.first_session_id, config.secret),
-            watches: Watches::default(),
+            watches: Watches::new(config.profile.keeps_every_watch),
             conns: BTreeMap::new(),
             by_session: HashMap::new(),
             zxid: 0,

@@ -10,6 +10,8 @@ pub struct Profile {
     pub(super) guards_reads: bool,
     /// Persistent watches can be removed by their kind, from 3.9.0.
     pub(super) removes_persistent: bool,
+    /// A connection may hold several watches of different kinds on one path, from 3.9.0; before, the last one counts.
+    pub(super) keeps_every_watch: bool,
     /// A create2 inside a multi answers as create2, with a stat, from 3.8.2 and 3.9.0.
     pub(super) multi_answers_create2: bool,
 }
@@ -42,6 +44,7 @@ impl Profile {
             events_carry_zxid: version >= (3, 9, 0),
             guards_reads: version >= (3, 9, 2) || ((3, 8, 4)..(3, 9, 0)).contains(&version),
             removes_persistent: version >= (3, 9, 0),
+            keeps_every_watch: version >= (3, 9, 0),
             multi_answers_create2: version >= (3, 8, 2),
         }
     }

@@ -26,10 +26,15 @@ struct Table {
     by_path: HashMap<String, BTreeMap<ConnId, u8>>,
     by_conn: HashMap<ConnId, HashMap<String, u8>>,
     recursive: usize,
+    /// The kind that is set last takes the place of the one before.
+    keeps_last: bool,
 }
 
 impl Table {
     fn add(&mut self, path: &str, conn: ConnId, mode: u8) {
+        if self.keeps_last {
+            self.remove(path, conn, EVERY & !mode);
+        }
         let held = self.by_path.entry(path.to_owned()).or_default().entry(conn).or_default();
         if mode == RECURSIVE && *held & RECURSIVE == 0 {
             self.recursive += 1;
@@ -67,6 +72,11 @@ impl Table {
         before != after
     }
 
+    /// What goes with a watch of that kind.
+    fn removed(&self, mode: u8) -> u8 {
+        if self.keeps_last { EVERY } else { mode }
+    }
+
     fn forget(&mut self, conn: ConnId) {
         for path in self.by_conn.get(&conn).map(|p| p.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
         {
@@ -87,6 +97,23 @@ impl Table {
         for conn in &hit {
             self.remove(path, *conn, STANDARD);
         }
+        self.add_followers(path, &mut hit);
+        hit
+    }
+
+    /// Who hears that the children of a path changed: those who asked for just that.
+    fn trigger_children(&mut self, path: &str) -> Vec<ConnId> {
+        let conns = self.by_path.get(path).into_iter().flatten();
+        let hit: Vec<ConnId> =
+            conns.filter(|(_, modes)| **modes & !RECURSIVE != 0).map(|(conn, _)| *conn).collect();
+        for conn in &hit {
+            self.remove(path, *conn, STANDARD);
+        }
+        hit
+    }
+
+    /// Those who follow all that is below a node above.
+    fn add_followers(&self, path: &str, hit: &mut Vec<ConnId>) {
         if self.recursive > 0 {
             let mut at = path;
             while at != "/" {
@@ -97,7 +124,6 @@ impl Table {
             hit.sort_unstable();
             hit.dedup();
         }
-        hit
     }
 
     fn len(&self) -> usize {
@@ -106,13 +132,18 @@ impl Table {
 }
 
 /// All watches of a server.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Watches {
     data: Table,
     child: Table,
 }
 
 impl Watches {
+    pub fn new(keeps_every_watch: bool) -> Watches {
+        let table = || Table { keeps_last: !keeps_every_watch, ..Table::default() };
+        Watches { data: table(), child: table() }
+    }
+
     /// From `exists` and `getData`.
     pub fn add_data(&mut self, path: &str, conn: ConnId) {
         self.data.add(path, conn, STANDARD);
@@ -132,6 +163,10 @@ impl Watches {
     /// From `addWatch`: hears of the node and all below, but never of changed children.
     pub fn add_recursive(&mut self, path: &str, conn: ConnId) {
         self.data.add(path, conn, RECURSIVE);
+        if self.child.keeps_last {
+            // It takes the place of one on the children, and tells nothing of them.
+            self.child.add(path, conn, RECURSIVE);
+        }
     }
 
     /// Who hears of a change of the node itself. Nobody hears of one deletion twice.
@@ -147,7 +182,7 @@ impl Watches {
 
     /// Who hears that the children of a node changed.
     pub fn on_children(&mut self, path: &str) -> Vec<ConnId> {
-        self.child.trigger(path)
+        self.child.trigger_children(path)
     }
 
     /// The connection is gone, and its watches with it.
@@ -159,8 +194,8 @@ impl Watches {
     /// Removes what `removeWatches` names (1 children, 2 data, 3 any, 4 persistent, 5 recursive).
     pub fn remove(&mut self, path: &str, conn: ConnId, kind: i32) -> bool {
         match kind {
-            1 => self.child.remove(path, conn, STANDARD),
-            2 => self.data.remove(path, conn, STANDARD),
+            1 => self.child.remove(path, conn, self.child.removed(STANDARD)),
+            2 => self.data.remove(path, conn, self.data.removed(STANDARD)),
             3 => self.child.remove(path, conn, EVERY) | self.data.remove(path, conn, EVERY),
             4 => self.child.remove(path, conn, PERSISTENT) | self.data.remove(path, conn, PERSISTENT),
             5 => self.data.remove(path, conn, RECURSIVE),

@@ -9,6 +9,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::WeakShared;
+use tokio::sync::oneshot;
+
 use crate::error::Error;
 use crate::options::{AclChoice, ClientOptions};
 use crate::runtime::Later;
@@ -127,6 +131,20 @@ impl Watch {
         Watch { event, is_armed: true }
     }
 
+    /// The same watch, which tells `event`, too, when `beside` resolves.
+    pub fn or(self, beside: Option<oneshot::Receiver<()>>, event: Event) -> Watch {
+        let Some(beside) = beside else { return self };
+        let told = self.event;
+        let either = async move {
+            tokio::select! {
+                biased;
+                told = told => told,
+                Ok(()) = beside => event,
+            }
+        };
+        Watch { event: Box::pin(either), is_armed: self.is_armed }
+    }
+
     /// In place of a watch that could not be set: resolves with [`Event::Unwatched`] when it is time to look again.
     pub fn unarmed(pause: Later<()>) -> Watch {
         let event = Box::pin(async move {
@@ -134,6 +152,16 @@ impl Watch {
             Event::Unwatched
         });
         Watch { event, is_armed: false }
+    }
+
+    /// The same watch, and what shows whether it has told something; nothing if its silence means nothing.
+    pub fn shared(self) -> (Watch, Option<WeakShared<Later<Event>>>) {
+        if !self.is_armed {
+            return (self, None);
+        }
+        let event = self.event.shared();
+        let told = event.downgrade();
+        (Watch::new(Box::pin(event)), told)
     }
 
     /// Whether the server tells what happens; otherwise silence means nothing.

@@ -6,7 +6,7 @@
 //! `zookeeper::bell`. **Remove both files when the crate numbers these requests.**
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::process::Process;
 
@@ -27,8 +27,12 @@ pub(super) struct Watched {
     /// What stands before every path on the wire.
     root: usize,
     all: Mutex<All>,
+    given_up: OnceLock<GivenUp>,
     process: Process,
 }
+
+/// What hears of a path whose data is watched no more, although nothing has happened to it.
+type GivenUp = Box<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]
 struct All {
@@ -38,7 +42,12 @@ struct All {
 
 impl Watched {
     pub(super) fn below(chroot: &str) -> Arc<Watched> {
-        Arc::new(Watched { root: chroot.len(), all: Mutex::default(), process: Process::present() })
+        Arc::new(Watched {
+            root: chroot.len(),
+            all: Mutex::default(),
+            given_up: OnceLock::new(),
+            process: Process::present(),
+        })
     }
 
     /// Room for one more watch, or `None`: then it must not be set.
@@ -56,7 +65,13 @@ impl Watched {
             all.counts.insert(key.clone(), 1);
         }
         drop(all);
-        Some(Room { watched: self.clone(), key })
+        Some(Room { watched: self.clone(), key, is_set: false })
+    }
+
+    /// Tells of every path of which a watch on its data is taken back.
+    pub(super) fn when_given_up(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
+        // There is one who wants to know.
+        let _ = self.given_up.set(Box::new(tell));
     }
 
     /// Whether the path is watched in any way.
@@ -65,6 +80,11 @@ impl Watched {
         [Kind::Data, Kind::Exists, Kind::Children]
             .iter()
             .any(|kind| counts.contains_key(&(*kind, path.to_owned())))
+    }
+
+    /// Whether its children are watched.
+    pub(super) fn has_children(&self, path: &str) -> bool {
+        self.all().counts.contains_key(&(Kind::Children, path.to_owned()))
     }
 
     /// How long a path is in a request.
@@ -81,6 +101,20 @@ impl Watched {
 pub(super) struct Room {
     watched: Arc<Watched>,
     key: (Kind, String),
+    /// The server has the watch, and has told nothing.
+    is_set: bool,
+}
+
+impl Room {
+    pub(super) fn set(mut self) -> Room {
+        self.is_set = true;
+        self
+    }
+
+    /// The watch has told, and is there no more.
+    pub(super) fn fired(mut self) {
+        self.is_set = false;
+    }
 }
 
 impl Drop for Room {
@@ -95,6 +129,13 @@ impl Drop for Room {
         if *count == 0 {
             all.counts.remove(&self.key);
             all.bytes -= self.watched.on_the_wire(&self.key.1);
+        }
+        drop(all);
+        if self.is_set
+            && self.key.0 != Kind::Children
+            && let Some(tell) = self.watched.given_up.get()
+        {
+            tell(&self.key.1);
         }
     }
 }

@@ -21,13 +21,13 @@ use tokio::sync::{Notify, oneshot};
 use zookeeper_client as zk;
 
 use self::answers::Answer;
-use self::bell::{Bells, Naming};
+use self::bell::{Bells, Naming, Standing};
 pub(crate) use self::dialing::ZooKeeper;
 use self::link::WatchedLink;
 use self::order::Order;
 use self::service::Service;
 use self::translation::{Acls, applied, create_options, read, stat, watch, wire_error};
-use super::watched::{Kind, Watched};
+use super::watched::{Kind, Room, Watched};
 use super::*;
 use crate::metrics::Counters;
 use crate::runtime;
@@ -90,9 +90,9 @@ impl Session {
     }
 
     /// What is not watched is looked at when a bell rings for it, or as often as the heart beats. The bell is set now.
-    fn look_again(&self, kind: Kind, path: &str) -> Later<()> {
+    fn look_again(&self, standing: Standing<'_>, kind: Kind, path: &str) -> Later<()> {
         let pause = self.timeout / 4;
-        let bell = self.bells.listen(path, kind == Kind::Children, pause, |top| {
+        let bell = self.bells.listen(standing, path, kind == Kind::Children, pause, |top| {
             let top = top.to_owned();
             self.request(|client| async move {
                 client.watch(&top, zk::AddWatchMode::PersistentRecursive).await.map_err(wire_error)
@@ -106,6 +106,17 @@ impl Session {
             }
             runtime::enter(|| tokio::time::sleep(pause)).await;
         })
+    }
+
+    /// Room for a watch in the ordinary way, and where bells are until it is sent; or what tells in its place.
+    fn watch_or_look_again(&self, kind: Kind, path: &str) -> Result<(Room, Standing<'_>), Later<()>> {
+        let standing = self.bells.standing();
+        if kind == Kind::Children || !self.bells.forbid_data(&standing, path) {
+            if let Some(room) = self.watches.admit(kind, path) {
+                return Ok((room, standing));
+            }
+        }
+        Err(self.look_again(standing, kind, path))
     }
 
     /// Makes the request and sends it now.
@@ -292,11 +303,14 @@ impl Wire for Session {
     }
 
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
-        let Some(room) = self.watches.admit(Kind::Data, path) else {
-            let (pause, read) = (self.look_again(Kind::Data, path), self.get_data(path));
-            return Box::pin(
-                async move { read.await.map(|(data, stat)| (data, stat, Watch::unarmed(pause))) },
-            );
+        let (room, _standing) = match self.watch_or_look_again(Kind::Data, path) {
+            Ok(admitted) => admitted,
+            Err(pause) => {
+                let read = self.get_data(path);
+                return Box::pin(async move {
+                    read.await.map(|(data, stat)| (data, stat, Watch::unarmed(pause)))
+                });
+            }
         };
         let (path, naming) = (path.to_owned(), self.naming.clone());
         self.request(|client| async move {
@@ -306,9 +320,12 @@ impl Wire for Session {
     }
 
     fn watch_exists(&self, path: &str) -> Flight<(Option<Stat>, Watch)> {
-        let Some(room) = self.watches.admit(Kind::Exists, path) else {
-            let (pause, look) = (self.look_again(Kind::Exists, path), self.exists(path));
-            return Box::pin(async move { look.await.map(|stat| (stat, Watch::unarmed(pause))) });
+        let (room, _standing) = match self.watch_or_look_again(Kind::Exists, path) {
+            Ok(admitted) => admitted,
+            Err(pause) => {
+                let look = self.exists(path);
+                return Box::pin(async move { look.await.map(|stat| (stat, Watch::unarmed(pause))) });
+            }
         };
         let (path, naming) = (path.to_owned(), self.naming.clone());
         self.request(|client| async move {
@@ -318,16 +335,22 @@ impl Wire for Session {
     }
 
     fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
-        let Some(room) = self.watches.admit(Kind::Children, path) else {
-            let (pause, list) = (self.look_again(Kind::Children, path), self.children_and_stat(path));
-            return Box::pin(
-                async move { list.await.map(|(names, stat)| (names, stat, Watch::unarmed(pause))) },
-            );
+        let (room, standing) = match self.watch_or_look_again(Kind::Children, path) {
+            Ok(admitted) => admitted,
+            Err(pause) => {
+                let list = self.children_and_stat(path);
+                return Box::pin(async move {
+                    list.await.map(|(names, stat)| (names, stat, Watch::unarmed(pause)))
+                });
+            }
         };
+        drop(standing);
+        let beside = self.bells.beside(path);
         let (path, naming) = (path.to_owned(), self.naming.clone());
         self.request(|client| async move {
             let (names, found, watcher) = client.get_and_watch_children(&path).await.map_err(wire_error)?;
-            Ok((names, stat(found), watch(watcher, room, naming)))
+            let watch = watch(watcher, room, naming);
+            Ok((names, stat(found), watch.or(beside, Event::ChildrenChanged)))
         })
     }
 

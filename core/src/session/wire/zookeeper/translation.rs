@@ -12,9 +12,10 @@ use super::bell::Naming;
 use crate::tls::Tls;
 
 pub(super) fn watch(watcher: zk::OneshotWatcher, room: Room, naming: Arc<Naming>) -> Watch {
+    let room = room.set();
     // No block of code: that would have room for the watcher twice, and there may be thousands.
     Watch::new(Box::pin(AssertUnwindSafe(watcher.changed()).catch_unwind().map(move |event| {
-        drop(room);
+        room.fired();
         // The crate panics if the task that serves the session dies under the watch.
         let Ok(event) = event else { return Event::SessionEnded };
         naming.note(&event);
