@@ -2464,7 +2464,11 @@ class Config {
         });
   }
 
-  /** What this object was told last, by get() or watch(), without asking anybody; nothing before that. */
+  /**
+   * What this object was told last, by get() or watch(), without asking anybody; nothing before that. Its
+   * age is less than half of the session timeout while it is watched through this object and servers
+   * answer.
+   */
   std::optional<Cached> cached() const {
     detail::Outcome outcome;
     bool is_known = false;

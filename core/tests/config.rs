@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, StreamExt};
 use support::ground::grounds;
@@ -280,6 +280,40 @@ async fn what_was_told_last_is_to_be_had_without_asking_and_says_how_old_it_is()
     let older = || config.cached().expect("told").age >= cached.age + Duration::from_millis(50);
     eventually("it gets older", older).await;
     assert!(ground.requests_of(&client, "getData").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_followed_gets_no_older_while_servers_answer_and_nothing_changes() {
+    for ground in grounds() {
+        let (client, other) = (ground.client(Duration::from_secs(2)).await, ground.client(TEN).await);
+        let config = of(&client);
+        let age = || config.cached().expect("told").age;
+        // Missing is a state, too.
+        for value in [None, Some(b"one")] {
+            if let Some(value) = value {
+                of(&other).set(value, None).await.expect("set");
+            }
+            let mut feed = config.watch();
+            next(&mut feed).await;
+            let told = Instant::now();
+            let lag = Duration::from_millis(300);
+            ground.clear_log();
+            eventually("it is as young as the last sign of life", || age() + lag < told.elapsed()).await;
+            assert!(ground.requests_of(&client, "getData").is_empty(), "nobody asked for it");
+
+            ground.go_away();
+            eventually("it gets older", || age() > Duration::from_millis(1500)).await;
+            ground.come_back();
+            eventually("it is young again", || age() < Duration::from_millis(1200)).await;
+
+            // Somebody has changed it, and nobody has read that: how it stood is all that is known.
+            of(&other).set(b"another", None).await.expect("set");
+            let grows = || age() >= told.elapsed();
+            eventually("its age counts from when it was asked for", grows).await;
+            other.nodes().delete(config.path(), None).await.expect("deleted");
+            drop(feed);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

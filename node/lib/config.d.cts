@@ -13,7 +13,10 @@ export interface Versioned {
 export interface Cached {
   /** Null where there was none. */
   value: Versioned | null
-  /** Milliseconds: so long ago a server was asked that said it. */
+  /**
+   * Milliseconds: so long ago it was certainly still so. While a feed of the handle is open and servers answer, less than half of the
+   * session timeout; otherwise it counts from when the value was asked for.
+   */
   age: number
 }
 

@@ -7,7 +7,7 @@
 //! 5. A lost answer is resolved by what is there once the quorum has decided: a value with the version that ours would
 //!    have, and ours word for word, is ours.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::client::Client;
@@ -18,7 +18,8 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Moment;
 use crate::session::epoch::Epoch;
-use crate::session::watching::{Data, Watching};
+use crate::session::watching::standing::Standings;
+use crate::session::watching::{Data, Mark, Sight, Watching};
 use crate::session::wire::{CreateMode, Stat, WireError};
 
 impl Client {
@@ -69,7 +70,9 @@ pub struct Versioned {
 pub struct Cached {
     /// The value, or `None` where there was none.
     pub value: Option<Versioned>,
-    /// How old this may be: so long ago a server was asked that said it.
+    /// How old this may be: so long ago, for certain, it was still so. While a feed of the handle is open, nothing has changed,
+    /// and servers answer, it stays below half of the session timeout, though nobody asks for the value again: they tell of a
+    /// change before they answer anything else. Otherwise it counts from when the value was asked for.
     pub age: Duration,
 }
 
@@ -126,11 +129,12 @@ impl Config {
     /// The value now, and whenever it has changed: always the latest, `None` where there is none.
     pub fn watch(&self) -> Feed<Option<Versioned>> {
         let session = self.client.session();
-        let watching = session.map(|session| session.watch_node("watch", &self.path));
+        let watching = session
+            .map(|session| session.watch_node("watch", &self.path).standing(self.cache.standings.add()));
         Feed::new(Following { watching, cache: self.cache.clone() })
     }
 
-    /// What this handle has been told last, by a feed of it or by `get`, without asking anybody. `None` before that.
+    /// What this handle has been told last, and how old that may be, by a feed of it or by `get`, without asking anybody. `None` before that.
     ///
     /// ```
     /// # zkrecipes::doctest(async {
@@ -144,7 +148,7 @@ impl Config {
     /// ```
     pub fn cached(&self) -> Option<Cached> {
         let session = self.client.session().ok()?;
-        self.cache.look(session.now())
+        self.cache.look(&session)
     }
 }
 
@@ -154,25 +158,42 @@ impl std::fmt::Debug for Config {
     }
 }
 
-/// What was told last, and when that was asked for.
+/// What was told last, and what is known of it since.
 #[derive(Clone, Default)]
-struct Cache(Arc<Mutex<Option<LastTold>>>);
+struct Cache {
+    last: Arc<Mutex<Option<LastTold>>>,
+    standings: Arc<Standings>,
+}
 
-type LastTold = (Moment, Option<Versioned>);
+struct LastTold {
+    asked: Moment,
+    mark: Option<Mark>,
+    value: Option<Versioned>,
+}
 
 impl Cache {
     fn keep(&self, asked: Moment, found: Option<(Vec<u8>, Stat)>) -> Option<Versioned> {
-        let value = found.map(|(value, stat)| Versioned { value, version: stat.version });
-        let mut cached = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if cached.as_ref().is_none_or(|(before, _)| *before <= asked) {
-            *cached = Some((asked, value.clone()));
+        let seen = Data(found);
+        let mark = seen.mark();
+        let value = seen.0.map(|(value, stat)| Versioned { value, version: stat.version });
+        let mut last = self.last();
+        if last.as_ref().is_none_or(|before| before.asked <= asked) {
+            *last = Some(LastTold { asked, mark, value: value.clone() });
         }
         value
     }
 
-    fn look(&self, now: Moment) -> Option<Cached> {
-        let cached = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        cached.as_ref().map(|(asked, value)| Cached { value: value.clone(), age: now.since(*asked) })
+    fn look(&self, session: &Session) -> Option<Cached> {
+        let last = self.last();
+        let told = last.as_ref()?;
+        let (mark, asked, value) = (told.mark, told.asked, told.value.clone());
+        drop(last);
+        let stood = self.standings.stood(session, mark).map_or(asked, |stood| stood.max(asked));
+        Some(Cached { value, age: session.now().since(stood) })
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<LastTold>> {
+        self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

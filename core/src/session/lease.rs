@@ -114,6 +114,11 @@ impl Lease {
         }
     }
 
+    /// When the newest request left that was answered through the leader.
+    pub(crate) fn newest_contact(&self) -> Moment {
+        self.contacts.iter().map(|contact| contact.sent).max().unwrap_or(Moment::START)
+    }
+
     /// When the next request should leave to keep the lease, with or without somebody who depends on it.
     pub(crate) fn due(&self, needed: bool) -> Moment {
         if !needed {

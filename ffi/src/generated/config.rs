@@ -163,7 +163,9 @@ pub extern "C" fn zkr_config_watch(
 
 /// What this handle was told last, by zkr_config_get or zkr_config_watch, without asking anybody: *is_known says
 /// whether it was told anything. *value is NULL if nobody had set it; otherwise it belongs to the caller: free it with
-/// zkr_buffer_free. age_ms is how old this may be: so long ago a server was asked that said it.
+/// zkr_buffer_free. age_ms is how old this may be: so long ago it was certainly still so. While it is watched through
+/// this handle and servers answer, that is less than half of the session timeout; otherwise it counts from when the
+/// value was asked for.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_config_cached(
     config: *mut zkr_config,

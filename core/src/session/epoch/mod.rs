@@ -177,6 +177,11 @@ impl Epoch {
     }
 
     /// How long the server certainly honours the session; zero while nothing is held.
+    /// When the newest request left that was answered by a server which had come as far as the leader.
+    pub(crate) fn last_contact(&self) -> Moment {
+        lock(&self.lease).newest_contact()
+    }
+
     pub(crate) fn lease_remaining(&self) -> Duration {
         if lock(&self.tenants).is_empty() || self.has_ended() {
             return Duration::ZERO;

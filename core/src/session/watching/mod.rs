@@ -11,12 +11,14 @@
 //!
 //! What is there of many nodes is [`tree`]'s.
 
+pub(crate) mod standing;
 pub(crate) mod tree;
 
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 
+use self::standing::Standing;
 use super::Session;
 use super::call::refusal;
 use super::clock::Moment;
@@ -26,7 +28,7 @@ use super::wire::{Event, Flight, Stat, Watch, WireError};
 use crate::error::{Error, Result};
 
 /// When what is there was created, and when it was last changed.
-type Mark = (i64, i64);
+pub(crate) type Mark = (i64, i64);
 
 /// Something of a node that can be asked for together with a watch on it.
 pub(crate) trait Sight: Sized + Send + 'static {
@@ -184,6 +186,8 @@ pub(crate) struct Watching<S: Sight> {
     pause: Pause,
     /// When the request left whose answer was the last.
     asked: Moment,
+    /// Who wants to know whether that answer still stands.
+    standing: Option<Arc<Standing>>,
 }
 
 struct Told {
@@ -220,8 +224,15 @@ impl<S: Sight> Watching<S> {
             gone: None,
             pause: Pause::new(retry.base, retry.max),
             asked: session.now(),
+            standing: None,
             session: session.clone(),
         }
+    }
+
+    /// Says there whether what it was answered last still stands.
+    pub(crate) fn standing(mut self, standing: Arc<Standing>) -> Watching<S> {
+        self.standing = Some(standing);
+        self
     }
 
     /// The node that was created then is gone.
@@ -326,7 +337,10 @@ impl<S: Sight> Watching<S> {
                             }
                             // Only now: a `sync` that is refused again and again is not asked at once each time.
                             self.pause.restart();
-                            self.step = Step::Armed(watch);
+                            self.step = Step::Armed(match &self.standing {
+                                Some(standing) => standing.enter(mark, session_id, watch),
+                                None => watch,
+                            });
                             // That a node is missing was so more than once, it may be: a server that says so, too, may
                             // still lag, and its next news would be old.
                             let has_come_as_far = behind_sync || !may_lag || mark.is_some();
