@@ -44,6 +44,9 @@ const MOST_REMEMBERED: u32 = 3;
 /// What a conflict counts, where a change that is made takes off one; and from where on we queue.
 const CONFLICT: u32 = 2;
 const CROWDED: u32 = 3;
+/// How many marks and contenders below the counter are a crowd, and how many are so many that turns are long from the first.
+const A_CROWD: i32 = 4;
+const MANY_NEIGHBOURS: i32 = 2 * MOST_IN_A_TURN as i32;
 /// How long one client may have the turn before the others count without. Queueing is voluntary: a client that stops while
 /// it has the turn must not keep others from counting.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -101,6 +104,8 @@ pub(super) struct Desk {
     is_alone: bool,
     remembered: u32,
     conflicts: u32,
+    /// How many marks and contenders stood below the counter when it was read last.
+    neighbours: i32,
     /// The turn, while many count, and how many transactions we have made in it.
     turn: Option<Grant>,
     made_in_turn: u32,
@@ -238,8 +243,12 @@ impl Desk {
             let at = match seen.at {
                 Some(at) => at,
                 None => match create(line, session, &mut call).await? {
-                    Some(at) => at,
-                    None => continue,
+                    Ok(at) => at,
+                    Err(is_met) => {
+                        // Others begin at this moment: another conflict is no accident.
+                        self.conflicts += if is_met { CONFLICT } else { 0 };
+                        continue;
+                    }
                 },
             };
             if at.version == -1 {
@@ -326,16 +335,18 @@ impl Desk {
             return Ok(Seen { value, at: Some(at), children: 0, is_current: false });
         }
         let seen = line.look(call, must_be_current).await?;
+        self.neighbours = seen.children;
         self.is_alone = self.known.is_some_and(|(_, at)| Some(at) == seen.at);
         self.remembered = 0;
         Ok(seen)
     }
 
-    /// After one conflict we try again at once; after more we take turns with others who met some. That keeps nobody from
-    /// writing who does not queue, so it is no condition for anything: it only makes conflicts rare.
+    /// After one conflict we try again at once; after more, or where many have changed the counter just now, we take turns with
+    /// others who met some. That keeps nobody from writing who does not queue, so it is no condition for anything: it only
+    /// makes conflicts rare.
     async fn give_way(&mut self, line: &Line, session: &Arc<Session>, call: &mut Call) -> Result<()> {
         self.turn.take_if(|turn| turn.epoch.has_ended());
-        self.conflicts += CONFLICT;
+        self.conflicts += if self.neighbours >= A_CROWD { CROWDED } else { CONFLICT };
         self.take_turn(line, session, call).await
     }
 
@@ -384,7 +395,8 @@ impl Desk {
     }
 
     fn most_after(&self, wait: Duration) -> u32 {
-        let is_long = wait > self.trip * MOST_IN_A_TURN * MOST_IN_A_TURN;
+        let is_long =
+            wait > self.trip * MOST_IN_A_TURN * MOST_IN_A_TURN || self.neighbours >= MANY_NEIGHBOURS;
         // As long as others have patience for.
         match is_long && self.trip * MOST_AFTER_A_LONG_WAIT < PATIENCE / 2 {
             true => MOST_AFTER_A_LONG_WAIT,
@@ -468,8 +480,8 @@ async fn first_in_line(line: &Line, session: &Session) -> Option<String> {
         .map(|first| first.name)
 }
 
-/// Creates the counter, and what is missing above it, as 0; `None` to look again.
-async fn create(line: &Line, session: &Arc<Session>, call: &mut Call) -> Result<Option<At>> {
+/// Creates the counter, and what is missing above it, as 0; an error to look again, which says whether somebody else has.
+async fn create(line: &Line, session: &Arc<Session>, call: &mut Call) -> Result<Result<At, bool>> {
     let epoch = call.epoch(VERB).await?;
     let zero = line.encoding.encode(0);
     let created = match call.briefly(VERB, epoch.create(&line.path, &zero, CreateMode::Persistent)).await? {
@@ -477,13 +489,13 @@ async fn create(line: &Line, session: &Arc<Session>, call: &mut Call) -> Result<
             let parents = session.ensure(&epoch, path::parent(&line.path), session.parents());
             call.briefly(VERB, parents).await?
         }
-        Ok(created) => return Ok(Some(At { czxid: created.czxid, version: 0 })),
-        Err(WireError::NodeExists) => Ok(()),
+        Ok(created) => return Ok(Ok(At { czxid: created.czxid, version: 0 })),
+        Err(WireError::NodeExists) => return Ok(Err(true)),
         Err(error) => Err(error),
     };
     match created {
         Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
         created => created.map_err(|error| refusal(error, VERB, &line.path))?,
     }
-    Ok(None)
+    Ok(Err(false))
 }
