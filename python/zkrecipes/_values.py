@@ -105,8 +105,8 @@ class Cached(NamedTuple):
     value: Versioned | None
     """None where there was no value."""
     age: float
-    """How old this may be, in seconds: so long ago it was certainly still so. While a feed of the handle is open and servers answer,
-    less than half of the session timeout; otherwise it counts from when the value was asked for."""
+    """How old this may be, in seconds: so long ago it was certainly still so. While a feed of the handle is open and
+    servers answer, less than half of the session timeout; otherwise it counts from when the value was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

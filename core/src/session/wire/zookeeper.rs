@@ -111,10 +111,10 @@ impl Session {
     /// Room for a watch in the ordinary way, and where bells are until it is sent; or what tells in its place.
     fn watch_or_look_again(&self, kind: Kind, path: &str) -> Result<(Room, Standing<'_>), Later<()>> {
         let standing = self.bells.standing();
-        if kind == Kind::Children || !self.bells.forbid_data(&standing, path) {
-            if let Some(room) = self.watches.admit(kind, path) {
-                return Ok((room, standing));
-            }
+        if (kind == Kind::Children || !self.bells.forbid_data(&standing, path))
+            && let Some(room) = self.watches.admit(kind, path)
+        {
+            return Ok((room, standing));
         }
         Err(self.look_again(standing, kind, path))
     }
