@@ -45,24 +45,37 @@ def main() -> int:
     given = parser.parse_args()
     ready, _ = libraries.prepare([given.library], not given.no_build)
     arena = measure.Arena(ready, processes.memory_folder(), quick=True, rounds=1, fsync=False)
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "perf.data"
-        try:
-            record(arena, given, data)
-        finally:
-            arena.close()
-        stacks = subprocess.run(["perf", "script", "-i", data], capture_output=True, text=True, check=True).stdout
-    out = Path(__file__).resolve().parent / "results" / f"flame-{given.library}-{given.verb}.svg"
-    out.parent.mkdir(exist_ok=True)
-    root = folded(stacks)
-    out.write_text(drawn(root, f"{libraries.TITLES[given.library]}: {given.verb} {' '.join(given.parameters)}"))
-    print(f"{root.samples} samples; {out}")
+    out = Path(__file__).resolve().parent / "results"
+    out.mkdir(exist_ok=True)
+    try:
+        parameters = dict(word.split("=", 1) for word in given.parameters)
+        print(graph(arena, given.library, given.verb, parameters, out))
+    finally:
+        arena.close()
     return 0
 
 
-def record(arena: measure.Arena, given: argparse.Namespace, data: Path) -> None:
-    parameters = dict(word.split("=", 1) for word in given.parameters)
-    worker = arena.worker(given.library)
+def graph(arena: measure.Arena, library: str, verb: str, parameters: dict[str, str], folder: Path) -> str:
+    """Draws one into the folder, and says what it came to."""
+    with tempfile.TemporaryDirectory() as temporary:
+        data = Path(temporary) / "perf.data"
+        record(arena, library, verb, parameters, data)
+        # Names of what was inlined would take minutes.
+        script = ["perf", "script", "--no-inline", "-i", data]
+        stacks = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    file = folder / f"flame-{library}-{verb}.svg"
+    root = folded(stacks)
+    if not root.samples:
+        raise processes.Failed(f"perf has no sample of {library} at {verb}")
+    title = " ".join(
+        [f"{libraries.TITLES[library]}:", verb, *(f"{name}={value}" for name, value in parameters.items())]
+    )
+    file.write_text(drawn(root, title))
+    return f"{root.samples} samples; {file}"
+
+
+def record(arena: measure.Arena, library: str, verb: str, parameters: dict[str, str], data: Path) -> None:
+    worker = arena.worker(library)
     command = [
         "perf",
         "record",
@@ -77,12 +90,14 @@ def record(arena: measure.Arena, given: argparse.Namespace, data: Path) -> None:
         str(worker.pid),
     ]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as perf:
-        if given.verb == "handoff":
-            waiters, times = int(parameters["waiters"]), int(parameters["times"])
-            locks.line_of(arena, [worker], waiters, times, arena.server())
-        else:
-            worker.tell(given.verb, path=arena.path(), **parameters)
-        perf.terminate()
+        try:
+            if verb == "handoff":
+                waiters, times = int(parameters["waiters"]), int(parameters["times"])
+                locks.line_of(arena, [worker], waiters, times, arena.server())
+            else:
+                worker.tell(verb, path=arena.path(), **parameters)
+        finally:
+            perf.terminate()
 
 
 def folded(stacks: str) -> Frame:

@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import flame
 from driver import libraries, measure, processes, report
 from driver.targets import growths, targets
 from driver.workloads import WORKLOADS
@@ -84,6 +86,8 @@ def measured(given: argparse.Namespace) -> None:
             if name not in given.only if given.only else given.quick and not workload.quick:
                 continue
             measure_one(name, arena, given.out)
+        if not given.quick and not given.only:
+            draw_flames(arena, given.out)
     finally:
         arena.close()
     measure.progress(f"measured in {time.monotonic() - begun:.0f} s, builds included")
@@ -109,6 +113,26 @@ def measure_one(name: str, arena: measure.Arena, out: Path) -> None:
     measure.progress(
         f"{name}: {time.monotonic() - begun:.0f} s, others had {took['noise']['cores_busy_with_other_work']} cores"
     )
+
+
+# The hottest of them: what most of a client's processor time is spent on by those who use it most.
+FLAMES: list[tuple[str, dict[str, str]]] = [
+    ("lock", {"ops": "8000"}),
+    ("handoff", {"waiters": "1000", "times": "2"}),
+    ("local", {"callers": "100", "ops": "500000"}),
+]
+
+
+def draw_flames(arena: measure.Arena, out: Path) -> None:
+    """Where the time of the Rust worker goes; without perf those that are there stay."""
+    if not shutil.which("perf"):
+        libraries.shout("flame graphs are left out", "there is no perf (Debian's linux-perf)")
+        return
+    for verb, parameters in FLAMES:
+        try:
+            measure.progress(f"flame graph: {flame.graph(arena, 'rust', verb, parameters, out)}")
+        except (processes.Failed, OSError, subprocess.CalledProcessError) as problem:
+            libraries.shout(f"the flame graph of {verb} is left out", repr(problem))
 
 
 def note_run(given: argparse.Namespace, arena: measure.Arena, missing: dict[str, str]) -> None:

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from driver import plots, report
 from driver.measure import Contestant, Turn, row
 from driver.processes import parsed
+from driver.reasons import reason
 from driver.targets import Results, fitted, growths, targets
 
 
@@ -52,6 +53,23 @@ def test_a_target_is_met_or_missed(mine: float, verdict: str) -> None:
     verdicts = {target.work: target.told()[2] for target in targets(found)}
     assert verdicts["acquire and release, of a raw create and delete"] == verdict
     assert verdicts["the same, of kazoo's"] == "not measured"
+
+
+def test_every_target_that_can_be_missed_has_a_reason() -> None:
+    # What has nothing to do with speed is met, or a defect.
+    kept = ("queue: put", "queue: claim", "queue: get, 64", "threads of the library")
+    unexplained = [target.work for target in targets(results()) if not reason(target.work)]
+    assert [work for work in unexplained if not work.startswith(kept)] == []
+
+
+def test_a_target_that_is_missed_says_why_and_shows_its_flame_graph(tmp_path: Path) -> None:
+    (tmp_path / "flame-rust-lock.svg").write_text("<svg/>")
+    missed = results(measured("rust", BOTH, [150.0]), measured("raw", BOTH, [100.0]))
+    told = "\n".join(report.told_reasons(missed, tmp_path))
+    assert "**acquire and release, of a raw create and delete**: " in told
+    assert "(flame-rust-lock.svg)" in told
+    met = results(measured("rust", BOTH, [100.0]), measured("raw", BOTH, [100.0]))
+    assert not list(report.told_reasons(met, tmp_path))
 
 
 def test_the_report_has_what_was_measured_and_its_plots_follow_the_reader(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def free_on(arena: Arena, server: Server, names: list[str], rounds: int, ops: in
         halves.turns = halves.turns[-len(contestant.turns) :] if contestant.turns else []
     only_times = rows(alone)
     for one in only_times:
-        for figure in ("client_cpu_ns", "server_cpu_ns", "requests"):
+        for figure in ("client_cpu_ns", "server_cpu_ns", "requests", "wake_ups"):
             one.pop(figure)
     return {"rows": rows(found) + only_times}
 
@@ -70,6 +70,14 @@ def background(arena: Arena) -> dict[str, Any]:
                 one_worker(arena, name),
             )
         )
+    path = arena.path()
+    found.append(
+        Contestant(
+            "raw", "create, delete not waited for",
+            lambda: each(arena.worker("raw").tell("background", path=path, ops=80)),
+            one_worker(arena, "raw"),
+        )
+    )  # fmt: skip
     play(arena, found, arena.rounds(12), warm_up=2)
     return {"rows": rows(found)}
 

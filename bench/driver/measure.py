@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .libraries import TITLES, Library, say, shout
-from .processes import Failed, Server, Unsupported, Worker, busy, cpu, numbers
+from .processes import Failed, Server, Unsupported, Worker, busy, cpu, numbers, wake_ups
 
 # Long enough that nobody's session ends while others have their turn.
 SESSION_MS = 30_000
@@ -29,6 +29,7 @@ class Turn:
     client_cpu: float = 0.0
     server_cpu: float = 0.0
     requests: float = 0.0
+    wake_ups: float = 0.0
 
 
 @dataclass
@@ -157,8 +158,11 @@ def watched(contestant: Contestant, server: Server) -> Turn:
     workers = contestant.workers()
     requests, server_cpu = server.requests(), server.cpu()
     before = sum(cpu(worker.pid) for worker in workers)
+    woken = sum(wake_ups(worker.pid) for worker in workers)
     turn = contestant.play()
     turn.client_cpu = sum(cpu(worker.pid) for worker in workers) - before
+    # A worker that was killed wakes no more.
+    turn.wake_ups = max(0, sum(wake_ups(worker.pid) for worker in workers if worker.lives) - woken)
     turn.server_cpu = server.cpu() - server_cpu
     # Two four-letter words count as nothing, and pings of those who are idle are few.
     turn.requests = server.requests() - requests
@@ -194,6 +198,7 @@ def row(contestant: Contestant) -> dict[str, Any]:
         "client_cpu_ns": per_operation(lambda turn: turn.client_cpu),
         "server_cpu_ns": per_operation(lambda turn: turn.server_cpu),
         "requests": per_operation(lambda turn: turn.requests),
+        "wake_ups": per_operation(lambda turn: turn.wake_ups),
         "operations": turns[0].operations,
         "rounds_ns": rounds,
     }

@@ -33,6 +33,19 @@ def cpu(pid: int) -> int:
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
+def wake_ups(pid: int) -> int:
+    """How often the threads of a process that live have waited for something."""
+    found = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            lines = (task / "status").read_text().splitlines()
+        except OSError:
+            # It has ended.
+            continue
+        found += sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
+    return found
+
+
 def busy() -> float:
     """The seconds that all processors together have been busy."""
     with open("/proc/stat") as stat:

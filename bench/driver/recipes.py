@@ -81,9 +81,11 @@ def queue(arena: Arena) -> dict[str, Any]:
 def barrier(arena: Arena) -> dict[str, Any]:
     """All enter and all leave, each with a session of its own; the time is that of both for all of them."""
     found = []
-    for members in [10] if arena.quick else [2, 10, 50, 200]:
-        for name in arena.has(["rust", "curator", "kazoo"]):
-            if name == "kazoo" and members > 10:
+    # More of a peer's are more threads than this machine likes: kazoo's sessions have two each, Curator's four.
+    most = {"rust": 500, "curator": 200, "kazoo": 10}
+    for members in [10] if arena.quick else [2, 10, 50, 200, 500]:
+        for name in arena.has(list(most)):
+            if members > most[name]:
                 continue
             path = arena.path()
 
@@ -161,7 +163,7 @@ def election(arena: Arena) -> dict[str, Any]:
             one_term(arena, [one for one in found.values() if one.case == case and not one.problem], case)
     result = rows(list(found.values()))
     for one in result:
-        for figure in ("client_cpu_ns", "server_cpu_ns", "requests"):
+        for figure in ("client_cpu_ns", "server_cpu_ns", "requests", "wake_ups"):
             one.pop(figure)
     return {"rows": result}
 

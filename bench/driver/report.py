@@ -10,6 +10,7 @@ from typing import Any
 
 from . import plots
 from .libraries import OURS, TITLES
+from .reasons import reason
 from .targets import Results, Row, growths, targets
 from .workloads import WORKLOADS
 
@@ -62,16 +63,17 @@ def load(folder: Path) -> tuple[Results, dict[str, Any]]:
 def write(folder: Path) -> None:
     results, run = load(folder)
     shown = list(draw(results, folder))
-    text = "\n".join(page(results, run, shown))
+    text = "\n".join(page(results, run, shown, folder))
     (folder / "report.md").write_text(text)
 
 
-def page(results: Results, run: dict[str, Any], shown: list[tuple[str, str]]) -> Iterator[str]:
+def page(results: Results, run: dict[str, Any], shown: list[tuple[str, str]], folder: Path) -> Iterator[str]:
     yield "# Benchmarks\n"
     yield f"Written by `{run['command']}`; [bench/README.md](../README.md) says how it is measured."
     yield "Times are medians of rounds; the range is what the middle 80 % of the rounds were between.\n"
     yield from machine(results, run)
     yield from told_targets(results)
+    yield from told_reasons(results, folder)
     for file, title in shown:
         yield f"![{title}]({file})\n"
     yield from told_growth(results)
@@ -116,6 +118,19 @@ def told_targets(results: Results) -> Iterator[str]:
     yield ""
 
 
+def told_reasons(results: Results, folder: Path) -> Iterator[str]:
+    missed: dict[str, list[str]] = {}
+    for target in targets(results):
+        if target.met is False and (found := reason(target.work)):
+            flame = f"flame-rust-{found.flame}.svg"
+            shown = f" [Flame graph]({flame})." if found.flame and (folder / flame).exists() else ""
+            missed.setdefault(found.why + shown, []).append(target.work)
+    if missed:
+        yield "## Why targets are missed\n"
+        yield from (f"- **{'; '.join(works)}**: {why}" for why, works in missed.items())
+        yield ""
+
+
 def told_growth(results: Results) -> Iterator[str]:
     found = list(growths(results))
     if not found:
@@ -148,10 +163,12 @@ def table(name: str, results: Results) -> Iterator[str]:
 def times(name: str, results: Results) -> Iterator[str]:
     rows = results.rows(name)
     counted = any("requests" in row for row in rows)
+    woken = any("wake_ups" in row for row in rows)
     trips = any("round_trips" in row for row in rows)
     imports = any("import_ns" in row for row in rows)
     head = ["", "", "median, µs", "range", "to raw"]
     head += ["client CPU, µs", "server CPU, µs", "requests"] if counted else []
+    head += ["wake-ups"] if woken else []
     head += ["round trips"] if trips else []
     head += ["import, ms"] if imports else []
     yield f"| {' | '.join(head)} |"
@@ -168,6 +185,8 @@ def times(name: str, results: Results) -> Iterator[str]:
                 cells.append(f"{row['requests']:.1f}")
             else:
                 cells += ["", "", ""]
+        if woken:
+            cells.append(f"{row['wake_ups']:.1f}" if "wake_ups" in row else "")
         if trips:
             cells.append(f"{row['round_trips']:.2f}")
         if imports:

@@ -93,7 +93,7 @@ def start_up(arena: Arena) -> dict[str, Any]:
     play(arena, played, arena.rounds(3))
     result = rows(found)
     for one in result:
-        for figure in ("client_cpu_ns", "server_cpu_ns", "requests"):
+        for figure in ("client_cpu_ns", "server_cpu_ns", "requests", "wake_ups"):
             one.pop(figure)
         if imported := sorted(imports.get(one["library"], [])):
             one["import_ns"] = imported[len(imported) // 2]
@@ -185,9 +185,8 @@ def fleet(arena: Arena) -> dict[str, Any]:
     arena.dismiss()
     for name in arena.has(["rust", "curator", "kazoo"]):
         for state in ["idle", "hold"] if arena.quick else ["idle", "hold", "wait", "shared"]:
-            for count in [50] if arena.quick else [100, 1000]:
-                # A thousand clients of a peer are thousands of threads: for them the larger fleet is this.
-                count = min(count, 1000 if name == "rust" else 300)
+            # A thousand clients of a peer are thousands of threads: for them the larger fleet is a small one.
+            for count in [50] if arena.quick else [100, 1000, 2000] if name == "rust" else [100, 300]:
                 if state == "shared" and (name != "rust" or count < 1000):
                     continue
                 progress(f"fleet: {TITLES[name]}, {count} clients, {state}")

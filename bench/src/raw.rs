@@ -63,6 +63,7 @@ fn perform(order: &Order, socket: &mut Socket) -> Answer {
             }
             Ok(Some(format!("{} {}", list("acquire", &acquire), list("both", &both))))
         }
+        "background" => background(order, socket),
         "write" => {
             socket.ensure(order.path())?;
             let mut times = Vec::new();
@@ -136,6 +137,25 @@ fn consume(order: &Order, socket: &mut Socket, connect: impl Fn() -> Outcome<Soc
         consumer.call(CLOSE, |_| ())?;
     }
     Ok(Some(format!("took={took}")))
+}
+
+/// Nobody waits for a deletion: it leaves, and the next create behind it. So its answer comes before that of the create.
+fn background(order: &Order, socket: &mut Socket) -> Answer {
+    socket.ensure(order.path())?;
+    let prefix = format!("{}/n-", order.path());
+    let mut times = Vec::new();
+    for number in 0..order.number("ops") {
+        let begun = now();
+        socket.send_create(&prefix, b"bench", Mode::EphemeralSequential)?;
+        if number > 0 {
+            socket.answer()?;
+        }
+        let node = created(&socket.answer()?)?;
+        socket.send_delete(&node)?;
+        times.push(now() - begun);
+    }
+    socket.answer()?;
+    Ok(Some(list("both", &times)))
 }
 
 /// Pairs of create and delete, as many at a time as there are paths.

@@ -1,0 +1,108 @@
+"""Why a target is missed, and what the limit is: what the figures cannot say by themselves. Found by flame graphs,
+with strace and by counting requests and wake-ups; whoever changes what is said here measures again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Reason:
+    # What the targets' work begins with.
+    works: tuple[str, ...]
+    why: str
+    # The flame graph that shows it.
+    flame: str = ""
+
+
+REASONS = [
+    Reason(
+        (
+            "acquire, free, of",
+            "acquire and release, of a raw",
+            "the same, of Curator's",
+            "the same, of kazoo's",
+        ),
+        "A caller and the library's thread wake each other once for each flight, which is six waits in a pair "
+        "where the blocking socket has two; and a list goes with each create, which the server answers behind "
+        "it. The library's thread cannot be left out: it keeps the session and the lease while callers do "
+        "something else. The limit with this transport is the line of zookeeper-client's own lock, which "
+        "sends the same requests from the caller's thread and keeps no lease.",
+        "lock",
+    ),
+    Reason(
+        ("client CPU of acquire",),
+        "Half of it is the kernel's: three requests are three writes (the transport writes each by itself), "
+        "four wake-ups are four more, and each has its way through the network stack. The rest is spread "
+        "thin: no function of ours has more than one part in a hundred. zookeeper-client's own lock, with the "
+        "same requests and one thread, has twice the socket's.",
+        "lock",
+    ),
+    Reason(
+        ("release in the background",),
+        "The caller does not wait for the deletion, but the server makes it ahead of the next create, which "
+        "is behind it on the same connection. The row `create, delete not waited for` of the raw socket is "
+        "the limit of that.",
+    ),
+    Reason(
+        ("100 locks at once",),
+        "Each pair has a list besides the two requests of the raw socket, and the server, which has one of "
+        "two cores, answers it in the order of the session. zookeeper-client's own lock, with the same three "
+        "requests, is the limit.",
+    ),
+    Reason(
+        (
+            "hand-off, 100 waiters, of one raw write",
+            "the same per second",
+        ),
+        "Once the line stands, a hand-off is one request, the deletion, and nothing else: the server tells "
+        "the next waiter, who lets go in turn. What it takes above a write is the server's work for the "
+        "watches of a deleted node (its own waiter's and those of the two behind it), the waking of the "
+        "waiter, and its way to the thread that sends.",
+        "handoff",
+    ),
+    Reason(
+        ("hand-off, 5,000 waiters",),
+        "A session can watch some 2,000 nodes: the transport sets all watches again in one request after a "
+        "reconnection, and must not need a second one. The waiters beyond hear by one watch on their parent "
+        "and have to look again.",
+    ),
+    Reason(
+        ("local hand-off",),
+        "A pass is no request and no wake-up, but a whole acquisition in memory: a place at the gate of the "
+        "handle, the baton, a hold with its own callbacks, metrics and log, and a timer in case that it waits "
+        "long.",
+        "local",
+    ),
+    Reason(
+        ("queue: get, 8",),
+        "Server and clients share the machine's cores, and one consumer keeps the server busy on one of two. "
+        "What raw sockets reach with the same requests is what the machine allows.",
+    ),
+    Reason(
+        ("queue: get, one at a time",),
+        "One call at a time is one round trip at a time, the deletion, as it is for the peers' last request. "
+        "The items are read ahead; what is on top of the raw socket is what it is for a lock: the way to the "
+        "library's thread and back.",
+    ),
+    Reason(
+        ("round trips",),
+        "Requests and answers are one flight each way: with 50 ms the same takes 2.0. What is above that with "
+        "5 ms is time of processors, of which the raw socket has some, too, and of the timers of the proxy.",
+    ),
+    Reason(
+        ("acquire and release in",),
+        "A call of a face is one task on the library's thread and one wake-up of the caller. What is on top "
+        "is the language's: its lock of the interpreter, or its loop, which is woken by a descriptor and runs "
+        "the callback in its next turn.",
+    ),
+    Reason(
+        ("memory of one",),
+        "See `Where the limits are` in bench/README.md: the transport's watches, the task of the user, and "
+        "what a call keeps.",
+    ),
+]
+
+
+def reason(work: str) -> Reason | None:
+    return next((reason for reason in REASONS if work.startswith(reason.works)), None)
