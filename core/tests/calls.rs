@@ -63,8 +63,13 @@ async fn an_empty_transaction_proves_nothing_about_the_session() -> TestResult {
     let held = client.lock("/locks/a", LockOptions::default())?.acquire().await?;
     server.inject(Fault::black_hole());
     let began = Instant::now();
-    while held.is_held() {
-        assert!(began.elapsed() < 2200 * MS, "held past the whole session timeout without any contact");
+    loop {
+        // Before the look: on a busy machine much time may pass after it.
+        let asked = began.elapsed();
+        if !held.is_held() {
+            break;
+        }
+        assert!(asked < 2200 * MS, "held past the whole session timeout without any contact");
         let _ = tokio::time::timeout(50 * MS, client.nodes().transaction().commit()).await;
         tokio::time::sleep(20 * MS).await;
     }
