@@ -27,6 +27,27 @@ async fn a_create_whose_answer_was_lost_is_found_again_and_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_create_whose_answer_was_lost_is_looked_for_among_our_own_nodes() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&b, PATH).acquire().await.expect("free");
+        lock_of(&a, PATH).try_acquire().await.expect("asked");
+        ground.clear_log();
+        let fault = ground.inject(Fault::drop_after("create2").session(a.session_id()));
+        let acquiring = tokio::spawn(lock_of(&a, PATH).acquire());
+        eventually("the answer is lost", || ground.fault_fired(fault)).await;
+        eventually("it is looked for", || !ground.requests_of(&a, "getEphemerals").is_empty()).await;
+        held.release().await.expect("released");
+        let held = soon("the turn", acquiring).await.expect("joined").expect("the lock");
+        assert_eq!(ground.requests_of(&a, "create2").len(), 1, "and found");
+        // One was on its way with the create, and another one tells who else waits.
+        assert!(ground.lists_of(&a).len() <= 2, "{:?}", ground.lists_of(&a));
+        held.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_node_of_an_expired_session_is_never_adopted() {
     for ground in grounds() {
         let client = ground.client(Duration::from_secs(4)).await;

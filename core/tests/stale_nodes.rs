@@ -72,7 +72,7 @@ async fn a_create_that_is_applied_after_it_was_given_up_does_not_stand_in_its_ow
         let fault = ground.inject(Fault::drop_before("create2").session(a.session_id()));
         let acquiring = tokio::spawn(lock_of(&a, PATH).acquire());
         eventually("the create is lost", || ground.fault_fired(fault)).await;
-        eventually("it is looked for", || !ground.lists_of(&a).is_empty()).await;
+        eventually("it is looked for", || !ground.requests_of(&a, "getEphemerals").is_empty()).await;
         // What a deposed leader had only written down, the new one applies: under the name that was asked for, in the
         // same session.
         let asked = ground.requests_of(&a, "create2").remove(0).path;

@@ -1,8 +1,8 @@
 //! Our place in a queue of guarded sequential nodes: entering it, and finding it again when an answer got lost.
 //!
 //! `create` and `getChildren` leave in one flight; a session is FIFO, so one round trip decides. A list counts only if
-//! it contains our name. When the answer to the create got lost, `sync` and a list find the node by the GUID in its
-//! name; it is ours only if it belongs to this very session. Dropping a place deletes its node in the background.
+//! it contains our name. When the answer to the create got lost, the list of this session's own nodes has it, with our
+//! GUID in its name: that is asked for behind a write, and is short however many wait. Dropping a place deletes its node in the background.
 
 use std::sync::Arc;
 
@@ -197,14 +197,14 @@ impl Place {
         self.node.as_ref().is_some_and(|node| names.contains(&node.entry.name))
     }
 
-    /// After a lost answer: is there a node with our GUID, made by this session? A quorum write that changes nothing goes
-    /// ahead of the list: when it is answered, what this session asked for before has been decided.
+    /// After a lost answer: has this session a node with our GUID? A quorum write that changes nothing goes ahead of the
+    /// question: when it is answered, what this session asked for before has been decided.
     async fn recover(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
         loop {
             if self.epoch.has_ended() {
                 return Ok(false);
             }
-            let (settled, list) = (self.epoch.settle(&self.parent), self.epoch.look(&self.parent, false));
+            let (settled, list) = (self.epoch.settle(&self.parent), self.epoch.look_for_own(&self.parent));
             let settled = call.briefly(verb, settled).await?;
             let listed = call.briefly(verb, list).await?;
             let names = match (settled, listed) {

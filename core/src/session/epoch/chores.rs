@@ -68,11 +68,11 @@ impl Epoch {
         })
     }
 
-    /// Finds the nodes that carry `guid` in their name and deletes them: for a create whose answer never came. What goes
+    /// Finds the nodes of this session that carry `guid` in their name and deletes them: for a create whose answer never came. What goes
     /// ahead of the list is decided by the quorum, and that create before it, so the list cannot miss it.
     pub(crate) fn delete_by_guid_in_background(self: &Arc<Self>, parent: String, guid: String) -> Later<()> {
         let epoch = self.clone();
-        let mut flights = (self.settle(&parent), self.children(&parent));
+        let mut flights = (self.settle(&parent), self.look_for_own(&parent));
         self.chore(async move {
             let mut pause = pause();
             loop {
@@ -88,7 +88,7 @@ impl Epoch {
                     _ => {}
                 }
                 pause.pass(&epoch.clock).await;
-                flights = (epoch.settle(&parent), epoch.children(&parent));
+                flights = (epoch.settle(&parent), epoch.look_for_own(&parent));
             }
         })
     }

@@ -62,6 +62,8 @@ pub(crate) struct Epoch {
     deletions: Mutex<BTreeMap<String, bool>>,
     /// The server knows no request that reads several nodes.
     reads_one_by_one: AtomicBool,
+    /// Servers before 3.5.7 do not say which ephemeral nodes a session has.
+    keeps_to_itself: AtomicBool,
     looks: Looks,
     catching_up: CatchingUp,
     counters: Arc<Counters>,
@@ -119,6 +121,7 @@ impl Epoch {
             synced: AtomicU64::new(synced),
             deletions: Mutex::default(),
             reads_one_by_one: AtomicBool::new(false),
+            keeps_to_itself: AtomicBool::new(false),
             looks: Looks::default(),
             catching_up: CatchingUp::default(),
             counters,

@@ -66,7 +66,7 @@ async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_fo
     assert_eq!(syncs.load(Ordering::Acquire), 1, "one for each connection");
 }
 
-/// Knows no request that reads several nodes, as servers before 3.6.
+/// Knows no request that reads several nodes, nor which nodes a session has, as servers of long ago.
 #[derive(Default)]
 struct Old {
     asked: Arc<AtomicUsize>,
@@ -91,6 +91,27 @@ impl Script for Old {
         self.asked.fetch_add(1, Ordering::AcqRel);
         Box::pin(ready(Err(WireError::Unimplemented)))
     }
+
+    fn children(&self, path: &str) -> Flight<Vec<String>> {
+        Box::pin(ready(Ok(vec![format!("all of {path}")])))
+    }
+
+    fn own_ephemerals(&self, _: &str) -> Flight<Vec<String>> {
+        self.asked.fetch_add(1, Ordering::AcqRel);
+        Box::pin(ready(Err(WireError::Unimplemented)))
+    }
+}
+
+#[tokio::test]
+async fn an_old_server_is_asked_for_all_nodes_and_once_for_our_own() {
+    let old = Old::default();
+    let asked = old.asked.clone();
+    let epoch = epoch_over(old);
+    for _ in 0..2 {
+        let names = epoch.look_for_own("/line").await.expect("listed");
+        assert_eq!(*names, ["all of /line"]);
+    }
+    assert_eq!(asked.load(Ordering::Acquire), 1);
 }
 
 #[tokio::test]

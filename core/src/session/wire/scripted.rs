@@ -16,6 +16,14 @@ pub(crate) trait Script: Send + Sync + 'static {
         Box::pin(pending())
     }
 
+    fn children(&self, _path: &str) -> Flight<Vec<String>> {
+        Box::pin(pending())
+    }
+
+    fn own_ephemerals(&self, _path: &str) -> Flight<Vec<String>> {
+        Box::pin(pending())
+    }
+
     fn watch_data(&self, _path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
         Box::pin(pending())
     }
@@ -61,14 +69,14 @@ impl<S: Script> Wire for Scripted<S> {
     fn set_data(&self, _: &str, _: &[u8], _: Option<i32>) -> Flight<Stat> {
         Box::pin(pending())
     }
-    fn children(&self, _: &str) -> Flight<Vec<String>> {
-        Box::pin(pending())
+    fn children(&self, path: &str) -> Flight<Vec<String>> {
+        self.0.children(path)
     }
     fn children_and_stat(&self, _: &str) -> Flight<(Vec<String>, Stat)> {
         Box::pin(pending())
     }
-    fn own_ephemerals(&self, _: &str) -> Flight<Vec<String>> {
-        Box::pin(pending())
+    fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
+        self.0.own_ephemerals(path)
     }
     fn watch_exists(&self, _: &str) -> Flight<(Option<Stat>, Watch)> {
         Box::pin(pending())
