@@ -1,5 +1,7 @@
 //! What a call promises from the moment it is made: its place, its budget, its withdrawal, its end.
 
+mod support;
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,34 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use support::{SOON, connected, eventually, options, server};
 use zkrecipes::drive::{CancelToken, Tick, acquire, start, wait};
 use zkrecipes::{Client, ClientOptions, ErrorKind, LockOptions, RetryOptions};
-use zkrecipes_embedded::{Fault, Server};
+use zkrecipes_embedded::Fault;
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 const MS: Duration = Duration::from_millis(1);
-const SOON: Duration = Duration::from_secs(8);
-
-fn options(timeout: Duration) -> ClientOptions {
-    ClientOptions::default().session_timeout(timeout)
-}
-
-fn server() -> Server {
-    Server::builder().tick(50 * MS).min_session_timeout(100 * MS).start().expect("a free port")
-}
-
-async fn client(server: &Server, options: ClientOptions) -> Client {
-    Client::connect(&server.connect_string(), options).await.expect("the server answers")
-}
-
-async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + SOON;
-    while !is_so() {
-        assert!(Instant::now() < until, "never: {what}");
-        tokio::time::sleep(10 * MS).await;
-    }
-}
-
 fn poll_once<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -43,7 +24,7 @@ fn poll_once<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
 async fn waiting_for_the_handles_own_gate_does_not_use_up_the_retry_budget() -> TestResult {
     let server = server();
     let retry = RetryOptions::default().give_up_after(300 * MS);
-    let client = client(&server, ClientOptions::default().retry(retry)).await;
+    let client = connected(&server, ClientOptions::default().retry(retry)).await;
     let lock = client.lock("/locks/a", LockOptions::default())?;
     let held = lock.acquire().await?;
     let second = tokio::spawn({
@@ -59,7 +40,7 @@ async fn waiting_for_the_handles_own_gate_does_not_use_up_the_retry_budget() -> 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_transaction_proves_nothing_about_the_session() -> TestResult {
     let server = server();
-    let client = client(&server, options(2000 * MS)).await;
+    let client = connected(&server, options(2000 * MS)).await;
     let held = client.lock("/locks/a", LockOptions::default())?.acquire().await?;
     server.inject(Fault::black_hole());
     let began = Instant::now();
@@ -79,8 +60,8 @@ async fn an_empty_transaction_proves_nothing_about_the_session() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_deleted_while_the_lease_was_being_renewed_is_not_owned() -> TestResult {
     let server = server();
-    let a = client(&server, options(4000 * MS)).await;
-    let b = client(&server, options(40_000 * MS)).await;
+    let a = connected(&server, options(4000 * MS)).await;
+    let b = connected(&server, options(40_000 * MS)).await;
     b.nodes().ensure("/locks/a").await?;
     // An outage as long as the lease, in which the session lives on.
     server.freeze_clock();
@@ -122,7 +103,7 @@ fn a_withdrawn_wait_that_was_granted_meanwhile_leaves_nothing_held() -> TestResu
     let acquiring = lock.clone();
     let result = wait(acquire(&acquiring, 1, None), None, Some(tick));
     assert_eq!(result.map(|_| ()).map_err(|e| e.kind()), Err(ErrorKind::Cancelled));
-    let until = Instant::now() + Duration::from_secs(2);
+    let until = Instant::now() + SOON;
     while lock.is_held() || server.dump_paths().iter().any(|p| p.contains("-lock-")) {
         assert!(Instant::now() < until, "the caller was told Cancelled, and the handle still holds");
         std::thread::sleep(10 * MS);
@@ -133,7 +114,7 @@ fn a_withdrawn_wait_that_was_granted_meanwhile_leaves_nothing_held() -> TestResu
 #[tokio::test(flavor = "multi_thread")]
 async fn a_close_that_is_given_up_still_ends_the_session() -> TestResult {
     let server = server();
-    let client = client(&server, options(30_000 * MS)).await;
+    let client = connected(&server, options(30_000 * MS)).await;
     let first = client.lock("/locks/a", LockOptions::default())?.acquire().await?;
     let _second = client.lock("/locks/b", LockOptions::default())?.acquire().await?;
     server.inject(Fault::delay_reply("delete", 500 * MS));
@@ -147,7 +128,7 @@ async fn a_close_that_is_given_up_still_ends_the_session() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn close_does_not_wait_for_calls_that_nobody_polls() -> TestResult {
     let server = server();
-    let client = client(&server, options(30_000 * MS)).await;
+    let client = connected(&server, options(30_000 * MS)).await;
     let lock = client.lock("/locks/a", LockOptions::default())?;
     // However busy the machine is, the answer is not there at the first poll.
     server.inject(Fault::delay_reply("*", 20 * MS).session(client.session_id()));
@@ -164,8 +145,8 @@ async fn close_does_not_wait_for_calls_that_nobody_polls() -> TestResult {
 async fn try_acquire_does_not_outwait_its_retry_budget() -> TestResult {
     let server = server();
     let retry = RetryOptions::default().give_up_after(500 * MS);
-    let a = client(&server, options(4000 * MS).retry(retry)).await;
-    let b = client(&server, options(40_000 * MS)).await;
+    let a = connected(&server, options(4000 * MS).retry(retry)).await;
+    let b = connected(&server, options(40_000 * MS)).await;
     b.nodes().ensure("/locks/a").await?;
     // After an outage as long as the lease the turn comes before the lease is certain again …
     server.freeze_clock();
@@ -186,7 +167,7 @@ async fn try_acquire_does_not_outwait_its_retry_budget() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn cancel_reaches_an_acquire_that_was_started_before() -> TestResult {
     let server = server();
-    let client = client(&server, ClientOptions::default()).await;
+    let client = connected(&server, ClientOptions::default()).await;
     let lock = client.lock("/locks/a", LockOptions::default())?;
     let _held = lock.acquire().await?;
     let mut missed = 0;
@@ -214,8 +195,8 @@ async fn cancel_reaches_an_acquire_that_was_started_before() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_our_node_together_with_the_turn_breaks_nothing() -> TestResult {
     let server = server();
-    let a = client(&server, ClientOptions::default()).await;
-    let b = client(&server, ClientOptions::default()).await;
+    let a = connected(&server, ClientOptions::default()).await;
+    let b = connected(&server, ClientOptions::default()).await;
     let lock = a.lock("/locks/a", LockOptions::default())?;
     let other = b.lock("/locks/a", LockOptions::default())?;
     for round in 0..400 {
@@ -264,7 +245,7 @@ async fn a_connect_that_is_dropped_when_it_is_done_leaves_no_session() -> TestRe
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsubscribed_callback_is_not_called_any_more() -> TestResult {
     let server = server();
-    let client = client(&server, options(10_000 * MS)).await;
+    let client = connected(&server, options(10_000 * MS)).await;
     let (entered, has_entered) = std::sync::mpsc::channel();
     let (go, may_go) = std::sync::mpsc::channel::<()>();
     let may_go = std::sync::Mutex::new(may_go);
@@ -291,7 +272,7 @@ async fn an_acquire_that_completes_while_the_client_closes_is_not_returned_as_he
 -> TestResult {
     let server = server();
     for _ in 0..40 {
-        let client = client(&server, options(20_000 * MS)).await;
+        let client = connected(&server, options(20_000 * MS)).await;
         let lock = client.lock("/locks/a", LockOptions::default())?;
         let acquiring = tokio::spawn(async move { lock.acquire().await });
         tokio::time::sleep(Duration::from_micros(fastrand_micros())).await;

@@ -1,54 +1,30 @@
 //! Ends that come at a bad moment: panics, forks, closings, refusals.
 
+mod support;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use zkrecipes::{Client, ClientOptions, LockOptions};
-use zkrecipes_embedded::{Fault, Server};
+use support::{SOON, connected, eventually, options, server};
+use zkrecipes::{Client, LockOptions};
+use zkrecipes_embedded::Fault;
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 const MS: Duration = Duration::from_millis(1);
-const SOON: Duration = Duration::from_secs(8);
-
-fn options(timeout: Duration) -> ClientOptions {
-    ClientOptions::default().session_timeout(timeout)
-}
-
-fn server() -> Server {
-    Server::builder()
-        .tick(50 * MS)
-        .min_session_timeout(100 * MS)
-        .max_session_timeout(60_000 * MS)
-        .start()
-        .expect("a free port")
-}
-
-async fn client(server: &Server, options: ClientOptions) -> Client {
-    Client::connect(&server.connect_string(), options).await.expect("the server answers")
-}
-
-async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + SOON;
-    while !is_so() {
-        assert!(Instant::now() < until, "never: {what}");
-        tokio::time::sleep(10 * MS).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_while_a_loss_is_told_stops_no_other_loss() -> TestResult {
     let (one, two) = (server(), server());
-    let a = client(&one, options(1000 * MS)).await;
+    let a = connected(&one, options(1000 * MS)).await;
     a.deliver_through(|_, _| panic!("a broken sink"));
     let held = a.lock("/locks/a", LockOptions::default())?.acquire().await?;
     held.on_lost(|_| {});
     one.inject(Fault::black_hole());
     tokio::time::sleep(1100 * MS).await;
 
-    let b = client(&two, options(2400 * MS)).await;
+    let b = connected(&two, options(2400 * MS)).await;
     let held = b.lock("/locks/b", LockOptions::default())?.acquire().await?;
     let told = Arc::new(AtomicBool::new(false));
     held.on_lost({
@@ -68,7 +44,7 @@ async fn a_panic_while_a_loss_is_told_stops_no_other_loss() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_refused_for_now_is_tried_again() -> TestResult {
     let server = server();
-    let client = client(&server, options(30_000 * MS)).await;
+    let client = connected(&server, options(30_000 * MS)).await;
     let held = client.lock("/locks/a", LockOptions::default())?.acquire().await?;
     server.set_read_only(true);
     drop(held);
@@ -81,7 +57,7 @@ async fn a_deletion_refused_for_now_is_tried_again() -> TestResult {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_nested_acquire_is_inside_until_it_is_released() -> TestResult {
     let server = server();
-    let client = client(&server, options(30_000 * MS)).await;
+    let client = connected(&server, options(30_000 * MS)).await;
     let lock = client.lock("/locks/a", LockOptions::default().reentrant(true))?;
     let bad = Arc::new(AtomicUsize::new(0));
     let tasks: Vec<_> = (0..3)
@@ -143,7 +119,7 @@ async fn a_close_while_a_new_session_is_being_opened_closes_that_one_too() -> Te
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sink_that_runs_its_jobs_at_once_does_not_deadlock() -> TestResult {
     let server = server();
-    let client = client(&server, options(10_000 * MS)).await;
+    let client = connected(&server, options(10_000 * MS)).await;
     client.deliver_through(|_, job| job());
     let told = Arc::new(AtomicBool::new(false));
     client.on_state({
@@ -154,7 +130,7 @@ async fn a_sink_that_runs_its_jobs_at_once_does_not_deadlock() -> TestResult {
         }
     });
     server.drop_connections();
-    let until = Instant::now() + Duration::from_secs(3);
+    let until = Instant::now() + SOON;
     while !told.load(Ordering::SeqCst) {
         if Instant::now() > until {
             eprintln!("a callback that asks for the state deadlocks");
@@ -191,7 +167,7 @@ fn a_forked_child_that_drops_or_asks_does_not_hang() -> TestResult {
         drop((lock, held, client));
         unsafe { libc::_exit(if ready { 0 } else { 3 }) };
     }
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + SOON;
     loop {
         let mut status = 0;
         let done = unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) };

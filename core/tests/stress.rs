@@ -1,9 +1,12 @@
 //! A storm: never two who both say that they hold, nobody waits for ever, nothing stays.
 
+mod support;
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use support::server;
 use zkrecipes::{Client, ClientOptions, Held, LockOptions, RetryOptions};
 use zkrecipes_embedded::{Fault, Server};
 
@@ -19,15 +22,6 @@ impl Dice {
         self.0 ^= self.0 << 17;
         self.0 % sides
     }
-}
-
-fn server() -> Server {
-    Server::builder()
-        .tick(50 * MS)
-        .min_session_timeout(100 * MS)
-        .max_session_timeout(60_000 * MS)
-        .start()
-        .expect("a free port")
 }
 
 fn options(timeout: Duration) -> ClientOptions {

@@ -37,7 +37,11 @@ pub async fn client(server: &Server) -> Client {
 }
 
 pub async fn client_with(server: &Server, session_timeout: Duration) -> Client {
-    Client::connect(&server.connect_string(), options(session_timeout)).await.expect("the server answers")
+    connected(server, options(session_timeout)).await
+}
+
+pub async fn connected(server: &Server, options: ClientOptions) -> Client {
+    Client::connect(&server.connect_string(), options).await.expect("the server answers")
 }
 
 pub fn lock_of(client: &Client, path: &str) -> Lock {
