@@ -19,8 +19,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -28,6 +29,9 @@ sys.path[:0] = [str(ROOT / "tests" / "interop"), str(ROOT / "tests" / "zookeeper
 import peers  # noqa: E402
 from kazoo.client import KazooClient  # noqa: E402
 from zookeeper import Ensemble  # noqa: E402
+
+if TYPE_CHECKING:
+    from typing import Self
 
 SESSION = 4.0
 PATH = "/crowds/election"
@@ -45,26 +49,41 @@ def worker(language: str) -> list[str]:
     }[language]
 
 
-class Register(socketserver.ThreadingTCPServer):
-    """The resource that leaders write to: a line `EPOCH NAME` is answered with `ok` or `refused`."""
+class Listener(socketserver.ThreadingTCPServer):
+    """Who is told by very many what they do, and serves until the end of a `with`."""
 
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 256
 
+    def __init__(self, visit: type[socketserver.StreamRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), visit)
+        self.mistakes: list[str] = []
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class Register(Listener):
+    """The resource that leaders write to: a line `EPOCH NAME` is answered with `ok` or `refused`."""
+
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Visit)
+        super().__init__(Visit)
         self._changed = threading.Condition()
         self._highest = 0
         self._leaders: dict[int, str] = {}
         self._latest: dict[str, float] = {}
         self.acts = 0
         self.refused = 0
-        self.mistakes: list[str] = []
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
 
     @property
     def terms(self) -> int:
@@ -201,20 +220,9 @@ def until(condition: Callable[[], bool], limit: float = PATIENCE) -> bool:
     return condition()
 
 
-@contextlib.contextmanager
-def registering() -> Iterator[Register]:
-    register = Register()
-    threading.Thread(target=register.serve_forever, daemon=True).start()
-    try:
-        yield register
-    finally:
-        register.shutdown()
-        register.server_close()
-
-
 def play(version: str, languages: list[str], count: int, seconds: float) -> list[str]:
     """What went wrong."""
-    with Ensemble(version, nodes=3) as ensemble, registering() as register:
+    with Ensemble(version, nodes=3) as ensemble, Register() as register:
         crowd = Crowd(ensemble, register, languages, count)
         try:
             problems = check(ensemble, register, crowd, seconds)

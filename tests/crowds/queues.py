@@ -18,11 +18,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from elections import PATIENCE, ROOT, peers, until
+from elections import PATIENCE, ROOT, Listener, peers, until
 from kazoo.client import KazooClient
 from zookeeper import Ensemble, Node
 
@@ -51,15 +50,11 @@ def worker(language: str) -> list[str]:
     }[language]
 
 
-class Register(socketserver.ThreadingTCPServer):
+class Register(Listener):
     """Who is told the number of each item that somebody got, or whose acknowledgement was answered."""
 
-    daemon_threads = True
-    allow_reuse_address = True
-    request_queue_size = 256
-
     def __init__(self, items: int, share: int, *, in_order: bool) -> None:
-        super().__init__(("127.0.0.1", 0), Visit)
+        super().__init__(Visit)
         self._lock = threading.Lock()
         self._times = bytearray(items)
         self._share = share
@@ -68,11 +63,6 @@ class Register(socketserver.ThreadingTCPServer):
         self.told = 0
         # How often a consumer could not know what became of an item.
         self.doubts = 0
-        self.mistakes: list[str] = []
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
 
     @property
     def missing(self) -> int:
@@ -198,7 +188,7 @@ class Play:
         share = -(-self._course.items // len(PRODUCERS))
         items = share * len(PRODUCERS)
         begun = time.monotonic()
-        with registering(items, share, in_order=len(self._course.consumers) == 1) as register:
+        with Register(items, share, in_order=len(self._course.consumers) == 1) as register:
             ranges = ((str(share * at), str(share * (at + 1))) for at in range(len(PRODUCERS)))
             producers = [
                 self._start(language, "put", *words) for language, words in zip(PRODUCERS, ranges, strict=True)
@@ -257,17 +247,6 @@ class Play:
             if applied + left != items:
                 problems.append(f"{applied} acknowledgements were applied, and {left} items are left of {items}")
         return problems
-
-
-@contextlib.contextmanager
-def registering(items: int, share: int, *, in_order: bool) -> Iterator[Register]:
-    register = Register(items, share, in_order=in_order)
-    threading.Thread(target=register.serve_forever, daemon=True).start()
-    try:
-        yield register
-    finally:
-        register.shutdown()
-        register.server_close()
 
 
 def tidy(node: Node, stop: threading.Event) -> None:
