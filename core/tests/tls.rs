@@ -193,6 +193,37 @@ async fn credentials_of_all_kinds_go_together() {
     works(&hosts, over(showing("client")).acl(AclChoice::Creator)).await;
 }
 
+/// A server may answer a credential before it has answered that there is a session.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_who_connect_with_credentials_at_once_all_get_in() {
+    for name in ["TLS_38", "TLS_39", "PLAIN_39"] {
+        let Some(hosts) = servers(name) else { return };
+        let connecting = (0..12).map(|number| {
+            let auth = Auth::new("digest", format!("user:{}", secret()));
+            let base = if name.starts_with("TLS") { over(showing("client")) } else { options(TEN) };
+            // On a busy machine handshakes take their time.
+            let base = base.connect_timeout(6 * TEN);
+            let sasl = SaslOptions::new("me", secret());
+            let given = match number % 3 {
+                0 => base.auth(auth),
+                1 => base.sasl(sasl),
+                _ => base.auth(auth).sasl(sasl),
+            };
+            let hosts = hosts.clone();
+            tokio::spawn(async move {
+                let client = Client::connect(&hosts, given).await?;
+                client.nodes().exists("/").await?;
+                assert_eq!(client.metrics().suspensions, 0, "the first connection was the last");
+                client.close(None).await
+            })
+        });
+        for (number, connected) in connecting.collect::<Vec<_>>().into_iter().enumerate() {
+            let connected = soon("connecting", connected).await.expect("no panic");
+            connected.unwrap_or_else(|error| panic!("{name}, {number}: {error}"));
+        }
+    }
+}
+
 /// A server of our own with a secure port; it ends with us.
 struct Server(Child);
 

@@ -1,9 +1,19 @@
-//! The crates of `patch/`, on which zookeeper-client stands: they are in place, and are what it uses.
+//! The crates of `patch/`, on which zookeeper-client stands: they are in place, and are what it uses. And what a server may
+//! send in another order than that crate expects.
+
+mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use zkrecipes::{Auth, Client, ClientOptions};
 
 /// All that `patch/` provides and zookeeper-client needs. A new version may need more, or no longer all of it.
 const USED: &[&str] = &[
@@ -68,4 +78,62 @@ fn uses(text: &str) -> BTreeSet<String> {
         }
     }
     found
+}
+
+/// As a server with Netty may: so many times the first two answers change places.
+struct Disorder {
+    left: AtomicUsize,
+    hosts: String,
+}
+
+fn frame(from: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let mut frame = vec![0; i32::from_be_bytes(length) as usize];
+    from.read_exact(&mut frame)?;
+    Ok([&length[..], &frame[..]].concat())
+}
+
+impl Disorder {
+    fn begin(server: &str, times: usize) -> Arc<Disorder> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let hosts = listener.local_addr().expect("bound").to_string();
+        let disorder = Arc::new(Disorder { left: AtomicUsize::new(times), hosts });
+        let (server, disorderly) = (server.to_owned(), disorder.clone());
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (server, disorder) = (server.clone(), disorderly.clone());
+                thread::spawn(move || disorder.pass(client, &server));
+            }
+        });
+        disorder
+    }
+
+    fn pass(&self, client: TcpStream, server: &str) -> io::Result<()> {
+        let mut server = TcpStream::connect(server)?;
+        let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
+        thread::spawn(move || {
+            let _ = io::copy(&mut from, &mut to);
+            to.shutdown(Shutdown::Both)
+        });
+        let mut client = client;
+        let mut answers = [frame(&mut server)?, frame(&mut server)?];
+        let take = |left: usize| left.checked_sub(1);
+        if self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() {
+            answers.reverse();
+        }
+        client.write_all(&answers.concat())?;
+        io::copy(&mut server, &mut client).map(drop)
+    }
+}
+
+/// The crate's own pauses would grow to more than the time there is.
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_that_are_answered_before_there_is_a_session_cost_no_time() {
+    let server = support::server();
+    let disorder = Disorder::begin(&server.connect_string(), 8);
+    let options = ClientOptions::default().auth(Auth::new("digest", "user:password"));
+    let client = Client::connect(&disorder.hosts, options).await.expect("in time");
+    assert_eq!(disorder.left.load(Ordering::SeqCst), 0);
+    client.close(None).await.expect("closed");
 }

@@ -35,6 +35,8 @@ struct Shared {
 struct Heard {
     server: Option<String>,
     cause: Option<String>,
+    /// A server's first answer was none to the wish for a session.
+    is_out_of_order: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -63,6 +65,11 @@ impl Hearsay {
         self.heard().cause.clone()
     }
 
+    /// Whether a server answered something else before the wish for a session, since this was last asked.
+    pub(super) fn takes_disorder(&self) -> bool {
+        std::mem::take(&mut self.heard().is_out_of_order)
+    }
+
     /// Listens to what the crate says while it is polled.
     pub(super) fn listening<T>(&self, poll: impl FnOnce() -> T) -> T {
         static EAR: OnceLock<Dispatch> = OnceLock::new();
@@ -87,7 +94,11 @@ impl Hearsay {
 
     fn hear_of_trouble(&self, words: &str) {
         if let Some((_, cause)) = words.split_once(" due to ") {
-            self.heard().cause = Some(cause.to_owned());
+            let mut heard = self.heard();
+            heard.is_out_of_order |=
+                words.starts_with("fails to establish session ") && cause.starts_with("unable to unmarshal");
+            heard.cause = Some(cause.to_owned());
+            drop(heard);
             self.0.is_settled.store(false, Ordering::Relaxed);
         }
     }

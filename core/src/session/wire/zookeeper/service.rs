@@ -3,6 +3,8 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use spawns_core::{Spawn, Task};
 use tokio::sync::watch;
@@ -11,8 +13,18 @@ use zookeeper_client as zk;
 use super::super::LinkState;
 use super::hearsay::Hearsay;
 use super::link::link_state;
-use crate::runtime;
 use crate::session::wire::open::Entry;
+use crate::{log, runtime};
+
+// The crate sends credentials together with its wish for a session. A server with Netty, which TLS needs, may take and answer
+// the credentials while the other answer waits to be written, and the crate, which expects that one first, gives the connection
+// up. It happens to one connect in ten, on a busy server to most, and the crate's own pauses grow from a tenth of a second to
+// many: after a handful, connecting would be out of time. So it is done again here, and at once.
+const DISORDER: &str = "the server answered the credentials before it answered that there is a session";
+const PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// Nobody may wait for it any more.
+const MOST_DISORDER: Duration = Duration::from_secs(10);
 
 /// Connects; the session is on the roll from now on and until the task that serves it is over.
 pub(super) async fn attended(
@@ -27,18 +39,32 @@ pub(super) async fn attended(
         #[cfg(test)]
         task: Arc::default(),
     };
-    let mut connecting = pin!(async {
-        match is_secure {
-            true => connector.secure_connect(&hosts).await,
-            false => connector.connect(&hosts).await,
+    let (began, mut pause) = (Instant::now(), PAUSE);
+    let client = loop {
+        let connector = connector.clone();
+        let mut connecting = pin!(async {
+            match is_secure {
+                true => connector.secure_connect(&hosts).await,
+                false => connector.connect(&hosts).await,
+            }
+        });
+        let connected = poll_fn(|context| {
+            // Where the crate spawns its task, which it does as it is polled.
+            let _scope = spawns_core::enter(&attendant);
+            match attendant.hearsay.listening(|| connecting.as_mut().poll(context)) {
+                Poll::Ready(connected) => Poll::Ready(Some(connected)),
+                Poll::Pending if attendant.hearsay.takes_disorder() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        match connected.await {
+            Some(connected) => break connected?,
+            None if began.elapsed() > MOST_DISORDER => return Err(zk::Error::Timeout),
+            None => log::connect_failed(DISORDER.to_owned(), pause),
         }
-    });
-    let connected = poll_fn(|context| {
-        // Where the crate spawns its task, which it does as it is polled.
-        let _scope = spawns_core::enter(&attendant);
-        attendant.hearsay.listening(|| connecting.as_mut().poll(context))
-    });
-    let client = connected.await?;
+        runtime::enter(|| tokio::time::sleep(pause)).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    };
     let service = Service {
         is_over: attendant.over.subscribe(),
         hearsay: attendant.hearsay.clone(),
@@ -113,7 +139,6 @@ impl Service {
 mod tests {
     use std::sync::Mutex;
     use std::sync::mpsc::channel;
-    use std::time::Duration;
 
     use zkrecipes_embedded::Server;
 
