@@ -99,6 +99,18 @@ async fn no_secret_is_said() {
     let key = format!("-----BEGIN PRIVATE KEY-----\n{PLANTED}\n-----END PRIVATE KEY-----\n");
     live("zk.example.org", ours().tls(TlsOptions::default().ca(&key).cert(&key).key(&key))).await;
 
+    // As it looks when the first line was not copied.
+    let headless = key.split_once('\n').expect("several lines").1;
+    live("zk.example.org", ours().tls(TlsOptions::default().ca(headless).cert(&key).key(headless))).await;
+    for hosts in [
+        format!("me:{PLANTED}@zk.example.org:2181"),
+        format!("zk://me:{PLANTED}@zk1,me:{PLANTED}@zk2/app"),
+        format!("zk.example.org:2181?password={PLANTED}"),
+        format!("digest:me:{PLANTED}"),
+    ] {
+        live(&hosts, ours()).await;
+    }
+
     let mut secrets = vec![PLANTED.to_owned(), format!("{:?}", PLANTED.as_bytes()).replace(['[', ']'], "")];
     if let Ok(folder) = std::env::var("ZKR_SECURE_DIR") {
         let of = |name: &str| std::env::var(format!("ZKR_SECURE_{name}")).expect("with the folder");

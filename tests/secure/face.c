@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zkrecipes.h>
 
-static char ca[4096], cert[4096], key[4096], wrong[128], user[128];
+static char ca[4096], cert[4096], key[4096], wrong[128], user[128], url[256];
 
 static char *file(char *path, const char *name) {
   sprintf(path, "%s/%s", getenv("ZKR_SECURE_DIR"), name);
@@ -73,14 +73,25 @@ int main(void) {
   good(hosts, &options);
   options.tls_verify_hostname = false;
   good(hosts, &options);
+  options.tls_verify_hostname = true;
+  /* As it looks when the first line was not copied. */
+  options.tls_key = strchr(key, '\n') + 1;
+  bad(ZKR_INVALID, "tls.key", hosts, &options);
+  options.tls_key = key;
   options.tls_cert = NULL;
   bad(ZKR_INVALID, "tls.cert", hosts, &options);
   options.tls_key = NULL;
   bad(ZKR_DENIED, "tls.cert", hosts, &options);
+  bad(ZKR_DENIED, "has expired", getenv("ZKR_SECURE_EXPIRED"), &options);
+  bad(ZKR_DENIED, "self-signed", getenv("ZKR_SECURE_ALONE"), &options);
+  bad(ZKR_DENIED, "for other hosts", getenv("ZKR_SECURE_ELSEWHERE"), &options);
 
   options.tls = false;
   options.tls_ca = NULL;
   bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", &options);
+  sprintf(url, "me:%s@zk.example.org:2181", secret);
+  bad(ZKR_INVALID, "has credentials", url, &options);
+  bad(ZKR_INVALID, "SRV", "_zookeeper._tcp.example.org", &options);
   options.sasl_password = wrong;
   bad(ZKR_DENIED, "sasl", plain, &options);
   return 0;

@@ -52,11 +52,19 @@ int main() {
   good(hosts, options);
   options.tls->ca = file("other.pem");
   bad(ZKR_DENIED, "tls.ca", hosts, options);
+  // As it looks when the first line was not copied.
+  options.tls->key = memory.key.substr(memory.key.find('\n') + 1);
+  bad(ZKR_INVALID, "tls.key", hosts, options);
   options.tls = zkr::Options::Tls{file("ca.pem"), "", ""};
   bad(ZKR_DENIED, "tls.cert", hosts, options);
+  bad(ZKR_DENIED, "has expired", from("ZKR_SECURE_EXPIRED"), options);
+  bad(ZKR_DENIED, "self-signed", from("ZKR_SECURE_ALONE"), options);
+  bad(ZKR_DENIED, "for other hosts", from("ZKR_SECURE_ELSEWHERE"), options);
   options.tls.reset();
   good(plain, options);
   bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", options);
+  bad(ZKR_INVALID, "has credentials", "me:" + secret + "@zk.example.org:2181", options);
+  bad(ZKR_INVALID, "SRV", "_zookeeper._tcp.example.org", options);
   options.sasl->password += "-wrong";
   bad(ZKR_DENIED, "sasl", plain, options);
   return 0;

@@ -6,6 +6,7 @@ import { inspect } from 'node:util'
 
 import { Client, onLog } from '../../node/lib/index.js'
 
+const server = (name) => process.env[`ZKR_SECURE_${name}`]
 const { ZKR_SECURE_TLS_39: hosts, ZKR_SECURE_PLAIN_39: plain, ZKR_SECURE_DIR: folder, ZKR_SECURE_SECRET: secret } = process.env
 
 onLog((record) => console.error(inspect(record, { depth: null })), { level: 'trace' })
@@ -14,11 +15,14 @@ const files = { ca: `${folder}/ca.pem`, cert: `${folder}/client.pem`, key: `${fo
 const memory = Object.fromEntries(Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]))
 const sasl = { user: 'me', password: secret }
 const auth = { scheme: 'digest', credential: `user:${secret}` }
+// As it looks when the first line was not copied.
+const headless = memory.key.slice(memory.key.indexOf('\n') + 1)
 
 for (const [where, options] of [
   [hosts, { tls: files, sasl }],
   [hosts, { tls: { ...memory, verifyHostname: false }, auth }],
-  [plain, { sasl, auth }],
+  // With what an environment may leave of a list.
+  [`${plain.replaceAll(',', ' , ')},`, { sasl, auth }],
 ]) {
   const client = await Client.connect(where, options)
   await client.lock('/secure/lock').run(async (held) => {
@@ -35,6 +39,13 @@ for (const [code, word, where, options] of [
   ['DENIED', 'sasl', plain, { sasl: { ...sasl, password: `${secret}-wrong` } }],
   ['INVALID', 'tls.cert', hosts, { tls: { ...memory, cert: undefined }, auth }],
   ['INVALID', 'tls.key', hosts, { tls: { ...memory, key: `-----BEGIN ${secret}` } }],
+  ['DENIED', 'has expired', server('EXPIRED'), { tls: { ca: files.ca } }],
+  ['DENIED', 'self-signed', server('ALONE'), { tls: { ca: files.ca } }],
+  ['DENIED', 'for other hosts', server('ELSEWHERE'), { tls: { ca: files.ca } }],
+  ['INVALID', 'tls.key', hosts, { tls: { ...memory, key: headless } }],
+  ['INVALID', 'tls.ca', hosts, { tls: { ca: headless } }],
+  ['INVALID', 'has credentials', `me:${secret}@zk.example.org:2181`, {}],
+  ['INVALID', 'SRV', '_zookeeper._tcp.example.org', {}],
   ['INVALID', 'allow_plaintext_auth', 'zk.example.org', { auth }],
 ]) {
   await assert.rejects(Client.connect(where, options), (error) => {

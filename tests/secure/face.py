@@ -22,11 +22,19 @@ FILES: Any = {"ca": f"{FOLDER}/ca.pem", "cert": f"{FOLDER}/client.pem", "key": f
 MEMORY: Any = {name: Path(path).read_text() for name, path in FILES.items()}
 SASL: Any = {"user": "me", "password": SECRET}
 AUTH = ("digest", f"user:{SECRET}")
+# As it looks when the first line was not copied.
+HEADLESS = MEMORY["key"].split("\n", 1)[1]
+
+
+def server(name: str) -> str:
+    return os.environ[f"ZKR_SECURE_{name}"]
+
 
 GOOD: list[dict[str, Any]] = [
     {"hosts": HOSTS, "tls": FILES, "sasl": SASL},
     {"hosts": HOSTS, "tls": MEMORY | {"verify_hostname": False}, "auth": AUTH},
-    {"hosts": PLAIN, "sasl": SASL, "auth": AUTH},
+    # With what an environment may leave of a list.
+    {"hosts": " , ".join(PLAIN.split(",")) + ",", "sasl": SASL, "auth": AUTH},
 ]
 BAD: list[tuple[type[zkrecipes.Error], str, dict[str, Any]]] = [
     (zkrecipes.Denied, "tls.ca", {"hosts": HOSTS, "tls": FILES | {"ca": f"{FOLDER}/other.pem"}}),
@@ -35,6 +43,13 @@ BAD: list[tuple[type[zkrecipes.Error], str, dict[str, Any]]] = [
     (zkrecipes.Denied, "sasl", {"hosts": PLAIN, "sasl": SASL | {"password": f"{SECRET}-wrong"}}),
     (zkrecipes.Invalid, "tls.key", {"hosts": HOSTS, "tls": MEMORY | {"cert": None}, "auth": AUTH}),
     (zkrecipes.Invalid, "tls.key", {"hosts": HOSTS, "tls": MEMORY | {"key": "-----BEGIN " + SECRET}}),
+    (zkrecipes.Denied, "has expired", {"hosts": server("EXPIRED"), "tls": {"ca": FILES["ca"]}}),
+    (zkrecipes.Denied, "self-signed", {"hosts": server("ALONE"), "tls": {"ca": FILES["ca"]}}),
+    (zkrecipes.Denied, "for other hosts", {"hosts": server("ELSEWHERE"), "tls": {"ca": FILES["ca"]}}),
+    (zkrecipes.Invalid, "tls.key", {"hosts": HOSTS, "tls": MEMORY | {"key": HEADLESS}}),
+    (zkrecipes.Invalid, "tls.ca", {"hosts": HOSTS, "tls": {"ca": HEADLESS}}),
+    (zkrecipes.Invalid, "has credentials", {"hosts": f"me:{SECRET}@zk.example.org:2181"}),
+    (zkrecipes.Invalid, "SRV", {"hosts": "_zookeeper._tcp.example.org"}),
     (zkrecipes.Invalid, "allow_plaintext_auth", {"hosts": "zk.example.org", "auth": AUTH}),
 ]
 
