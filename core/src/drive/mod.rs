@@ -7,6 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::select_all;
 use tokio::sync::{oneshot, watch};
 
 use crate::client::Client;
@@ -136,10 +137,12 @@ pub fn wait<T: Send + 'static>(
     mut tick: Option<Tick<'_>>,
 ) -> Result<T> {
     check_may_wait()?;
-    let own = CancelToken::new();
-    let cancel = cancel.cloned().unwrap_or_else(CancelToken::new);
+    let process = Process::present();
+    // Who has nothing to look at meanwhile does not withdraw it.
+    let own = tick.is_some().then(CancelToken::new);
+    let tokens: Vec<_> = cancel.into_iter().chain(&own).cloned().collect();
     let (sender, receiver) = channel();
-    run(future, &[cancel, own.clone()], move |result| {
+    run(future, &tokens, move |result| {
         let _ = sender.send(result);
     });
     loop {
@@ -151,13 +154,13 @@ pub fn wait<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => return Err(vanished()),
             Err(RecvTimeoutError::Timeout) => {
                 let goes_on = (tick.hook)();
-                if let Err(forked) = own.process.check() {
+                if let Err(forked) = process.check() {
                     // The call goes on in the parent, and what it has in common with us is the parent's.
-                    std::mem::forget((own, receiver));
+                    std::mem::forget((own, tokens, receiver));
                     return Err(forked);
                 }
                 if !goes_on {
-                    own.cancel();
+                    own.iter().for_each(CancelToken::cancel);
                     // Wait until the future is really gone: what it had acquired is being let go by then.
                     drop(receiver.recv());
                     return Err(Error::cancelled());
@@ -322,11 +325,15 @@ fn run<T: Send + 'static>(
 ) {
     let tokens = cancel.to_vec();
     let called = async move {
-        let cancelled =
-            futures_util::future::select_all(tokens.iter().map(|token| Box::pin(token.cancelled())));
+        let cancelled = async {
+            match tokens.is_empty() {
+                true => std::future::pending().await,
+                false => drop(select_all(tokens.iter().map(|token| Box::pin(token.cancelled()))).await),
+            }
+        };
         tokio::select! {
             biased;
-            _ = cancelled => Err(Error::cancelled()),
+            () = cancelled => Err(Error::cancelled()),
             result = future => result,
         }
     };
