@@ -25,8 +25,9 @@ impl TwoPhaseCommitBase {
         seed.get().take()
     }
 
-    /// Begins a transaction: every site is asked, also one that is not there now. When `timeout` seconds are over and not all
-    /// have voted, whoever waits for the outcome aborts it. Exists: there is one of that id. TooLarge: the payload is.
+    /// Begins a transaction: every site is asked, also one that is not there now. It is decided in the background,
+    /// whether or not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the
+    /// abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the payload is.
     fn begin(&self, py: Python<'_>, id: Arg, sites: Arg, payload: Arg, timeout: Arg) -> Answered {
         let (id, sites) = (text("id", id)?, texts("sites", sites)?);
         let (payload, timeout) = (self::payload("payload", payload)?, duration("timeout", timeout)?);
@@ -40,8 +41,9 @@ impl TwoPhaseCommitBase {
         })
     }
 
-    /// Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
-    /// coordinator that has crashed is there until its session timeout.
+    /// Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that
+    /// they are decided: at once if all have voted or the time is over. Ask each for its outcome. A coordinator that has crashed
+    /// is there until its session timeout.
     fn recover(&self, py: Python<'_>) -> Answered {
         let (recipe, origin) = (self.recipe(), Origin::clone(&self.origin));
         self.origin.run_to(

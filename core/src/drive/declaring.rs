@@ -113,7 +113,7 @@ pub fn begin(
     async move {
         let sites: Vec<&str> = sites.iter().map(String::as_str).collect();
         commits
-            .begin(&id, &sites, &payload, timeout)
+            .begin_unattended(&id, &sites, &payload, timeout)
             .await
             .map(|transaction| Begun(Some(transaction), Process::present()))
     }
@@ -127,7 +127,9 @@ pub struct Begun(Option<CommitTransaction>, Process);
 impl Begun {
     /// The caller has it.
     pub fn hand_over(mut self) -> CommitTransaction {
-        self.0.take().expect("it is handed over once")
+        let transaction = self.0.take().expect("it is handed over once");
+        transaction.attend();
+        transaction
     }
 }
 

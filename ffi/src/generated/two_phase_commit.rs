@@ -89,8 +89,9 @@ pub extern "C" fn zkr_two_phase_commit_mode(
     })
 }
 
-/// Begins a transaction: every site is asked, also one that is not there now. When timeout_ms are over and not all have
-/// voted, whoever waits for the outcome aborts it. On success *transaction belongs to the caller: free it with
+/// Begins a transaction: every site is asked, also one that is not there now. It is decided in the background, whether
+/// or not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the
+/// abort when timeout_ms are over. On success *transaction belongs to the caller: free it with
 /// zkr_commit_transaction_free.
 ///
 /// ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice, ZKR_TOO_LARGE if the
@@ -156,9 +157,10 @@ pub extern "C" fn zkr_two_phase_commit_begin_async(
     })
 }
 
-/// Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
-/// coordinator that has crashed is there until its session timeout. On success *transactions belongs to the caller:
-/// free it with zkr_commit_transactions_free.
+/// Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that they are
+/// decided: at once if all have voted or the time is over. Ask each for its outcome. A coordinator that has crashed is
+/// there until its session timeout. On success *transactions belongs to the caller: free it with
+/// zkr_commit_transactions_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_two_phase_commit_recover(
     two_phase_commit: *mut zkr_two_phase_commit,

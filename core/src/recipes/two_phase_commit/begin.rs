@@ -169,7 +169,7 @@ impl Beginning {
             transaction.known.get_or_init(|| outcome);
         }
         let Some(hand) = self.hand.take() else { unreachable!("it is begun once") };
-        CommitTransaction::new(hand, transaction, 0)
+        CommitTransaction::new(hand, Arc::new(transaction), 0)
     }
 
     async fn prepare(&self, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {

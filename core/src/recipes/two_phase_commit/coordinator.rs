@@ -9,9 +9,9 @@ use tokio::sync::Notify;
 
 use super::begin::undo;
 use super::layout::Taken;
-use super::transaction::{DECIDING, Transaction, collect, missing};
+use super::transaction::{DECIDING, Part, Transaction, collect, missing};
 use super::{Inner, Outcome};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::chance;
@@ -176,15 +176,30 @@ pub struct CommitTransaction(Arc<Coordinated>);
 
 pub(super) struct Coordinated {
     hand: Hand,
-    transaction: Transaction,
+    transaction: Arc<Transaction>,
     /// The version of the mark that says whose it is: what somebody else has taken over is theirs to end.
     mark: i32,
     is_over: AtomicBool,
 }
 
 impl CommitTransaction {
-    pub(super) fn new(hand: Hand, transaction: Transaction, mark: i32) -> CommitTransaction {
+    pub(super) fn new(hand: Hand, transaction: Arc<Transaction>, mark: i32) -> CommitTransaction {
         CommitTransaction(Arc::new(Coordinated { hand, transaction, mark, is_over: AtomicBool::new(false) }))
+    }
+
+    /// Its coordinator sees to it from now on.
+    pub(crate) fn attend(&self) {
+        self.0.hand.inner.attend(&self.0.transaction);
+    }
+
+    /// Decides it if that can be done now.
+    pub(super) async fn decide_if_due(&self, session: &Arc<Session>) -> Result<()> {
+        let layout = &self.0.hand.inner.layout;
+        let mut call = session.call(Some(Duration::ZERO));
+        match self.0.transaction.decided(layout, session, &mut call, Part::Duty).await {
+            Err(error) if error.kind() == ErrorKind::Timeout => Ok(()),
+            decided => decided.map(drop),
+        }
     }
 
     /// Its caller never learned that it began: aborts it in the background, unless something is decided.
@@ -215,20 +230,20 @@ impl CommitTransaction {
         &self.0.transaction.header.payload
     }
 
-    /// Waits for the outcome, and brings it about: commits when all sites have voted for it, and aborts when the time of the
-    /// transaction is over. Timeout after `limit`: nothing is decided yet, ask again.
+    /// Waits for the outcome: the commit when all sites have voted for it, the abort when one has voted for that or the time of
+    /// the transaction is over. Timeout after `limit`: nothing is decided yet, ask again.
     ///
     /// Who has been told is done with it: `recover` does not list it any more, and asking again answers the same. A commit
     /// is not collected before, whoever has acknowledged it; what a coordinator finds nothing of was aborted.
     ///
     /// # Cancel safety
-    /// Dropping the future leaves the transaction as it is; past its deadline a site decides it.
+    /// Dropping the future leaves the transaction as it is, and it is decided all the same.
     pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
         let inner = &self.0.hand.inner;
         let session = inner.client.session()?;
         let mut call = session.call(limit).for_the(DECIDING);
         let node = inner.layout.transaction(self.id());
-        let decided = self.0.transaction.decided(&inner.layout, &session, &mut call, true).await;
+        let decided = self.0.transaction.decided(&inner.layout, &session, &mut call, Part::Coordinator).await;
         let decided = decided.map_err(|error| error.with_path(&node))?;
         let Some(outcome) = decided else { return Err(missing(&node)) };
         // A commit's mark goes when the caller is told, and not before: should we crash, it is to be found.

@@ -55,6 +55,7 @@ impl Key {
 }
 
 /// Makes paths.
+#[derive(Clone)]
 pub(super) struct Layout {
     pub(super) root: String,
 }

@@ -10,11 +10,13 @@
 //! 5. A site that has done what was decided acknowledges: its entry and its vote go. The last one collects the transaction.
 //!
 //! Who decides before the deadline is the mode: the coordinator, which waits for one vote after the other, or the site whose
-//! vote is the last. Sites and coordinators are there by ephemeral nodes of their own, which decide nothing. [`layout`] tells
-//! where it all is.
+//! vote is the last. Should that one die, then whoever waits: all of them watch the votes. A coordinator sees to what it has
+//! begun in the background, see [`duty`]. Sites and coordinators are there by ephemeral nodes of their own, which decide
+//! nothing. [`layout`] tells where it all is.
 
 mod begin;
 mod coordinator;
+mod duty;
 mod layout;
 mod proposal;
 mod site;
@@ -27,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use self::coordinator::{Alive, Hands};
+use self::duty::Duties;
 use self::layout::Layout;
 use self::site::Site;
 use self::transaction::ServersTime;
@@ -49,8 +52,9 @@ impl Client {
             client: self.clone(),
             layout,
             mode,
-            alive: tokio::sync::Mutex::default(),
+            alive: Arc::default(),
             hands: Hands::default(),
+            duties: Duties::default(),
             site: Mutex::default(),
             servers_time: ServersTime::default(),
         };
@@ -62,10 +66,10 @@ impl Client {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CommitMode {
-    /// The coordinator, while it waits for the outcome.
+    /// The coordinator, as long as it is there.
     #[default]
     Coordinator,
-    /// The site whose vote is the last.
+    /// The site whose vote is the last, or any that waits should it die.
     Peer,
 }
 
@@ -144,8 +148,9 @@ struct Inner {
     layout: Layout,
     mode: CommitMode,
     /// That this coordinator is there, from its first transaction on, and by which name.
-    alive: tokio::sync::Mutex<Option<Alive>>,
+    alive: Arc<tokio::sync::Mutex<Option<Alive>>>,
     hands: Hands,
+    duties: Duties,
     site: Mutex<Option<Arc<Site>>>,
     servers_time: ServersTime,
 }
@@ -169,8 +174,9 @@ impl TwoPhaseCommit {
 
     // ---- the coordinator
 
-    /// Begins a transaction: every site is asked, also one that is not there now. When `timeout` is over and not all have
-    /// voted, whoever waits for the outcome aborts it.
+    /// Begins a transaction: every site is asked, also one that is not there now. It is decided in the background, whether or
+    /// not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the abort
+    /// when `timeout` is over and not all have voted.
     ///
     /// Exists: there is one of that id, or one of its sites has not acknowledged it. TooLarge: the payload is.
     ///
@@ -183,10 +189,24 @@ impl TwoPhaseCommit {
         payload: &[u8],
         timeout: Duration,
     ) -> Result<CommitTransaction> {
+        let begun = self.begin_unattended(id, sites, payload, timeout).await?;
+        begun.attend();
+        Ok(begun)
+    }
+
+    /// The same for a caller that may withdraw it: until it is attended to only sites may decide it.
+    pub(crate) async fn begin_unattended(
+        &self,
+        id: &str,
+        sites: &[&str],
+        payload: &[u8],
+        timeout: Duration,
+    ) -> Result<CommitTransaction> {
         begin::begin(&self.inner, id, sites, payload, timeout).await
     }
 
-    /// Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
+    /// Takes over the transactions whose coordinator is not there any more, the oldest first, and decides them: at once if all
+    /// have voted or the time is over, else as soon as that is so, as for those that it begins. Ask each for its outcome. A
     /// coordinator that has crashed is there until its session timeout.
     pub async fn recover(&self) -> Result<Vec<CommitTransaction>> {
         takeover::recover(&self.inner).await

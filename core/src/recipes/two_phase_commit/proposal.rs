@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::layout::{Decision, Key};
 use super::site::Site;
-use super::transaction::{DECIDING, Transaction, collect, create, if_there, missing, removal};
+use super::transaction::{DECIDING, Part, Transaction, collect, create, if_there, missing, removal};
 use super::{CommitMode, Inner, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::call::{Call, Failure};
@@ -178,7 +178,7 @@ impl Proposal {
         let session = self.inner.client.session()?;
         let mut call = session.call(limit).for_the(DECIDING);
         let layout = &self.inner.layout;
-        let decided = self.transaction.decided(layout, &session, &mut call, false).await;
+        let decided = self.transaction.decided(layout, &session, &mut call, Part::Site).await;
         let decided = decided.map_err(|error| error.with_path(layout.transaction(self.id())))?;
         match decided {
             Some(outcome) => Ok(outcome),

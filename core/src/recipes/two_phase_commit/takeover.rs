@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
+
 use super::Inner;
 use super::coordinator::{CommitTransaction, Hand};
 use super::layout::{Header, Layout};
@@ -12,6 +14,8 @@ use crate::session::call::{Call, refusal};
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
 
 const RECOVER: &str = "recover";
+/// Not so many at once that everybody else waits.
+const AT_ONCE: usize = 100;
 
 pub(super) async fn recover(inner: &Arc<Inner>) -> Result<Vec<CommitTransaction>> {
     let session = inner.client.session()?;
@@ -30,11 +34,22 @@ pub(super) async fn recover(inner: &Arc<Inner>) -> Result<Vec<CommitTransaction>
         let now = session.now();
         inner.servers_time.shows(mark.mtime, now);
         let deadline = inner.servers_time.deadline(&header, &stat, now);
-        let transaction = Transaction::new(header.key(&id), header, deadline);
+        let key = header.key(&id);
+        let attended = inner.attended(&key.nonce);
+        let transaction = attended.unwrap_or_else(|| Arc::new(Transaction::new(key, header, deadline)));
         taken.push((stat.czxid, CommitTransaction::new(hand, transaction, mark.version)));
     }
     taken.sort_by_key(|(czxid, _)| *czxid);
-    Ok(taken.into_iter().map(|(_, transaction)| transaction).collect())
+    let taken: Vec<_> = taken.into_iter().map(|(_, transaction)| transaction).collect();
+    // Now, and not only in the background: their caller may have nothing else to do and go.
+    for some in taken.chunks(AT_ONCE) {
+        join_all(some.iter().map(|transaction| transaction.decide_if_due(&session)))
+            .await
+            .into_iter()
+            .collect::<Result<()>>()?;
+    }
+    taken.iter().for_each(CommitTransaction::attend);
+    Ok(taken)
 }
 
 /// Those that are nobody's who is there, but for us. They are looked at together: mostly there is nothing to do.
@@ -64,8 +79,7 @@ async fn in_question(
 /// What these nodes say, as far as they are there.
 async fn read(call: &mut Call, nodes: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
     let mut all = Vec::new();
-    // Not so many at once that everybody else waits.
-    for nodes in nodes.chunks(100) {
+    for nodes in nodes.chunks(AT_ONCE) {
         let asked = call.ask(RECOVER, |epoch| {
             let flights: Vec<_> = nodes.iter().map(|node| if_there(epoch.get_data(node))).collect();
             async move {

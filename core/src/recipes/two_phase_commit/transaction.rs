@@ -3,6 +3,8 @@
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::layout::{Decision, Header, Key, Layout};
 use super::{CommitMode, Outcome};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,6 +16,19 @@ use crate::session::wire::{CreateMode, Flight, Stat, Watch, WireError, Write};
 const VERB: &str = "outcome";
 pub(super) const DECIDING: &str = "the decision";
 
+/// How long whose vote was the last has to decide it itself.
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// Who waits for the outcome.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Site,
+    /// A caller at the coordinator's.
+    Coordinator,
+    /// The coordinator itself, in the background.
+    Duty,
+}
+
 /// What is known of a transaction.
 pub(super) struct Transaction {
     pub(super) key: Key,
@@ -24,11 +39,23 @@ pub(super) struct Transaction {
     pub(super) known: OnceLock<Outcome>,
     /// The vote of the site whose it is, once that is known here.
     pub(super) voted: OnceLock<Outcome>,
+    /// When all votes had been seen here.
+    complete: OnceLock<Moment>,
+    /// Whether its coordinator sees to it in the background.
+    pub(super) is_attended: watch::Sender<bool>,
 }
 
 impl Transaction {
     pub(super) fn new(key: Key, header: Header, deadline: Moment) -> Transaction {
-        Transaction { key, header, deadline, known: OnceLock::new(), voted: OnceLock::new() }
+        Transaction {
+            key,
+            header,
+            deadline,
+            known: OnceLock::new(),
+            voted: OnceLock::new(),
+            complete: OnceLock::new(),
+            is_attended: watch::Sender::new(false),
+        }
     }
 
     /// Waits until it is decided, or decides. `None`: there is no such transaction any more.
@@ -37,12 +64,21 @@ impl Transaction {
         layout: &Layout,
         session: &Session,
         call: &mut Call,
-        is_coordinator: bool,
+        part: Part,
     ) -> Result<Option<Outcome>> {
+        if self.known.get().is_none() && part == Part::Coordinator && !call.is_single_attempt() {
+            // What is seen to in the background is not asked for a second time.
+            let mut is_attended = self.is_attended.subscribe();
+            let unattended = async {
+                // The sender lives in `self`, so this cannot fail.
+                let _ = is_attended.wait_for(|is_attended| !is_attended).await;
+            };
+            call.patiently(unattended).await?;
+        }
         if let Some(known) = self.known.get() {
             return Ok(Some(*known));
         }
-        let decision = self.decide(layout, session, call, is_coordinator).await?;
+        let decision = self.decide(layout, session, call, part).await?;
         // Somebody else may know it by now.
         Ok(match decision {
             Some(decision) => Some(*self.known.get_or_init(|| decision.outcome)),
@@ -55,53 +91,64 @@ impl Transaction {
         layout: &Layout,
         session: &Session,
         call: &mut Call,
-        is_coordinator: bool,
+        part: Part,
     ) -> Result<Option<Decision>> {
-        let collects_votes = is_coordinator && self.header.mode == CommitMode::Coordinator;
+        let is_peers = self.header.mode == CommitMode::Peer;
+        let collects_votes = is_peers || part != Part::Site;
+        let all = self.header.sites.len();
         let mut votes = 0;
-        loop {
-            let news = match self.look(layout, call).await? {
+        'look: loop {
+            let mut decided = match self.look(layout, call).await? {
                 Look::Decided(decision) => return Ok(Some(decision)),
                 Look::Gone => return Ok(None),
                 Look::Open(watch) => watch,
             };
-            let mut vote = None;
-            while collects_votes && vote.is_none() && votes < self.header.sites.len() {
-                let node = layout.vote(&self.key, &self.header.sites[votes]);
-                let asked = call.ask(VERB, |epoch| epoch.watch_exists(&node)).await;
-                match asked.map_err(|failure| failure.about(VERB, &node))? {
-                    (Some(_), _) => votes += 1,
-                    (None, watch) => vote = Some(watch),
+            if is_peers && self.have_all_voted(layout, call).await? {
+                votes = all;
+            }
+            loop {
+                let mut vote = None;
+                while collects_votes && vote.is_none() && votes < all {
+                    let node = layout.vote(&self.key, &self.header.sites[votes]);
+                    let asked = call.ask(VERB, |epoch| epoch.watch_exists(&node)).await;
+                    match asked.map_err(|failure| failure.about(VERB, &node))? {
+                        (Some(_), _) => votes += 1,
+                        (None, watch) => vote = Some(watch),
+                    }
+                }
+                let now = session.now();
+                let (is_over, have_all_voted) = (now >= self.deadline, collects_votes && votes == all);
+                let mut until = self.deadline;
+                if have_all_voted && is_peers && !call.is_single_attempt() {
+                    // Whose vote was the last decides, unless it has died.
+                    until = until.min(*self.complete.get_or_init(|| now) + MOMENT);
+                }
+                let is_due =
+                    is_over || (have_all_voted && (now >= until || !is_peers || call.is_single_attempt()));
+                if is_due {
+                    if let Some(decision) = self.commit(layout, call).await? {
+                        return Ok(Some(decision));
+                    }
+                    votes = 0;
+                    if is_over {
+                        let aborted = Decision::abort("not all had voted in time");
+                        if let Some(decision) = decide(layout, call, &self.key, aborted, Vec::new()).await? {
+                            return Ok(Some(decision));
+                        }
+                    }
+                    // Collected just now, or somebody has taken a part of it away by hand: look again in a while.
+                    call.retry_after_loss(VERB).await?;
+                    continue 'look;
+                }
+                if call.is_single_attempt() {
+                    return Err(Error::timeout(DECIDING));
+                }
+                call.insist();
+                let over = session.clock().sleep_until(until);
+                if call.patiently(first(&mut decided, vote, over)).await? {
+                    continue 'look;
                 }
             }
-            let is_over = session.now() >= self.deadline;
-            let have_all_voted = match self.header.mode {
-                CommitMode::Coordinator => collects_votes && votes == self.header.sites.len(),
-                // Whose vote was the last may have died before it decided.
-                CommitMode::Peer => self.have_all_voted(layout, call).await?,
-            };
-            if have_all_voted || is_over {
-                if let Some(decision) = self.commit(layout, call).await? {
-                    return Ok(Some(decision));
-                }
-                votes = 0;
-            }
-            if is_over {
-                let aborted = Decision::abort("not all had voted in time");
-                if let Some(decision) = decide(layout, call, &self.key, aborted, Vec::new()).await? {
-                    return Ok(Some(decision));
-                }
-            }
-            if have_all_voted || is_over {
-                // Collected just now, or somebody has taken a part of it away by hand: look again in a while.
-                call.retry_after_loss(VERB).await?;
-                continue;
-            }
-            if call.is_single_attempt() {
-                return Err(Error::timeout(DECIDING));
-            }
-            call.insist();
-            call.patiently(first(news, vote, session.clock().sleep_until(self.deadline))).await?;
         }
     }
 
@@ -144,7 +191,8 @@ enum Look {
     Gone,
 }
 
-async fn first(mut decided: Watch, vote: Option<Watch>, over: impl Future<Output = ()>) {
+/// Answers whether there is news of the decision.
+async fn first(decided: &mut Watch, vote: Option<Watch>, over: impl Future<Output = ()>) -> bool {
     let voted = async {
         match vote {
             Some(vote) => drop(vote.await),
@@ -153,9 +201,9 @@ async fn first(mut decided: Watch, vote: Option<Watch>, over: impl Future<Output
     };
     tokio::select! {
         biased;
-        _ = &mut decided => {}
-        () = voted => {}
-        () = over => {}
+        _ = decided => true,
+        () = voted => false,
+        () = over => false,
     }
 }
 
