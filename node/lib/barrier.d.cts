@@ -22,6 +22,11 @@ export class Barrier {
   wait(options?: WaitOptions): Promise<void>
 }
 
+export interface DoubleBarrierOptions {
+  /** By which name others see this member; the client's `identity` unless told. */
+  name?: string
+}
+
 /**
  * A double barrier: so many members begin together and end together, any number of times.
  *

@@ -131,5 +131,5 @@ function signal(value) {
 }
 
 module.exports = {
-  bytes, callable, count, flag, integer, long, millis, optionalMillis, optionalText, options, orOption, signal, signalOf, text, version,
+  bytes, callable, count, flag, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, signal, signalOf, text, version,
 }

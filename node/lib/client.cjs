@@ -165,11 +165,16 @@ class Client extends Remote {
   }
 
   doubleBarrier(path, parties, name) {
-    return make(DoubleBarrier, this, 'doubleBarrier', check.text('path', path), check.count('parties', parties), check.optionalText('name', name))
+    const options = check.isOptions(parties, name)
+      ? check.options('doubleBarrier', parties, ['parties', 'name'])
+      : { parties, ...check.orOption('doubleBarrier', 'name', name, undefined, []) }
+    const all = check.count('parties', options.parties)
+    return make(DoubleBarrier, this, 'doubleBarrier', check.text('path', path), all, check.optionalText('name', options.name))
   }
 
   twoPhaseCommit(path, mode) {
-    return make(TwoPhaseCommit, this, 'twoPhaseCommit', check.text('path', path), check.optionalText('mode', mode))
+    const options = check.orOption('twoPhaseCommit', 'mode', mode, undefined, [])
+    return make(TwoPhaseCommit, this, 'twoPhaseCommit', check.text('path', path), check.optionalText('mode', options.mode))
   }
 
   /** Whether the acquisition that a sequencer names still stands. */

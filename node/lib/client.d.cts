@@ -1,8 +1,8 @@
 /// <reference types="node" />
 /// <reference lib="esnext.disposable" />
 
-import { Barrier, DoubleBarrier } from './barrier.cjs'
-import { CommitMode, TwoPhaseCommit } from './commit.cjs'
+import { Barrier, DoubleBarrier, DoubleBarrierOptions } from './barrier.cjs'
+import { CommitMode, TwoPhaseCommit, TwoPhaseCommitOptions } from './commit.cjs'
 import { Config } from './config.cjs'
 import { Counter, CounterOptions } from './counter.cjs'
 import { Election, ElectionOptions } from './election.cjs'
@@ -146,9 +146,10 @@ export class Client {
   /** A handle on the barrier at this path; nothing is sent yet. */
   barrier(path: string): Barrier
   /** A member of the double barrier at this path, of so many; its name is the client's `identity` unless told. Nothing is sent yet. */
-  doubleBarrier(path: string, parties: number, name?: string): DoubleBarrier
+  doubleBarrier(path: string, parties: number, name?: string | DoubleBarrierOptions): DoubleBarrier
+  doubleBarrier(path: string, options: DoubleBarrierOptions & { parties: number }): DoubleBarrier
   /** A handle on the transactions at this path; those that it begins are of this mode, `coordinator` unless told. Nothing is sent yet. */
-  twoPhaseCommit(path: string, mode?: CommitMode): TwoPhaseCommit
+  twoPhaseCommit(path: string, mode?: CommitMode | TwoPhaseCommitOptions): TwoPhaseCommit
   /** Whether the acquisition that this `held.sequencer`, of anybody in any language, names still stands. */
   checkSequencer(sequencer: string, options?: SignalOptions): Promise<boolean>
   /** Resolves when the acquisition that this `held.sequencer` names no longer stands; `TIMEOUT` when it still does then. */

@@ -11,15 +11,16 @@ class TwoPhaseCommit extends Remote {
   static { properties(this, 'path', 'mode') }
 
   /** Begins a transaction that every site is asked about. */
-  async begin(id, sites, payload, timeout, options) {
+  async begin(id, ...about) {
     check.text('id', id)
+    const { sites, payload, timeout, signal } = beginning(about)
     if (!Array.isArray(sites)) throw invalid('sites', `must be an array of names, not ${kindOf(sites)}`)
     // Array.from visits holes too.
     const names = Array.from(sites, (site, at) => check.text(`sites[${at}]`, site))
     const data = check.bytes('payload', payload)
     if (timeout === undefined) throw invalid('timeout', 'must be a number of milliseconds')
     const args = [id, names, data, check.millis('timeout', timeout)]
-    const begun = await attend(this, check.signalOf('begin', options), 'begin', args, (begun) => begun.withdraw())
+    const begun = await attend(this, check.signal(signal), 'begin', args, (begun) => begun.withdraw())
     return new CommitTransaction(made, callsOf(this), begun.handOver(), 'commits.begin()')
   }
 
@@ -68,6 +69,14 @@ class TwoPhaseCommit extends Remote {
   async decideAbort(id, reason, options) {
     return ask(this, 'decideAbort', options, check.text('id', id), check.text('reason', reason))
   }
+}
+
+/** What `begin` is told behind the id: everything in its place, or from some place on by name. */
+function beginning([sites, payload, timeout, options]) {
+  if (!Array.isArray(sites) && check.isOptions(sites, payload)) {
+    return check.options('begin', sites, ['sites', 'payload', 'timeout', 'signal'])
+  }
+  return { sites, payload, ...check.orOption('begin', 'timeout', timeout, options, ['signal']) }
 }
 
 /** A transaction that we coordinate. */

@@ -5,6 +5,24 @@ export type CommitMode = 'coordinator' | 'peer'
 
 export type CommitOutcome = 'commit' | 'abort'
 
+export interface TwoPhaseCommitOptions {
+  /** Of the transactions that the handle begins; `coordinator` unless told. */
+  mode?: CommitMode
+}
+
+export interface BeginOptions extends SignalOptions {
+  /** How many milliseconds the sites have to vote. */
+  timeout: number
+}
+
+/** A transaction by the names of what it is told. */
+export interface Beginning extends BeginOptions {
+  /** Who votes. */
+  sites: readonly string[]
+  /** What it is about. */
+  payload: Data
+}
+
 /** How a transaction stands. */
 export interface CommitStatus {
   id: string
@@ -54,12 +72,17 @@ export class TwoPhaseCommit {
   /** The mode of the transactions that this handle begins. */
   readonly mode: CommitMode
   /**
-   * Begins a transaction: every site is asked, also one that is not there now. When `timeout` milliseconds are over and not all
-   * have voted, whoever waits for the outcome aborts it. `EXISTS`: there is one of that id. One that is withdrawn is aborted in the
-   * background.
+   * Begins a transaction: every site is asked, also one that is not there now. It is decided in the background, whether or not
+   * somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the abort when
+   * `timeout` milliseconds are over. `EXISTS`: there is one of that id. One that is withdrawn is aborted in the background.
    */
   begin(id: string, sites: readonly string[], payload: Data, timeout: number, options?: SignalOptions): Promise<CommitTransaction>
-  /** Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. */
+  begin(id: string, sites: readonly string[], payload: Data, options: BeginOptions): Promise<CommitTransaction>
+  begin(id: string, transaction: Beginning): Promise<CommitTransaction>
+  /**
+   * Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that they are decided:
+   * at once if all have voted or the time is over. Ask each for its outcome.
+   */
   recover(options?: SignalOptions): Promise<CommitTransaction[]>
   /**
    * Becomes a site, over all sessions, until it leaves or the client is closed. `EXISTS`: this handle is a site already, or another
@@ -86,7 +109,7 @@ export class CommitTransaction {
   readonly id: string
   readonly sites: string[]
   readonly payload: Buffer
-  /** Waits for the decision, and makes it when it is time; `TIMEOUT`: ask again. */
+  /** Waits for the decision; `TIMEOUT`: ask again. */
   outcome(options?: WaitOptions): Promise<CommitOutcome>
 }
 

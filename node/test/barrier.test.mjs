@@ -72,6 +72,20 @@ promise('a run enters, works and leaves, and answers what the work does', async 
   assert.ok(all.every(({ hasEntered }) => !hasEntered))
 })
 
+promise('how many and by which name may be said by name', async (world) => {
+  const client = await world.connect({ identity: 'me' })
+  const one = client.doubleBarrier(world.path('step'), { parties: 2, name: 'one' })
+  assert.deepEqual([one.parties, one.name], [2, 'one'])
+  const two = client.doubleBarrier(world.path('step'), 3, { name: 'two' })
+  assert.deepEqual([two.parties, two.name], [3, 'two'])
+  const me = client.doubleBarrier(world.path('step'), { parties: 4 })
+  assert.deepEqual([me.parties, me.name], [4, 'me'])
+  const named = (error, argument) => assert.match(error.message, new RegExp(argument))
+  named(throws(() => client.doubleBarrier(world.path('step'), { name: 'one' }), 'INVALID'), 'parties')
+  named(throws(() => client.doubleBarrier(world.path('step'), { parties: 2, nam: 'one' }), 'INVALID'), 'nam')
+  named(throws(() => client.doubleBarrier(world.path('step'), 2, { parties: 2 }), 'INVALID'), 'parties')
+})
+
 promise('work that fails gives the round up, and keeps nobody', async (world) => {
   const [mine, yours] = await members(world, 2)
   const reason = new Error('on purpose')

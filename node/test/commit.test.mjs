@@ -46,6 +46,27 @@ promise('all sites commit, and each says so', async (world) => {
   await until(async () => (await coordinator.history()).length === 0, 'it is collected')
 })
 
+promise('what a transaction is told may be said by name', async (world) => {
+  const client = await world.connect()
+  const commits = client.twoPhaseCommit(world.path('commits'), { mode: 'peer' })
+  assert.equal(commits.mode, 'peer')
+  assert.equal(client.twoPhaseCommit(world.path('commits'), {}).mode, 'coordinator')
+  const controller = new AbortController()
+  await commits.begin('one', ['absent'], 'x', { timeout: 20_000, signal: controller.signal })
+  await commits.begin('two', { sites: ['absent'], payload: 'y', timeout: 30_000 })
+  const all = await commits.history()
+  assert.deepEqual(all.map(({ id, payload, timeout }) => [id, String(payload), timeout]), [['one', 'x', 20_000], ['two', 'y', 30_000]])
+  const reason = new Error('withdrawn')
+  controller.abort(reason)
+  assert.equal(await rejection(commits.begin('three', { sites: ['absent'], payload: '', timeout: 1000, signal: controller.signal })), reason)
+  const named = (error, argument) => assert.match(error.message, new RegExp(argument))
+  named(await rejects(commits.begin('three', ['absent'], '', { timout: 1000 }), 'INVALID'), 'timout')
+  named(await rejects(commits.begin('three', ['absent'], '', {}), 'INVALID'), 'timeout')
+  named(await rejects(commits.begin('three', { payload: '', timeout: 1000 }), 'INVALID'), 'sites')
+  named(await rejects(commits.begin('three', { sites: ['absent'], payload: '', timeout: 1000, mode: 'peer' }), 'INVALID'), 'mode')
+  named(throws(() => client.twoPhaseCommit(world.path('commits'), { mod: 'peer' }), 'INVALID'), 'mod')
+})
+
 promise('one site that cannot is enough for none to do it', async (world) => {
   const [coordinator, stock] = await commits(world, ['stock'], 'peer')
   assert.equal(coordinator.mode, 'peer')

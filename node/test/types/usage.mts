@@ -128,12 +128,16 @@ const barrier: Barrier = client.barrier('/barriers/import')
 await barrier.wait({ timeout: 5000, signal })
 const up: boolean = await barrier.isUp()
 const step: DoubleBarrier = client.doubleBarrier('/barriers/step', 3, 'member')
+client.doubleBarrier('/barriers/step', 3, { name: 'member' }).withdraw()
+client.doubleBarrier('/barriers/step', { parties: 3, name: 'member' }).withdraw()
 const computed: number = await step.run(() => step.parties, { timeout: 5000 })
 await step.enter({ signal })
 if (step.hasEntered) step.withdraw()
 else await step.leave()
 const orders: TwoPhaseCommit = client.twoPhaseCommit('/commits/orders', 'peer')
 const begun: CommitTransaction = await orders.begin('order-17', ['stock'], '3 chairs', 5000, { signal })
+await client.twoPhaseCommit('/commits/orders', { mode: 'peer' }).begin('order-18', ['stock'], '3 chairs', { timeout: 5000, signal })
+await orders.begin('order-19', { sites: ['stock'], payload: '3 chairs', timeout: 5000 })
 const verdict: 'commit' | 'abort' = await begun.outcome({ timeout: 5000 })
 await orders.join('stock')
 const proposal: Proposal = await orders.next()
@@ -219,6 +223,10 @@ for await (const event of client.group('/group').watch()) if (event.type === 'le
 client.twoPhaseCommit('/commits/orders', 'sites')
 // @ts-expect-error a double barrier has a number of parties
 client.doubleBarrier('/barriers/step')
+// @ts-expect-error so has one of options
+client.doubleBarrier('/barriers/step', { name: 'member' })
+// @ts-expect-error a transaction has a time
+await orders.begin('order-20', { sites: ['stock'], payload: '3 chairs' })
 // @ts-expect-error a priority is a number
 await client.priorityQueue('/queues/urgent').put('x', 'high')
 // @ts-expect-error dead letters are not put
