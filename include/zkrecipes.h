@@ -2540,8 +2540,8 @@ zkr_status zkr_double_barrier_enter(zkr_double_barrier *double_barrier,
                                     zkr_error **error);
 
 /**
- * zkr_double_barrier_enter that another thread can withdraw; token may be NULL. Its node is deleted in the background
- * then; it counts for nobody from when that is done.
+ * zkr_double_barrier_enter that another thread can withdraw; token may be NULL. It counts for nobody then, unless no
+ * server has answered for a quarter of a second.
  */
 zkr_status zkr_double_barrier_enter_cancellable(zkr_double_barrier *double_barrier,
                                                 int64_t timeout_ms,
@@ -2764,8 +2764,9 @@ const char *zkr_two_phase_commit_path(const zkr_two_phase_commit *two_phase_comm
 zkr_commit_mode zkr_two_phase_commit_mode(const zkr_two_phase_commit *two_phase_commit);
 
 /**
- * Begins a transaction: every site is asked, also one that is not there now. When timeout_ms are over and not all have
- * voted, whoever waits for the outcome aborts it. On success *transaction belongs to the caller: free it with
+ * Begins a transaction: every site is asked, also one that is not there now. It is decided in the background, whether
+ * or not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the
+ * abort when timeout_ms are over. On success *transaction belongs to the caller: free it with
  * zkr_commit_transaction_free.
  *
  * ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice, ZKR_TOO_LARGE if the
@@ -2793,9 +2794,10 @@ zkr_status zkr_two_phase_commit_begin_async(zkr_two_phase_commit *two_phase_comm
                                             void *user_data);
 
 /**
- * Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
- * coordinator that has crashed is there until its session timeout. On success *transactions belongs to the caller:
- * free it with zkr_commit_transactions_free.
+ * Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that they are
+ * decided: at once if all have voted or the time is over. Ask each for its outcome. A coordinator that has crashed is
+ * there until its session timeout. On success *transactions belongs to the caller: free it with
+ * zkr_commit_transactions_free.
  */
 zkr_status zkr_two_phase_commit_recover(zkr_two_phase_commit *two_phase_commit,
                                         zkr_commit_transactions **transactions,

@@ -2993,8 +2993,9 @@ class TwoPhaseCommit {
   CommitMode mode() const noexcept { return zkr_two_phase_commit_mode(handle()); }
 
   /**
-   * Begins a transaction: every site is asked, also one that is not there now. When the timeout is over
-   * and not all have voted, whoever waits for the outcome aborts it. Throws Exists if there is one of that
+   * Begins a transaction: every site is asked, also one that is not there now. It is decided in the
+   * background, whether or not somebody waits for the outcome, as long as the client is there: the commit
+   * when all have voted for it, the abort when the timeout is over. Throws Exists if there is one of that
    * id, TooLarge if the payload is.
    */
   CommitTransaction begin(const std::string &id, const std::vector<std::string> &sites,
@@ -3009,8 +3010,9 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for
-   * its outcome. A coordinator that has crashed is there until its session timeout.
+   * Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it
+   * that they are decided: at once if all have voted or the time is over. Ask each for its outcome. A
+   * coordinator that has crashed is there until its session timeout.
    */
   std::vector<CommitTransaction> recover() {
     detail::Outcome outcome;

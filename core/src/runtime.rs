@@ -1,6 +1,6 @@
 //! The process's own runtime: named threads, started at first use. A forked child has one of its own.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -48,6 +48,27 @@ impl Drop for Leaving {
 
 /// How long another thread may take to go on with the tasks of one that leaves.
 const HANDED_OVER: Duration = Duration::from_secs(1);
+
+tokio::task_local! {
+    /// What the call that this task runs has left to be done in the background, and its caller must not be told before.
+    static LEFT: RefCell<Vec<Later<()>>>;
+}
+
+/// What `call` answers, and what it has left by then, also by being dropped, that is to be waited for before its caller is
+/// told.
+pub(crate) async fn with_what_it_leaves<T>(call: impl Future<Output = T>) -> (T, Vec<Later<()>>) {
+    let noting = async {
+        let answer = call.await;
+        (answer, LEFT.with(RefCell::take))
+    };
+    LEFT.scope(RefCell::default(), noting).await
+}
+
+/// Has whoever runs this call wait for `work` before the caller is told how the call ended. Nobody does where the caller
+/// runs it: who drops a future is told nothing.
+pub(crate) fn leave(work: Later<()>) {
+    let _ = LEFT.try_with(|left| left.borrow_mut().push(work));
+}
 
 /// `Err(Deadlock)` where waiting would wait for this very thread.
 pub(crate) fn check_may_block() -> Result<()> {

@@ -138,6 +138,29 @@ def test_a_cancel_that_meets_the_last_party_counts_for_nobody(connect: Connect, 
     other.leave(15)
 
 
+def test_a_task_that_goes_on_after_a_cancel_is_counted_by_nobody(server: EmbeddedServer) -> None:
+    other = zkrecipes.Client(server.connect_string)
+
+    async def body() -> None:
+        async with aio.Client(server.connect_string) as client:
+            barrier = client.double_barrier("/barrier", 2)
+            entering = asyncio.ensure_future(barrier.enter())
+            while not await client.nodes.exists("/barrier") or not await client.nodes.children("/barrier"):
+                await asyncio.sleep(0.002)
+            # The deletion of its node is late, and the task is cancelled once more meanwhile.
+            server.inject(f"delay_request delete by=200ms session={client.session_id:#x}")
+            entering.cancel()
+            await asyncio.sleep(0.02)
+            entering.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await entering
+            assert not other.nodes.children("/barrier")
+            await asyncio.gather(barrier.enter(), client.double_barrier("/barrier", 2, "second").enter())
+
+    with other:
+        run(body())
+
+
 def test_an_interrupt_that_meets_the_last_party_counts_for_nobody(server: EmbeddedServer) -> None:
     class AlarmError(Exception):
         pass

@@ -30,7 +30,8 @@ class DoubleBarrier(_native.DoubleBarrierBase):
     this party withdraws, and the others go on without it.
     """
 
-    enter = awaited(_native.DoubleBarrierBase.enter)
+    # Who goes on after a cancel must not be counted by those who come next.
+    enter = awaited(_native.DoubleBarrierBase.enter, until_undone=True)
     leave = awaited(_native.DoubleBarrierBase.leave)
 
     async def __aenter__(self) -> Self:

@@ -9,6 +9,7 @@ What a verb takes, answers and promises is described once, by the native method.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
@@ -20,10 +21,15 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-async def settle(call: Call) -> Any:
-    """Begins a native call and waits for its outcome on the running loop."""
+async def settle(call: Call, *, until_undone: bool = False) -> Any:
+    """Begins a native call and waits for its outcome on the running loop.
+
+    A cancel of the task ends it at once, or `until_undone` when the library has undone it: for what others must not
+    count any more when the task goes on.
+    """
     loop = asyncio.get_running_loop()
     arrival: asyncio.Future[Outcome] = loop.create_future()
+    undone: asyncio.Future[None] | None = loop.create_future() if until_undone else None
     is_withdrawn = False
     on_its_way: Outcome | None = None
 
@@ -34,6 +40,8 @@ async def settle(call: Call) -> Any:
             # After the assignment: whichever of the two sides is later undoes it, and no loop has to turn for that.
             if is_withdrawn:
                 outcome.discard()
+                if undone is not None:
+                    loop.call_soon_threadsafe(_tell, undone)
             else:
                 loop.call_soon_threadsafe(_arrive, arrival, outcome)
         except RuntimeError:
@@ -43,13 +51,27 @@ async def settle(call: Call) -> Any:
     call.start(deliver)
     try:
         outcome = await arrival
-    except BaseException:
+    except BaseException as error:
         is_withdrawn = True
         call.cancel()
         if on_its_way is not None:
             on_its_way.discard()
+        elif undone is not None and isinstance(error, asyncio.CancelledError):
+            await _until(undone)
         raise
     return outcome.take()
+
+
+async def _until(undone: asyncio.Future[None]) -> None:
+    """Waits for it although the task is cancelled, and may be once more."""
+    while not undone.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([undone])
+
+
+def _tell(undone: asyncio.Future[None]) -> None:
+    if not undone.done():
+        undone.set_result(None)
 
 
 def _arrive(arrival: asyncio.Future[Outcome], outcome: Outcome) -> None:
@@ -59,12 +81,15 @@ def _arrive(arrival: asyncio.Future[Outcome], outcome: Outcome) -> None:
         arrival.set_result(outcome)
 
 
-def awaited(native: Callable[Concatenate[Any, _P], _T]) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
+def awaited(
+    native: Callable[Concatenate[Any, _P], _T], *, until_undone: bool = False
+) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
     """The coroutine function of a native verb, of which the stub says what it answers when it blocks."""
 
     @functools.wraps(native)
     async def verb(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        return cast(_T, await settle(cast("Call", native(self, *args, **kwargs))))
+        call = cast("Call", native(self, *args, **kwargs))
+        return cast(_T, await settle(call, until_undone=until_undone))
 
     return verb
 

@@ -886,8 +886,8 @@ class DoubleBarrierBase:
     def withdraw(self) -> None:
         """Leaves in the background, and waits for nobody. NotHeld: it has not entered."""
     def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones: who entered counts for nobody as soon as its
-        node is deleted, which goes on in the background; who left has left.
+        """Ends the waits in progress on this object with Cancelled, never later ones: who was entering counts for nobody then; who
+        left has left.
         """
     @property
     def has_entered(self) -> bool:
@@ -932,12 +932,14 @@ class TwoPhaseCommitBase:
 
     def __new__(cls, seed: Seed) -> Self: ...
     def begin(self, id: str, sites: Iterable[str], payload: bytes | str, timeout: float) -> CommitTransaction:
-        """Begins a transaction: every site is asked, also one that is not there now. When `timeout` seconds are over and not all
-        have voted, whoever waits for the outcome aborts it. Exists: there is one of that id. TooLarge: the payload is.
+        """Begins a transaction: every site is asked, also one that is not there now. It is decided in the background,
+        whether or not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the
+        abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the payload is.
         """
     def recover(self) -> list[CommitTransaction]:
-        """Takes over the transactions whose coordinator is not there any more, the oldest first: ask each for its outcome. A
-        coordinator that has crashed is there until its session timeout.
+        """Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that
+        they are decided: at once if all have voted or the time is over. Ask each for its outcome. A coordinator that has crashed
+        is there until its session timeout.
         """
     def join(self, site: str) -> None:
         """Becomes a site, and is one over all sessions of the client until it leaves, this object and its proposals are garbage,

@@ -42,8 +42,8 @@ impl DoubleBarrierBase {
         self.origin.run(py, || self.leaving(limit))
     }
 
-    /// Ends the waits in progress on this object with Cancelled, never later ones: who entered counts for nobody as soon as its
-    /// node is deleted, which goes on in the background; who left has left.
+    /// Ends the waits in progress on this object with Cancelled, never later ones: who was entering counts for nobody then; who
+    /// left has left.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
         self.core.cancel(&self.origin, py)
     }

@@ -16,6 +16,7 @@ use crate::feed::Feed;
 use crate::path;
 use crate::pool::{self, Strand};
 use crate::runtime;
+use crate::session::GRACE;
 use crate::session::delivery::{Live, Subscription};
 use crate::session::owed::Owed;
 
@@ -337,9 +338,17 @@ fn run<T: Send + 'static>(
             result = future => result,
         }
     };
+    let settled = async move {
+        let (result, left) = runtime::with_what_it_leaves(called).await;
+        if !left.is_empty() {
+            // No server answers: it goes on in the background.
+            let _ = tokio::time::timeout(GRACE, futures_util::future::join_all(left)).await;
+        }
+        result
+    };
     runtime::spawn(Box::pin(async move {
         // A panic in the core must reach the caller as an error, not as a call that never ends.
-        let result = AssertUnwindSafe(called).catch_unwind().await;
+        let result = AssertUnwindSafe(settled).catch_unwind().await;
         done(result.unwrap_or_else(|_| Err(vanished())));
     }));
 }

@@ -53,7 +53,7 @@ use state::Status;
 use wire::Dial;
 
 /// How long a failed call waits for its node to be gone before it returns.
-const GRACE: Duration = Duration::from_millis(250);
+pub(crate) const GRACE: Duration = Duration::from_millis(250);
 
 /// What all handles of one client share.
 pub(crate) struct Session {

@@ -112,8 +112,8 @@ pub extern "C" fn zkr_double_barrier_enter(
     zkr_double_barrier_enter_cancellable(double_barrier, timeout_ms, null_mut(), error)
 }
 
-/// zkr_double_barrier_enter that another thread can withdraw; token may be NULL. Its node is deleted in the background
-/// then; it counts for nobody from when that is done.
+/// zkr_double_barrier_enter that another thread can withdraw; token may be NULL. It counts for nobody then, unless no
+/// server has answered for a quarter of a second.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_double_barrier_enter_cancellable(
     double_barrier: *mut zkr_double_barrier,

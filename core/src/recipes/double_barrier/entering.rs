@@ -1,7 +1,6 @@
 //! Entering: a node of our own, then waiting until the round is declared, or declaring it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::giving_up::{tidy, unless_declared};
 use super::layout::{self, Member, Round, members};
@@ -35,10 +34,7 @@ pub(super) async fn enter(barrier: &Inner, session: &Arc<Session>, call: &mut Ca
         tidy(barrier, call).await?;
         let mut place = Place::new(call.epoch(VERB).await?, &barrier.path, &barrier.given_up);
         match attempt(barrier, session, &mut place, call).await {
-            Ok(End::Inside(round)) => {
-                barrier.has_agreed.store(true, Ordering::Relaxed);
-                return Ok(Inside { place, round });
-            }
+            Ok(End::Inside(round)) => return Ok(Inside { place, round }),
             Ok(End::Gone) => {}
             Ok(End::Late(round)) => {
                 // Peers would wait for our node, too, before they leave.
@@ -61,7 +57,7 @@ pub(super) async fn enter(barrier: &Inner, session: &Arc<Session>, call: &mut Ca
 
 async fn attempt(barrier: &Inner, session: &Arc<Session>, place: &mut Place, call: &mut Call) -> Result<End> {
     let Some(came) = come(barrier, session, place, call).await? else {
-        barrier.has_agreed.store(false, Ordering::Relaxed);
+        barrier.agreement.ends();
         return Ok(End::Gone);
     };
     call.insist();
@@ -77,6 +73,9 @@ struct Came {
     count: usize,
     /// It may be there for another number than the others, and nobody has looked.
     may_disagree: bool,
+    /// The same, and too many are there to look now: the version of the path with our own word on it. While it is that,
+    /// nobody has come after us.
+    said: Option<i32>,
     /// `ready` as it was right after that, and the watch on it.
     ready: Option<(Option<Stat>, Watch)>,
 }
@@ -86,15 +85,25 @@ struct Came {
 /// The transaction sets the data of the path, for its answer: the number of children at that very moment in the
 /// server's order. So exactly the last of those who are needed knows that it is, and only that one lists them.
 ///
-/// A handle that has been in a round does not ask again for how many the path is. If others have changed that since, it
-/// sees that by their names when they are few, and by the path when it has waited for a moment.
+/// A client asks once for how many the path is, for all its handles. If others have changed that since, it sees that by their
+/// names when they are few, and when it has waited for a moment: by the path, or by their names if it was the last to come.
 async fn come(
     barrier: &Inner,
     session: &Arc<Session>,
     place: &mut Place,
     call: &mut Call,
 ) -> Result<Option<Came>> {
-    let has_agreed = barrier.has_agreed.load(Ordering::Relaxed);
+    let agreement = &barrier.agreement;
+    let mut asking = None;
+    if !agreement.is_on(barrier.parties) {
+        let alone = async { Ok(agreement.asking.lock().await) };
+        asking = Some(call.briefly(VERB, alone).await?.map_err(|error| refusal(error, VERB, &barrier.path))?);
+    }
+    // Another handle may have asked meanwhile.
+    let has_agreed = agreement.is_on(barrier.parties);
+    if has_agreed {
+        asking = None;
+    }
     let version = match has_agreed {
         true => None,
         false => match agree(barrier, session, &place.epoch, call).await? {
@@ -114,10 +123,13 @@ async fn come(
                 return Err(refusal(WireError::Other(format!("{created:?}")), VERB, &barrier.path));
             };
             place.found(path::name(&node.path));
+            agreement.is(barrier.parties);
+            drop(asking);
             let count = stat.num_children as usize;
             // Without having asked; or it may have come for another number than the first, in the same moment.
             let may_disagree = if has_agreed { (2..=FEW).contains(&count) } else { count == 2 };
-            Ok(Some(Came { count, may_disagree, ready: ready.ok() }))
+            let said = (has_agreed && count > FEW).then_some(stat.version);
+            Ok(Some(Came { count, may_disagree, said, ready: ready.ok() }))
         }
         Err(error) if error.is_unanswered() => {
             call.retry_after_loss(VERB).await?;
@@ -127,7 +139,7 @@ async fn come(
                 Some(names) => {
                     let names = names.map_err(|error| refusal(error, VERB, &barrier.path))?;
                     // Others may have come since, who were not the last that were needed.
-                    let came = Came { count: names.len(), may_disagree: true, ready: None };
+                    let came = Came { count: names.len(), may_disagree: true, said: None, ready: None };
                     Ok(place.find(&names).then_some(came))
                 }
             }
@@ -179,7 +191,7 @@ async fn agree(
                     // Of peers it is not known; and who said it may have gone.
                     let number = |member: Member<'_>| member.says.map_or(parties, |(parties, _)| parties);
                     match members(&names).map(number).find(|theirs| *theirs != barrier.parties) {
-                        Some(theirs) => Err(mismatch(theirs, barrier.parties)),
+                        Some(theirs) => Err(mismatch(barrier, theirs)),
                         None => Ok(Some(Some(stat.version))),
                     }
                 }
@@ -202,7 +214,9 @@ async fn agree(
     }
 }
 
-fn mismatch(theirs: usize, ours: usize) -> Error {
+fn mismatch(barrier: &Inner, theirs: usize) -> Error {
+    let ours = barrier.parties;
+    barrier.agreement.ends();
     Error::new(
         ErrorKind::Mismatch,
         format!("others wait there for {theirs} parties, and we for {ours}; all must say the same number"),
@@ -212,7 +226,7 @@ fn mismatch(theirs: usize, ours: usize) -> Error {
 async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Call) -> Result<End> {
     let ready = layout::ready(&barrier.path);
     let (mut declares, mut is_declared) = (came.count >= barrier.parties, false);
-    let mut armed = came.ready;
+    let (mut armed, mut said) = (came.ready, came.said);
     let is_kazoo = barrier.naming == Naming::Kazoo;
     loop {
         if declares {
@@ -235,7 +249,7 @@ async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Ca
                 },
             };
             if found.is_none() {
-                match until_declared(barrier, place, declared, call).await? {
+                match until_declared(barrier, place, declared, &mut said, call).await? {
                     None => return Ok(End::Gone),
                     Some(event) => is_declared |= event == Event::Created,
                 }
@@ -256,6 +270,7 @@ async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Ca
                     return Ok(End::Late(round));
                 }
                 place.tell_when_over(over);
+                place.found_in(&round, ready, data);
                 return Ok(End::Inside(round));
             }
             // Taken back while we looked: kazoo does that when the first leaves, and our node was there before.
@@ -287,38 +302,64 @@ async fn until_declared(
     barrier: &Inner,
     place: &Place,
     mut declared: Watch,
+    said: &mut Option<i32>,
     call: &mut Call,
 ) -> Result<Option<Event>> {
     if call.is_single_attempt() {
         return Err(Error::timeout(super::ENTERING));
     }
-    let sooner = call.for_a(super::MOMENT, &mut declared).await?;
-    if sooner.is_some() {
-        return Ok(sooner);
-    }
-    let said = place.ask(call, VERB, |epoch| epoch.get_data(&barrier.path)).await?;
-    if let Some(Ok((data, _))) = said
-        && parties(&data) != Some(barrier.parties)
-    {
-        present(barrier, place, call).await?;
-    }
+    let mut pause = super::MOMENT;
+    let mut gone: Option<Watch> = None;
     loop {
-        let watched = place.ask(call, VERB, |epoch| watch_own(epoch, &place.path())).await?;
-        let Some(watched) = watched else { return Ok(None) };
-        let Some(gone) = watched.map_err(|error| refusal(error, VERB, &barrier.path))? else {
-            return Ok(None);
-        };
         let either = async {
-            tokio::select! {
-                biased;
-                event = &mut declared => Some(event),
-                _ = gone => None,
+            match &mut gone {
+                Some(gone) => tokio::select! {
+                    biased;
+                    event = &mut declared => Some(event),
+                    _ = gone => None,
+                },
+                None => Some((&mut declared).await),
             }
         };
-        if let Some(event) = call.patiently(either).await? {
-            return Ok(Some(event));
+        match call.for_a(pause, either).await? {
+            Some(Some(event)) => return Ok(Some(event)),
+            Some(None) => gone = None,
+            None => {
+                pause = pause.saturating_mul(2);
+                look_again(barrier, place, said, call).await?;
+            }
+        }
+        if gone.is_none() {
+            let watched = place.ask(call, VERB, |epoch| watch_own(epoch, &place.path())).await?;
+            let Some(watched) = watched else { return Ok(None) };
+            gone = watched.map_err(|error| refusal(error, VERB, &barrier.path))?;
+            if gone.is_none() {
+                return Ok(None);
+            }
         }
     }
+}
+
+/// Whether everybody is there for our number still, as far as one look at the path tells; who was the last to come and did not
+/// ask looks at all of them, once. Who came first is right, and the path is to say so: then the others see it.
+async fn look_again(barrier: &Inner, place: &Place, said: &mut Option<i32>, call: &mut Call) -> Result<()> {
+    let at = &barrier.path;
+    let Some(Ok((data, stat))) = place.ask(call, VERB, |epoch| epoch.get_data(at)).await? else {
+        return Ok(());
+    };
+    let was_last = said.is_some_and(|version| version == stat.version);
+    if parties(&data) == Some(barrier.parties) && !was_last {
+        return Ok(());
+    }
+    *said = None;
+    let Some(Ok(names)) = place.ask(call, VERB, |epoch| epoch.children(at)).await? else { return Ok(()) };
+    let Some(theirs) = other_number(barrier, &names) else { return Ok(()) };
+    let first = members(&names).filter_map(|member| member.says).min_by_key(|(_, number)| *number);
+    let right = first.map_or(barrier.parties, |(parties, _)| parties);
+    let word = right.to_string();
+    // Should that fail, the next look makes up for it.
+    let _ = call.briefly(VERB, place.epoch.set_data(at, word.as_bytes(), Some(stat.version))).await?;
+    if right == barrier.parties { Ok(()) } else { Err(mismatch(barrier, theirs)) }
 }
 
 /// Our node never has children: so only its deletion wakes us. `None` when it is gone.
@@ -340,11 +381,16 @@ async fn present(barrier: &Inner, place: &Place, call: &mut Call) -> Result<Opti
         None | Some(Err(WireError::NoNode)) => return Ok(None),
         Some(names) => names.map_err(|error| refusal(error, VERB, &barrier.path))?,
     };
-    let says_other = |member: Member<'_>| member.says.filter(|(parties, _)| *parties != barrier.parties);
-    if let Some((parties, _)) = members(&names).find_map(says_other) {
-        return Err(mismatch(parties, barrier.parties));
+    match other_number(barrier, &names) {
+        Some(theirs) => Err(mismatch(barrier, theirs)),
+        None => Ok(Some(names)),
     }
-    Ok(Some(names))
+}
+
+/// A number that is not ours, which somebody there waits for.
+fn other_number(barrier: &Inner, names: &[String]) -> Option<usize> {
+    let said = members(names).filter_map(|member| member.says);
+    said.map(|(parties, _)| parties).find(|parties| *parties != barrier.parties)
 }
 
 /// Declares the round if all its members are there; answers whether there is a `ready` now, be it of another round. The

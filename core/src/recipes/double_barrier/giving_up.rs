@@ -63,6 +63,7 @@ async fn last_look(barrier: &Inner, place: &mut Place) -> Result<Option<Round>, 
             Ok((data, stat)) => {
                 let round = Round::of(&data, &stat);
                 if round.includes_own(place.name(), &found) {
+                    place.found_in(&round, ready, data);
                     return Ok(Some(round));
                 }
             }

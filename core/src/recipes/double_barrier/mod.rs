@@ -14,16 +14,17 @@
 //! The layout is that of Curator's `DistributedDoubleBarrier` and of kazoo's `DoubleBarrier`, whose members may take
 //! part: theirs do not know of rounds, and enter whenever there is a `ready`. See [`layout`].
 
+mod agreement;
 mod entering;
 mod giving_up;
 mod layout;
 mod leaving;
 mod place;
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use self::agreement::{Agreement, Agreements};
 use self::layout::Round;
 use self::place::{Given, Place};
 use crate::client::Client;
@@ -53,16 +54,9 @@ impl Client {
         }
         let name = name.unwrap_or(session.identity()).to_owned();
         let naming = session.options().naming;
+        let agreement = session.shelf.of::<Agreements>().of(path);
         let (path, state) = (path.to_owned(), Mutex::default());
-        let inner = Inner {
-            path,
-            parties,
-            name,
-            naming,
-            state,
-            given_up: Given::default(),
-            has_agreed: AtomicBool::new(false),
-        };
+        let inner = Inner { path, parties, name, naming, state, given_up: Given::default(), agreement };
         Ok(DoubleBarrier { client: self.clone(), inner: Arc::new(inner) })
     }
 }
@@ -111,8 +105,7 @@ struct Inner {
     naming: Naming,
     state: Mutex<State>,
     given_up: Given,
-    /// Whether this handle has been in a round, so that its number is known to be everybody's, unless they change it.
-    has_agreed: AtomicBool,
+    agreement: Arc<Agreement>,
 }
 
 #[derive(Default)]
@@ -196,8 +189,9 @@ impl DoubleBarrier {
 
     /// Waits until all parties are there; Timeout after `limit`. More than that wait for the next round.
     ///
-    /// Who is told Timeout is counted by nobody, unless no server answers for a quarter of a second: then its node goes
-    /// as soon as one does, or with its session, and others may be let in with it until then.
+    /// Who is told Timeout, or Cancelled by [`drive`](crate::drive) or in another language, is counted by nobody, unless no
+    /// server answers for a quarter of a second: then its node goes as soon as one does, or with its session, and others may be
+    /// let in with it until then.
     ///
     /// Mismatch: others wait there for another number of parties. Exists: this handle has entered already.
     ///

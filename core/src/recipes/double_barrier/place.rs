@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::layout::prefix;
+use super::layout::{Round, prefix};
 use crate::error::{Error, LostReason, Result};
 use crate::path;
+use crate::runtime;
 use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::clock::Later;
@@ -34,6 +35,8 @@ pub(super) struct Place {
     pub(super) may_stand: bool,
     /// Tells a member when `ready` of its round has gone. Behind a lock only to be shared between threads.
     over: Mutex<Option<Watch>>,
+    /// Of the member that leaves last: `ready` and what it says. Who gives that up wakes those who wait for it.
+    anchors: Option<(String, Vec<u8>)>,
     given_up: Given,
 }
 
@@ -46,6 +49,7 @@ impl Place {
             name: None,
             may_stand: false,
             over: Mutex::default(),
+            anchors: None,
             given_up: given_up.clone(),
         }
     }
@@ -77,6 +81,11 @@ impl Place {
 
     pub(super) fn tell_when_over(&mut self, over: Watch) {
         self.over = Mutex::new(Some(over));
+    }
+
+    /// It belongs to this round, of which `ready` says so much.
+    pub(super) fn found_in(&mut self, round: &Round, ready: String, says: Vec<u8>) {
+        self.anchors = (round.anchor.as_deref() == Some(self.name())).then_some((ready, says));
     }
 
     pub(super) fn told_when_over(&mut self) -> Option<Watch> {
@@ -147,16 +156,43 @@ impl Place {
             return Box::pin(std::future::ready(()));
         }
         match self.name.take() {
-            Some(name) => self.epoch.delete_in_background(path::join(&self.parent, &name), 0),
+            Some(name) => {
+                let node = path::join(&self.parent, &name);
+                match self.anchors.take() {
+                    Some((ready, says)) => self.give_up_as_anchor(node, ready, says),
+                    None => self.epoch.delete_in_background(node, 0),
+                }
+            }
             None => self.epoch.delete_by_guid_in_background(self.parent.clone(), self.guid.clone()),
         }
+    }
+}
+
+impl Place {
+    /// Everybody has a watch on what `ready` says, and looks who is left when that is written again.
+    fn give_up_as_anchor(&self, node: String, ready: String, says: Vec<u8>) -> Later<()> {
+        let epoch = self.epoch.clone();
+        let both = epoch.multi(&[
+            Write::Delete { path: node.clone(), version: None },
+            Write::Set { path: ready, data: says, version: Some(0) },
+        ]);
+        let (about, own) = (epoch.clone(), node.clone());
+        let first = Box::pin(async move {
+            match both.await {
+                // There is no such `ready` any more.
+                Err(WireError::Part { .. }) => about.delete(&own, None).await,
+                given_up => given_up.map(drop),
+            }
+        });
+        epoch.delete_until_confirmed(node, 0, first)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         if self.epoch.process().is_present() {
-            drop(self.give_up());
+            // Who has been told that its call was cancelled must not be counted by those who come next.
+            runtime::leave(self.give_up());
         } else {
             // The parent's to take back.
             std::mem::forget(self.told_when_over());

@@ -1,0 +1,48 @@
+//! For how many parties a barrier is, as the handles of one client know it together: it is asked once for all of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What a client remembers of barriers that no handle is on.
+const MOST_PATHS: usize = 1000;
+
+#[derive(Default)]
+pub(super) struct Agreements(Mutex<HashMap<String, Arc<Agreement>>>);
+
+impl Agreements {
+    pub(super) fn of(&self, path: &str) -> Arc<Agreement> {
+        let mut all = lock(&self.0);
+        if all.len() >= MOST_PATHS && !all.contains_key(path) {
+            // Asking once more is better than remembering without limit.
+            all.retain(|_, agreement| Arc::strong_count(agreement) > 1);
+        }
+        all.entry(path.to_owned()).or_default().clone()
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Agreement {
+    parties: Mutex<Option<usize>>,
+    /// One handle asks, and the others wait for what it learns.
+    pub(super) asking: tokio::sync::Mutex<()>,
+}
+
+impl Agreement {
+    /// Whether so many are known to be everybody's number, unless they change it.
+    pub(super) fn is_on(&self, parties: usize) -> bool {
+        *lock(&self.parties) == Some(parties)
+    }
+
+    pub(super) fn is(&self, parties: usize) {
+        *lock(&self.parties) = Some(parties);
+    }
+
+    /// To be asked again.
+    pub(super) fn ends(&self) {
+        *lock(&self.parties) = None;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,132 @@
+//! Double barriers: members of one client that agree together, members that disagree, and members that give up.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::ground::grounds;
+use support::rounds::{PATH, READY, TEN, count_is, done, entering, leaving, nothing_left, of};
+use support::{SOON, eventually, soon};
+use zkrecipes::{Client, DoubleBarrier, ErrorKind, drive};
+use zkrecipes_embedded::Fault;
+
+async fn all(members: &[DoubleBarrier]) {
+    for moving in [entering, leaving] {
+        for member in members.iter().map(moving).collect::<Vec<_>>() {
+            done("a round", member).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_asks_once_for_how_many_it_is() {
+    let server = support::server();
+    let client = support::client_with(&server, TEN).await;
+    client.nodes().ensure(PATH).await.expect("made");
+    let asked = || {
+        let log = server.log().into_iter();
+        log.filter(|entry| entry.op == "getData" && entry.path == PATH).count()
+    };
+    for (parties, times) in [(20, 1), (20, 0), (10, 1), (20, 1)] {
+        let before = asked();
+        // Handles are of one round often, and what a client knows outlives them.
+        all(&(0..parties).map(|_| of(&client, parties)).collect::<Vec<_>>()).await;
+        assert_eq!(asked() - before, times, "of {parties}");
+    }
+}
+
+/// Members that have agreed on so many, and then others who say another number.
+async fn after_a_round_of(client: &Client, parties: usize) {
+    all(&(0..parties).map(|_| of(client, parties)).collect::<Vec<_>>()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_had_agreed_on_another_number_is_told_however_many_wait() {
+    for ground in grounds() {
+        let (early, late, others) =
+            (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
+        for client in [&early, &late] {
+            after_a_round_of(client, 12).await;
+        }
+        let waiting: Vec<_> = (0..9).map(|_| of(&others, 11)).collect();
+        let calls: Vec<_> = waiting.iter().map(entering).collect();
+        count_is(&others, 9).await;
+        // The second hides the first: when that one looks, the path says its number.
+        let wrong = [&early, &late].map(|client| of(client, 12));
+        let told = wrong.iter().map(entering).collect::<Vec<_>>();
+        for told in told {
+            let error = soon("the answer", told).await.expect("joined").expect_err("not so many");
+            assert_eq!(error.kind(), ErrorKind::Mismatch);
+        }
+        // Who was there before is not.
+        let rest: Vec<_> = (0..2).map(|_| of(&others, 11)).collect();
+        let calls: Vec<_> = calls.into_iter().chain(rest.iter().map(entering)).collect();
+        for call in calls {
+            done("they are eleven", call).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_that_was_to_leave_last_and_gives_up_wakes_those_who_wait_for_it() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        // The machine may be busy: the time is that of the quickest.
+        let mut quickest = SOON;
+        for _ in 0..5 {
+            let names = ["a", "b", "c"];
+            let mut members =
+                names.map(|name| client.double_barrier(PATH, 3, Some(name)).expect("valid")).to_vec();
+            for member in members.iter().map(entering).collect::<Vec<_>>() {
+                done("enter", member).await;
+            }
+            let ready = client.nodes().get(READY).await.expect("a round is on").0;
+            let ready = String::from_utf8(ready).expect("text");
+            let node = ready.split(' ').nth(1).expect("it says who leaves last");
+            let name = client.nodes().get(&format!("{PATH}/{node}")).await.expect("it is inside").0;
+            let anchor = names.iter().position(|other| other.as_bytes() == name).expect("one of them");
+            let anchor = members.remove(anchor);
+            let calls: Vec<_> = members.iter().map(leaving).collect();
+            // `ready` and the anchor.
+            count_is(&client, 2).await;
+            let begun = Instant::now();
+            anchor.withdraw().expect("inside");
+            for call in calls {
+                done("leave", call).await;
+            }
+            quickest = quickest.min(begun.elapsed());
+            nothing_left(&ground, &client).await;
+        }
+        assert!(quickest < Duration::from_millis(400), "{quickest:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_told_cancelled_lets_nobody_in() {
+    for by_token in [true, false] {
+        let server = support::server();
+        let (a, b) = (support::client(&server).await, support::client(&server).await);
+        let (cancelled, other) = (of(&a, 2), of(&b, 2));
+        let (token, cancels) = (drive::CancelToken::new(), drive::Cancels::default());
+        let entering = cancels.heed(drive::enter(&cancelled, None));
+        let (sender, told) = tokio::sync::oneshot::channel();
+        drive::start(entering, &token, move |result| {
+            let _ = sender.send(result.map(drop));
+        })
+        .expect("started");
+        eventually("it waits", || support::nodes_under(&server, PATH).len() == 1).await;
+        // The deletion of its node is late.
+        server.inject(Fault::delay_request("delete", Duration::from_millis(100)).session(a.session_id()));
+        match by_token {
+            true => token.cancel(),
+            false => cancels.cancel(),
+        }
+        let told = soon("the answer", told).await.expect("told").expect_err("cancelled");
+        assert_eq!(told.kind(), ErrorKind::Cancelled);
+        let alone = soon("the wait", other.enter(Some(Duration::from_millis(300)))).await;
+        assert_eq!(alone.expect_err("nobody else is there").kind(), ErrorKind::Timeout);
+        // Both may come again.
+        let (first, second) = tokio::join!(cancelled.enter(None), other.enter(None));
+        first.and(second).expect("entered");
+    }
+}
