@@ -68,6 +68,27 @@ async fn who_had_agreed_on_another_number_is_told_however_many_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_comes_last_with_another_number_finds_that_out_by_itself() {
+    let server = support::server();
+    let clients =
+        [support::client(&server).await, support::client(&server).await, support::client(&server).await];
+    let [early, late, others] = &clients;
+    for client in [early, late] {
+        after_a_round_of(client, 12).await;
+    }
+    let waiting: Vec<_> = (0..9).map(|_| of(others, 11)).collect();
+    let calls: Vec<_> = waiting.iter().map(entering).collect();
+    count_is(late, 9).await;
+    // Those who wait do not look any more.
+    server.inject(Fault::delay_request("*", SOON).session(others.session_id()).forever());
+    for wrong in [early, late].map(|client| entering(&of(client, 12))) {
+        let error = soon("the answer", wrong).await.expect("joined").expect_err("not so many");
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+    }
+    calls.iter().for_each(|call| call.abort());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_member_that_was_to_leave_last_and_gives_up_wakes_those_who_wait_for_it() {
     for ground in grounds() {
         let client = ground.client(TEN).await;

@@ -89,6 +89,14 @@ async fn what_is_recovered_is_decided_when_that_is_answered() {
         }
     })
     .await;
+    // At once: who asks takes time, in which it may be decided in the background.
+    assert_eq!(
+        support::nodes_under(&server, support::commits::PATH)
+            .iter()
+            .filter(|node| node.contains("decision-"))
+            .count(),
+        2
+    );
     let is_now = [outcome_of(&heir, "one").await, outcome_of(&heir, "two").await];
     assert_eq!(is_now, [Some(Some(Outcome::Commit)), Some(Some(Outcome::Abort))]);
     // Nobody asks what comes of the third.

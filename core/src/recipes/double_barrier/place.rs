@@ -26,6 +26,13 @@ pub(super) fn settled(epoch: &Arc<Epoch>, path: &str) -> Flight<Vec<String>> {
     })
 }
 
+/// What the member that leaves last knows of its round.
+struct Anchors {
+    ready: String,
+    /// What that says.
+    says: Vec<u8>,
+}
+
 pub(super) struct Place {
     pub(super) epoch: Arc<Epoch>,
     pub(super) parent: String,
@@ -35,8 +42,8 @@ pub(super) struct Place {
     pub(super) may_stand: bool,
     /// Tells a member when `ready` of its round has gone. Behind a lock only to be shared between threads.
     over: Mutex<Option<Watch>>,
-    /// Of the member that leaves last: `ready` and what it says. Who gives that up wakes those who wait for it.
-    anchors: Option<(String, Vec<u8>)>,
+    /// Who gives that up wakes those who wait for it.
+    anchors: Option<Box<Anchors>>,
     given_up: Given,
 }
 
@@ -85,7 +92,8 @@ impl Place {
 
     /// It belongs to this round, of which `ready` says so much.
     pub(super) fn found_in(&mut self, round: &Round, ready: String, says: Vec<u8>) {
-        self.anchors = (round.anchor.as_deref() == Some(self.name())).then_some((ready, says));
+        self.anchors =
+            (round.anchor.as_deref() == Some(self.name())).then(|| Box::new(Anchors { ready, says }));
     }
 
     pub(super) fn told_when_over(&mut self) -> Option<Watch> {
@@ -159,7 +167,7 @@ impl Place {
             Some(name) => {
                 let node = path::join(&self.parent, &name);
                 match self.anchors.take() {
-                    Some((ready, says)) => self.give_up_as_anchor(node, ready, says),
+                    Some(anchors) => self.give_up_as_anchor(node, *anchors),
                     None => self.epoch.delete_in_background(node, 0),
                 }
             }
@@ -170,7 +178,7 @@ impl Place {
 
 impl Place {
     /// Everybody has a watch on what `ready` says, and looks who is left when that is written again.
-    fn give_up_as_anchor(&self, node: String, ready: String, says: Vec<u8>) -> Later<()> {
+    fn give_up_as_anchor(&self, node: String, Anchors { ready, says }: Anchors) -> Later<()> {
         let epoch = self.epoch.clone();
         let both = epoch.multi(&[
             Write::Delete { path: node.clone(), version: None },
