@@ -78,7 +78,8 @@ part_range() { "$(tests/interop/environment.sh)" core/tests/range.py; }
 part_real() {
     tests/zookeeper/zookeeper.py exec 3.9 -- env ZKR_REAL={} \
         cargo test --quiet --no-fail-fast --profile "$profile" --package zkrecipes --package zkrecipes-ffi-testing \
-        --test faults --test queue --test double_barrier_faults --test two_phase_commit any_request
+        --test faults --test queue --test barrier --test double_barrier_faults --test two_phase_commit \
+        ${ZKR_ALL:+--test double_barrier_rounds} any_request -- very_many_rounds
 }
 part_packages() { tests/packages.sh; }
 # Packages for systems that this is not one of: old ones, other C libraries, what is made of the sources alone.

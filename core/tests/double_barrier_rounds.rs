@@ -13,13 +13,14 @@ use support::ground::{Ground, grounds};
 use support::rounds::{READY, TEN, nothing_left, of};
 use support::{SOON, soon};
 use tokio::sync::watch;
-use zkrecipes::{Client, DoubleBarrier, ErrorKind};
+use zkrecipes::{Client, DoubleBarrier, ErrorKind, drive};
 
 const PARTIES: usize = 3;
 /// Two more than a round needs, so that there is always somebody in place of who is gone.
 const SEATS: u64 = 5;
-const EMBEDDED_ROUNDS: usize = 500;
-const REAL_ROUNDS: usize = 75;
+/// While members may run out of time, of which each is told, so that nobody may be missing; and while they are killed, too.
+const EMBEDDED_ROUNDS: [usize; 2] = [200, 1000];
+const REAL_ROUNDS: [usize; 2] = [50, 100];
 /// Nobody answers for so long: then a node that was given up may stand, and be counted, though its time is over.
 const OUTAGE: Duration = Duration::from_millis(250);
 
@@ -31,6 +32,8 @@ enum Fate {
     Hurried(u64),
     /// Its call is dropped after so many milliseconds.
     Dropped(u64),
+    /// It is cancelled after so many milliseconds, and told so.
+    Cancelled(u64),
     /// Its session is ended after so many milliseconds, wherever it is.
     Killed(u64),
     Withdraws,
@@ -50,10 +53,11 @@ impl Dice {
     fn fate(&mut self, may_vanish: bool) -> Fate {
         let after = self.roll(12);
         match self.roll(20) {
-            0..=4 => Fate::Hurried(after),
-            5 => Fate::Withdraws,
-            6 if may_vanish => Fate::Dropped(after),
-            7 if may_vanish => Fate::Killed(after),
+            0..=3 => Fate::Hurried(after),
+            4 => Fate::Withdraws,
+            5 if may_vanish => Fate::Dropped(after),
+            6 if may_vanish => Fate::Cancelled(after),
+            7..=9 if may_vanish => Fate::Killed(after),
             _ => Fate::Steady,
         }
     }
@@ -75,6 +79,7 @@ struct Ledger {
     /// How many nodes of members that were dropped or lost their session may have been counted in some round.
     vanished: usize,
     timeouts: usize,
+    kills: usize,
 }
 
 impl Ledger {
@@ -99,9 +104,10 @@ impl Ledger {
     fn settle(&self) {
         let missing: usize = self.rounds.values().map(|round| PARTIES - round.entered).sum();
         println!(
-            "{} rounds, {} timeouts, {missing} members too few, {} nodes vanished",
+            "{} rounds, {} timeouts, {} kills, {missing} members too few, {} nodes vanished",
             self.rounds.len(),
             self.timeouts,
+            self.kills,
             self.vanished
         );
         assert!(missing <= self.vanished, "let in early");
@@ -130,6 +136,7 @@ impl World {
             if let Fate::Killed(after) = fate {
                 // Its first node and the one in the next session.
                 self.ledger().vanished += 2;
+                self.ledger().kills += 1;
                 let session = client.session_id();
                 let kill = async {
                     tokio::time::sleep(Duration::from_millis(after)).await;
@@ -151,6 +158,9 @@ impl World {
             Fate::Dropped(after) => (None, Duration::from_millis(after)),
             _ => (None, SOON),
         };
+        if let Fate::Cancelled(after) = fate {
+            return self.be_cancelled(barrier, Duration::from_millis(after)).await;
+        }
         let told = tokio::select! {
             told = barrier.enter(limit) => told,
             () = tokio::time::sleep(dropped) => {
@@ -170,6 +180,24 @@ impl World {
             ledger.vanished += usize::from(begun.elapsed() >= limit.unwrap_or_default() + OUTAGE);
         }
         told.is_ok()
+    }
+
+    /// As in the other languages. It may have been declared at that very moment; who has been told is counted by nobody.
+    async fn be_cancelled(&self, barrier: &DoubleBarrier, after: Duration) -> bool {
+        let (token, (sender, told)) = (drive::CancelToken::new(), tokio::sync::oneshot::channel());
+        let tell = move |done: zkrecipes::Result<drive::Done>| {
+            let _ = sender.send(done.map(drive::Done::receive));
+        };
+        drive::start(drive::enter(barrier, None), &token, tell).expect("started");
+        tokio::time::sleep(after).await;
+        token.cancel();
+        match soon("a cancelled enter", told).await.expect("told") {
+            Ok(()) => return true,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{error:?}"),
+        }
+        assert!(!barrier.has_entered(), "it was told that it is not in");
+        self.ledger().vanished += 1;
+        false
     }
 
     async fn go_through(&self, client: &Client, barrier: &DoubleBarrier, fate: Fate) {
@@ -227,7 +255,7 @@ async fn nobody_is_let_in_or_out_early_and_nobody_is_stuck_in_very_many_rounds()
     println!("ZKR_SEED={seed}");
     for ground in grounds() {
         let rounds = if matches!(ground, Ground::Embedded(_)) { EMBEDDED_ROUNDS } else { REAL_ROUNDS };
-        for may_vanish in [false, true] {
+        for (may_vanish, rounds) in [false, true].into_iter().zip(rounds) {
             play(&ground, may_vanish, rounds, seed).await;
         }
         // All members of the last round may have died.
