@@ -132,8 +132,8 @@ async fn meet(ground: &Ground, kind: Kind, mishap: Mishap, k: u64) -> bool {
     let missing = ledger.put.iter().filter(|item| !seen.contains(item)).count();
     // A get that is dropped in the moment of its answer takes nothing along: it was told, or it goes back.
     assert!(missing <= ledger.lost, "nothing is lost: {told}");
-    let must_not = ledger.refused.iter().chain(ledger.doubtful.iter().filter(|_| is_dropped));
-    assert!(must_not.into_iter().all(|item| !seen.contains(item)), "what is refused does not go in: {told}");
+    let mut must_not = ledger.refused.iter().chain(ledger.doubtful.iter().filter(|_| is_dropped));
+    assert!(must_not.all(|item| !seen.contains(item)), "what is refused does not go in: {told}");
     let known = |item: &&String| ledger.put.contains(item) || ledger.doubtful.contains(item);
     assert!(seen.iter().all(|item| known(&item)), "nothing else: {told}");
     fired
