@@ -48,3 +48,29 @@ async fn acquiring_at_the_moment_of_a_release_never_panics() -> TestResult {
     }
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn all_who_use_a_reentrant_handle_at_once_are_inside_together() -> TestResult {
+    let server = Server::start()?;
+    let client = Client::connect(&server.connect_string(), ClientOptions::default()).await?;
+    let lock = client.lock("/locks/a", LockOptions::default().reentrant(true))?;
+    let users: Vec<_> = (0..4)
+        .map(|_| {
+            let lock = lock.clone();
+            tokio::spawn(async move {
+                for _ in 0..100 {
+                    let outer = lock.acquire().await?;
+                    let inner = lock.acquire().await?;
+                    inner.release().await?;
+                    outer.release().await?;
+                }
+                Ok::<_, zkrecipes::Error>(())
+            })
+        })
+        .collect();
+    for user in users {
+        tokio::time::timeout(Duration::from_secs(30), user).await???;
+    }
+    assert!(!lock.is_held());
+    Ok(())
+}

@@ -212,7 +212,7 @@ impl Handle {
                     Meanwhile::Waits | Meanwhile::Adds => None,
                 };
                 Ok::<_, Error>(match nested {
-                    Some(held) => Taken::Nested(held),
+                    Some(held) => Taken::Nested(held, pass),
                     None => Taken::New(
                         inner.recipe.clone().take(session.clone(), call.in_line(&line), n).await?,
                         pass,
@@ -220,19 +220,21 @@ impl Handle {
                 })
             });
             let taken = waiting.through(&inner.path, &inner.recipe, &line, &inner.listeners, taking).await;
-            let held = match taken {
+            let (held, pass) = match taken {
                 Err(error) => {
                     let error = waiting.explained(error, &inner.recipe, &line);
                     waiting.fails(&error);
                     return Err(about(error));
                 }
-                Ok(Taken::Nested(held)) => {
+                Ok(Taken::Nested(held, pass)) => {
                     waiting.nests();
-                    held
+                    (held, Some(pass))
                 }
                 Ok(Taken::New(grant, pass)) => {
-                    let keeps =
-                        (inner.meanwhile == Meanwhile::Waits).then(|| Box::new(pass) as Box<dyn Send>);
+                    let (keeps, pass) = match inner.meanwhile {
+                        Meanwhile::Waits => (Some(Box::new(pass) as Box<dyn Send>), None),
+                        Meanwhile::Nests | Meanwhile::Adds => (None, Some(pass)),
+                    };
                     let hold = Hold::begin(session.clone(), &inner.path, grant, keeps);
                     tracing::Span::current().record("token", hold.node().token());
                     waiting.succeeds(&hold);
@@ -241,10 +243,12 @@ impl Handle {
                         hold.lose(LostReason::Closed);
                         return Err(about(Error::closed("client")));
                     }
-                    Held::of(&inner.client, hold)
+                    (Held::of(&inner.client, hold), pass)
                 }
             };
             inner.acquired.push(&held);
+            // Not sooner: who passes next must find what it can nest in, or it would queue behind it.
+            drop(pass);
             Ok(held)
         };
         taking.instrument(span)
@@ -390,7 +394,7 @@ impl Handle {
 /// What an acquire comes to.
 enum Taken {
     New(Grant, Pass),
-    Nested(Held),
+    Nested(Held, Pass),
 }
 
 impl Inner {
