@@ -2,11 +2,12 @@
 
 mod support;
 
+use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use zkrecipes::drive::{CancelToken, Tick, start, wait};
-use zkrecipes::{Error, ErrorKind};
+use zkrecipes::drive::{CancelToken, Tick, close_and_tell, start, wait};
+use zkrecipes::{Client, Error, ErrorKind, State};
 
 #[test]
 fn waiting_on_a_thread_of_the_runtime_is_a_deadlock_error() {
@@ -70,4 +71,30 @@ fn a_panic_in_a_call_is_an_internal_error() {
         panic!("a mistake of ours")
     }
     assert_eq!(wait(broken(), None, None).expect_err("panicked").kind(), ErrorKind::Internal);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_closing_has_to_tell_is_told_before_it_is_over() {
+    let client = Client::connect("embedded:", Default::default()).await.expect("connected");
+    let (tell, told) = channel();
+    let (end, ended) = channel::<()>();
+    let ended = Mutex::new(ended);
+    let _told = client.on_state(move |state| {
+        let _ = tell.send(state);
+        let _ = ended.lock().expect("one at a time").recv();
+    });
+    let mut closing = tokio::spawn(close_and_tell(client.clone(), None));
+    assert_eq!(told.recv_timeout(support::SOON), Ok(State::Closed));
+    client.close(None).await.expect("closed");
+    let early = tokio::time::timeout(Duration::from_millis(100), &mut closing).await;
+    assert!(early.is_err(), "over while the callback runs");
+    end.send(()).expect("it waits");
+    closing.await.expect("joined").expect("closed");
+    // What takes longer than the limit is not waited for.
+    let client = Client::connect("embedded:", Default::default()).await.expect("connected");
+    let (end, ended) = channel::<()>();
+    let ended = Mutex::new(ended);
+    let _told = client.on_state(move |_| _ = ended.lock().expect("one at a time").recv());
+    close_and_tell(client, Some(Duration::from_millis(500))).await.expect("closed");
+    drop(end);
 }

@@ -309,6 +309,34 @@ def test_a_loop_that_closes_leaves_no_task_and_no_noise(
         asyncio.run(client.close())
 
 
+def test_what_closing_has_to_tell_is_told_before_it_is_over(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body() -> None:
+        loop = asyncio.get_running_loop()
+        hand_over = loop.call_soon_threadsafe
+
+        def slowly(callback: Callable[..., object], *arguments: Any, **named: Any) -> asyncio.Handle:
+            if callback.__name__ == "_run":  # of a callback, and not the end of a call
+                time.sleep(0.2)
+            return hand_over(callback, *arguments, **named)
+
+        client = await aio.Client.connect(server.connect_string)
+        states: list[aio.State] = []
+        losses: list[aio.Lost] = []
+        client.on_state(states.append)
+        held = await client.lock("/lock").acquire()
+        assert held is not None
+        held.on_lost(losses.append)
+        monkeypatch.setattr(loop, "call_soon_threadsafe", slowly)
+        await client.close()
+        monkeypatch.undo()
+        assert states == ["closed"]
+        assert [loss.reason for loss in losses] == ["closed"]
+
+    run(body())
+
+
 def test_a_scope_that_is_cancelled_on_loss_leaves_nothing_behind(server: EmbeddedServer) -> None:
     """Its own callback refers to it."""
 

@@ -65,7 +65,7 @@ pub fn connect(
 impl Client {
     #[napi(catch_unwind)]
     pub fn close(&self, timeout: f64) -> f64 {
-        self.0.wait(timeout, |client, limit| async move { client.close(limit).await }, same)
+        self.0.wait(timeout, drive::close_and_tell, same)
     }
 
     #[napi(catch_unwind)]

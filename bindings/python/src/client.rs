@@ -184,10 +184,13 @@ impl SessionBase {
     fn close(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
         let limit = convert::limit("timeout", timeout)?;
         let client = self.session.get().map(|session| session.client.clone());
-        self.face.run(py, || async move {
-            match client {
-                Some(client) => client.close(limit).await,
-                None => Ok(()),
+        let face = self.face;
+        face.run(py, || async move {
+            match (client, face) {
+                (None, _) => Ok(()),
+                // A callback may take its time, and this thread may have what it waits for.
+                (Some(client), Face::Blocking) => client.close(limit).await,
+                (Some(client), Face::Asyncio) => drive::close_and_tell(client, limit).await,
             }
         })
     }

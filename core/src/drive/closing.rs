@@ -54,20 +54,26 @@ pub fn start_close(
 /// callbacks come by themselves, until the last of them is over, for as long as the limit allows.
 pub fn close(client: &Client, limit: Option<Duration>, tells: bool) -> Result<()> {
     client.process().check()?;
-    let closed = client.clone();
-    let owed = client.owed();
-    let closing = async move {
-        let begun = std::time::Instant::now();
-        let outcome = closed.close(limit).await;
-        owed.withdraw();
-        if tells {
-            let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-            within(left, owed.nothing()).await;
-        }
-        outcome
-    };
-    let outcome = wait(closing, None, None);
+    let outcome = wait(closing(client.clone(), limit, tells), None, None);
     sanitizer::acquire(&*client.owed());
+    outcome
+}
+
+/// Closes like [`Client::close`], and is over when everything was told that this client had to tell, for as long as the
+/// limit allows. For a face whose callbacks only hand over to an event loop: it calls them before it hears of this end.
+pub async fn close_and_tell(client: Client, limit: Option<Duration>) -> Result<()> {
+    client.process().check()?;
+    closing(client, limit, true).await
+}
+
+async fn closing(client: Client, limit: Option<Duration>, tells: bool) -> Result<()> {
+    let (owed, begun) = (client.owed(), std::time::Instant::now());
+    let outcome = client.close(limit).await;
+    owed.withdraw();
+    if tells {
+        let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+        within(left, owed.nothing()).await;
+    }
     outcome
 }
 
