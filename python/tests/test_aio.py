@@ -40,6 +40,18 @@ async def there_are(client: aio.Client, number: int, path: str = "/lock") -> Non
     await eventually(counted)
 
 
+def test_tasks_that_enter_one_client_share_its_session(server: EmbeddedServer) -> None:
+    async def body() -> None:
+        client = aio.Client(server.connect_string)
+        server.clear_log()
+        await asyncio.gather(*(client.__aenter__() for _ in range(3)))
+        assert server.count("connect") == 1
+        assert client.state == "connected"
+        await client.close()
+
+    run(body())
+
+
 def test_async_with_holds_and_releases(hosts: str) -> None:
     async def body() -> None:
         async with aio.Client(hosts, identity="me") as client:

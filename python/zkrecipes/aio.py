@@ -388,6 +388,7 @@ class Client(_native.ClientBase):
     """A session with a ZooKeeper ensemble: `async with Client(hosts) as client`, or `await Client.connect(hosts)`."""
 
     _connected = False
+    _connecting: asyncio.Lock | None = None
 
     @classmethod
     async def connect(cls, hosts: str | None = None, **options: Unpack[ClientOptions]) -> Self:
@@ -397,9 +398,13 @@ class Client(_native.ClientBase):
         return client
 
     async def _open(self) -> None:
-        if not self._connected:
-            await settle(self._connect())
-            self._connected = True
+        # Tasks that enter it at the same time share one session.
+        if self._connecting is None:
+            self._connecting = asyncio.Lock()
+        async with self._connecting:
+            if not self._connected:
+                await settle(self._connect())
+                self._connected = True
 
     def locked(
         self, path: str, *, timeout: float | None = None
