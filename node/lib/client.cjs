@@ -16,7 +16,7 @@ const { snapshot } = require('./metrics.cjs')
 const { Names } = require('./names.cjs')
 const { Nodes } = require('./nodes.cjs')
 const { DelayQueue, PriorityQueue, Queue, queueOptions } = require('./queue.cjs')
-const { Remote, ask, call, callsOf, make, nativeOf, properties, wait } = require('./remote.cjs')
+const { Remote, ask, call, callsOf, make, nativeOf, own, properties, wait } = require('./remote.cjs')
 const { Semaphore } = require('./semaphore.cjs')
 const { Waits } = require('./waits.cjs')
 
@@ -59,7 +59,8 @@ class Client extends Remote {
   async close(options) {
     const timeout = check.millis('timeout', check.options('close', options, ['timeout']).timeout)
     // Not one of this client's calls: an `unref()` says that what it holds need not be waited for, but whoever closes waits.
-    await new Calls().done(() => nativeOf(this).close(timeout))
+    const native = nativeOf(own(this))
+    await new Calls().done(() => native.close(timeout))
     callsOf(this).end()
   }
 

@@ -39,8 +39,9 @@ class Leadership extends Held {
 
   async release(options) {
     releaseOptions(options)
+    const term = this.#term
     const releasing = super.release(options)
-    if (working.getStore() !== this.#term) this.#term?.abort(new AbortError(this.path))
+    if (working.getStore() !== term) term?.abort(new AbortError(this.path))
     return releasing
   }
 }

@@ -20,8 +20,8 @@ class Remote {
   #waits
 
   static {
-    callsOf = (remote) => remote.#calls
-    waitsOf = (remote) => remote.#waits
+    callsOf = (remote) => own(remote).#calls
+    waitsOf = (remote) => own(remote).#waits
     /** Undefined for what is none. */
     nativeOf = (value) => (typeof value === 'object' && value !== null && #native in value ? value.#native : undefined)
   }
@@ -40,9 +40,16 @@ class Remote {
   }
 }
 
+/** What a method was called on, as in `setTimeout(client.close)`: it may be anything. */
+function own(remote) {
+  if (nativeOf(remote)) return remote
+  throw invalid('this', 'a method was called without its object; write `() => client.close()` or `client.close.bind(client)`')
+}
+
 /** Calls a verb that answers at once. */
 function call(remote, verb, ...args) {
-  return now(() => nativeOf(remote)[verb](...args))
+  const native = nativeOf(own(remote))
+  return now(() => native[verb](...args))
 }
 
 /** Waits for a verb that only its `{ signal }` withdraws. */
@@ -59,7 +66,7 @@ async function wait(remote, verb, options, ...args) {
 
 /** The same, without an opinion about arguments; what comes although nobody waits any more is given to `undo`. */
 async function attend(remote, signal, verb, args, undo) {
-  const native = nativeOf(remote)
+  const native = nativeOf(own(remote))
   return waitsOf(remote).wait(() => native[verb](...args), signal, { path: native.path?.(), undo })
 }
 
@@ -76,10 +83,10 @@ async function bring(remote, signal, verb, args) {
 
 /** Ends what `join` declared and its client keeps. */
 async function leave(remote, options) {
-  const signal = check.signalOf('leave', options)
+  const [signal, calls] = [check.signalOf('leave', options), callsOf(remote)]
   const leaving = ask(remote, 'leave', { signal })
   // Not sent with a signal that was aborted before.
-  if (!signal?.aborted) callsOf(remote).letGo(remote)
+  if (!signal?.aborted) calls.letGo(remote)
   await leaving
 }
 
@@ -103,4 +110,4 @@ function properties(type, ...names) {
   }
 }
 
-module.exports = { Remote, ask, attend, bring, call, callsOf, cancel, declare, leave, make, nativeOf, properties, wait }
+module.exports = { Remote, ask, attend, bring, call, callsOf, cancel, declare, leave, make, nativeOf, own, properties, wait }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import * as library from 'zkrecipes'
 import { Client, Held, Lock, MultiLock, Nodes, ReadWriteLock, Semaphore, Transaction, ZkRecipesError } from 'zkrecipes'
 import { EmbeddedServer, Ensemble, Proxy } from 'zkrecipes/testing'
 import { promise, rejection, rejects, throws } from './world.mjs'
@@ -222,3 +223,20 @@ promise('only the library makes its handles', async () => {
     Client, Held, Lock, MultiLock, Nodes, ReadWriteLock, Semaphore, Transaction, EmbeddedServer, Ensemble, Proxy,
   ]) throws(() => new Handle(), 'INVALID')
 }, { embeddedOnly: true })
+
+promise('a method without its object is refused, and that is no bug of ours', async () => {
+  const refused = new Set()
+  for (const { prototype } of Object.values(library).filter((exported) => exported.prototype instanceof Object || exported === Client)) {
+    for (let type = prototype; type !== Object.prototype && type !== Error.prototype; type = Object.getPrototypeOf(type)) {
+      for (const [name, { get, value }] of Object.entries(Object.getOwnPropertyDescriptors(type))) {
+        const method = get ?? value
+        if (name === 'constructor' || typeof method !== 'function') continue
+        for (const self of [undefined, {}, process]) {
+          const error = await (async () => method.call(self))().then(() => undefined, (error) => error)
+          if (error) refused.add(error.code ?? error.name)
+        }
+      }
+    }
+  }
+  assert.deepEqual([...refused].sort(), ['INVALID', 'TypeError'])
+})
