@@ -220,8 +220,9 @@ mod tests {
                 Arc::default(),
             )
             .await?;
-            // The test ends it if this never comes.
+            let until = session.now() + Duration::from_secs(20);
             while session.counters.snapshot().reconnections == 0 {
+                assert!(session.now() < until, "nobody is told");
                 session.clock.sleep_until(session.now() + Duration::from_millis(1)).await;
             }
             let counted = session.counters.snapshot();
