@@ -86,6 +86,8 @@ part_packages() { tests/packages.sh; }
 part_elsewhere() { tests/elsewhere/run.sh; }
 part_guards() { python tests/guards.py; }
 part_sim() { make sim ARGS="--seeds 300" && make sim ARGS=--pairs; }
+# The site with all references, without a warning and without a dead link; every page in a real browser.
+part_site() { make docs && make docs-screenshots; }
 # What it has in Python and Node was built ahead of all parts.
 part_demo() { make demo-worker && make demo-run ARGS="--seconds 4"; }
 
@@ -97,7 +99,7 @@ fi
 
 # Scenarios keep the processors busy by themselves. Of what comes behind them most waits for servers and sessions.
 all=(build rust+peers scenarios 4:interop+c+python+node+usage+crowds+surface+secure+docs+real+transfer+range+browser+packages demo)
-[ -n "${ZKR_ALL-}" ] && all+=(elsewhere guards sim)
+[ -n "${ZKR_ALL-}" ] && all+=(elsewhere site guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.
 limit_of() {
