@@ -67,7 +67,8 @@ def taking(client: zkrecipes.Client, path: str) -> Iterator[None]:
     is_over = threading.Event()
 
     def take() -> None:
-        with client.lock(path):
+        # Not for ever: when a test fails, nobody may let it go.
+        with client.lock(path).hold(timeout=60):
             is_over.wait(60)
 
     thread = threading.Thread(target=take)
@@ -192,7 +193,7 @@ def test_it_fits_and_can_be_read(
 ) -> None:
     with Page(address) as page, connect(server, "web2.internal.example.org:977") as other:
         page.look(width, height, dark)
-        everything(client, other)
+        in_use = everything(client, other)
         first = client.lock("/locks/backup").acquire()
         with taking(other, "/locks/backup"):
             page.until("document.title.includes('1 waiting')")
@@ -203,6 +204,8 @@ def test_it_fits_and_can_be_read(
             with taking(client, "/locks/backup"):
                 page.until("document.title.includes('1 waiting')")
                 page.until("document.querySelectorAll('#history tr').length >= 3")
+                for path in PATHS:
+                    shows(page, path)
                 page.run("document.querySelector('summary').click()")
                 scheme = "dark" if dark else "light"
                 page.picture(PICTURES / f"serve-{'phone' if width < 600 else 'desktop'}-{scheme}.png")
@@ -210,18 +213,33 @@ def test_it_fits_and_can_be_read(
                 assert page.run("document.documentElement.scrollWidth <= innerWidth")
                 assert page.run(CONTRAST) == [], "letters stand out from what is behind them"
                 held.release()
+        assert in_use
 
 
-def everything(client: zkrecipes.Client, other: zkrecipes.Client) -> None:
-    """One of each recipe; they go with the clients."""
-    client.semaphore("/limits/exports", 3).acquire(2)
-    other.read_write_lock("/locks/catalogue").read.acquire()
-    client.election("/leaders/api", b"10.0.0.7:80").campaign()
-    queue = client.queue("/queues/mail")
-    for item in (b"alice", b"bob"):
-        queue.put(item)
-    queue.claim()
-    client.group("/workers").join("web1", b"10.0.0.7")
+PATHS = [
+    "/limits/exports",
+    "/locks/catalogue",
+    "/leaders/api",
+    "/queues/mail",
+    "/workers",
+    "/barriers/step",
+]
+
+
+def everything(client: zkrecipes.Client, other: zkrecipes.Client) -> list[object]:
+    """One of each recipe that is seen, in use for as long as the caller keeps the answer: what nobody has is let go."""
+    permits = client.semaphore(PATHS[0], 3).acquire(2)
+    reading = other.read_write_lock(PATHS[1]).read.acquire()
+    leading = client.election(PATHS[2], b"10.0.0.7:80").campaign()
+    queue = client.queue(PATHS[3])
+    for data in (b"alice", b"bob"):
+        queue.put(data)
+    item = queue.claim()
+    workers = client.group(PATHS[4])
+    workers.join("web1", b"10.0.0.7")
+    party = other.double_barrier(PATHS[5], 1)
+    party.enter()
+    return [permits, reading, leading, item, workers, party]
 
 
 # For each piece of text: its contrast with what is behind it is at least what people need (WCAG AA).
