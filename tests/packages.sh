@@ -35,6 +35,10 @@ build_npm() {
     mkdir "$place/node"
     (cd node && ZKR_PROFILE="${ZKR_PROFILE:-dev}" node scripts/build.mjs --package && node scripts/pack.mjs "$place/npm") >/dev/null
     (cd "$place/node" && npm init --yes >/dev/null && npm install --silent --no-audit --no-fund "$place"/npm/zkrecipes-*.tgz)
+    say 'what npm gets, as bundlers, compilers and both kinds of modules resolve it'
+    local tools=target/usage/node/node_modules/.bin
+    $tools/publint run --strict "$place"/npm/zkrecipes-[0-9]*.tgz
+    $tools/attw --format ascii "$place"/npm/zkrecipes-[0-9]*.tgz >"$place/attw" || { cat "$place/attw" && return 1; }
     cat >"$place/node/lock.mjs" <<'JS'
 import { Client } from 'zkrecipes'
 const client = await Client.connect(process.argv[2])
