@@ -17,8 +17,11 @@ unset VIRTUAL_ENV PYTHONPATH
 
 passed=0 failed=0
 check() {
-    local begun=$SECONDS
-    if (set -e && "$@") >"$place/$1.log" 2>&1; then
+    local begun=$SECONDS status=0
+    # Not as a condition: there `set -e` has no effect, and only the last command of a check would count.
+    (set -e && "$@") >"$place/$1.log" 2>&1
+    status=$?
+    if [ "$status" -eq 0 ]; then
         passed=$((passed + 1)) && printf 'ok     %s (%d s)\n' "$1" $((SECONDS - begun))
     else
         failed=$((failed + 1)) && printf 'FAILED %s\n' "$1" && tail -n 40 "$place/$1.log" | sed 's/^/  /'
@@ -50,13 +53,68 @@ crates_can_be_packed() {
 
 everything_takes_a_lock_here() { on_zookeeper tests/elsewhere/smoke.sh "$platform-gnu" {}; }
 
+# npm has each major of Node as a package.
+npm_packages_take_a_lock_in_every_major_of_node() {
+    local major
+    for major in 18 20 22 24; do
+        mkdir -p "$place/node-$major"
+        echo '{}' >"$place/node-$major/package.json"
+        npm install --prefix "$place/node-$major" --silent --no-audit --no-fund "node@$major"
+        NODE=$place/node-$major/node_modules/node/bin/node
+        "$NODE" --version | grep -q "^v$major\\."
+        NODE=$NODE on_zookeeper tests/elsewhere/smoke.sh "$platform-gnu" {} node
+    done
+}
+
+# Somebody for whom there is no wheel builds one of the sources, which have to be all there.
+sources_make_a_wheel_that_takes_a_lock() {
+    local environment=$place/sdist
+    rm -rf "$environment"
+    scripts/dist sdist
+    python3 -m venv "$environment"
+    CARGO_TARGET_DIR=$PWD/target/elsewhere/target "$environment/bin/python" -m pip install --quiet --disable-pip-version-check \
+        target/dist/python/zkrecipes-"$(scripts/version)".tar.gz
+    on_zookeeper "$environment/bin/python" tests/elsewhere/lock.py {} "$environment/bin/zkrecipes"
+}
+
+# shellcheck disable=SC2016 # for the shell that has the lock
+HAS_A_TOKEN='test "$ZKR_FENCING_TOKEN" -gt 0'
+
+# A Debian that has nothing but what every Debian has, and an older C library than ours: the packages go in with dpkg alone, the
+# command takes a lock, and when they go nothing stays.
+debian_packages_take_a_lock_on_a_clean_tree() {
+    local tree=$place/debian suite=${ZKR_DEBIAN:-bullseye} as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+    command -v debootstrap >/dev/null || "${as_root[@]}" apt-get install --quiet --yes debootstrap
+    [ -e "$tree/etc/debian_version" ] || "${as_root[@]}" debootstrap --variant=minbase "$suite" "$tree"
+    "${as_root[@]}" cp target/dist/deb/*.deb "$tree/tmp/"
+    find "$tree" -xdev -path "$tree/var" -prune -o -path "$tree/tmp" -prune -o -path "$tree/etc" -prune -o -print | sort >"$place/before"
+    "${as_root[@]}" chroot "$tree" sh -ec 'dpkg --install /tmp/*.deb'
+    "${as_root[@]}" chroot "$tree" sh -ec 'ldconfig -p | grep -q libzkrecipes.so.0; zkrecipes --version; test -s /usr/include/zkrecipes.h'
+    on_zookeeper "${as_root[@]}" chroot "$tree" zkrecipes --hosts {} lock /elsewhere/debian -- sh -c "$HAS_A_TOKEN"
+    "${as_root[@]}" chroot "$tree" sh -ec 'dpkg --purge zkrecipes libzkrecipes-dev libzkrecipes-testing0 libzkrecipes0; rm /tmp/*.deb'
+    find "$tree" -xdev -path "$tree/var" -prune -o -path "$tree/tmp" -prune -o -path "$tree/etc" -prune -o -print | sort >"$place/after"
+    diff "$place/before" "$place/after"
+}
+
+# Who has another C library than glibc: the command has everything inside it, and so runs here as well.
+command_for_musl_takes_a_lock() {
+    rustup target add "$cpu-unknown-linux-musl"
+    scripts/portable --musl node node/scripts/build.mjs --package --command
+    local command=node/native/$platform-musl/zkrecipes
+    # Nothing to load from elsewhere.
+    if readelf -d "$command" | grep NEEDED; then return 1; fi
+    on_zookeeper "$command" --hosts {} lock /elsewhere/musl -- sh -c "$HAS_A_TOKEN"
+}
+
 # --- other targets
 
 # Where the standard library of a target can be had, everything that is for it compiles.
 other_targets_compile() { tests/elsewhere/targets.sh; }
 
 all=(what_is_released_can_be_built wheel_is_for_manylinux2014 wheel_keeps_the_stable_abi crates_can_be_packed
-    everything_takes_a_lock_here other_targets_compile)
+    everything_takes_a_lock_here npm_packages_take_a_lock_in_every_major_of_node sources_make_a_wheel_that_takes_a_lock
+    debian_packages_take_a_lock_on_a_clean_tree command_for_musl_takes_a_lock other_targets_compile)
 for name in "${@:-${all[@]}}"; do check "$name"; done
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
