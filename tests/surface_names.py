@@ -193,14 +193,17 @@ def python_module(module: str) -> set[str]:
             continue
         names.add(name)
         if inspect.isclass(value):
+
+            def known(owner: type) -> bool:
+                """Not the base within the native module, which has the name of its public class."""
+                return getattr(loaded, owner.__name__, None) is owner and owner.__name__ in public
+
             # What a public base brings is listed there.
-            owners = [
-                owner for owner in value.__mro__ if is_ours(owner) and (owner is value or owner.__name__ not in public)
-            ]
+            owners = [owner for owner in value.__mro__ if is_ours(owner) and (owner is value or not known(owner))]
             members = {member for owner in owners for member in vars(owner)}
             # The keys of a dict of options, and nothing that only says more exactly what a public base has.
             members = set(value.__annotations__) if hasattr(value, "__total__") else members
-            bases = [base for base in value.__mro__[1:] if is_ours(base) and base.__name__ in public]
+            bases = [base for base in value.__mro__[1:] if is_ours(base) and known(base)]
             members -= {member for base in bases for member in vars(base)}
             names |= {f"{name}.{member}" for member in members if not member.startswith("_")}
     typed = python_typed(module)

@@ -99,7 +99,7 @@ def class_page(name: str, one: type, known: dict[str, dict[str, str]]) -> str:
     bases = [
         base.__name__
         for base in one.__bases__
-        if not base.__name__.startswith("_") and not base.__name__.endswith("Base") and base is not object
+        if not base.__name__.startswith("_") and base.__module__ != "zkrecipes._native" and base is not object
     ]
     begin = known.get(one.__name__, {}).get("__init__") or known.get(f"{one.__name__}Base", {}).get("__init__") or ""
     arguments = re.sub(r"__init__\((.*)\) -> None", r"(\1)", begin) if begin and "aio" not in one.__module__ else ""

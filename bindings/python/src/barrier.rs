@@ -6,7 +6,7 @@ use crate::convert;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::waiting::Waiting;
 
-recipe!(BarrierBase of Waiting<zkrecipes::Barrier>, Barrier);
+recipe!(BarrierBase of Waiting<zkrecipes::Barrier>, Barrier, "Barrier");
 
 #[pymethods]
 impl BarrierBase {

@@ -115,7 +115,7 @@ pub fn at_exit(py: Python<'_>, limit: f64) {
 }
 
 /// The session of both clients; what they make is in `recipes`.
-#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, weakref, name = "Session", module = "zkrecipes._native")]
 pub struct SessionBase {
     face: Face,
     asked: OnceLock<(String, ClientOptions)>,

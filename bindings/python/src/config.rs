@@ -7,7 +7,7 @@ use crate::convert::{payload, signed};
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
 
-recipe!(ConfigBase of zkrecipes::Config, Config);
+recipe!(ConfigBase of zkrecipes::Config, Config, "Config");
 
 #[pymethods]
 impl ConfigBase {

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::convert::long;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 
-recipe!(CounterBase of zkrecipes::Counter, Counter);
+recipe!(CounterBase of zkrecipes::Counter, Counter, "Counter");
 
 #[pymethods]
 impl CounterBase {

@@ -10,7 +10,7 @@ use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Fresh, Seed, recipe, wait};
 use crate::waiting::Waiting;
 
-recipe!(DoubleBarrierBase of Waiting<zkrecipes::DoubleBarrier>, DoubleBarrier);
+recipe!(DoubleBarrierBase of Waiting<zkrecipes::DoubleBarrier>, DoubleBarrier, "DoubleBarrier");
 
 impl DoubleBarrierBase {
     fn leaving(&self, limit: Option<Duration>) -> impl Future<Output = Result<()>> + Send + use<> {

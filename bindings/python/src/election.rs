@@ -17,7 +17,7 @@ use crate::handle::{Common, HandleBase, Hold, context_manager, handle_recipe};
 use crate::held::{Held, HeldBase};
 use crate::owned::Owned;
 
-handle_recipe!(ElectionBase of zkrecipes::Election, Election, leadership);
+handle_recipe!(ElectionBase of zkrecipes::Election, Election, "Election", leadership);
 
 /// What an election acquires: a Held with more verbs.
 fn leadership(py: Python<'_>, held: zkrecipes::Held, common: Arc<Common>) -> Answered {

@@ -264,11 +264,12 @@ macro_rules! two_faces {
 }
 pub(crate) use two_faces;
 
-/// The base of a recipe that is nothing but its verbs, and its two public classes.
+/// The base of a recipe that is nothing but its verbs, and its two public classes. Python names the class that has a verb in
+/// errors about its arguments: so a base has the name that its users know.
 macro_rules! recipe {
-    ($base:ident of $core:ty, $public:ident) => {
+    ($base:ident of $core:ty, $public:ident, $name:literal) => {
         #[doc = concat!("What `", stringify!($public), "` is on both faces.")]
-        #[pyo3::pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+        #[pyo3::pyclass(frozen, subclass, weakref, name = $name, module = "zkrecipes._native")]
         pub struct $base {
             origin: $crate::owned::Owned<$crate::client::Origin>,
             core: $crate::owned::Owned<$core>,

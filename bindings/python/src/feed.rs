@@ -132,7 +132,7 @@ impl<T: Answer> Drop for OnItsWay<T> {
 }
 
 /// What feeds are on both faces.
-#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, weakref, name = "Feed", module = "zkrecipes._native")]
 pub struct FeedBase {
     source: Owned<Arc<dyn Pull>>,
     origin: Owned<Origin>,

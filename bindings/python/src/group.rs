@@ -7,7 +7,7 @@ use crate::convert::{payload, payload_or_empty, text};
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
 
-recipe!(GroupBase of zkrecipes::Group, Group);
+recipe!(GroupBase of zkrecipes::Group, Group, "Group");
 
 #[pymethods]
 impl GroupBase {

@@ -70,7 +70,7 @@ impl Scopes {
 }
 
 /// What all handles share, on both faces.
-#[pyclass(frozen, subclass, weakref, extends = HoldingBase, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, weakref, extends = HoldingBase, name = "Handle", module = "zkrecipes._native")]
 pub struct HandleBase {
     pub common: Owned<Arc<Common>>,
     scopes: Owned<Scopes>,
@@ -216,12 +216,18 @@ impl HandleBase {
 
 /// The base of a recipe that is acquired, with its own verbs on top of `HandleBase`, and its two public classes.
 macro_rules! handle_recipe {
-    ($base:ident of $core:ty, $public:ident) => {
-        $crate::handle::handle_recipe!($base of $core, $public, $crate::held::HeldBase::of);
+    ($base:ident of $core:ty, $public:ident, $name:literal) => {
+        $crate::handle::handle_recipe!($base of $core, $public, $name, $crate::held::HeldBase::of);
     };
-    ($base:ident of $core:ty, $public:ident, $acquires:expr) => {
+    ($base:ident of $core:ty, $public:ident, $name:literal, $acquires:expr) => {
         #[doc = concat!("What `", stringify!($public), "` is on both faces.")]
-        #[pyo3::pyclass(frozen, subclass, extends = $crate::handle::HandleBase, module = "zkrecipes._native")]
+        #[pyo3::pyclass(
+            frozen,
+            subclass,
+            extends = $crate::handle::HandleBase,
+            name = $name,
+            module = "zkrecipes._native"
+        )]
         pub struct $base {
             pub core: $crate::owned::Owned<$core>,
         }

@@ -15,7 +15,7 @@ use crate::holding::{Holder, HoldingBase};
 use crate::owned::Owned;
 
 /// What both faces of an acquisition have besides.
-#[pyclass(frozen, subclass, weakref, extends = HoldingBase, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, weakref, extends = HoldingBase, name = "Held", module = "zkrecipes._native")]
 pub struct HeldBase {
     pub held: Owned<zkrecipes::Held>,
 }

@@ -24,7 +24,7 @@ pub enum Holder {
 }
 
 /// What handles and acquisitions share, on both faces.
-#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, weakref, name = "Holding", module = "zkrecipes._native")]
 pub struct HoldingBase {
     pub origin: Owned<Origin>,
     holder: Owned<Holder>,

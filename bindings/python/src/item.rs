@@ -103,7 +103,7 @@ macro_rules! item {
 }
 
 /// What the asyncio class has besides what is held.
-#[pyclass(frozen, subclass, extends = HeldBase, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, extends = HeldBase, name = "Item", module = "zkrecipes._native")]
 pub struct ItemBase {
     claimed: Owned<Arc<Claimed>>,
 }

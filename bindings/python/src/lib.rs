@@ -45,61 +45,53 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::barrier::{Barrier, BarrierBase};
+    use crate::barrier::Barrier;
     #[pymodule_export]
     use crate::callback::CallbackTimes;
     #[pymodule_export]
-    use crate::client::{Client, SessionBase, at_exit};
+    use crate::client::{Client, at_exit};
     #[pymodule_export]
     use crate::command::run_command;
     #[pymodule_export]
-    use crate::config::{Config, ConfigBase};
+    use crate::config::Config;
     #[pymodule_export]
-    use crate::counter::{Counter, CounterBase};
+    use crate::counter::Counter;
     #[pymodule_export]
-    use crate::double_barrier::{DoubleBarrier, DoubleBarrierBase};
+    use crate::double_barrier::DoubleBarrier;
     #[pymodule_export]
-    use crate::election::{Election, ElectionBase, Leadership, Terms};
+    use crate::election::{Election, Leadership, Terms};
     #[pymodule_export]
     use crate::face::{Call, Outcome, Seed};
     #[pymodule_export]
-    use crate::feed::{Feed, FeedBase};
+    use crate::feed::Feed;
     #[pymodule_export]
-    use crate::group::{Group, GroupBase};
+    use crate::group::Group;
     #[pymodule_export]
-    use crate::handle::{HandleBase, Hold};
+    use crate::handle::Hold;
     #[pymodule_export]
-    use crate::held::{Held, HeldBase};
+    use crate::held::Held;
     #[pymodule_export]
-    use crate::holding::HoldingBase;
+    use crate::item::{Claims, Item};
     #[pymodule_export]
-    use crate::item::{Claims, Item, ItemBase};
-    #[pymodule_export]
-    use crate::lock::{Lock, LockBase};
+    use crate::lock::Lock;
     #[pymodule_export]
     use crate::log::set_log_level;
     #[pymodule_export]
-    use crate::multi_lock::{MultiLock, MultiLockBase};
+    use crate::multi_lock::MultiLock;
     #[pymodule_export]
-    use crate::names::{Names, NamesBase};
+    use crate::names::Names;
     #[pymodule_export]
-    use crate::nodes::{Nodes, NodesBase, Transaction, TransactionBase};
+    use crate::nodes::{Nodes, Transaction};
     #[pymodule_export]
-    use crate::queue::{
-        Backlog, BacklogBase, DelayQueue, DelayQueueBase, PriorityQueue, PriorityQueueBase, Queue, QueueBase,
-    };
+    use crate::queue::{Backlog, DelayQueue, PriorityQueue, Queue};
     #[pymodule_export]
-    use crate::read_write_lock::{ReadWriteLock, ReadWriteLockBase};
+    use crate::read_write_lock::ReadWriteLock;
     #[pymodule_export]
-    use crate::recipes::ClientBase;
+    use crate::semaphore::Semaphore;
     #[pymodule_export]
-    use crate::semaphore::{Semaphore, SemaphoreBase};
+    use crate::testing::{EmbeddedServer, PyEnsemble, PyProxy};
     #[pymodule_export]
-    use crate::testing::{EmbeddedServer, PyEnsemble, PyProxy, TestingBase};
-    #[pymodule_export]
-    use crate::two_phase_commit::{
-        CommitTransaction, CommitTransactionBase, Proposal, ProposalBase, TwoPhaseCommit, TwoPhaseCommitBase,
-    };
+    use crate::two_phase_commit::{CommitTransaction, Proposal, TwoPhaseCommit};
     #[pymodule_export]
     use crate::version;
 
@@ -108,6 +100,42 @@ mod _native {
         crate::attach::refuse_subinterpreters()?;
         crate::log::install(module.py())?;
         crate::errors::add_to(module)?;
+        // To Python they have the names of the classes that users have: here they are told apart.
+        macro_rules! add_bases {
+            ($($file:ident::$base:ident,)*) => {
+                $(module.add(stringify!($base), module.py().get_type::<crate::$file::$base>())?;)*
+            };
+        }
+        add_bases! {
+            barrier::BarrierBase,
+            client::SessionBase,
+            config::ConfigBase,
+            counter::CounterBase,
+            double_barrier::DoubleBarrierBase,
+            election::ElectionBase,
+            feed::FeedBase,
+            group::GroupBase,
+            handle::HandleBase,
+            held::HeldBase,
+            holding::HoldingBase,
+            item::ItemBase,
+            lock::LockBase,
+            multi_lock::MultiLockBase,
+            names::NamesBase,
+            nodes::NodesBase,
+            nodes::TransactionBase,
+            queue::BacklogBase,
+            queue::DelayQueueBase,
+            queue::PriorityQueueBase,
+            queue::QueueBase,
+            read_write_lock::ReadWriteLockBase,
+            recipes::ClientBase,
+            semaphore::SemaphoreBase,
+            testing::TestingBase,
+            two_phase_commit::CommitTransactionBase,
+            two_phase_commit::ProposalBase,
+            two_phase_commit::TwoPhaseCommitBase,
+        }
         // The package says what is public.
         module.delattr("__all__")
     }

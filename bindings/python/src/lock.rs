@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::face::{Answered, Arg, Fresh, Seed};
 use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
 
-handle_recipe!(LockBase of zkrecipes::Lock, Lock);
+handle_recipe!(LockBase of zkrecipes::Lock, Lock, "Lock");
 
 #[pymethods]
 impl LockBase {

@@ -6,7 +6,7 @@ use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Fresh, Seed};
 use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
 
-handle_recipe!(MultiLockBase of zkrecipes::MultiLock, MultiLock);
+handle_recipe!(MultiLockBase of zkrecipes::MultiLock, MultiLock, "MultiLock");
 
 #[pymethods]
 impl MultiLockBase {

@@ -7,7 +7,7 @@ use crate::convert::{flag_or, payload, text};
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
 
-recipe!(NamesBase of zkrecipes::Names, Names);
+recipe!(NamesBase of zkrecipes::Names, Names, "Names");
 
 #[pymethods]
 impl NamesBase {

@@ -7,7 +7,7 @@ use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
 
-recipe!(NodesBase of zkrecipes::Nodes, Nodes);
+recipe!(NodesBase of zkrecipes::Nodes, Nodes, "Nodes");
 
 #[pymethods]
 impl NodesBase {
@@ -114,7 +114,7 @@ impl NodesBase {
 #[pyclass(frozen, extends = NodesBase, module = "zkrecipes")]
 pub struct Nodes;
 
-recipe!(TransactionBase of zkrecipes::Transaction, Transaction);
+recipe!(TransactionBase of zkrecipes::Transaction, Transaction, "Transaction");
 
 impl TransactionBase {
     pub fn core(&self) -> &zkrecipes::Transaction {

@@ -11,7 +11,7 @@ use crate::face::{Answered, Arg, Fresh, Seed, recipe, two_faces};
 use crate::item::{self, Claims};
 use crate::owned::Owned;
 
-recipe!(BacklogBase of zkrecipes::Backlog, Backlog);
+recipe!(BacklogBase of zkrecipes::Backlog, Backlog, "Backlog");
 
 impl BacklogBase {
     fn made(origin: &Origin, core: &zkrecipes::Backlog) -> PyClassInitializer<BacklogBase> {
@@ -125,9 +125,9 @@ impl Backlog {
 
 /// The base of a queue, with its way to put on top of `BacklogBase`, and the iteration of its blocking class.
 macro_rules! queue {
-    ($base:ident of $core:ty, $public:ident) => {
+    ($base:ident of $core:ty, $public:ident, $name:literal) => {
         #[doc = concat!("What `", stringify!($public), "` is on both faces.")]
-        #[pyclass(frozen, subclass, extends = BacklogBase, module = "zkrecipes._native")]
+        #[pyclass(frozen, subclass, extends = BacklogBase, name = $name, module = "zkrecipes._native")]
         pub struct $base {
             core: Owned<$core>,
         }
@@ -152,7 +152,7 @@ macro_rules! queue {
     };
 }
 
-queue!(QueueBase of zkrecipes::Queue, Queue);
+queue!(QueueBase of zkrecipes::Queue, Queue, "Queue");
 
 #[pymethods]
 impl QueueBase {
@@ -204,7 +204,7 @@ impl QueueBase {
 #[pyclass(frozen, weakref, extends = QueueBase, module = "zkrecipes")]
 pub struct Queue;
 
-queue!(PriorityQueueBase of zkrecipes::PriorityQueue, PriorityQueue);
+queue!(PriorityQueueBase of zkrecipes::PriorityQueue, PriorityQueue, "PriorityQueue");
 
 #[pymethods]
 impl PriorityQueueBase {
@@ -237,7 +237,7 @@ impl PriorityQueueBase {
 #[pyclass(frozen, weakref, extends = PriorityQueueBase, module = "zkrecipes")]
 pub struct PriorityQueue;
 
-queue!(DelayQueueBase of zkrecipes::DelayQueue, DelayQueue);
+queue!(DelayQueueBase of zkrecipes::DelayQueue, DelayQueue, "DelayQueue");
 
 #[pymethods]
 impl DelayQueueBase {

@@ -8,7 +8,7 @@ use crate::lock::LockBase;
 use crate::owned::Owned;
 
 /// What both read/write locks share.
-#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, weakref, name = "ReadWriteLock", module = "zkrecipes._native")]
 pub struct ReadWriteLockBase {
     path: String,
     // Objects rather than the core's locks, so that a side is the same one each time it is asked for.

@@ -24,7 +24,7 @@ use crate::two_phase_commit::TwoPhaseCommitBase;
 use crate::{convert, options};
 
 /// What both clients share.
-#[pyclass(frozen, subclass, weakref, extends = SessionBase, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, weakref, extends = SessionBase, name = "Client", module = "zkrecipes._native")]
 pub struct ClientBase;
 
 /// Makes the core's recipe of this path, and an object of the face from it.

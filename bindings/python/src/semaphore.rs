@@ -6,7 +6,7 @@ use crate::convert;
 use crate::face::{Answered, Arg, Fresh, Seed};
 use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
 
-handle_recipe!(SemaphoreBase of zkrecipes::Semaphore, Semaphore);
+handle_recipe!(SemaphoreBase of zkrecipes::Semaphore, Semaphore, "Semaphore");
 
 #[pymethods]
 impl SemaphoreBase {

@@ -10,7 +10,7 @@ use crate::convert::{duration, limit, payload, text, texts};
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::waiting::Waiting;
 
-recipe!(TwoPhaseCommitBase of Waiting<zkrecipes::TwoPhaseCommit>, TwoPhaseCommit);
+recipe!(TwoPhaseCommitBase of Waiting<zkrecipes::TwoPhaseCommit>, TwoPhaseCommit, "TwoPhaseCommit");
 
 impl TwoPhaseCommitBase {
     fn recipe(&self) -> zkrecipes::TwoPhaseCommit {
@@ -154,8 +154,8 @@ pub struct TwoPhaseCommit;
 
 /// What a transaction and a proposal say of themselves.
 macro_rules! transaction {
-    ($base:ident of $core:ty, $public:ident { $($more:tt)* }) => {
-        recipe!($base of Waiting<$core>, $public);
+    ($base:ident of $core:ty, $public:ident, $name:literal { $($more:tt)* }) => {
+        recipe!($base of Waiting<$core>, $public, $name);
 
         #[pymethods]
         impl $base {
@@ -204,13 +204,13 @@ macro_rules! transaction {
     };
 }
 
-transaction!(CommitTransactionBase of zkrecipes::CommitTransaction, CommitTransaction {});
+transaction!(CommitTransactionBase of zkrecipes::CommitTransaction, CommitTransaction, "CommitTransaction" {});
 
 /// A transaction that this coordinator has begun or taken over.
 #[pyclass(frozen, weakref, extends = CommitTransactionBase, module = "zkrecipes")]
 pub struct CommitTransaction;
 
-transaction!(ProposalBase of zkrecipes::Proposal, Proposal {
+transaction!(ProposalBase of zkrecipes::Proposal, Proposal, "Proposal" {
     /// Votes for the commit, which has to be possible from now on. Timeout: it was decided without us. Exists: this site has
     /// voted for the abort.
     fn vote_commit(&self, py: Python<'_>) -> Answered {

@@ -54,7 +54,7 @@ impl Drop for Own {
 }
 
 /// What servers and proxies have in common: connections, faults and the request log.
-#[pyclass(frozen, subclass, weakref, module = "zkrecipes._native")]
+#[pyclass(frozen, subclass, weakref, name = "Testing", module = "zkrecipes._native")]
 pub struct TestingBase(Owned<Own>);
 
 impl TestingBase {
