@@ -635,9 +635,12 @@ typedef struct zkr_wait_progress {
   const char *path;
   /** How long already. */
   int64_t waited_ms;
-  /** How many are ahead in the line, when it was looked last; -1 in no line: at its own handle, or for permits. */
+  /**
+   * How many are waited for: in a line those ahead, when it was looked last; at a double barrier those who have yet to come,
+   * or to leave. -1 if nobody counts them: it waits for its own handle, for permits, for an item.
+   */
   int64_t ahead;
-  /** Who holds, or one of them; NULL if that is not known at the moment. */
+  /** Who holds, or one of them; of a barrier, who has put it up. NULL if that is not known at the moment. */
   const zkr_contender *holder;
 } zkr_wait_progress;
 
@@ -2469,6 +2472,16 @@ zkr_status zkr_barrier_is_up_async(zkr_barrier *barrier,
                                    void *user_data);
 
 /**
+ * Calls back while a wait through this handle goes on: after a second, and then ever less often, up to once a minute.
+ * The holder is who has put the barrier up. subscription may be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_barrier_on_wait(zkr_barrier *barrier,
+                               zkr_wait_callback callback,
+                               void *user_data,
+                               zkr_subscription **subscription,
+                               zkr_error **error);
+
+/**
  * Waits until the barrier is lifted, up to timeout_ms: 0 is one look, any negative is for ever. Returns at once if it
  * is not up. ZKR_TIMEOUT if it is still up then.
  */
@@ -2528,6 +2541,17 @@ zkr_status zkr_double_barrier_name(const zkr_double_barrier *double_barrier,
 
 /** Whether this handle has entered and not left. Asks no server. */
 bool zkr_double_barrier_has_entered(const zkr_double_barrier *double_barrier);
+
+/**
+ * Calls back while this handle enters or leaves: after a second, and then ever less often, up to once a minute. The
+ * number ahead is of those who have yet to come, or to leave. subscription may be NULL; otherwise end it with
+ * zkr_subscription_free.
+ */
+zkr_status zkr_double_barrier_on_wait(zkr_double_barrier *double_barrier,
+                                      zkr_wait_callback callback,
+                                      void *user_data,
+                                      zkr_subscription **subscription,
+                                      zkr_error **error);
 
 /**
  * Enters, and waits up to timeout_ms until all parties have: 0 is one attempt, any negative is for ever.
@@ -3005,6 +3029,16 @@ zkr_status zkr_queue_claim_cancellable_async(zkr_queue *queue,
                                              void *user_data);
 
 /**
+ * Calls back while a verb of this handle waits, for an item or for room: after a second, and then ever less often, up
+ * to once a minute. subscription may be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_queue_on_wait(zkr_queue *queue,
+                             zkr_wait_callback callback,
+                             void *user_data,
+                             zkr_subscription **subscription,
+                             zkr_error **error);
+
+/**
  * Reads the next item that nobody has claimed, which stays. *data is NULL if there is none; otherwise it belongs to
  * the caller: free it with zkr_buffer_free.
  */
@@ -3244,6 +3278,16 @@ zkr_status zkr_priority_queue_claim_cancellable_async(zkr_priority_queue *priori
                                                       void *user_data);
 
 /**
+ * Calls back while a verb of this handle waits, for an item or for room: after a second, and then ever less often, up
+ * to once a minute. subscription may be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_priority_queue_on_wait(zkr_priority_queue *priority_queue,
+                                      zkr_wait_callback callback,
+                                      void *user_data,
+                                      zkr_subscription **subscription,
+                                      zkr_error **error);
+
+/**
  * Reads the next item that nobody has claimed, which stays. *data is NULL if there is none; otherwise it belongs to
  * the caller: free it with zkr_buffer_free.
  */
@@ -3442,6 +3486,16 @@ zkr_status zkr_delay_queue_claim_cancellable_async(zkr_delay_queue *delay_queue,
                                                    zkr_cancel_token *token,
                                                    zkr_item_callback callback,
                                                    void *user_data);
+
+/**
+ * Calls back while a verb of this handle waits, for an item or for room: after a second, and then ever less often, up
+ * to once a minute. subscription may be NULL; otherwise end it with zkr_subscription_free.
+ */
+zkr_status zkr_delay_queue_on_wait(zkr_delay_queue *delay_queue,
+                                   zkr_wait_callback callback,
+                                   void *user_data,
+                                   zkr_subscription **subscription,
+                                   zkr_error **error);
 
 /**
  * Reads the next item that nobody has claimed, which stays. *data is NULL if there is none; otherwise it belongs to

@@ -29,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -224,26 +225,90 @@ inline constexpr GroupLayout GroupLayout::Member{ZKR_GROUP_LAYOUT_MEMBER};
 inline constexpr GroupLayout GroupLayout::Party{ZKR_GROUP_LAYOUT_PARTY};
 inline constexpr GroupLayout GroupLayout::ShallowParty{ZKR_GROUP_LAYOUT_SHALLOW_PARTY};
 
-/** What Error::code() can be. The names are those of every other language; the values are those of C. */
-struct ErrorKind {
-  static constexpr zkr_status Timeout = ZKR_TIMEOUT;
-  static constexpr zkr_status Cancelled = ZKR_CANCELLED;
-  static constexpr zkr_status ConnectionLost = ZKR_CONNECTION_LOST;
-  static constexpr zkr_status Lost = ZKR_LOST;
-  static constexpr zkr_status NotHeld = ZKR_NOT_HELD;
-  static constexpr zkr_status Denied = ZKR_DENIED;
-  static constexpr zkr_status Invalid = ZKR_INVALID;
-  static constexpr zkr_status TooLarge = ZKR_TOO_LARGE;
-  static constexpr zkr_status Exists = ZKR_EXISTS;
-  static constexpr zkr_status NoNode = ZKR_NO_NODE;
-  static constexpr zkr_status BadVersion = ZKR_BAD_VERSION;
-  static constexpr zkr_status NotEmpty = ZKR_NOT_EMPTY;
-  static constexpr zkr_status Mismatch = ZKR_MISMATCH;
-  static constexpr zkr_status Closed = ZKR_CLOSED;
-  static constexpr zkr_status Deadlock = ZKR_DEADLOCK;
-  static constexpr zkr_status Forked = ZKR_FORKED;
-  static constexpr zkr_status Internal = ZKR_INTERNAL;
+/** What Error::code() can be. The names are those of every other language. */
+struct ErrorKind : detail::Reported<zkr_status> {
+  using Reported::Reported;
+  static const ErrorKind Timeout, Cancelled, ConnectionLost, Lost, NotHeld, Denied, Invalid, TooLarge, Exists,
+      NoNode, BadVersion, NotEmpty, Mismatch, Closed, Deadlock, Forked, Internal;
 };
+inline constexpr ErrorKind ErrorKind::Timeout{ZKR_TIMEOUT};
+inline constexpr ErrorKind ErrorKind::Cancelled{ZKR_CANCELLED};
+inline constexpr ErrorKind ErrorKind::ConnectionLost{ZKR_CONNECTION_LOST};
+inline constexpr ErrorKind ErrorKind::Lost{ZKR_LOST};
+inline constexpr ErrorKind ErrorKind::NotHeld{ZKR_NOT_HELD};
+inline constexpr ErrorKind ErrorKind::Denied{ZKR_DENIED};
+inline constexpr ErrorKind ErrorKind::Invalid{ZKR_INVALID};
+inline constexpr ErrorKind ErrorKind::TooLarge{ZKR_TOO_LARGE};
+inline constexpr ErrorKind ErrorKind::Exists{ZKR_EXISTS};
+inline constexpr ErrorKind ErrorKind::NoNode{ZKR_NO_NODE};
+inline constexpr ErrorKind ErrorKind::BadVersion{ZKR_BAD_VERSION};
+inline constexpr ErrorKind ErrorKind::NotEmpty{ZKR_NOT_EMPTY};
+inline constexpr ErrorKind ErrorKind::Mismatch{ZKR_MISMATCH};
+inline constexpr ErrorKind ErrorKind::Closed{ZKR_CLOSED};
+inline constexpr ErrorKind ErrorKind::Deadlock{ZKR_DEADLOCK};
+inline constexpr ErrorKind ErrorKind::Forked{ZKR_FORKED};
+inline constexpr ErrorKind ErrorKind::Internal{ZKR_INTERNAL};
+
+/** How much what the library says of itself matters; as a limit, each includes those before it. */
+struct LogLevel : detail::Choice<zkr_log_level> {
+  using Choice::Choice;
+  static const LogLevel Off, Error, Warn, Info, Debug, Trace;
+};
+inline constexpr LogLevel LogLevel::Off{ZKR_LOG_OFF};
+inline constexpr LogLevel LogLevel::Error{ZKR_LOG_ERROR};
+inline constexpr LogLevel LogLevel::Warn{ZKR_LOG_WARN};
+inline constexpr LogLevel LogLevel::Info{ZKR_LOG_INFO};
+inline constexpr LogLevel LogLevel::Debug{ZKR_LOG_DEBUG};
+inline constexpr LogLevel LogLevel::Trace{ZKR_LOG_TRACE};
+
+namespace detail {
+
+/** What each of them is called, in words such as "suspended"; of an error the name of its kind, such as
+ * "Timeout". */
+inline const char *name_of(zkr_status kind) noexcept { return zkr_status_name(kind); }
+inline const char *name_of(zkr_state state) noexcept { return zkr_state_name(state); }
+inline const char *name_of(zkr_reason reason) noexcept { return zkr_reason_name(reason); }
+inline const char *name_of(zkr_log_level level) noexcept { return zkr_log_level_name(level); }
+inline const char *name_of(zkr_commit_mode mode) noexcept { return zkr_commit_mode_name(mode); }
+inline const char *name_of(zkr_outcome outcome) noexcept { return zkr_outcome_name(outcome); }
+inline const char *name_of(zkr_coordinator_state state) noexcept { return zkr_coordinator_state_name(state); }
+
+inline const char *name_of(zkr_part part) noexcept {
+  const char *const names[] = {"created", "set", "deleted", "checked"};
+  return part >= 0 && part < 4 ? names[part] : "unknown";
+}
+
+inline const char *name_of(zkr_group_event_kind kind) noexcept {
+  const char *const names[] = {"snapshot", "joined", "left", "changed"};
+  return kind >= 0 && kind < 4 ? names[kind] : "unknown";
+}
+
+template <typename C>
+std::string to_string(const Choice<C> &value) {
+  return name_of(static_cast<C>(value));
+}
+
+template <typename C>
+std::string to_string(const Reported<C> &value) {
+  return name_of(static_cast<C>(value));
+}
+
+/** A stream shows the name. */
+template <typename C, typename Traits, typename = decltype(name_of(C{}))>
+std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const Choice<C> &value) {
+  return out << name_of(static_cast<C>(value));
+}
+
+template <typename C, typename Traits, typename = decltype(name_of(C{}))>
+std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out,
+                                             const Reported<C> &value) {
+  return out << name_of(static_cast<C>(value));
+}
+
+}  // namespace detail
+
+/** The name of a value, such as "Timeout" of an ErrorKind, or "suspended" of a State. */
+using detail::to_string;
 
 namespace detail {
 
@@ -280,8 +345,8 @@ class Error : public std::runtime_error {
     if (const std::int64_t put = zkr_error_put(error); put >= 0) put_ = static_cast<std::size_t>(put);
   }
 
-  /** One of ErrorKind. */
-  zkr_status code() const noexcept { return code_; }
+  /** One of ErrorKind. It becomes the zkr_status of C where one is asked for. */
+  ErrorKind code() const noexcept { return ErrorKind(code_); }
   /** The path concerned; empty when there is none. */
   const std::string &path() const noexcept { return path_; }
   /** Whether the same call may succeed when it is made again. */
@@ -563,10 +628,12 @@ struct WaitProgress {
   /** What is waited for. */
   std::string path;
   Milliseconds waited;
-  /** How many are ahead in the line, when it was looked last; nothing in no line: at its own handle, or for
-   * permits. */
+  /** How many are waited for: in a line those ahead, when it was looked last; at a double barrier those who
+   * have yet to come, or to leave. Nothing if nobody counts them: it waits for its own handle, for permits,
+   * for an item. */
   std::optional<std::size_t> ahead;
-  /** Who holds, or one of them; nothing if that is not known at the moment. */
+  /** Who holds, or one of them; of a barrier, who has put it up. Nothing if that is not known at the moment.
+   */
   std::optional<Contender> holder;
 };
 
@@ -602,7 +669,7 @@ class [[nodiscard]] Subscription {
 
 /** One thing that the library says of itself. */
 struct LogRecord {
-  zkr_log_level level;
+  LogLevel level;
   /** A word of the table in docs/observability.md. */
   std::string event;
   std::string message;
@@ -642,7 +709,7 @@ struct GroupEvent {
 struct NodeState {
   /** What is followed. */
   WatchKind kind;
-  /** For ZKR_WATCH_KIND_DATA; nothing while there is no such node. */
+  /** For WatchKind::Data; nothing while there is no such node. */
   std::optional<std::pair<std::string, Stat>> data;
   /** The names of the children, for WatchKind::Children; nothing while there is no such node. */
   std::optional<std::vector<std::string>> children;
@@ -1849,6 +1916,17 @@ class DoubleBarrier {
   bool has_entered() const noexcept { return zkr_double_barrier_has_entered(handle()); }
 
   /**
+   * Calls back while this object enters or leaves: after a second, and then ever less often, up to once a
+   * minute. The number ahead is of those who have yet to come, or to leave.
+   */
+  Subscription on_wait(std::function<void(const WaitProgress &)> callback) const {
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_double_barrier_on_wait(handle(), &detail::Calls::wait, data, out, error);
+        });
+  }
+
+  /**
    * Enters, and waits until all parties have, or throws Timeout; it counts for nobody then. Throws
    * Mismatch if others say another number of parties, Exists if this object has entered already.
    */
@@ -2166,6 +2244,17 @@ class Queue {
     return Item(item);
   }
 
+  /**
+   * Calls back while a verb of this object waits, for an item or for room: after a second, and then ever
+   * less often, up to once a minute.
+   */
+  Subscription on_wait(std::function<void(const WaitProgress &)> callback) const {
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_queue_on_wait(handle(), &detail::Calls::wait, data, out, error);
+        });
+  }
+
   /** The next item that nobody has claimed, which stays; nothing if there is none. */
   std::optional<std::string> peek() const {
     detail::Outcome outcome;
@@ -2351,6 +2440,17 @@ class Barrier {
     bool is_up = false;
     outcome.check(zkr_barrier_is_up(handle(), &is_up, outcome.place()));
     return is_up;
+  }
+
+  /**
+   * Calls back while a wait through this object goes on: after a second, and then ever less often, up to
+   * once a minute. The holder is who has put the barrier up.
+   */
+  Subscription on_wait(std::function<void(const WaitProgress &)> callback) const {
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_barrier_on_wait(handle(), &detail::Calls::wait, data, out, error);
+        });
   }
 
   /** Waits until the barrier is lifted, or throws Timeout. Returns at once if it is not up. */
@@ -2589,6 +2689,17 @@ class DelayQueue {
     outcome.check(zkr_delay_queue_claim_cancellable(handle(), detail::wait_ms(timeout), token.get(), &item,
                                                     outcome.place()));
     return Item(item);
+  }
+
+  /**
+   * Calls back while a verb of this object waits, for an item or for room: after a second, and then ever
+   * less often, up to once a minute.
+   */
+  Subscription on_wait(std::function<void(const WaitProgress &)> callback) const {
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_delay_queue_on_wait(handle(), &detail::Calls::wait, data, out, error);
+        });
   }
 
   /** The next item that nobody has claimed, which stays; nothing if there is none. */
@@ -2836,6 +2947,17 @@ class PriorityQueue {
     outcome.check(zkr_priority_queue_claim_cancellable(handle(), detail::wait_ms(timeout), token.get(), &item,
                                                        outcome.place()));
     return Item(item);
+  }
+
+  /**
+   * Calls back while a verb of this object waits, for an item or for room: after a second, and then ever
+   * less often, up to once a minute.
+   */
+  Subscription on_wait(std::function<void(const WaitProgress &)> callback) const {
+    return detail::Calls::subscribe(
+        std::move(callback), [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_priority_queue_on_wait(handle(), &detail::Calls::wait, data, out, error);
+        });
   }
 
   /** The next item that nobody has claimed, which stays; nothing if there is none. */
@@ -3270,7 +3392,7 @@ struct Options {
  * sessions, leases, waits and losses of all clients of this process. What the callback does not come to is
  * dropped and counted.
  */
-inline Subscription on_log(zkr_log_level most, std::function<void(const LogRecord &)> callback) {
+inline Subscription on_log(LogLevel most, std::function<void(const LogRecord &)> callback) {
   return detail::Calls::subscribe(std::move(callback),
                                   [&](void *data, zkr_subscription **out, zkr_error **error) {
                                     return zkr_on_log(most, &detail::Calls::log, data, out, error);

@@ -11,6 +11,7 @@ use crate::common::Common;
 use crate::help::{self, examples};
 use crate::job::{Desk, End, Job, Then};
 use crate::outcome::{Failure, LOST, NOT_ACQUIRED, Outcome};
+use crate::under;
 
 /// Wait for each other
 ///
@@ -84,9 +85,10 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     match args.verb {
         Verb::Create { path } => gate(common, &path, |barrier| async move { barrier.create().await }),
         Verb::Remove { path } => gate(common, &path, |barrier| async move { barrier.remove().await }),
-        Verb::Wait { path, timeout } => {
-            gate(common, &path, move |barrier| async move { barrier.wait(timeout).await })
-        }
+        Verb::Wait { path, timeout } => gate(common, &path, move |barrier| {
+            under::say_waits(|tell| barrier.on_wait(tell), |progress| under::who(progress, "has put it up"));
+            async move { barrier.wait(timeout).await }
+        }),
         Verb::Enter(args) => enter(args, common),
     }
 }
@@ -131,6 +133,12 @@ fn entered(
     desk: &Desk,
 ) -> Outcome<DoubleBarrier> {
     let barrier = client.double_barrier(path, parties, name)?;
+    under::say_waits(
+        |tell| barrier.on_wait(tell),
+        move |progress| {
+            progress.ahead.map_or(String::new(), |ahead| format!(": {ahead} of {parties} are missing"))
+        },
+    );
     let entering = barrier.clone();
     match drive::wait(async move { entering.enter(limit).await }, Some(desk.cancel()), None) {
         Err(error) if error.kind() == ErrorKind::Timeout => {

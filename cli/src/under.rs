@@ -5,33 +5,52 @@ use std::sync::mpsc::Sender;
 
 use zkrecipes::drive::log::Value;
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{DoubleBarrier, Handle, Held, Item, Leadership, Result, WaitProgress};
+use zkrecipes::{DoubleBarrier, Handle, Held, Item, Leadership, Result, Subscription, WaitProgress};
 
 use crate::job::News;
 use crate::outcome::say;
 use crate::table;
 
+/// What a wait tells while it goes on.
+pub(crate) type Tell = Box<dyn Fn(WaitProgress) + Send + Sync>;
+
 /// On a terminal, somebody looks on while it is waited for: says for whom.
 pub(crate) fn tell_waits(handle: &Handle) {
+    say_waits(
+        |tell| handle.on_wait(tell),
+        |progress| format!("{}{}", who(progress, "holds it"), others(progress)),
+    );
+}
+
+/// The same of what is no line: `more` says what else is known.
+pub(crate) fn say_waits(
+    listen: impl FnOnce(Tell) -> Result<Subscription>,
+    more: impl Fn(&WaitProgress) -> String + Send + Sync + 'static,
+) {
     if io::stderr().is_terminal() {
         // Of a client that is closed the wait itself says so.
-        let _ = handle.on_wait(|progress| say(&sentence(&progress)));
+        let _ = listen(Box::new(move |progress| {
+            let (path, waited) = (&progress.path, progress.waited.as_secs());
+            say(&format!("waiting for {path} since {waited} s{}", more(&progress)));
+        }));
     }
 }
 
-fn sentence(progress: &WaitProgress) -> String {
-    let (path, waited) = (&progress.path, progress.waited.as_secs());
-    let who = match progress.holder.as_ref().map(|holder| holder.identity.as_str()) {
-        // Nobody knows, or only that somebody holds it.
+/// Who has done what keeps us waiting.
+pub(crate) fn who(progress: &WaitProgress, what: &str) -> String {
+    match progress.holder.as_ref().map(|holder| holder.identity.as_str()) {
+        // Nobody knows, or only that somebody did.
         None | Some("") => String::new(),
         // Others write what they are called.
-        Some(identity) => format!(": {} holds it", Value::Text(table::shown_who(identity))),
-    };
-    let others = match progress.ahead {
+        Some(identity) => format!(": {} {what}", Value::Text(table::shown_who(identity))),
+    }
+}
+
+fn others(progress: &WaitProgress) -> String {
+    match progress.ahead {
         Some(ahead) if ahead > 1 => format!(", {} more are ahead", ahead - 1),
         _ => String::new(),
-    };
-    format!("waiting for {path} since {waited} s{who}{others}")
+    }
 }
 
 pub(crate) trait Under {

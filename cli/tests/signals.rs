@@ -166,6 +166,26 @@ fn on_a_terminal_a_long_wait_says_for_whom() {
 }
 
 #[test]
+fn on_a_terminal_a_long_wait_at_a_barrier_and_at_a_queue_says_so() {
+    let server = server();
+    let command = |args: &[&str]| Terminal::run(command(&server, args));
+    assert_eq!(support::run(&server, &["barrier", "create", "--identity", "keeper", "/up"]).status, 0);
+    let mut at_barrier = command(&["barrier", "wait", "/up"]);
+    let mut alone = command(&["barrier", "enter", "--parties", "3", "/round", "--", "true"]);
+    let mut at_queue = command(&["queue", "get", "/empty"]);
+    at_barrier.shows("zkrecipes: waiting for /up since ");
+    at_barrier.shows(" s: keeper has put it up");
+    alone.shows("zkrecipes: waiting for /round since ");
+    alone.shows(" s: 2 of 3 are missing");
+    at_queue.shows("zkrecipes: waiting for /empty since ");
+    assert_eq!(support::run(&server, &["barrier", "remove", "/up"]).status, 0);
+    assert_eq!(support::run(&server, &["queue", "put", "/empty", "one"]).status, 0);
+    assert_eq!((at_barrier.end(), at_queue.end()), (0, 0));
+    alone.types("\x03");
+    assert_eq!(alone.end(), 130);
+}
+
+#[test]
 fn a_long_wait_for_somebody_who_was_asked_to_let_go_still_says_who_that_is() {
     let server = server();
     let mut holder = holding(&server, &["--identity", "night\u{202e}shift", PATH], UNTIL_A_LINE);

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use support::{SOON, client_with, eventually, lock_of, options, requests, server, soon};
-use zkrecipes::{Client, Election, ElectionOptions, Error, ErrorKind, Handle, WaitProgress};
+use zkrecipes::{
+    Client, DoubleBarrier, Election, ElectionOptions, Error, ErrorKind, Handle, QueueOptions, Subscription,
+    WaitProgress,
+};
 use zkrecipes_embedded::{LogEntry, Server};
 
 const TEN: Duration = Duration::from_secs(10);
@@ -298,4 +301,156 @@ async fn no_connection_says_for_each_server_what_is_wrong_with_it() {
     let error = unreachable(&format!("{refusing},{silent_at},{closing_at},{stalled_at}")).await;
     assert!(error.contains("refuses connections") && error.contains("and 1 more"), "{error}");
     drop(silent);
+}
+
+fn told_by(
+    on_wait: impl FnOnce(Box<dyn Fn(WaitProgress) + Send + Sync>) -> Result<Subscription, Error>,
+) -> Told {
+    let told = Told::default();
+    let all = told.clone();
+    on_wait(Box::new(move |progress| all.lock().expect("no panic").push(progress))).expect("it is open");
+    told
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_at_a_barrier_is_told_who_has_put_it_up() -> Result<(), Error> {
+    let (server, path) = (server(), "/barriers/visible");
+    let (keeper, waiter) = (named(&server, "keeper").await, named(&server, "waiter").await);
+    keeper.barrier(path)?.create().await?;
+    let barrier = waiter.barrier(path)?;
+    let told = told_by(|tell| barrier.on_wait(tell));
+    let waiting = tokio::spawn(async move { barrier.wait(None).await });
+    until_told(&told, 1).await;
+    let progress = first(&told);
+    let who = progress.holder.expect("it is known");
+    assert_eq!((progress.path.as_str(), progress.ahead, who.identity.as_str()), (path, None, "keeper"));
+    assert!(progress.waited >= Duration::from_secs(1) && who.holds, "{who:?}");
+    keeper.barrier(path)?.remove().await?;
+    soon("it is lifted", waiting).await.expect("joined")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timeout_at_a_barrier_names_the_limit_and_who_has_put_it_up() -> Result<(), Error> {
+    let (server, path) = (server(), "/barriers/timeout");
+    let (keeper, waiter) = (named(&server, "night shift").await, named(&server, "waiter").await);
+    keeper.barrier(path)?.create().await?;
+    let error = waiter.barrier(path)?.wait(Some(Duration::from_millis(300))).await.expect_err("it is up");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the lifting of the barrier did not happen within 300ms, the time given: "),
+        "{text}"
+    );
+    assert!(text.contains("\"night shift\" has put it up, at 2") && text.contains(path), "{text}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_enters_or_leaves_is_told_how_many_are_missing() -> Result<(), Error> {
+    let (server, path) = (server(), "/barriers/round");
+    let client = client_with(&server, TEN).await;
+    let party = |name: &str| client.double_barrier(path, 3, Some(name));
+    let (a, b, c) = (party("a")?, party("b")?, party("c")?);
+    let told = told_by(|tell| a.on_wait(tell));
+    let enters = |party: &DoubleBarrier| {
+        tokio::spawn({
+            let party = party.clone();
+            async move { party.enter(None).await }
+        })
+    };
+    let leaves = |party: &DoubleBarrier| {
+        tokio::spawn({
+            let party = party.clone();
+            async move { party.leave(None).await }
+        })
+    };
+    let entering = [enters(&a), enters(&b)];
+    until_told(&told, 1).await;
+    assert_eq!((first(&told).ahead, first(&told).holder), (Some(1), None), "{told:?}");
+    for entered in entering.into_iter().chain([enters(&c)]) {
+        soon("all are there", entered).await.expect("joined")?;
+    }
+    let before = told.lock().expect("no panic").len();
+    let leaving = [leaves(&a), leaves(&b)];
+    until_told(&told, before + 1).await;
+    let progress = told.lock().expect("no panic")[before].clone();
+    // Whoever is to delete `ready` stands until all others have gone.
+    assert!(matches!(progress.ahead, Some(1 | 2)) && progress.path == path, "{progress:?}");
+    for left in leaving.into_iter().chain([leaves(&c)]) {
+        soon("all have left", left).await.expect("joined")?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timeout_at_a_double_barrier_names_the_limit_and_how_many_came() -> Result<(), Error> {
+    let (server, path) = (server(), "/barriers/few");
+    let client = client_with(&server, TEN).await;
+    let (a, b) = (client.double_barrier(path, 3, Some("a"))?, client.double_barrier(path, 3, Some("b"))?);
+    let waiting = tokio::spawn(async move { a.enter(None).await });
+    eventually("it has come", || support::nodes_under(&server, path).len() == 1).await;
+    let error = b.enter(Some(Duration::from_millis(300))).await.expect_err("one is missing");
+    let text = error.to_string();
+    assert!(
+        text.starts_with(
+            "the coming of all parties did not happen within 300ms, the time given: 2 of 3 had come"
+        ),
+        "{text}"
+    );
+    client.close(None).await?;
+    assert!(soon("it ends", waiting).await.expect("joined").is_err());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_at_a_queue_is_told_how_long() -> Result<(), Error> {
+    let server = server();
+    let client = client_with(&server, TEN).await;
+    let queue = client.queue("/queues/quiet", QueueOptions::default().max_items(1))?;
+    let told = told_by(|tell| queue.on_wait(tell));
+    let taking = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.get().await }
+    });
+    until_told(&told, 1).await;
+    let progress = first(&told);
+    assert_eq!((progress.path.as_str(), progress.ahead, &progress.holder), ("/queues/quiet", None, &None));
+    assert!(progress.waited >= Duration::from_secs(1), "{progress:?}");
+    queue.put(b"one").await?;
+    soon("it comes", taking).await.expect("joined")?;
+    // Claims wait, too, and who puts into a full one.
+    let before = told.lock().expect("no panic").len();
+    let claiming = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.claim().await }
+    });
+    until_told(&told, before + 1).await;
+    queue.put(b"two").await?;
+    let item = soon("it comes", claiming).await.expect("joined")?;
+    let before = told.lock().expect("no panic").len();
+    let putting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.put(b"three").await }
+    });
+    until_told(&told, before + 1).await;
+    item.ack().await?;
+    soon("there is room", putting).await.expect("joined")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timeout_at_a_queue_names_the_limit() -> Result<(), Error> {
+    let server = server();
+    let client = client_with(&server, TEN).await;
+    let (limit, path) = (Duration::from_millis(200), "/queues/timeout");
+    let queue = client.queue(path, QueueOptions::default().max_items(1))?;
+    let get = queue.get_timeout(limit).await.expect_err("it is empty").to_string();
+    let claim = queue.claim_timeout(limit).await.expect_err("it is empty").to_string();
+    queue.put(b"one").await?;
+    let put = queue.put_timeout(b"two", limit).await.expect_err("it is full").to_string();
+    for (text, what) in [(get, "an item to take"), (claim, "an item to claim"), (put, "the put")] {
+        assert!(
+            text.contains(what) && text.contains("did not happen within 200ms") && text.contains(path),
+            "{text}"
+        );
+    }
+    Ok(())
 }

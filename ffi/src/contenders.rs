@@ -37,9 +37,10 @@ pub struct zkr_wait_progress {
     pub path: *const c_char,
     /// How long already.
     pub waited_ms: i64,
-    /// How many are ahead in the line, when it was looked last; -1 in no line: at its own handle, or for permits.
+    /// How many are waited for: in a line those ahead, when it was looked last; at a double barrier those who have yet to come,
+    /// or to leave. -1 if nobody counts them: it waits for its own handle, for permits, for an item.
     pub ahead: i64,
-    /// Who holds, or one of them; NULL if that is not known at the moment.
+    /// Who holds, or one of them; of a barrier, who has put it up. NULL if that is not known at the moment.
     pub holder: *const zkr_contender,
 }
 

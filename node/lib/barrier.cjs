@@ -1,11 +1,14 @@
 'use strict'
 
 const check = require('./check.cjs')
+const { Listeners } = require('./listeners.cjs')
 const { Remote, ask, attend, call, callsOf, nativeOf, properties, wait } = require('./remote.cjs')
 const { waitOptions } = require('./waits.cjs')
 
 /** While it is up, everybody who comes to it waits. */
 class Barrier extends Remote {
+  #listeners = new Listeners(this)
+
   static { properties(this, 'path') }
 
   async create(options) {
@@ -18,6 +21,11 @@ class Barrier extends Remote {
 
   async isUp(options) {
     return ask(this, 'isUp', options)
+  }
+
+  /** Calls back while a wait goes on: who has put it up, and how long already. */
+  onWait(callback) {
+    return this.#listeners.add(callback)
   }
 
   /** Waits until it is lifted, at once if it is not up. */
@@ -33,8 +41,14 @@ const collected = new FinalizationRegistry((over) => over())
 class DoubleBarrier extends Remote {
   // What is entered keeps the process alive, as what is held does.
   #over = () => {}
+  #listeners = new Listeners(this)
 
   static { properties(this, 'path', 'parties', 'name', 'hasEntered') }
+
+  /** Calls back while it enters or leaves: how many are missing, and how long already. */
+  onWait(callback) {
+    return this.#listeners.add(callback)
+  }
 
   /** Waits until all are there. */
   async enter(options) {

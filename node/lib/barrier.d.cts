@@ -1,3 +1,4 @@
+import { WaitProgress } from './handle.cjs'
 import { SignalOptions, WaitOptions } from './waits.cjs'
 
 /**
@@ -18,6 +19,15 @@ export class Barrier {
   /** Lifts it: everybody who waits goes on. If it is not up, that is fine. */
   remove(options?: SignalOptions): Promise<void>
   isUp(options?: SignalOptions): Promise<boolean>
+  /**
+   * Calls back while a wait through this barrier goes on: after a second, and then ever less often, up to once a minute. `holder`
+   * is who has put it up. Returns a function that unsubscribes.
+   *
+   * ```js
+   * barrier.onWait(({ holder, waited }) => console.log(`${holder?.identity} has it up, we wait since ${waited} ms`))
+   * ```
+   */
+  onWait(callback: (progress: WaitProgress) => unknown): () => void
   /** Waits until it is lifted, at once if it is not up, through outages and into the next session. */
   wait(options?: WaitOptions): Promise<void>
 }
@@ -46,6 +56,15 @@ export class DoubleBarrier {
   readonly name: string
   /** Whether this handle has entered and not left. */
   readonly hasEntered: boolean
+  /**
+   * Calls back while this member enters or leaves: after a second, and then ever less often, up to once a minute. `ahead` is how
+   * many have yet to come, or to leave. Returns a function that unsubscribes.
+   *
+   * ```js
+   * barrier.onWait(({ ahead, waited }) => console.log(`${ahead} are missing since ${waited} ms`))
+   * ```
+   */
+  onWait(callback: (progress: WaitProgress) => unknown): () => void
   /**
    * Waits until all parties are there; more than that wait for the next round. One that runs out of time or is withdrawn counts
    * for nobody. `MISMATCH`: others wait there for another number of parties. `EXISTS`: this handle has entered already.

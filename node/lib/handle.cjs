@@ -1,19 +1,14 @@
 'use strict'
 
-const { AsyncResource } = require('node:async_hooks')
-const { listen, stopListening } = require('./calls.cjs')
 const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
-const { deliver, notHeld } = require('./errors.cjs')
+const { notHeld } = require('./errors.cjs')
 const { Held, isReleased, leave, releaseOptions } = require('./held.cjs')
+const { Listeners, contenderOf } = require('./listeners.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make } = require('./remote.cjs')
 const { waitOptions } = require('./waits.cjs')
 
-let handleOf, keep, standing, stopHearing, tellWait
-
-// What a handle holds is released when nobody refers to it any more. So its callbacks, which may refer to it, are its own; the
-// addon tells them through a weak reference, and of a handle that is garbage nobody listens to the waits.
-const subscriptions = new FinalizationRegistry(stopListening)
+let handleOf, keep, standing
 
 /** Everything that can be acquired. */
 class Handle extends Remote {
@@ -22,10 +17,7 @@ class Handle extends Remote {
   // The innermost last. The handle keeps what it acquired, as the addon's does: `lock.acquire()` … `lock.release()`
   // works without a variable for the Held, and its `onLost` callbacks live as long.
   #all = []
-  // Who wants to hear of its waits, and the number under which the addon tells them as long as anybody does. Whoever can
-  // unsubscribe has the key alone, and does not keep what the callback refers to.
-  #listeners = new Map()
-  #waits
+  #listeners = new Listeners(this.#handle)
 
   static {
     handleOf = (recipe) => recipe.#handle
@@ -35,8 +27,6 @@ class Handle extends Remote {
       return held
     }
     standing = (handle) => handle.#standing
-    tellWait = (handle, progress) => handle.#tellWait(progress)
-    stopHearing = (handle, key) => handle.#stopHearing(key)
   }
 
   async acquire(options) {
@@ -81,11 +71,7 @@ class Handle extends Remote {
 
   /** Calls back while an acquire through this handle waits: for whom, and how long already. */
   onWait(callback) {
-    check.callable('callback', callback)
-    const key = Symbol('onWait')
-    this.#hearWaits()
-    this.#listeners.set(key, AsyncResource.bind(callback))
-    return unsubscriber(new WeakRef(this), key)
+    return this.#listeners.add(callback)
   }
 
   onLost(callback) {
@@ -109,32 +95,6 @@ class Handle extends Remote {
     return attend(this.#handle, wanted.signal, 'revoke', [wanted.contender, wanted.forceAfter])
   }
 
-  #hearWaits() {
-    // It refuses where the client is closed, also if somebody listens already.
-    const number = call(this.#handle, 'onWait')
-    if (this.#waits !== undefined) return call(this.#handle, 'offWait', number)
-    this.#waits = number
-    listen(number, teller(new WeakRef(this)))
-    subscriptions.register(this, number, this)
-  }
-
-  #tellWait(progress) {
-    for (const [key, callback] of [...this.#listeners]) {
-      // One that an earlier one has unsubscribed is not called any more.
-      if (this.#listeners.has(key)) deliver('onWait', callback, progressOf(progress), callsOf(this).callbackTimes)
-    }
-  }
-
-  #stopHearing(key) {
-    if (!this.#listeners.delete(key) || this.#listeners.size > 0) return
-    // With nobody to tell, it is not looked who holds.
-    const number = this.#waits
-    this.#waits = undefined
-    subscriptions.unregister(this)
-    stopListening(number)
-    call(this.#handle, 'offWait', number)
-  }
-
   #innermost() {
     return this.#all.findLast((held) => !isReleased(held))
   }
@@ -151,21 +111,6 @@ class Handle extends Remote {
     const held = this.#current
     if (!held.isHeld) throw notHeld('it was lost before', pathOf(this))
     return held
-  }
-}
-
-// Outside the class: a closure made in a method would keep `this` alive.
-function teller(handle) {
-  return (progress) => {
-    const waited = handle.deref()
-    if (waited) tellWait(waited, progress)
-  }
-}
-
-function unsubscriber(handle, key) {
-  return () => {
-    const heard = handle.deref()
-    if (heard) stopHearing(heard, key)
   }
 }
 
@@ -202,14 +147,6 @@ async function run(handle, body, wanted) {
 /** As the addon has them, with dates. */
 function contendersOf(contenders) {
   return contenders.map(contenderOf)
-}
-
-function contenderOf(contender) {
-  return { ...contender, since: new Date(contender.since) }
-}
-
-function progressOf({ path, waited, ahead = null, holder }) {
-  return { path, waited, ahead, holder: holder ? contenderOf(holder) : null }
 }
 
 /** The arguments of `revoke(contender, options)` or `revoke(options)`. */

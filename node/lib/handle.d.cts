@@ -23,9 +23,12 @@ export interface WaitProgress {
   path: string
   /** How long already, in milliseconds. */
   waited: number
-  /** How many are ahead in the line, when it was looked last; null in no line: at its own handle, or for permits. */
+  /**
+   * How many are waited for. In a line, those ahead, when it was looked last; at a double barrier, those who have yet to come,
+   * or to leave. Null if nobody counts them: it waits for its own handle, for permits, for an item.
+   */
   ahead: number | null
-  /** Who holds, or one of them; null if that is not known at the moment. */
+  /** Who holds, or one of them; of a barrier, who has put it up. Null if that is not known at the moment. */
   holder: Contender | null
 }
 

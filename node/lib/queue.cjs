@@ -4,6 +4,7 @@ const check = require('./check.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
 const { AbortError, invalid, kindOf, report } = require('./errors.cjs')
 const { itemOf, settle } = require('./item.cjs')
+const { Listeners } = require('./listeners.cjs')
 const { Remote, ask, attend, bring, call, callsOf, cancel, make } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./waits.cjs')
 
@@ -16,6 +17,7 @@ class Backlog extends Remote {
   /** How to end the loops and the work in progress. */
   #stops = new Set()
   #dead
+  #listeners = new Listeners(this.#backlog)
 
   static {
     claim = (backlog, signal, timeout) => backlog.#claim(signal, timeout)
@@ -72,6 +74,11 @@ class Backlog extends Remote {
   /** Puts the dead letters back; answers how many. */
   async replay(options) {
     return ask(this.#backlog, 'replay', options)
+  }
+
+  /** Calls back while a verb waits, for an item or for room: how long already. */
+  onWait(callback) {
+    return this.#listeners.add(callback)
   }
 
   /** Ends the waits, the loops and the work in progress on this handle, never later ones. */

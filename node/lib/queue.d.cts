@@ -1,3 +1,4 @@
+import { WaitProgress } from './handle.cjs'
 import { Item } from './item.cjs'
 import { Data, SignalOptions, WaitOptions } from './waits.cjs'
 
@@ -62,6 +63,15 @@ export class Backlog {
   readonly dead: Backlog
   /** Puts the dead letters back into their queue, each in one transaction; resolves with how many: `queue.dead.replay()`. */
   replay(options?: SignalOptions): Promise<number>
+  /**
+   * Calls back while a verb of this queue waits, for an item or for room: after a second, and then ever less often, up to once a
+   * minute. Returns a function that unsubscribes.
+   *
+   * ```js
+   * queue.onWait(({ waited }) => console.log(`nothing to do since ${waited} ms`))
+   * ```
+   */
+  onWait(callback: (progress: WaitProgress) => unknown): () => void
   /** Wakes the waits in progress on this handle with an `AbortError`, and ends its loops and its `process`; never later ones. */
   cancel(): void
   [Symbol.asyncIterator](): AsyncIterableIterator<Item>

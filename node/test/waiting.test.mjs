@@ -55,3 +55,27 @@ async function using(held, body) {
     await held.release()
   }
 }
+
+promise('waits at barriers and queues are told', async (world) => {
+  const client = await world.connect({ identity: 'keeper' })
+  const [up, round, empty] = ['up', 'round', 'empty'].map((name) => `${world.path()}-${name}`)
+  const [barrier, party, queue] = [client.barrier(up), client.doubleBarrier(round, 3), client.queue(empty)]
+  const told = new Map()
+  const note = (progress) => told.has(progress.path) || told.set(progress.path, progress)
+  for (const waits of [barrier, party, queue]) waits.onWait(note)
+  await barrier.create()
+  const controller = new AbortController()
+  const [lifted, got] = [barrier.wait(), queue.get()]
+  const entered = assert.rejects(party.enter({ signal: controller.signal }), { name: 'AbortError' })
+  await until(() => told.size === 3, 'all are told')
+  assert.deepEqual([told.get(up).holder.identity, told.get(up).ahead], ['keeper', null])
+  assert.ok(told.get(up).waited >= 1000, `${told.get(up).waited}`)
+  assert.deepEqual([told.get(round).ahead, told.get(round).holder], [2, null])
+  assert.deepEqual([told.get(empty).ahead, told.get(empty).holder], [null, null])
+  await barrier.remove()
+  await queue.put('one')
+  controller.abort()
+  await Promise.all([lifted, entered])
+  assert.equal(String(await got), 'one')
+  throws(() => queue.onWait('no function'), 'INVALID')
+})

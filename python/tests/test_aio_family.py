@@ -212,7 +212,7 @@ AT_ONCE = {
     "Client": "barrier config counter delay_queue double_barrier election group lock locked multi_lock names on_state "
     "priority_queue queue read_write_lock semaphore two_phase_commit version",
     "Config": "watch",
-    "DoubleBarrier": "cancel withdraw",
+    "DoubleBarrier": "cancel on_wait withdraw",
     "Election": "campaign cancel guarded hold leading observe on_lost on_revoke on_wait",
     "Group": "watch",
     "Names": "watch",

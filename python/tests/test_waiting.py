@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import zkrecipes
@@ -72,3 +75,63 @@ def test_a_task_that_waits_is_told_on_its_loop(connect: Connect, hosts: str) -> 
 
     with connect(identity="night-shift").lock("/lock"):
         asyncio.run(work())
+
+
+def test_waits_at_barriers_and_queues_are_told(connect: Connect) -> None:
+    client = connect(identity="keeper")
+    barrier, queue = client.barrier("/up"), client.queue("/empty")
+    party = client.double_barrier("/round", 3)
+    told: dict[str, zkrecipes.WaitProgress] = {}
+    all_told = threading.Event()
+
+    def tell(progress: zkrecipes.WaitProgress) -> None:
+        told.setdefault(progress.path, progress)
+        if len(told) == 3:
+            all_told.set()
+
+    for waits in (barrier, queue, party):
+        waits.on_wait(tell)
+    barrier.create()
+    with ThreadPoolExecutor() as pool:
+        lifted, got, entered = pool.submit(barrier.wait), pool.submit(queue.get), pool.submit(party.enter)
+        assert all_told.wait(20)
+        barrier.remove()
+        queue.put("one")
+        party.cancel()
+        lifted.result(20)
+        assert got.result(20) == b"one"
+        with pytest.raises(zkrecipes.Cancelled):
+            entered.result(20)
+    at_barrier, at_queue, at_round = told["/up"], told["/empty"], told["/round"]
+    assert at_barrier.waited >= 1
+    assert at_barrier.holder is not None
+    assert (at_barrier.holder.identity, at_barrier.ahead) == ("keeper", None)
+    assert (at_round.ahead, at_round.holder) == (2, None)
+    assert (at_queue.ahead, at_queue.holder) == (None, None)
+
+
+def test_who_listens_to_waits_is_not_kept_by_it(connect: Connect) -> None:
+    client = connect()
+    barrier = client.barrier("/up")
+    weak = weakref.ref(barrier)
+    barrier.on_wait(lambda progress, barrier=barrier: None)()  # type: ignore[misc]
+    del barrier
+    gc.collect()
+    assert weak() is None
+
+
+def test_a_task_at_a_queue_is_told_on_its_loop(hosts: str) -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        told: asyncio.Queue[tuple[zkrecipes.WaitProgress, asyncio.AbstractEventLoop]] = asyncio.Queue()
+        async with aio.Client(hosts) as client:
+            queue = client.queue("/empty")
+            queue.on_wait(lambda progress: told.put_nowait((progress, asyncio.get_running_loop())))
+            getting = asyncio.create_task(queue.get())
+            progress, called_on = await asyncio.wait_for(told.get(), 20)
+            assert called_on is loop
+            assert (progress.path, progress.holder) == ("/empty", None)
+            await queue.put("one")
+            assert await getting == b"one"
+
+    asyncio.run(work())

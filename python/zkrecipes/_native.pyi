@@ -845,6 +845,11 @@ class BarrierBase:
         """Waits until it is lifted, and not at all if it is not up; Timeout after `timeout` seconds."""
     def is_up(self) -> bool:
         """Whether it is up."""
+    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
+        """Calls `callback(progress)` while a wait through this object goes on: after a second, and then ever less often, up to once
+        a minute. `progress` says who has put the barrier up (`holder`), and for how long it is waited (`waited` seconds). Returns
+        a function that unsubscribes.
+        """
     def cancel(self) -> None:
         """Ends the waits in progress on this object with Cancelled, never later ones."""
     @property
@@ -885,6 +890,11 @@ class DoubleBarrierBase:
         """
     def withdraw(self) -> None:
         """Leaves in the background, and waits for nobody. NotHeld: it has not entered."""
+    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
+        """Calls `callback(progress)` while this party enters or leaves: after a second, and then ever less often, up to once a
+        minute. `progress` says how many have yet to come, or to leave (`ahead`), and for how long it is waited (`waited`
+        seconds). Returns a function that unsubscribes.
+        """
     def cancel(self) -> None:
         """Ends the waits in progress on this object with Cancelled, never later ones: who was entering counts for nobody then; who
         left has left.
@@ -1077,6 +1087,10 @@ class BacklogBase:
         """The data of all items in order, claimed ones included. It reads every one of them."""
     def replay(self) -> int:
         """Puts the dead letters back into their queue, as new items; returns how many: `queue.dead.replay()`."""
+    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
+        """Calls `callback(progress)` while a verb of this object waits, for an item or for room: after a second, and then ever less
+        often, up to once a minute. `progress` says for how long (`waited` seconds). Returns a function that unsubscribes.
+        """
     def cancel(self) -> None:
         """Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one that works on
         an item at the moment, when that is done.

@@ -70,9 +70,10 @@ class WaitProgress(NamedTuple):
     waited: float
     """How long already, in seconds."""
     ahead: int | None
-    """How many are ahead in the line, when it was looked last; None in no line: at its own handle, or for permits."""
+    """How many are waited for. In a line, those ahead, when it was looked last; at a double barrier, those who have yet
+    to come, or to leave. None if nobody counts them: it waits for its own handle, for permits, for an item."""
     holder: Contender | None
-    """Who holds, or one of them; None if that is not known at the moment."""
+    """Who holds, or one of them; of a barrier, who has put it up. None if that is not known at the moment."""
 
 
 class Stat(NamedTuple):

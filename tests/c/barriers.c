@@ -3,6 +3,7 @@
  * Barriers and double barriers. What they promise is played as scenarios; here is what is particular to C.
  */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "harness.h"
@@ -91,4 +92,75 @@ void parties_enter_and_leave_together(void) {
   zkr_double_barrier_free(two);
   zkr_client_free(client);
   zkr_client_free(other);
+}
+
+/* Waiting ------------------------------------------------------------------------------------------------ */
+
+typedef struct wait_news {
+  char path[200];
+  char holder[40];
+  int64_t waited_ms, ahead;
+  atomic_int calls;
+} wait_news;
+
+static void note_wait(const zkr_wait_progress *progress, void *user_data) {
+  wait_news *news = user_data;
+  if (atomic_load(&news->calls) == 0) {
+    snprintf(news->path, sizeof news->path, "%s", progress->path);
+    snprintf(news->holder, sizeof news->holder, "%s", progress->holder ? progress->holder->identity : "");
+    news->waited_ms = progress->waited_ms;
+    news->ahead = progress->ahead;
+  }
+  atomic_fetch_add(&news->calls, 1);
+}
+
+static void note_data(zkr_status status, zkr_buffer *data, const zkr_stat *stat, const zkr_error *error,
+                      void *user_data) {
+  ending *ending = user_data;
+  (void)stat;
+  (void)error;
+  ending->status = status;
+  zkr_buffer_free(data);
+  atomic_fetch_add(&ending->calls, 1);
+}
+
+void waits_at_barriers_and_queues_are_told(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "keeper");
+  zkr_barrier *barrier = NULL;
+  zkr_double_barrier *party = NULL;
+  zkr_queue *queue = NULL;
+  zkr_cancel_token *token = zkr_cancel_token_new();
+  wait_news at_barrier = {0}, at_round = {0}, at_queue = {0};
+  ending lifted = {0}, entered = {0}, got = {0};
+
+  OK(zkr_barrier_new(client, path("told"), &barrier, &error));
+  OK(zkr_double_barrier_new(client, path("round"), 3, NULL, &party, &error));
+  OK(zkr_queue_new(client, path("empty"), NULL, &queue, &error));
+  OK(zkr_barrier_on_wait(barrier, note_wait, &at_barrier, NULL, &error));
+  OK(zkr_double_barrier_on_wait(party, note_wait, &at_round, NULL, &error));
+  OK(zkr_queue_on_wait(queue, note_wait, &at_queue, NULL, &error));
+  OK(zkr_barrier_create(barrier, &error));
+  CHECK(zkr_barrier_wait_async(barrier, -1, note_done, &lifted) == ZKR_OK);
+  CHECK(zkr_double_barrier_enter_cancellable_async(party, -1, token, note_done, &entered) == ZKR_OK);
+  CHECK(zkr_queue_get_async(queue, -1, note_data, &got) == ZKR_OK);
+  EVENTUALLY(at_barrier.calls >= 1 && at_round.calls >= 1 && at_queue.calls >= 1);
+  CHECK(strcmp(at_barrier.path, path("told")) == 0 && strcmp(at_barrier.holder, "keeper") == 0);
+  CHECK(at_barrier.ahead == -1 && at_barrier.waited_ms >= 1000);
+  CHECK(strcmp(at_round.path, path("round")) == 0 && at_round.ahead == 2 && !*at_round.holder);
+  CHECK(strcmp(at_queue.path, path("empty")) == 0 && at_queue.ahead == -1 && !*at_queue.holder);
+  REFUSED(zkr_barrier_wait(barrier, 50, &error), ZKR_TIMEOUT,
+          "within 50ms, the time given: keeper has put it up");
+  REFUSED(zkr_queue_on_wait(queue, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
+  OK(zkr_barrier_remove(barrier, &error));
+  OK(zkr_queue_put(queue, "one", 3, -1, &error));
+  zkr_cancel_token_cancel(token);
+  EVENTUALLY(lifted.calls == 1 && entered.calls == 1 && got.calls == 1);
+  CHECK(lifted.status == ZKR_OK && entered.status == ZKR_CANCELLED && got.status == ZKR_OK);
+
+  zkr_barrier_free(barrier);
+  zkr_double_barrier_free(party);
+  zkr_queue_free(queue);
+  zkr_cancel_token_free(token);
+  zkr_client_free(client);
 }

@@ -28,6 +28,38 @@ void a_barrier_stops_who_waits() {
   CHECK(is_through);
 }
 
+void waits_at_barriers_and_queues_are_told() {
+  zkr::Options options;
+  options.identity = "keeper";
+  zkr::Client client(hosts(), options);
+  auto barrier = client.barrier(path("told"));
+  auto party = client.double_barrier(path("round"), 3);
+  auto queue = client.queue(path("empty"));
+  std::atomic<int> at_barrier{0}, at_round{0}, at_queue{0};
+  const auto first = barrier.on_wait([&](const zkr::WaitProgress &progress) {
+    at_barrier += progress.path == path("told") && progress.waited >= 1s && !progress.ahead &&
+                  progress.holder && progress.holder->identity == "keeper";
+  });
+  const auto second = party.on_wait([&](const zkr::WaitProgress &progress) {
+    at_round += progress.path == path("round") && progress.ahead == 2 && !progress.holder;
+  });
+  const auto third = queue.on_wait([&](const zkr::WaitProgress &progress) {
+    at_queue += progress.path == path("empty") && !progress.ahead && !progress.holder;
+  });
+  barrier.create();
+  zkr::CancelToken token;
+  std::thread lifted([&] { barrier.wait(); });
+  std::thread entered([&] { THROWS(party.enter(zkr::forever, token), zkr::ErrorKind::Cancelled); });
+  std::thread got([&] { CHECK(queue.get() == "one"); });
+  CHECK(eventually([&] { return at_barrier >= 1 && at_round >= 1 && at_queue >= 1; }));
+  barrier.remove();
+  queue.put("one");
+  token.cancel();
+  lifted.join();
+  entered.join();
+  got.join();
+}
+
 void a_scope_enters_and_leaves_a_double_barrier() {
   zkr::Client a(hosts()), b(hosts());
   auto one = a.double_barrier(path("double"), 2, "one"), two = b.double_barrier(path("double"), 2);

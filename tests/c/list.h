@@ -114,6 +114,7 @@
   X(threads_may_settle_and_free_one_item)                           \
   X(a_claim_withdrawn_at_any_moment_leaves_nothing)                 \
   X(a_double_barrier_that_is_freed_keeps_nobody)                    \
+  X(waits_at_barriers_and_queues_are_told)                          \
   X(a_proposal_may_be_the_last_that_is_freed)                       \
   X(an_election_is_won_observed_and_resigned)                       \
   X(a_leader_hears_that_it_is_asked_for)                            \

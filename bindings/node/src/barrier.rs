@@ -43,6 +43,17 @@ impl Barrier {
         self.0.ask(|barrier| async move { barrier.is_up().await }, same)
     }
 
+    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
+    #[napi(catch_unwind)]
+    pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
+        self.0.on_wait(env, |core, tell| core.on_wait(tell))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn off_wait(&self, event: f64) {
+        self.0.off_wait(event);
+    }
+
     #[napi(catch_unwind)]
     pub fn wait(&self, timeout: f64) -> f64 {
         self.0.wait(timeout, |barrier, limit| async move { barrier.wait(limit).await }, same)
@@ -75,6 +86,17 @@ impl DoubleBarrier {
     #[napi(catch_unwind)]
     pub fn has_entered(&self) -> bool {
         self.0.has_entered()
+    }
+
+    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
+    #[napi(catch_unwind)]
+    pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
+        self.0.on_wait(env, |core, tell| core.on_wait(tell))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn off_wait(&self, event: f64) {
+        self.0.off_wait(event);
     }
 
     /// The call's value is true.

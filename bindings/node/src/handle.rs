@@ -1,25 +1,19 @@
 //! The verbs of everything that can be acquired. What an acquisition carries is asked of its `Held`; `node/lib` knows which
 //! is the current one.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
 use napi::Env;
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
-use zkrecipes::{ErrorKind, Subscription, drive, time};
+use zkrecipes::{ErrorKind, drive, time};
 
-use crate::event_loop::{Inbox, drop_quietly, js_number};
-use crate::failure::OrThrow;
+use crate::event_loop::{Inbox, drop_quietly};
 use crate::held::Held;
 use crate::remote::{Remote, same};
 
-/// Who listens to its waits, by the number of their event.
-type Listeners = Mutex<BTreeMap<u64, Subscription>>;
-
 #[napi(custom_finalize)]
-pub struct Handle(Remote<zkrecipes::Handle>, Listeners);
+pub struct Handle(Remote<zkrecipes::Handle>);
 
 drop_quietly!(Handle);
 
@@ -76,11 +70,7 @@ impl From<zkrecipes::WaitProgress> for WaitProgress {
 
 impl Handle {
     pub fn new(handle: &zkrecipes::Handle, inbox: &Inbox) -> Handle {
-        Handle(Remote::new(handle.clone(), inbox), Listeners::default())
-    }
-
-    fn listeners(&self) -> MutexGuard<'_, BTreeMap<u64, Subscription>> {
-        self.1.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        Handle(Remote::new(handle.clone(), inbox))
     }
 }
 
@@ -118,20 +108,12 @@ impl Handle {
     /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
     #[napi(catch_unwind)]
     pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
-        let event = self.0.inbox.number();
-        let inbox = self.0.inbox.clone();
-        let tell = move |progress| inbox.post(event, Ok(WaitProgress::from(progress)), same);
-        self.listeners().insert(event, self.0.on_wait(tell).or_throw(env)?);
-        Ok(js_number(event))
+        self.0.on_wait(env, |core, tell| core.on_wait(tell))
     }
 
     #[napi(catch_unwind)]
     pub fn off_wait(&self, event: f64) {
-        let listener = self.listeners().remove(&(event as u64));
-        if let Some(listener) = listener {
-            // Nobody to wait for: the callbacks run on the event loop.
-            listener.end();
-        }
+        self.0.off_wait(event);
     }
 
     #[napi(catch_unwind)]

@@ -146,6 +146,17 @@ impl Backlog {
         Backlog::new(&self.0, &self.0.inbox)
     }
 
+    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
+    #[napi(catch_unwind)]
+    pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
+        self.0.on_wait(env, |core, tell| core.on_wait(tell))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn off_wait(&self, event: f64) {
+        self.0.off_wait(event);
+    }
+
     /// The call's value is a `Got`.
     #[napi(catch_unwind)]
     pub fn get(&self, timeout: f64) -> f64 {

@@ -1,17 +1,27 @@
 //! Something of the core's that answers later: a verb of the addon is a line with [`Remote::ask`] or [`Remote::wait`].
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use napi::Env;
 use napi::bindgen_prelude::ToNapiValue;
-use zkrecipes::{Result, time};
+use zkrecipes::{Result, Subscription, time};
 
-use crate::event_loop::Inbox;
+use crate::event_loop::{Inbox, js_number};
+use crate::failure::OrThrow;
+use crate::handle::WaitProgress;
+
+/// What the core calls while somebody waits.
+pub type Tell = Box<dyn Fn(zkrecipes::WaitProgress) + Send + Sync>;
 
 /// Something of the core's, and the way home for what its verbs bring.
 pub struct Remote<T> {
     core: T,
     pub inbox: Inbox,
+    /// Who listens to its waits, by the number of their event.
+    listeners: Mutex<BTreeMap<u64, Subscription>>,
 }
 
 impl<T> Deref for Remote<T> {
@@ -24,7 +34,7 @@ impl<T> Deref for Remote<T> {
 
 impl<T: Clone + Send + 'static> Remote<T> {
     pub fn new(core: T, inbox: &Inbox) -> Remote<T> {
-        Remote { core, inbox: inbox.clone() }
+        Remote { core, inbox: inbox.clone(), listeners: Mutex::default() }
     }
 
     /// Drives a verb; its outcome arrives under the number that is returned.
@@ -41,7 +51,32 @@ impl<T: Clone + Send + 'static> Remote<T> {
         self.inbox.run(verb(self.core.clone()), convert)
     }
 
-    /// The same for a verb that takes so many milliseconds at most.
+    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
+    pub fn on_wait(
+        &self,
+        env: &Env,
+        subscribe: impl FnOnce(&T, Tell) -> Result<Subscription>,
+    ) -> napi::Result<f64> {
+        let event = self.inbox.number();
+        let inbox = self.inbox.clone();
+        let tell = move |progress| inbox.post(event, Ok(WaitProgress::from(progress)), same);
+        self.listeners().insert(event, subscribe(&self.core, Box::new(tell)).or_throw(env)?);
+        Ok(js_number(event))
+    }
+
+    pub fn off_wait(&self, event: f64) {
+        let listener = self.listeners().remove(&(event as u64));
+        if let Some(listener) = listener {
+            // Nobody to wait for: the callbacks run on the event loop.
+            listener.end();
+        }
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, BTreeMap<u64, Subscription>> {
+        self.listeners.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The same as `ask` for a verb that takes so many milliseconds at most.
     pub fn wait<V, J, F>(
         &self,
         timeout: f64,

@@ -1,6 +1,7 @@
 //! `Barrier`: everybody who comes to it waits until it is lifted.
 
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 
 use crate::convert;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
@@ -35,6 +36,13 @@ impl BarrierBase {
             let barrier = zkrecipes::Barrier::clone(&self.core);
             self.core.heed(async move { barrier.wait(limit).await })
         })
+    }
+
+    /// Calls `callback(progress)` while a wait through this object goes on: after a second, and then ever less often, up to once
+    /// a minute. `progress` says who has put the barrier up (`holder`), and for how long it is waited (`waited` seconds). Returns
+    /// a function that unsubscribes.
+    fn on_wait<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
+        self.core.on_wait(&self.origin, callback, |barrier, tell| barrier.on_wait(tell))
     }
 
     /// Ends the waits in progress on this object with Cancelled, never later ones.

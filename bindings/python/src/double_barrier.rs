@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 use zkrecipes::{Result, drive};
 
 use crate::convert;
@@ -40,6 +41,13 @@ impl DoubleBarrierBase {
     fn leave(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
         let limit = convert::limit("timeout", timeout)?;
         self.origin.run(py, || self.leaving(limit))
+    }
+
+    /// Calls `callback(progress)` while this party enters or leaves: after a second, and then ever less often, up to once a
+    /// minute. `progress` says how many have yet to come, or to leave (`ahead`), and for how long it is waited (`waited`
+    /// seconds). Returns a function that unsubscribes.
+    fn on_wait<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
+        self.core.on_wait(&self.origin, callback, |barrier, tell| barrier.on_wait(tell))
     }
 
     /// Ends the waits in progress on this object with Cancelled, never later ones: who was entering counts for nobody then; who

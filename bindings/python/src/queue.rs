@@ -1,6 +1,7 @@
 //! Queues: what all of them have, and how each is put into.
 
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 use zkrecipes::drive;
 
 use crate::answer::Answer;
@@ -10,12 +11,13 @@ use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe, two_faces};
 use crate::item::{self, Claims};
 use crate::owned::Owned;
+use crate::waiting::Waiting;
 
-recipe!(BacklogBase of zkrecipes::Backlog, Backlog, "Backlog");
+recipe!(BacklogBase of Waiting<zkrecipes::Backlog>, Backlog, "Backlog");
 
 impl BacklogBase {
     fn made(origin: &Origin, core: &zkrecipes::Backlog) -> PyClassInitializer<BacklogBase> {
-        BacklogBase { origin: origin.clone().into(), core: core.clone().into() }.into()
+        BacklogBase { origin: origin.clone().into(), core: Waiting::from(core.clone()).into() }.into()
     }
 }
 
@@ -70,12 +72,18 @@ impl BacklogBase {
         self.origin.run(py, || async move { backlog.replay().await })
     }
 
+    /// Calls `callback(progress)` while a verb of this object waits, for an item or for room: after a second, and then ever less
+    /// often, up to once a minute. `progress` says for how long (`waited` seconds). Returns a function that unsubscribes.
+    fn on_wait<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
+        self.core.on_wait(&self.origin, callback, |backlog, tell| backlog.on_wait(tell))
+    }
+
     /// Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one that works on
     /// an item at the moment, when that is done.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
         self.origin
             .guard(|| {
-                self.core.cancel();
+                zkrecipes::Backlog::cancel(&self.core);
                 Ok(())
             })
             .or_raise(py)
@@ -84,7 +92,7 @@ impl BacklogBase {
     /// The items that were claimed `max_attempts` times in vain.
     #[getter]
     fn dead(&self, py: Python<'_>) -> Answered {
-        BacklogBase::of(py, &self.origin, self.origin.guard(|| Ok(self.core.dead())).or_raise(py)?)
+        BacklogBase::of(py, &self.origin, self.origin.guard(|| Ok(self.core.dead())).or_raise(py)?.into())
     }
 
     /// Where the items are.

@@ -1,22 +1,31 @@
 //! A recipe through which threads wait that have nothing to be cancelled by but `cancel()`.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
-use zkrecipes::Result;
+use pyo3::types::PyCFunction;
 use zkrecipes::drive::Cancels;
+use zkrecipes::{Result, Subscription, WaitProgress};
 
+use crate::answer::Answer;
+use crate::callback::{Callbacks, subscribe_owned};
 use crate::client::Origin;
 use crate::errors::OrRaise;
 
 pub struct Waiting<T> {
     recipe: T,
     cancels: Cancels,
+    /// Who hears of its waits.
+    listeners: Arc<Callbacks>,
 }
+
+/// What the core calls while somebody waits.
+pub type Tell = Box<dyn Fn(WaitProgress) + Send + Sync>;
 
 impl<T> From<T> for Waiting<T> {
     fn from(recipe: T) -> Waiting<T> {
-        Waiting { recipe, cancels: Cancels::default() }
+        Waiting { recipe, cancels: Cancels::default(), listeners: Arc::default() }
     }
 }
 
@@ -35,6 +44,18 @@ impl<T> Waiting<T> {
         future: F,
     ) -> impl Future<Output = Result<A>> + use<T, A, F> {
         self.cancels.heed(future)
+    }
+
+    pub fn on_wait<'py>(
+        &self,
+        origin: &Origin,
+        callback: &Bound<'py, PyAny>,
+        subscribe: impl FnOnce(&T, Tell) -> Result<Subscription>,
+    ) -> PyResult<Bound<'py, PyCFunction>> {
+        subscribe_owned(origin, &self.listeners, callback, |callback| {
+            let tell = move |progress: WaitProgress| callback.call(|py| Ok(vec![progress.answer(py)?]));
+            subscribe(&self.recipe, Box::new(tell))
+        })
     }
 
     pub fn cancel(&self, origin: &Origin, py: Python<'_>) -> PyResult<()> {

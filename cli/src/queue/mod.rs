@@ -16,6 +16,7 @@ use crate::help::examples;
 use crate::job::Desk;
 use crate::outcome::{self, Failure, NO, NOT_ACQUIRED, Outcome};
 use crate::table::Text;
+use crate::under;
 use progress::Progress;
 
 /// Put items into a queue, take them, work on them
@@ -139,11 +140,13 @@ impl Which {
 
     fn of(&self, client: &Client, path: &str) -> Outcome<Backlog> {
         let options = self.options()?;
-        Ok(match self.kind {
+        let queue = match self.kind {
             Kind::Plain => Backlog::clone(&*client.queue(path, options)?),
             Kind::Priority => Backlog::clone(&*client.priority_queue(path, options)?),
             Kind::Delay => Backlog::clone(&*client.delay_queue(path, options)?),
-        })
+        };
+        under::say_waits(|tell| queue.on_wait(tell), |_| String::new());
+        Ok(queue)
     }
 
     fn print(&self, items: impl IntoIterator<Item = Vec<u8>>) -> Outcome<()> {

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Client, ErrorKind, Result};
+use zkrecipes::{Backlog, Client, ErrorKind, Result};
 
 use super::progress::Progress;
 use super::{Kind, Which};
@@ -19,6 +19,7 @@ use crate::follow::ENDING;
 use crate::help::examples;
 use crate::outcome::{Failure, INTERNAL, NOT_ACQUIRED, Outcome};
 use crate::signals::Signals;
+use crate::under;
 
 /// As many as are read before somebody puts them.
 const BATCH: usize = 1000;
@@ -134,6 +135,12 @@ impl Put {
             (.., Kind::Priority) => Handle::Priority(client.priority_queue(path, options)?, 0),
             (.., Kind::Delay) => Handle::Delay(client.delay_queue(path, options)?, Duration::ZERO),
         };
+        let queue: &Backlog = match &handle {
+            Handle::Plain(queue) => queue,
+            Handle::Priority(queue, _) => queue,
+            Handle::Delay(queue, _) => queue,
+        };
+        under::say_waits(|tell| queue.on_wait(tell), |_| ": it is full".to_owned());
         Ok(Put { handle, path: path.to_owned(), limit: args.timeout, put: 0 })
     }
 

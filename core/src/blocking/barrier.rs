@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::Client;
 use crate::drive::wait;
 use crate::error::Result;
+use crate::recipes::waiting::WaitProgress;
+use crate::session::delivery::Subscription;
 
 impl Client {
     /// See [`crate::Client::barrier`].
@@ -39,6 +41,11 @@ impl Barrier {
     pub fn is_up(&self) -> Result<bool> {
         let barrier = self.0.clone();
         wait(async move { barrier.is_up().await }, None, None)
+    }
+
+    /// See [`crate::Barrier::on_wait`].
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
+        self.0.on_wait(callback)
     }
 
     /// See [`crate::Barrier::wait`].

@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::Client;
 use crate::drive::{check_may_wait, wait};
 use crate::error::Result;
+use crate::recipes::waiting::WaitProgress;
+use crate::session::delivery::Subscription;
 
 impl Client {
     /// See [`crate::Client::double_barrier`].
@@ -36,6 +38,11 @@ impl DoubleBarrier {
     /// See [`crate::DoubleBarrier::has_entered`].
     pub fn has_entered(&self) -> bool {
         self.0.has_entered()
+    }
+
+    /// See [`crate::DoubleBarrier::on_wait`].
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
+        self.0.on_wait(callback)
     }
 
     /// See [`crate::DoubleBarrier::enter`].

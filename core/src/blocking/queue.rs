@@ -7,6 +7,8 @@ use super::{Client, Held, Transaction};
 use crate::drive::wait;
 use crate::error::Result;
 use crate::options::QueueOptions;
+use crate::recipes::waiting::WaitProgress;
+use crate::session::delivery::Subscription;
 
 impl Client {
     /// See [`crate::Client::queue`].
@@ -65,6 +67,11 @@ impl Backlog {
     pub fn try_claim(&self) -> Result<Option<Item>> {
         let backlog = self.0.clone();
         Ok(wait(async move { backlog.try_claim().await }, None, None)?.map(Item::of))
+    }
+
+    /// See [`crate::Backlog::on_wait`].
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
+        self.0.on_wait(callback)
     }
 
     /// See [`crate::Backlog::cancel`].

@@ -11,19 +11,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::contenders::{self, Contender};
+use super::waiting::{Found, Listeners, WaitProgress, telling};
 use crate::client::Client;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log;
 use crate::path;
 use crate::session::call::{Call, Failure};
+use crate::session::clock::Later;
+use crate::session::delivery::Subscription;
 use crate::session::epoch::Epoch;
-use crate::session::wire::{CreateMode, Flight, WireError};
+use crate::session::wire::{CreateMode, Flight, Stat, WireError};
+use crate::time;
 
 impl Client {
     /// A handle on the barrier at `path`. Does no I/O.
     pub fn barrier(&self, path: &str) -> Result<Barrier> {
         self.session()?;
         path::recipe(path)?;
-        Ok(Barrier { client: self.clone(), path: Arc::from(path) })
+        Ok(Barrier { client: self.clone(), path: Arc::from(path), listeners: Arc::default() })
     }
 }
 
@@ -49,6 +55,8 @@ impl Client {
 pub struct Barrier {
     client: Client,
     path: Arc<str>,
+    /// Who wants to hear of its waits.
+    listeners: Arc<Listeners>,
 }
 
 impl Barrier {
@@ -112,18 +120,29 @@ impl Barrier {
         Ok(found.await?.is_some())
     }
 
-    /// Waits until the barrier is lifted, at once if it is not up; Timeout after `limit`. A waiter that sees the barrier up
-    /// waits through outages and into the next session.
+    /// Calls back while a wait through this handle goes on: after a second, and then ever less often, up to once a minute.
+    /// `holder` is who has put the barrier up, for one read each time. Nobody is told of a wait that is over.
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
+        self.client.session()?;
+        Ok(self.listeners.subscribe(callback))
+    }
+
+    /// Waits until the barrier is lifted, at once if it is not up; Timeout after `limit`, which says who has put it up. A
+    /// waiter that sees the barrier up waits through outages and into the next session.
     ///
     /// # Cancel safety
     /// Dropping the future leaves nothing behind.
     pub async fn wait(&self, limit: Option<Duration>) -> Result<()> {
         let session = self.client.session()?;
         let mut call = session.call(limit).for_the(LIFTING);
-        self.pass(&mut call).await.map_err(|error| error.with_path(&*self.path))
+        let mut up = None;
+        let passing = self.pass(&mut call, &mut up);
+        let passed = telling(&session, &self.path, &self.listeners, |call| self.who(call), passing).await;
+        passed.map_err(|error| explained(error, up).with_path(&*self.path))
     }
 
-    async fn pass(&self, call: &mut Call) -> Result<()> {
+    /// Notes in `up` what was seen of the barrier.
+    async fn pass(&self, call: &mut Call, up: &mut Up) -> Result<()> {
         if call.is_single_attempt() {
             return match self.stands(call, Barrier::WAIT).await? {
                 true => Err(Error::timeout(LIFTING)),
@@ -140,7 +159,18 @@ impl Barrier {
                 return Ok(());
             }
             call.insist();
-            call.patiently(watch).await?;
+            let said = call.session().epoch().get_data(&self.path);
+            let woken = async {
+                let mut watch = watch;
+                tokio::select! {
+                    biased;
+                    _ = &mut watch => return,
+                    // Who may not read it waits all the same.
+                    said = said => *up = said.ok(),
+                }
+                watch.await;
+            };
+            call.patiently(woken).await?;
         }
     }
 
@@ -160,6 +190,37 @@ impl Barrier {
         });
         answer.await.map_err(|failure| failure.about(verb, &self.path))
     }
+
+    /// Who has put it up.
+    fn who(&self, mut call: Call) -> Later<Found> {
+        let path = self.path.clone();
+        Box::pin(async move {
+            let read = call.ask(Barrier::WAIT, |epoch| epoch.get_data(&path)).await;
+            let node = path::name(&path).to_owned();
+            let holder = read.ok().map(|(data, stat)| Contender {
+                node,
+                identity: String::from_utf8_lossy(&data).into_owned(),
+                kind: "barrier".into(),
+                session_id: stat.ephemeral_owner as u64,
+                since: contenders::at(stat.ctime),
+                holds: true,
+            });
+            (None, holder)
+        })
+    }
+}
+
+/// What a barrier that is up says.
+type Up = Option<(Vec<u8>, Stat)>;
+
+/// With who has put it up, as far as it says so: others write what they like.
+fn explained(error: Error, up: Up) -> Error {
+    let Some((data, stat)) = up.filter(|_| error.kind() == ErrorKind::Timeout) else { return error };
+    let since = time::rfc3339(contenders::at(stat.ctime));
+    error.because(match String::from_utf8(data) {
+        Ok(who) if !who.is_empty() => format!("{} has put it up, at {since}", log::quoted(&who)),
+        _ => format!("it was put up at {since}"),
+    })
 }
 
 const LIFTING: &str = "the lifting of the barrier";

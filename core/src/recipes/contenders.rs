@@ -159,11 +159,15 @@ impl Seen {
             identity: String::from_utf8_lossy(&data).into_owned(),
             kind: entry.kind.name().to_owned(),
             session_id: stat.ephemeral_owner as u64,
-            since: SystemTime::UNIX_EPOCH
-                + Duration::from_millis(u64::try_from(stat.ctime).unwrap_or_default()),
+            since: at(stat.ctime),
             holds,
         }
     }
+}
+
+/// A moment by the server's clock.
+pub(super) fn at(ms: i64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or_default())
 }
 
 const VERB: &str = "contenders";

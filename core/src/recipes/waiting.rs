@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::log;
 use crate::process::Process;
 use crate::session::call::Call;
-use crate::session::clock::Moment;
+use crate::session::clock::{Later, Moment};
 use crate::session::delivery::{Live, Subscription};
 use crate::session::line::{Ahead, Line};
 use crate::session::{Session, unless};
@@ -43,11 +43,11 @@ pub struct WaitProgress {
     pub path: String,
     /// How long already.
     pub waited: Duration,
-    /// How many are ahead in the line, as far as this waiter has looked; `None` if it is in none: it waits for its own
-    /// handle, or for permits.
+    /// How many are waited for. In a line, those ahead, as far as this waiter has looked; at a double barrier, those who have
+    /// yet to come, or to leave. `None` if nobody counts them: it waits for its own handle, for permits, for an item.
     pub ahead: Option<usize>,
-    /// Who holds, or one of them. `None` if that is not known at the moment; without an identity if it was asked to let go
-    /// before this waiter had read who it is.
+    /// Who holds, or one of them; of a barrier, who has put it up. `None` if that is not known at the moment, or if it is
+    /// nobody; without an identity if it was asked to let go before this waiter had read who it is.
     pub holder: Option<Contender>,
 }
 
@@ -99,29 +99,114 @@ impl Listeners {
     }
 }
 
-/// One acquire, from its call to its end. One that is dropped before was withdrawn.
-pub(super) struct Waiting {
+/// What a look finds out: how many are waited for, and who one of them is.
+pub(super) type Found = (Option<usize>, Option<Contender>);
+
+/// A wait of which others are told while it goes on.
+struct Visible {
     session: Arc<Session>,
     began: Moment,
-    is_long: bool,
-    is_over: bool,
     /// Set for as long as anybody may be told of it.
     goes_on: Arc<AtomicBool>,
     /// Set while it is looked who holds.
     is_looking: Arc<AtomicBool>,
 }
 
+impl Visible {
+    fn begin(session: &Arc<Session>) -> Visible {
+        let (began, goes_on) = (session.now(), Arc::new(AtomicBool::new(true)));
+        Visible { session: session.clone(), began, goes_on, is_looking: Arc::default() }
+    }
+
+    fn waited(&self) -> Duration {
+        self.session.now().since(self.began)
+    }
+
+    fn ends(&self) {
+        self.goes_on.store(false, Ordering::Release);
+    }
+
+    /// Tells what `look` finds, to `first` and then to all who are `told`. The wait goes on meanwhile.
+    fn tell(
+        &self,
+        path: &str,
+        told: Vec<(Live, Callback)>,
+        look: impl Future<Output = Found> + Send + 'static,
+        first: impl FnOnce(&str, Duration, Option<&Contender>) + Send + 'static,
+    ) {
+        // The answer to the last look is not there yet: it will tell.
+        if self.is_looking.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (path, began, session) = (path.to_owned(), self.began, self.session.clone());
+        let (goes_on, is_looking) = (self.goes_on.clone(), self.is_looking.clone());
+        self.session.clock().spawn(Box::pin(async move {
+            let (ahead, holder) = look.await;
+            is_looking.store(false, Ordering::Release);
+            let waited = session.now().since(began);
+            first(&path, waited, holder.as_ref());
+            for (live, callback) in told {
+                let progress = WaitProgress { path: path.clone(), waited, ahead, holder: holder.clone() };
+                let goes_on = goes_on.clone();
+                session.delivery.notice(Box::new(move || {
+                    if goes_on.load(Ordering::Acquire) {
+                        live.pass(move || callback(progress));
+                    }
+                }));
+            }
+        }));
+    }
+}
+
+impl Drop for Visible {
+    fn drop(&mut self) {
+        self.ends();
+    }
+}
+
+/// Runs a wait that is none for a turn: for others, at a barrier, or for an item or for room. Who listens is told what `look`
+/// finds out.
+pub(super) async fn telling<T>(
+    session: &Arc<Session>,
+    path: &str,
+    listeners: &Listeners,
+    look: impl Fn(Call) -> Later<Found>,
+    wait: impl Future<Output = T>,
+) -> T {
+    let (visible, mut wait) = (Visible::begin(session), std::pin::pin!(wait));
+    let (mut next, mut pause) = (visible.began + FIRST, FIRST);
+    loop {
+        if let Some(done) = unless(&mut wait, session.clock().sleep_until(next)).await {
+            visible.ends();
+            return done;
+        }
+        pause = (pause * 2).min(RARELY);
+        next = session.now() + pause;
+        let told = listeners.now();
+        if !told.is_empty() {
+            visible.tell(path, told, look(session.call(Some(LOOK))), |_, _, _| {});
+        }
+    }
+}
+
+/// Nobody is waited for by name.
+pub(super) fn nobody(_: Call) -> Later<Found> {
+    Box::pin(async { (None, None) })
+}
+
+/// One acquire, from its call to its end. One that is dropped before was withdrawn.
+pub(super) struct Waiting {
+    session: Arc<Session>,
+    visible: Visible,
+    is_long: bool,
+    is_over: bool,
+}
+
 impl Waiting {
     pub(super) fn begin(session: &Arc<Session>) -> Waiting {
         session.counters.waiting.rise();
-        Waiting {
-            session: session.clone(),
-            began: session.now(),
-            is_long: false,
-            is_over: false,
-            goes_on: Arc::new(AtomicBool::new(true)),
-            is_looking: Arc::default(),
-        }
+        let visible = Visible::begin(session);
+        Waiting { session: session.clone(), visible, is_long: false, is_over: false }
     }
 
     /// Runs `taking`, and tells who holds what it waits for when that takes long.
@@ -135,11 +220,11 @@ impl Waiting {
     ) -> T {
         let mut taking = std::pin::pin!(taking);
         let often = Duration::from_millis(LONG_MS.load(Ordering::Relaxed));
-        let (mut long, mut look, mut pause) = (self.began + often, self.began + FIRST, FIRST);
+        let (mut long, mut look, mut pause) = (self.visible.began + often, self.visible.began + FIRST, FIRST);
         loop {
             let clock = self.session.clock().clone();
             if let Some(taken) = unless(&mut taking, clock.sleep_until(long.min(look))).await {
-                self.goes_on.store(false, Ordering::Release);
+                self.visible.ends();
                 return taken;
             }
             let now = clock.now();
@@ -155,54 +240,31 @@ impl Waiting {
                 told = listeners.now();
             }
             if is_long || !told.is_empty() {
-                self.tell(path, recipe.clone(), line.clone(), is_long, told);
-            }
-        }
-    }
-
-    /// The wait goes on meanwhile.
-    fn tell(
-        &self,
-        path: &str,
-        recipe: Arc<dyn Recipe>,
-        line: Arc<Line>,
-        is_long: bool,
-        told: Vec<(Live, Callback)>,
-    ) {
-        // The answer to the last look is not there yet: it will tell.
-        if self.is_looking.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let (path, began, session) = (path.to_owned(), self.began, self.session.clone());
-        let (goes_on, is_looking) = (self.goes_on.clone(), self.is_looking.clone());
-        self.session.clock().spawn(Box::pin(async move {
-            let (word, ahead) = (recipe.word(), line.ahead());
-            let holder = holder(recipe, session.call(Some(LOOK)), &line).await;
-            is_looking.store(false, Ordering::Release);
-            let waited = session.now().since(began);
-            if is_long {
-                let who = holder.clone();
-                let who =
-                    who.map(|Contender { identity, node, since, .. }| log::Holder { identity, node, since });
-                log::waiting_long(&path, word, waited, who);
-            }
-            for (live, callback) in told {
-                let ahead = ahead.as_ref().map(|ahead| ahead.count);
-                let progress = WaitProgress { path: path.clone(), waited, ahead, holder: holder.clone() };
-                let goes_on = goes_on.clone();
-                session.delivery.notice(Box::new(move || {
-                    if goes_on.load(Ordering::Acquire) {
-                        live.pass(move || callback(progress));
+                let (recipe, line, call) = (recipe.clone(), line.clone(), self.session.call(Some(LOOK)));
+                let word = recipe.word();
+                let look = async move {
+                    let ahead = line.ahead().map(|ahead| ahead.count);
+                    (ahead, holder(recipe, call, &line).await)
+                };
+                self.visible.tell(path, told, look, move |path, waited, who| {
+                    if is_long {
+                        let who = who.cloned();
+                        let who = who.map(|Contender { identity, node, since, .. }| log::Holder {
+                            identity,
+                            node,
+                            since,
+                        });
+                        log::waiting_long(path, word, waited, who);
                     }
-                }));
+                });
             }
-        }));
+        }
     }
 
     /// The error of an acquire that has run out of time, with who holds as far as that is known: asking would take time that
     /// the caller has not given.
     pub(super) fn explained(&self, error: Error, recipe: &Arc<dyn Recipe>, line: &Line) -> Error {
-        let waited = self.session.now().since(self.began);
+        let waited = self.visible.waited();
         if error.kind() != ErrorKind::Timeout || waited.is_zero() {
             return error;
         }
@@ -237,7 +299,7 @@ impl Waiting {
     pub(super) fn succeeds(mut self, hold: &Hold) {
         self.is_over = true;
         let counters = &self.session.counters;
-        let waited = self.session.now().since(self.began);
+        let waited = self.visible.waited();
         counters.acquisitions.one();
         counters.waits.record(waited);
         if hold.passes() > 0 {
@@ -277,7 +339,6 @@ fn known(recipe: &Arc<dyn Recipe>, ahead: &Ahead) -> Option<Contender> {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.goes_on.store(false, Ordering::Release);
         self.session.counters.waiting.fall();
         if !self.is_over {
             self.session.counters.cancellations.one();

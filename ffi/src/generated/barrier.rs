@@ -7,8 +7,9 @@ use zkrecipes::time;
 
 use crate::cancel::zkr_cancel_token;
 use crate::client::{ClientHandle, zkr_client};
+use crate::contenders::zkr_wait_callback;
 use crate::error::zkr_error;
-use crate::events::{zkr_answer_callback, zkr_done_callback};
+use crate::events::{zkr_answer_callback, zkr_done_callback, zkr_subscription};
 use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
@@ -151,6 +152,21 @@ pub extern "C" fn zkr_barrier_is_up_async(
     verbs::start(barrier, null(), callback, user_data, |it: &BarrierHandle| {
         let core = it.core.clone();
         Ok(async move { core.is_up().await })
+    })
+}
+
+/// Calls back while a wait through this handle goes on: after a second, and then ever less often, up to once a minute.
+/// The holder is who has put the barrier up. subscription may be NULL; otherwise end it with zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_barrier_on_wait(
+    barrier: *mut zkr_barrier,
+    callback: zkr_wait_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::subscribe(barrier, callback, user_data, subscription, error, |it: &BarrierHandle, told| {
+        it.core.on_wait(move |found| told.tell(found))
     })
 }
 

@@ -9,8 +9,9 @@ use zkrecipes::time;
 use crate::cancel::zkr_cancel_token;
 use crate::client::{ClientHandle, zkr_client};
 use crate::collections::zkr_buffer;
+use crate::contenders::zkr_wait_callback;
 use crate::error::zkr_error;
-use crate::events::{zkr_done_callback, zkr_number_callback};
+use crate::events::{zkr_done_callback, zkr_number_callback, zkr_subscription};
 use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
@@ -178,6 +179,21 @@ pub extern "C" fn zkr_delay_queue_claim_cancellable_async(
     verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim(&it.core, timeout_ms))
+    })
+}
+
+/// Calls back while a verb of this handle waits, for an item or for room: after a second, and then ever less often, up
+/// to once a minute. subscription may be NULL; otherwise end it with zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_on_wait(
+    delay_queue: *mut zkr_delay_queue,
+    callback: zkr_wait_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::subscribe(delay_queue, callback, user_data, subscription, error, |it: &DelayQueueHandle, told| {
+        it.core.on_wait(move |found| told.tell(found))
     })
 }
 

@@ -8,8 +8,9 @@ use zkrecipes::time;
 use crate::cancel::zkr_cancel_token;
 use crate::client::{ClientHandle, zkr_client};
 use crate::collections::zkr_buffer;
+use crate::contenders::zkr_wait_callback;
 use crate::error::zkr_error;
-use crate::events::zkr_done_callback;
+use crate::events::{zkr_done_callback, zkr_subscription};
 use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, to_c};
@@ -97,6 +98,27 @@ pub extern "C" fn zkr_double_barrier_name(
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_double_barrier_has_entered(double_barrier: *const zkr_double_barrier) -> bool {
     verbs::ask(double_barrier, false, |it: &DoubleBarrierHandle| Some(it.core.has_entered()))
+}
+
+/// Calls back while this handle enters or leaves: after a second, and then ever less often, up to once a minute. The
+/// number ahead is of those who have yet to come, or to leave. subscription may be NULL; otherwise end it with
+/// zkr_subscription_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_double_barrier_on_wait(
+    double_barrier: *mut zkr_double_barrier,
+    callback: zkr_wait_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::subscribe(
+        double_barrier,
+        callback,
+        user_data,
+        subscription,
+        error,
+        |it: &DoubleBarrierHandle, told| it.core.on_wait(move |found| told.tell(found)),
+    )
 }
 
 /// Enters, and waits up to timeout_ms until all parties have: 0 is one attempt, any negative is for ever.

@@ -43,8 +43,14 @@ pub(super) async fn enter(barrier: &Inner, session: &Arc<Session>, call: &mut Ca
                 over(barrier, &round, None, call, VERB).await?;
             }
             Err(error) if error.kind() == ErrorKind::Timeout => {
-                let inside = session.within_grace(unless_declared(barrier, place)).await.flatten();
-                return inside.ok_or(error);
+                return match session.within_grace(unless_declared(barrier, place)).await {
+                    Some(Ok(inside)) => Ok(inside),
+                    Some(Err(Some(came))) => {
+                        let parties = barrier.parties;
+                        Err(error.because(format!("{came} of {parties} had come, this one among them")))
+                    }
+                    _ => Err(error),
+                };
             }
             Err(error) => {
                 // Who has been told that it is not in must not be counted by those who come next.

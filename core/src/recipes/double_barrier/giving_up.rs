@@ -33,43 +33,61 @@ pub(super) async fn tidy(barrier: &Inner, call: &mut Call) -> Result<()> {
 }
 
 /// Gives our node up when our time is over, unless a round was declared with it meanwhile: then the others have been
-/// let in with us, and we are in. What no server answers goes on in the background.
-pub(super) async fn unless_declared(barrier: &Inner, mut place: Place) -> Option<Inside> {
+/// let in with us, and we are in. What no server answers goes on in the background. Else it answers how many had come, as
+/// far as that was seen.
+pub(super) async fn unless_declared(barrier: &Inner, mut place: Place) -> Result<Inside, Option<usize>> {
     match last_look(barrier, &mut place).await {
-        Ok(Some(round)) => return Some(Inside { place, round }),
+        Ok(Last::In(round)) => Ok(Inside { place, round }),
+        Ok(Last::Gone(came)) => {
+            place.withdraw().await;
+            Err(came)
+        }
         // Somebody else will not let us look, or no server answers.
-        Err(_) | Ok(None) => place.withdraw().await,
+        Err(_) => {
+            place.withdraw().await;
+            Err(None)
+        }
     }
-    None
 }
 
-/// The round that our node belongs to; `None`: to none, and it is gone. Every declaration changes the version of the
-/// path, so that none comes between the look and the deletion.
-async fn last_look(barrier: &Inner, place: &mut Place) -> Result<Option<Round>, WireError> {
+/// What a member that gives up sees.
+enum Last {
+    /// The round that its node belongs to.
+    In(Round),
+    /// To none, and the node is gone; so many children there were, if that was seen.
+    Gone(Option<usize>),
+}
+
+/// Whether our node belongs to a round. Every declaration changes the version of the path, so that none comes between
+/// the look and the deletion.
+async fn last_look(barrier: &Inner, place: &mut Place) -> Result<Last, WireError> {
     if !place.may_stand {
-        return Ok(None);
+        return Ok(Last::Gone(None));
     }
     let (epoch, ready) = (place.epoch.clone(), layout::ready(&barrier.path));
     if place.name().is_empty() && !place.find(&place::settled(&epoch, &barrier.path).await?) {
-        return Ok(None);
+        return Ok(Last::Gone(None));
     }
     let own = place.path();
     loop {
         let asked = (epoch.exists(&barrier.path), epoch.get_data(&ready), epoch.exists(&own));
         let (Some(stat), declared, Some(found)) = (asked.0.await?, asked.1.await, asked.2.await?) else {
-            return Ok(None);
+            return Ok(Last::Gone(None));
         };
+        let mut came = Some(stat.num_children as usize);
         match declared {
             Ok((data, stat)) => {
                 let round = Round::of(&data, &stat);
                 if round.includes_own(place.name(), &found) {
                     place.found_in(&round, ready, data);
-                    return Ok(Some(round));
+                    return Ok(Last::In(round));
                 }
+                // Others are in it.
+                came = None;
             }
             // Taken back by a peer that left before we looked.
             Err(WireError::NoNode) if found.version > 0 && barrier.naming == Naming::Kazoo => {
-                return Ok(Some(Round::unseen()));
+                return Ok(Last::In(Round::unseen()));
             }
             Err(WireError::NoNode) => {}
             Err(error) => return Err(error),
@@ -80,7 +98,7 @@ async fn last_look(barrier: &Inner, place: &mut Place) -> Result<Option<Round>, 
             Err(error) => return Err(error),
             Ok(_) => {
                 place.gone();
-                return Ok(None);
+                return Ok(Last::Gone(came));
             }
         }
     }

@@ -22,7 +22,7 @@ use crate::session::call::{Call, refusal};
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Event, WireError, Write};
 
-const VERB: &str = "leave";
+pub(super) const VERB: &str = "leave";
 
 pub(super) async fn leave(barrier: &Inner, inside: Inside, call: &mut Call) -> Result<()> {
     let Inside { mut place, round } = inside;

@@ -27,10 +27,14 @@ use std::time::Duration;
 use self::agreement::{Agreement, Agreements};
 use self::layout::Round;
 use self::place::{Given, Place};
+use super::waiting::{Found, Listeners, WaitProgress, telling};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Naming;
 use crate::path;
+use crate::session::call::Call;
+use crate::session::clock::Later;
+use crate::session::delivery::Subscription;
 use crate::session::kept::not_declared;
 use crate::session::wire::Write;
 
@@ -56,7 +60,8 @@ impl Client {
         let naming = session.options().naming;
         let agreement = session.shelf.of::<Agreements>().of(path);
         let (path, state) = (path.to_owned(), Mutex::default());
-        let inner = Inner { path, parties, name, naming, state, given_up: Given::default(), agreement };
+        let (given_up, listeners) = (Given::default(), Arc::default());
+        let inner = Inner { path, parties, name, naming, state, given_up, agreement, listeners };
         Ok(DoubleBarrier { client: self.clone(), inner: Arc::new(inner) })
     }
 }
@@ -106,6 +111,8 @@ struct Inner {
     state: Mutex<State>,
     given_up: Given,
     agreement: Arc<Agreement>,
+    /// Who wants to hear of its waits.
+    listeners: Arc<Listeners>,
 }
 
 #[derive(Default)]
@@ -153,6 +160,19 @@ impl Inner {
         Write::Set { path: self.path.clone(), data: self.parties.to_string().into_bytes(), version }
     }
 
+    /// Of how many others the node stands: members of `round`, or of those who come.
+    fn others(self: &Arc<Self>, verb: &'static str, round: Option<Round>, mut call: Call) -> Later<Found> {
+        let inner = self.clone();
+        Box::pin(async move {
+            let names = call.ask(verb, |epoch| epoch.children(&inner.path)).await;
+            let count = |names: Vec<String>| match &round {
+                Some(round) => layout::members(&names).filter(|member| round.includes(member)).count(),
+                None => inner.parties.saturating_sub(layout::members(&names).count()),
+            };
+            (names.ok().map(count), None)
+        })
+    }
+
     /// The round that this handle is in; it is leaving from now on.
     fn step_out(&self) -> Result<(Inside, Moving<'_>)> {
         let mut state = self.state();
@@ -187,7 +207,15 @@ impl DoubleBarrier {
         self.client.process().is_present() && matches!(*self.inner.state(), State::Inside(_))
     }
 
-    /// Waits until all parties are there; Timeout after `limit`. More than that wait for the next round.
+    /// Calls back while this handle enters or leaves: after a second, and then ever less often, up to once a minute. `ahead`
+    /// is how many have yet to come, or to leave, for one list each time. Nobody is told of a wait that is over.
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
+        self.client.session()?;
+        Ok(self.inner.listeners.subscribe(callback))
+    }
+
+    /// Waits until all parties are there; Timeout after `limit`, which says how many were. More than that wait for the next
+    /// round.
     ///
     /// Who is told Timeout, or Cancelled by [`drive`](crate::drive) or in another language, is counted by nobody, unless no
     /// server answers for a quarter of a second: then its node goes as soon as one does, or with its session, and others may be
@@ -210,7 +238,10 @@ impl DoubleBarrier {
             Moving(&self.inner)
         };
         let mut call = session.call(limit).for_the(ENTERING);
-        let inside = entering::enter(&self.inner, &session, &mut call).await.map_err(about)?;
+        let entering = entering::enter(&self.inner, &session, &mut call);
+        let look = |call| self.inner.others(entering::VERB, None, call);
+        let entered = telling(&session, self.path(), &self.inner.listeners, look, entering).await;
+        let inside = entered.map_err(about)?;
         moving.inside(inside);
         Ok(())
     }
@@ -227,7 +258,10 @@ impl DoubleBarrier {
         let session = self.client.session()?;
         let (inside, _moving) = self.inner.step_out().map_err(about)?;
         let mut call = session.call(limit).for_the(LEAVING);
-        leaving::leave(&self.inner, inside, &mut call).await.map_err(about)
+        let round = inside.round.clone();
+        let leaving = leaving::leave(&self.inner, inside, &mut call);
+        let look = |call| self.inner.others(leaving::VERB, Some(round.clone()), call);
+        telling(&session, self.path(), &self.inner.listeners, look, leaving).await.map_err(about)
     }
 
     /// Gives the round up without waiting for anybody: our node is deleted in the background, and nobody waits for us.

@@ -13,10 +13,12 @@ use super::{Store, claim, dead, look, shards, take};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::QueueOptions;
+use crate::recipes::waiting::{Listeners, WaitProgress, nobody, telling};
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::chance;
 use crate::session::clock::Later;
+use crate::session::delivery::Subscription;
 
 /// Items that wait to be taken. A [`Queue`](super::Queue), a [`PriorityQueue`](super::PriorityQueue) and a
 /// [`DelayQueue`](super::DelayQueue) each are a backlog, and so are the [`dead`](Backlog::dead) letters of one.
@@ -46,6 +48,8 @@ pub struct Backlog {
     cancels: Arc<watch::Sender<u64>>,
     /// The queue of which this is the dead letters.
     living: Option<Arc<Backlog>>,
+    /// Who wants to hear of its waits.
+    listeners: Arc<Listeners>,
 }
 
 impl Backlog {
@@ -53,7 +57,8 @@ impl Backlog {
         let cancels = Arc::new(watch::Sender::new(0));
         // Anywhere: else all that put only once would put into the first shard.
         let puts = Arc::new(AtomicUsize::new(chance::below(stores.len())));
-        Backlog { client, path: path.into(), stores: stores.into(), puts, cancels, living: None }
+        let listeners = Arc::default();
+        Backlog { client, path: path.into(), stores: stores.into(), puts, cancels, living: None, listeners }
     }
 
     /// Where it is.
@@ -106,14 +111,16 @@ impl Backlog {
 
     pub(crate) fn take(&self, limit: Option<Duration>) -> impl Future<Output = Result<Got>> + Send + use<> {
         let (call, stores, path) = (self.call(limit), self.stores.clone(), self.path.clone());
+        let listeners = self.listeners.clone();
         async move {
             let (session, call) = call?;
             let take = |store: Arc<Store>, call| -> Later<Result<Got>> {
                 let session = session.clone();
                 Box::pin(async move { store.take(session, call).await })
             };
-            let taken = shards::anywhere(&stores, &session, call, take::VERB, take).await;
-            taken.map_err(|error| about(error, "an item to take", &path))
+            let taking = shards::anywhere(&stores, &session, call, take::VERB, take);
+            let taken = telling(&session, &path, &listeners, nobody, taking).await;
+            taken.map_err(|error| about(error, "the arrival of an item to take", limit, &path))
         }
     }
 
@@ -143,12 +150,13 @@ impl Backlog {
     }
 
     pub(crate) fn begin(&self, limit: Option<Duration>) -> impl Future<Output = Result<Item>> + Send + use<> {
-        self.begin_call(self.call(limit))
+        self.begin_call(self.call(limit), limit)
     }
 
     fn begin_call(
         &self,
         call: Result<(Arc<Session>, Call)>,
+        limit: Option<Duration>,
     ) -> impl Future<Output = Result<Item>> + Send + use<> {
         let backlog = self.clone();
         async move {
@@ -157,8 +165,9 @@ impl Backlog {
                 let (session, client) = (session.clone(), backlog.client.clone());
                 Box::pin(async move { store.claim(&client, session, call).await })
             };
-            let claimed = shards::anywhere(&backlog.stores, &session, call, claim::VERB, claim).await;
-            claimed.map_err(|error| about(error, "an item to claim", backlog.path()))
+            let claiming = shards::anywhere(&backlog.stores, &session, call, claim::VERB, claim);
+            let claimed = telling(&session, &backlog.path, &backlog.listeners, nobody, claiming).await;
+            claimed.map_err(|error| about(error, "the arrival of an item to claim", limit, backlog.path()))
         }
     }
 
@@ -167,6 +176,26 @@ impl Backlog {
         // In a forked child the lock is the parent's, and so are the items.
         let cancels = if self.client.process().is_present() { *self.cancels.borrow() } else { 0 };
         Claims { backlog: self.clone(), cancels }
+    }
+
+    /// Calls back while a verb through this handle waits, for an item or for room: after a second, and then ever less often,
+    /// up to once a minute. It asks nothing of the server: the progress says where and how long. Nobody is told of a wait that
+    /// is over.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let queue = client.queue("/queues/mail", Default::default())?;
+    /// let telling = queue.on_wait(|progress| println!("no mail since {:?}", progress.waited))?;
+    /// # queue.put(b"one").await?;
+    /// let item = queue.claim().await?;
+    /// # item.ack().await?;
+    /// telling.unsubscribe();
+    /// # Ok(()) });
+    /// ```
+    pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
+        self.client.session()?;
+        Ok(self.listeners.subscribe(callback))
     }
 
     /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
@@ -192,23 +221,26 @@ impl Backlog {
     ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
         let (call, backlog, all) = (self.call(limit), self.clone(), items.len());
         async move {
-            let (_, mut call) = call?;
-            let mut so_far = SoFar::default();
-            for items in shards::spread(items, backlog.stores.len()) {
-                match backlog.next_store().put(&mut call, items, key).await {
-                    Ok(put) => so_far.add(put),
-                    Err(error) => {
-                        let before = so_far.count();
-                        so_far.told();
-                        let error = match (all, error.put()) {
-                            (1, _) => error,
-                            (_, put) => error.with_put(before + put.unwrap_or(0)),
-                        };
-                        return Err(about(error, "the put", backlog.path()));
+            let (session, mut call) = call?;
+            let putting = async {
+                let mut so_far = SoFar::default();
+                for items in shards::spread(items, backlog.stores.len()) {
+                    match backlog.next_store().put(&mut call, items, key).await {
+                        Ok(put) => so_far.add(put),
+                        Err(error) => {
+                            let before = so_far.count();
+                            so_far.told();
+                            let error = match (all, error.put()) {
+                                (1, _) => error,
+                                (_, put) => error.with_put(before + put.unwrap_or(0)),
+                            };
+                            return Err(about(error, "the put", limit, backlog.path()));
+                        }
                     }
                 }
-            }
-            Ok(so_far.told())
+                Ok(so_far.told())
+            };
+            telling(&session, &backlog.path, &backlog.listeners, nobody, putting).await
         }
     }
 
@@ -306,15 +338,16 @@ impl Claims {
             let is_over = *cancelled.borrow() != self.cancels;
             if is_over { Err(Error::cancelled()) } else { self.backlog.call_until(None, cancelled) }
         });
-        self.backlog.begin_call(begun)
+        self.backlog.begin_call(begun, None)
     }
 }
 
 /// What was waited for, if it did not come in time, and where.
-fn about(error: Error, what: &str, path: &str) -> Error {
+fn about(error: Error, what: &str, limit: Option<Duration>, path: &str) -> Error {
+    let timeout = || Error::timeout_after(what, limit.filter(|limit| !limit.is_zero()));
     let error = match (error.kind(), error.put()) {
-        (ErrorKind::Timeout, None) => Error::timeout(what),
-        (ErrorKind::Timeout, Some(put)) => Error::timeout(what).with_put(put),
+        (ErrorKind::Timeout, None) => timeout(),
+        (ErrorKind::Timeout, Some(put)) => timeout().with_put(put),
         _ => error,
     };
     error.with_path(path)
