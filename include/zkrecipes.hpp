@@ -263,8 +263,8 @@ inline constexpr LogLevel LogLevel::Trace{ZKR_LOG_TRACE};
 
 namespace detail {
 
-/** What each of them is called, in words such as "suspended"; of an error the name of its kind, such as
- * "Timeout". */
+/** What each of them is called, in words such as "suspended"; of an error its code, such as
+ * "TIMEOUT". */
 inline const char *name_of(zkr_status kind) noexcept { return zkr_status_name(kind); }
 inline const char *name_of(zkr_state state) noexcept { return zkr_state_name(state); }
 inline const char *name_of(zkr_reason reason) noexcept { return zkr_reason_name(reason); }
@@ -307,7 +307,7 @@ std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &o
 
 }  // namespace detail
 
-/** The name of a value, such as "Timeout" of an ErrorKind, or "suspended" of a State. */
+/** The name of a value, such as "TIMEOUT" of an ErrorKind, or "suspended" of a State. */
 using detail::to_string;
 
 namespace detail {

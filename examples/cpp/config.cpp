@@ -20,6 +20,6 @@ int main(int count, char **arguments) try {
   });
   std::cout << "the limit is " << told.get_future().get() << "\n";
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

@@ -12,6 +12,6 @@ int main(int count, char **arguments) try {
   // Exactly once, also if the connection breaks before the answer is there.
   std::cout << "this is order " << orders.add(1) << "\n";
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

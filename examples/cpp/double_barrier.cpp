@@ -17,6 +17,6 @@ int main(int count, char **arguments) try {
   }  // leaves, and waits until all others have
   std::cout << "all are done\n";
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

@@ -18,6 +18,6 @@ int main(int count, char **arguments) try {
   if (const auto leader = election.leader())
     std::cout << leader->identity << " leads in epoch " << leader->epoch << ": " << leader->data << "\n";
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

@@ -35,6 +35,6 @@ int main(int count, char **arguments) try {
   const auto asked = permits.on_revoke([] { std::cout << "somebody wants these permits\n"; });
   for (const auto &holder : exports.holders()) std::cout << "a permit is with " << holder.identity << "\n";
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

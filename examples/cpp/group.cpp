@@ -33,6 +33,6 @@ int main(int count, char **arguments) try {
   services.bind("billing", "10.0.0.7:443", true);
   if (const auto address = services.lookup("billing")) std::cout << "billing is at " << *address << "\n";
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

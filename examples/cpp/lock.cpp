@@ -27,6 +27,6 @@ int main(int count, char **arguments) try {
   zkr::Held held = lock.acquire(5s);
   held.verify();  // asks the server, where is_held() only looks at the clock
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

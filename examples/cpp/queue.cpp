@@ -19,6 +19,6 @@ int main(int count, char **arguments) try {
   std::cout << "sending: " << mail.data() << "\n";
   mail.ack();  // done
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

@@ -9,13 +9,13 @@
 
 using namespace std::chrono_literals;
 
-static zkr_outcome site(zkr::Client &client, const std::string &name) {
+static zkr::Decision site(zkr::Client &client, const std::string &name) {
   auto payments = client.two_phase_commit("/examples/payments");
   payments.join(name);  // after a restart, pending() tells what this site was asked before
   auto proposal = payments.next(30s);
   // A real site first writes down, on its own disk, all that it needs to commit whatever happens.
   proposal.vote_commit();
-  const zkr_outcome outcome = proposal.outcome();  // is applied here, and may be so twice
+  const zkr::Decision outcome = proposal.outcome();  // is applied here, and may be so twice
   proposal.acknowledge();
   return outcome;
 }
@@ -27,10 +27,10 @@ int main(int count, char **arguments) try {
   auto shop = std::async(std::launch::async, [&] { return site(client, "shop"); });
   auto payments = client.two_phase_commit("/examples/payments");
   auto payment = payments.begin("p-4711", {"bank", "shop"}, "100 EUR", 30s);
-  std::cout << "decided: " << zkr_outcome_name(payment.outcome()) << "\n";
-  std::cout << "bank does: " << zkr_outcome_name(bank.get()) << "\n";
-  std::cout << "shop does: " << zkr_outcome_name(shop.get()) << "\n";
+  std::cout << "decided: " << payment.outcome() << "\n";
+  std::cout << "bank does: " << bank.get() << "\n";
+  std::cout << "shop does: " << shop.get() << "\n";
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

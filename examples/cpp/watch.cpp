@@ -11,17 +11,17 @@ int main(int count, char **arguments) try {
   zkr::Client client(count > 1 ? arguments[1] : "");  // "" takes ZKRECIPES_HOSTS
   auto nodes = client.nodes();
   nodes.ensure("/examples/watched");
-  nodes.create("/examples/watched/guest-", "", ZKR_EPHEMERAL_SEQUENTIAL);
+  nodes.create("/examples/watched/guest-", "", zkr::CreateMode::EphemeralSequential);
 
   std::promise<std::size_t> told;
   bool is_first = true;
   // The present state first, then every later one that is the latest, until the subscription goes.
   const auto subscription =
-      nodes.watch("/examples/watched", ZKR_WATCH_KIND_CHILDREN, [&](const zkr::NodeState &now) {
+      nodes.watch("/examples/watched", zkr::WatchKind::Children, [&](const zkr::NodeState &now) {
         if (std::exchange(is_first, false)) told.set_value(now.children ? now.children->size() : 0);
       });
   std::cout << "there are " << told.get_future().get() << " children\n";
 } catch (const zkr::Error &error) {
-  std::cerr << zkr_status_name(error.code()) << ": " << error.what() << "\n";
+  std::cerr << error.code() << ": " << error.what() << "\n";
   return 1;
 }

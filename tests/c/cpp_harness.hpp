@@ -52,7 +52,8 @@ using namespace std::chrono_literals;
 /* Those of cpp_input.cpp. */
 #define INPUT_TESTS(X)                   \
   X(a_function_that_is_empty_is_refused) \
-  X(text_with_a_nul_is_refused)
+  X(text_with_a_nul_is_refused)          \
+  X(values_show_their_names)
 
 /* Those of cpp_queues.cpp. */
 #define QUEUE_TESTS(X)                             \
@@ -63,6 +64,7 @@ using namespace std::chrono_literals;
 /* Those of cpp_barriers.cpp. */
 #define BARRIER_TESTS(X)                        \
   X(a_barrier_stops_who_waits)                  \
+  X(waits_at_barriers_and_queues_are_told)      \
   X(a_scope_enters_and_leaves_a_double_barrier) \
   X(a_scope_that_cannot_leave_says_so_in_the_log)
 

@@ -2,6 +2,8 @@
 //
 // zkrecipes.hpp: what C cannot be given, and so must be refused before.
 
+#include <sstream>
+
 #include "cpp_harness.hpp"
 
 void a_function_that_is_empty_is_refused() {
@@ -63,4 +65,26 @@ void text_with_a_nul_is_refused() {
     THROWS(zkr::Client(hosts(), options), zkr::ErrorKind::Invalid);
   THROWS(zkr::Client(std::string(hosts()) + nul), zkr::ErrorKind::Invalid);
   THROWS(shared_server().inject(std::string("drop_after create\0", 18)), zkr::ErrorKind::Invalid);
+}
+
+void values_show_their_names() {
+  std::ostringstream out;
+  out << zkr::ErrorKind::Timeout << ' ' << zkr::State::Suspended << ' ' << zkr::LostReason::Revoked << ' '
+      << zkr::LogLevel::Warn << ' ' << zkr::Decision::Commit << ' ' << zkr::CommitMode::Peer << ' '
+      << zkr::CoordinatorState::Absent << ' ' << zkr::PartKind::Deleted << ' ' << zkr::GroupEventKind::Joined;
+  CHECK(out.str() == "TIMEOUT suspended revoked warn commit peer absent deleted joined");
+  CHECK(zkr::to_string(zkr::ErrorKind::NotHeld) == "NOT_HELD" && to_string(zkr::State::Lost) == "lost");
+
+  // What was written with the constants of C goes on.
+  const zkr::Error error(ZKR_TIMEOUT, "late");
+  zkr_status status = error.code();
+  CHECK(status == ZKR_TIMEOUT && error.code() == ZKR_TIMEOUT && error.code() == zkr::ErrorKind::Timeout);
+  status = error.code() != ZKR_LOST ? error.code() : ZKR_OK;
+  switch (error.code()) {
+    case zkr::ErrorKind::Timeout:
+      CHECK(std::string(zkr_status_name(status)) == "TIMEOUT");
+      break;
+    default:
+      CHECK(!"this kind");
+  }
 }

@@ -66,6 +66,16 @@ def test_a_link_that_leads_nowhere_is_noticed() -> None:
     ]
 
 
+def test_what_is_in_cpp_has_the_names_of_cpp() -> None:
+    """The names of C are there as well, and nobody who writes C++ has to know them."""
+    parts = {str(one): one.text for one in snippets() if one.language == "cpp"}
+    programs = {path.name: path.read_text() for path in (ROOT / "examples/cpp").rglob("*.cpp")}
+    assert len(parts) > 20
+    assert len(programs) > 8
+    in_c = re.compile(r"\bZKR_[A-Z]\w*|\bzkr_\w+")
+    assert {where: found for where, text in {**parts, **programs}.items() if (found := in_c.findall(text))} == {}
+
+
 def test_every_page_is_in_the_menu() -> None:
     here = set(pages.pages().values())
     listed = [name for names in pages.MENU.values() for name in names]
