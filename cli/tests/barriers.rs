@@ -10,7 +10,7 @@ const PATH: &str = "/barriers/one";
 /// How many are in the double barrier, or on their way in.
 fn members(server: &Server) -> usize {
     let prefix = format!("{PATH}/");
-    let names = server.dump_paths().into_iter().filter(|path| path.starts_with(&prefix));
+    let names = server.nodes().into_iter().filter(|path| path.starts_with(&prefix));
     names.filter(|path| !path.ends_with("/ready")).count()
 }
 
@@ -55,7 +55,7 @@ fn commands_begin_and_end_together() {
     assert_eq!(one.out.line(), "started");
     assert_eq!(two.out.line(), "started");
     one.send_line();
-    eventually("one waits for two", || server.dump_paths().iter().any(|path| path.starts_with(PATH)));
+    eventually("one waits for two", || server.nodes().iter().any(|path| path.starts_with(PATH)));
     two.send_line();
     assert_eq!((one.end().status, two.end().status), (0, 0));
     assert_nothing_left(&server, PATH);

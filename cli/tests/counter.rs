@@ -21,7 +21,7 @@ fn a_counter_begins_at_nothing_and_counts_up_and_down() {
         assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (0, printed, ""), "{args:?}");
     }
     assert_eq!(server.sessions(), [0; 0]);
-    assert_eq!(server.dump_paths().iter().filter(|path| path.starts_with(PATH)).count(), 1, "no mark stays");
+    assert_eq!(server.nodes().iter().filter(|path| path.starts_with(PATH)).count(), 1, "no mark stays");
 }
 
 #[test]

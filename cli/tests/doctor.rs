@@ -39,7 +39,7 @@ fn a_good_server_is_well_and_nothing_is_left_there() {
     assert_found(&told.out, "packets", "ok", "1000000 bytes");
     assert_found(&told.out, "clock", "ok", "CLOCK_BOOTTIME");
     assert_found(&told.out, "rights", "note", "no credentials");
-    assert!(!server.dump_paths().iter().any(|path| path.contains("doctor")), "{:?}", server.dump_paths());
+    assert!(!server.nodes().iter().any(|path| path.contains("doctor")), "{:?}", server.nodes());
     assert_eq!(server.sessions(), [0; 0]);
 }
 
@@ -123,7 +123,7 @@ fn a_chroot_that_is_not_there_is_told_and_not_made() {
     assert_found(&ended.out, "place", "warning", "/mistyped/app/here is not there, and was not made");
     assert_found(&ended.out, "lock", "ok", "taken and released");
     assert_found(&ended.out, "containers", "ok", "supported");
-    assert!(!server.dump_paths().iter().any(|path| path.contains("mistyped")), "{:?}", server.dump_paths());
+    assert!(!server.nodes().iter().any(|path| path.contains("mistyped")), "{:?}", server.nodes());
 }
 
 /// Which of the servers is just asked for a session, and whether all have been so at the same time.
@@ -188,7 +188,7 @@ fn what_does_not_fit_is_a_warning() {
     let ended = run(&server, &["doctor", "--json", "--below", "/app/here"]);
     assert_eq!(ended.status, 1, "{ended:?}");
     assert_found(&ended.out, "packets", "warning", "jute.maxbuffer");
-    assert!(!server.dump_paths().iter().any(|path| path.contains("doctor")), "{:?}", server.dump_paths());
+    assert!(!server.nodes().iter().any(|path| path.contains("doctor")), "{:?}", server.nodes());
     let ended = run(&server, &["doctor", "--below", "relative"]);
     assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
 }

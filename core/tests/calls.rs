@@ -70,7 +70,7 @@ async fn a_node_deleted_while_the_lease_was_being_renewed_is_not_owned() -> Test
     server.resume();
     let lock = a.lock("/locks/a", LockOptions::default())?;
     let acquiring = tokio::spawn(async move { lock.acquire().await });
-    eventually("a queues", || server.dump_paths().iter().any(|p| p.contains("-lock-"))).await;
+    eventually("a queues", || server.nodes().iter().any(|p| p.contains("-lock-"))).await;
     tokio::time::sleep(100 * MS).await;
     if acquiring.is_finished() {
         panic!("setup: the lease was certain at once");
@@ -104,7 +104,7 @@ fn a_withdrawn_wait_that_was_granted_meanwhile_leaves_nothing_held() -> TestResu
     let result = wait(acquire(&acquiring, 1, None), None, Some(tick));
     assert_eq!(result.map(|_| ()).map_err(|e| e.kind()), Err(ErrorKind::Cancelled));
     let until = Instant::now() + SOON;
-    while lock.is_held() || server.dump_paths().iter().any(|p| p.contains("-lock-")) {
+    while lock.is_held() || server.nodes().iter().any(|p| p.contains("-lock-")) {
         assert!(Instant::now() < until, "the caller was told Cancelled, and the handle still holds");
         std::thread::sleep(10 * MS);
     }
@@ -155,7 +155,7 @@ async fn try_acquire_does_not_outwait_its_retry_budget() -> TestResult {
     server.resume();
     let lock = a.lock("/locks/a", LockOptions::default())?;
     let trying = tokio::spawn(async move { lock.try_acquire().await });
-    eventually("a queues", || server.dump_paths().iter().any(|p| p.contains("-lock-"))).await;
+    eventually("a queues", || server.nodes().iter().any(|p| p.contains("-lock-"))).await;
     // … and then the server is gone for good.
     tokio::time::sleep(50 * MS).await;
     server.stop();

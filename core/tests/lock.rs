@@ -465,7 +465,7 @@ async fn a_chroot_that_does_not_exist_is_created() -> TestResult {
     let client = zkrecipes::Client::connect(&hosts, Default::default()).await?;
     let held = lock_of(&client, "/locks/a").acquire().await?;
     assert!(held.node().starts_with("/locks/a/"));
-    assert!(server.dump_paths().iter().any(|node| node.starts_with("/apps/one/locks/a/")));
+    assert!(server.nodes().iter().any(|node| node.starts_with("/apps/one/locks/a/")));
     Ok(())
 }
 

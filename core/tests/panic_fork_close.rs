@@ -50,7 +50,7 @@ async fn a_deletion_refused_for_now_is_tried_again() -> TestResult {
     drop(held);
     tokio::time::sleep(200 * MS).await;
     server.set_read_only(false);
-    eventually("the node is gone", || !server.dump_paths().iter().any(|p| p.contains("-lock-"))).await;
+    eventually("the node is gone", || !server.nodes().iter().any(|p| p.contains("-lock-"))).await;
     Ok(())
 }
 

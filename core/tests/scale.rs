@@ -161,7 +161,7 @@ async fn churn(clients: &[Client], cycles: usize, seed: u64) -> usize {
 /// No contender, no lease, no watch, and no task of ours that is still at something.
 async fn assert_idle(server: &zkrecipes_embedded::Server, tasks: usize) {
     let is_contender = |node: &String| ["-lock-", "-lease-", "__"].iter().any(|mark| node.contains(mark));
-    eventually("no contender is left", || !server.dump_paths().iter().any(is_contender)).await;
+    eventually("no contender is left", || !server.nodes().iter().any(is_contender)).await;
     eventually("no watch is left", || server.watch_count() == 0).await;
     let until = Instant::now() + SOON;
     while alive_tasks().await > tasks {

@@ -34,7 +34,7 @@ fn tell(server: &Server, client: &Client, c: u64, t: u64) {
     use std::fmt::Write as _;
     let mut out = String::new();
     let _ = writeln!(out, "client {c} task {t}: session {:x}, {:?}", client.session_id(), client.state());
-    let _ = writeln!(out, "{:#?}", server.dump_paths());
+    let _ = writeln!(out, "{:#?}", server.nodes());
     for id in server.sessions() {
         let _ = writeln!(out, "session {id:x}");
     }
@@ -169,11 +169,11 @@ async fn storm(seed: u64, lasts: Duration) -> TestResult {
     }
     holders.lock().expect("whole").clear();
     let until = Instant::now() + Duration::from_secs(10);
-    while server.dump_paths().iter().any(|path| path.contains("-lock-")) || server.watch_count() > 0 {
+    while server.nodes().iter().any(|path| path.contains("-lock-")) || server.watch_count() > 0 {
         assert!(
             Instant::now() < until,
             "left behind: {:?}, {} watches (seed {seed})",
-            server.dump_paths(),
+            server.nodes(),
             server.watch_count()
         );
         tokio::time::sleep(20 * MS).await;

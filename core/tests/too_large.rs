@@ -118,7 +118,7 @@ async fn permits_that_do_not_fit_into_one_transaction_are_refused_before_anybody
         let semaphore = client.semaphore(&path, 1000).expect("valid");
         server.clear_log();
         let refused = soon("acquire", semaphore.acquire(1000)).await.expect_err("too many");
-        assert!(server.dump_paths().iter().all(|node| !node.contains(&path)), "nothing was made");
+        assert!(server.nodes().iter().all(|node| !node.contains(&path)), "nothing was made");
         let text = refused.to_string();
         assert!(text.contains("identity"), "{text}");
         let most = text

@@ -46,7 +46,7 @@ async fn watches_fire_and_the_session_ends_with_its_nodes() {
     drop(first);
     let event = watcher.changed().await;
     assert_eq!((event.event_type, event.path.as_str()), (zk::EventType::NodeDeleted, "/e"));
-    assert_eq!(server.dump_paths(), Vec::<String>::new());
+    assert_eq!(server.nodes(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_multi_happens_as_a_whole_or_not_at_all() {
     writer.add_delete("/m/x", None).unwrap();
     writer.add_delete("/missing", None).unwrap();
     assert!(writer.commit().await.is_err());
-    assert_eq!(server.dump_paths(), ["/m", "/m/x"]);
+    assert_eq!(server.nodes(), ["/m", "/m/x"]);
     assert_eq!(server.zxid(), zxid + 1, "a failed multi takes a zxid too");
 }
 
@@ -76,7 +76,7 @@ async fn a_session_survives_dropped_connections_and_a_restart() {
     assert!(retried(&client).await);
     server.restart().unwrap();
     assert!(retried(&client).await);
-    assert_eq!(server.dump_paths(), ["/e"]);
+    assert_eq!(server.nodes(), ["/e"]);
     assert_eq!(server.sessions().len(), 1);
 }
 
@@ -99,7 +99,7 @@ async fn an_expired_session_is_told_so() {
     client.create("/e", b"", &open(zk::CreateMode::Ephemeral)).await.unwrap();
     let [id] = server.sessions()[..] else { panic!("one session") };
     assert!(server.expire(id));
-    assert!(server.dump_paths().is_empty());
+    assert!(server.nodes().is_empty());
     let mut watcher = client.state_watcher();
     while watcher.state() != zk::SessionState::Expired {
         watcher.changed().await;
@@ -115,7 +115,7 @@ async fn a_lost_answer_leaves_the_node_behind() {
     let result = client.create("/a", b"", &open(PERSISTENT)).await;
     assert_eq!(result.unwrap_err(), zk::Error::ConnectionLoss);
     assert!(server.fault_fired(id));
-    assert_eq!(server.dump_paths(), ["/a"]);
+    assert_eq!(server.nodes(), ["/a"]);
     let id = server.inject(Fault::drop_before("setData"));
     while client.set_data("/a", b"lost", None).await.is_ok() {}
     assert!(server.fault_fired(id));

@@ -24,14 +24,14 @@ fn a_lost_request_leaves_nothing_and_a_lost_answer_leaves_the_node() {
     raw.send(Op::CREATE, |w| Raw::create_body(w, "/a", b"", 0));
     assert_eq!(raw.receive().unwrap().xid, answered, "earlier answers still arrive");
     assert!(raw.is_closed() && server.fault_fired(before));
-    assert_eq!(server.dump_paths(), Vec::<String>::new());
+    assert_eq!(server.nodes(), Vec::<String>::new());
 
     let mut raw = Raw::attach(&server.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
     let after = server.inject(Fault::drop_after("create"));
     assert!(!server.fault_fired(after));
     raw.send(Op::CREATE, |w| Raw::create_body(w, "/a", b"", 0));
     assert!(raw.is_closed() && server.fault_fired(after));
-    assert_eq!(server.dump_paths(), ["/a"]);
+    assert_eq!(server.nodes(), ["/a"]);
 
     let log = server.log();
     let fates: Vec<Outcome> = log.iter().filter(|e| e.op == "create").map(|e| e.outcome).collect();
@@ -52,7 +52,7 @@ fn requests_behind_a_dropped_one_are_not_handled() {
     }
     std::io::Write::write_all(&mut raw.stream, &burst).unwrap();
     assert!(raw.is_closed());
-    assert_eq!(server.dump_paths(), ["/a"]);
+    assert_eq!(server.nodes(), ["/a"]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_request_can_be_told_its_session_expired() {
     let (server, mut raw) = start();
     server.inject(Fault::answer_expired("create").session(raw.session as u64));
     assert_eq!(raw.create("/a", 0), Err(-112));
-    assert_eq!((server.dump_paths().len(), server.sessions().len()), (0, 1));
+    assert_eq!((server.nodes().len(), server.sessions().len()), (0, 1));
     assert_eq!(raw.create("/a", 0), Ok("/a".to_owned()));
 }
 
@@ -135,7 +135,7 @@ fn black_holes_swallow_one_way_or_both() {
     server.clear_faults();
     assert!(raw.is_closed());
     other.ping();
-    assert_eq!(server.dump_paths(), ["/kept"]);
+    assert_eq!(server.nodes(), ["/kept"]);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn losing_state_strands_clients_that_saw_more() {
     server.lose_state();
     assert!(raw.is_closed());
     assert!(Raw::attach(&server.connect_string(), raw.session, &raw.password, 5000, seen).is_none());
-    assert_eq!((server.dump_paths().len(), server.sessions().len()), (0, 0));
+    assert_eq!((server.nodes().len(), server.sessions().len()), (0, 0));
     let fresh = Raw::connect(&server.connect_string());
     assert!(fresh.session > raw.session, "ids of the past do not come back");
 }

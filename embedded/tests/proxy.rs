@@ -99,13 +99,13 @@ fn requests_and_answers_are_lost_as_asked() {
     raw.send(Op::CREATE, |w| Raw::create_body(w, "/lost", b"", 0));
     assert_eq!(raw.receive().unwrap().xid, answered, "earlier answers still arrive");
     assert!(raw.is_closed() && proxy.fault_fired(before));
-    assert_eq!(server.dump_paths(), Vec::<String>::new());
+    assert_eq!(server.nodes(), Vec::<String>::new());
 
     let mut raw = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
     let after = proxy.inject_text("drop_after create path=/kept").unwrap();
     raw.send(Op::CREATE, |w| Raw::create_body(w, "/kept", b"", 0));
     assert!(raw.is_closed() && proxy.fault_fired(after));
-    assert_eq!(server.dump_paths(), ["/kept"]);
+    assert_eq!(server.nodes(), ["/kept"]);
     let fates: Vec<Outcome> = proxy.log().iter().filter(|e| e.op == "create").map(|e| e.outcome).collect();
     assert_eq!(fates, [Outcome::Lost, Outcome::Unanswered]);
 }
@@ -135,7 +135,7 @@ fn a_session_is_expired_at_the_server_itself() {
     raw.create("/e", 1).unwrap();
     assert!(proxy.expire(raw.session as u64).unwrap());
     assert!(raw.is_closed());
-    assert_eq!((server.dump_paths().len(), server.sessions().len()), (0, 0));
+    assert_eq!((server.nodes().len(), server.sessions().len()), (0, 0));
     let back = Raw::attach(&proxy.connect_string(), raw.session, &raw.password, 5000, 0).unwrap();
     assert_eq!((back.session, back.timeout), (0, 0));
     assert!(!proxy.expire(raw.session as u64).unwrap());
@@ -152,7 +152,7 @@ fn connections_break_pause_and_go_on() {
     raw.send(Op::CREATE, |w| Raw::create_body(w, "/a", b"", 0));
     raw.stream.set_read_timeout(Some(50 * MS)).unwrap();
     assert!(raw.receive().is_none());
-    assert_eq!(server.dump_paths(), Vec::<String>::new());
+    assert_eq!(server.nodes(), Vec::<String>::new());
     raw.stream.set_read_timeout(Some(SOON)).unwrap();
     proxy.resume();
     assert_eq!(raw.receive().unwrap().string(), Ok("/a".to_owned()));

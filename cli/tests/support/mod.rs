@@ -196,7 +196,7 @@ pub fn contenders(server: &Server, path: &str) -> Vec<String> {
     let is_contender = |node: &String| {
         node.starts_with(&prefix) && node.bytes().rev().take_while(u8::is_ascii_digit).count() == 10
     };
-    server.dump_paths().into_iter().filter(is_contender).collect()
+    server.nodes().into_iter().filter(is_contender).collect()
 }
 
 /// Nobody queues any more, and the server has no session and no watch left.

@@ -65,7 +65,7 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 /// The contender nodes under `path`.
 pub fn nodes_under(server: &Server, path: &str) -> Vec<String> {
     let prefix = format!("{path}/");
-    server.dump_paths().into_iter().filter(|node| node.starts_with(&prefix)).collect()
+    server.nodes().into_iter().filter(|node| node.starts_with(&prefix)).collect()
 }
 
 /// Nothing of anybody is left: no contender, no watch.

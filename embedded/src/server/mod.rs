@@ -162,8 +162,14 @@ impl Server {
     }
 
     /// Every path outside `/zookeeper`, sorted.
-    pub fn dump_paths(&self) -> Vec<String> {
+    pub fn nodes(&self) -> Vec<String> {
         self.world().cluster.leader().paths()
+    }
+
+    /// What `nodes` was called before.
+    #[doc(hidden)]
+    pub fn dump_paths(&self) -> Vec<String> {
+        self.nodes()
     }
 
     /// Nodes, sessions and zxids as bytes, for [`Builder::saved`] of another server: what a restart would keep.

@@ -150,7 +150,7 @@ fn sessions_expire_with_the_clock_between_timeout_and_one_tick_later() {
     server.advance_clock(Duration::from_millis(1001));
     assert_eq!(server.sessions(), []);
     assert_eq!(server.zxid(), zxid + 1);
-    assert!(server.dump_paths().is_empty());
+    assert!(server.nodes().is_empty());
     assert!(raw.is_closed(), "expiry sends nothing");
 }
 

@@ -36,9 +36,9 @@ fn a_container_goes_after_its_last_child_but_not_before_its_first() {
     raw.delete("/used/child");
     raw.exists("/used", true).unwrap();
     let zxid = server.zxid();
-    assert_eq!(server.dump_paths(), ["/fresh", "/used"]);
+    assert_eq!(server.nodes(), ["/fresh", "/used"]);
     server.advance_clock(Duration::from_secs(2));
-    assert_eq!(server.dump_paths(), ["/fresh"]);
+    assert_eq!(server.nodes(), ["/fresh"]);
     assert_eq!(raw.event(), (2, "/used".to_owned(), zxid + 1));
 }
 
@@ -52,12 +52,12 @@ fn a_time_to_live_counts_from_the_last_change_and_only_without_children() {
     server.advance_clock(Duration::from_secs(4));
     raw.set("/t", b"again").unwrap();
     server.advance_clock(Duration::from_secs(4));
-    assert_eq!(server.dump_paths(), ["/busy", "/busy/child", "/t"]);
+    assert_eq!(server.nodes(), ["/busy", "/busy/child", "/t"]);
     server.advance_clock(Duration::from_secs(2));
-    assert_eq!(server.dump_paths(), ["/busy", "/busy/child"]);
+    assert_eq!(server.nodes(), ["/busy", "/busy/child"]);
     raw.delete("/busy/child");
     server.advance_clock(Duration::from_secs(1));
-    assert_eq!(server.dump_paths(), Vec::<String>::new());
+    assert_eq!(server.nodes(), Vec::<String>::new());
 }
 
 #[test]

@@ -116,6 +116,6 @@ impl EmbeddedServer {
 
     #[napi(catch_unwind)]
     pub fn paths(&self) -> Vec<String> {
-        self.server.dump_paths()
+        self.server.nodes()
     }
 }

@@ -114,7 +114,7 @@ impl EmbeddedServer {
 
     /// The paths of all nodes.
     fn nodes(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
-        Self::ask(slf, |server| server.dump_paths())
+        Self::ask(slf, |server| server.nodes())
     }
 
     /// How many watches are set.

@@ -324,7 +324,7 @@ pub extern "C" fn zkr_test_server_nodes(
         server,
         error,
         || HandlePlace::required("paths", paths),
-        |it: &ServerHandle| Ok(it.core.dump_paths()),
+        |it: &ServerHandle| Ok(it.core.nodes()),
     )
 }
 
@@ -339,6 +339,6 @@ pub extern "C" fn zkr_test_server_paths(
         server,
         error,
         || HandlePlace::required("paths", paths),
-        |it: &ServerHandle| Ok(it.core.dump_paths()),
+        |it: &ServerHandle| Ok(it.core.nodes()),
     )
 }
