@@ -117,8 +117,6 @@ enum Arming {
     Armed,
     /// The list is out of date.
     Stale,
-    /// This one, who was to be watched, is gone.
-    Without(String),
     /// Some got no answer.
     Unanswered,
 }
@@ -204,10 +202,6 @@ impl<'a> Wait<'a> {
                 match Box::pin(self.arm(call, queue.verb, node, &ahead)).await? {
                     Arming::Armed => break true,
                     Arming::Stale => break false,
-                    Arming::Without(name) => {
-                        known = self.without(node, &name);
-                        break false;
-                    }
                     _ if epoch.has_ended() => return Ok(Outcome::Gone),
                     // What was armed stays armed over a reconnection; only what got no answer is asked for again.
                     Arming::Unanswered => call.retry_after_loss(queue.verb).await?,
@@ -345,7 +339,7 @@ impl<'a> Wait<'a> {
                         line.read(closest, data, stat);
                     }
                 }
-                Err(WireError::NoNode) => return Ok(Arming::Without(closest.clone())),
+                Err(WireError::NoNode) => return Ok(Arming::Stale),
                 Err(WireError::NoAuth) => match self.watch_siblings(call, verb, closest).await? {
                     Arming::Armed => {}
                     other => return Ok(other),
@@ -358,7 +352,7 @@ impl<'a> Wait<'a> {
             match call.briefly(verb, flight).await? {
                 Ok((_, _, watch)) => self.second = Some(Armed::on(generation, name, watch)),
                 // Gone: we may be next in line already.
-                Err(WireError::NoNode) => return Ok(Arming::Without(name.clone())),
+                Err(WireError::NoNode) => return Ok(Arming::Stale),
                 Err(error) if error.is_unanswered() => arming = Arming::Unanswered,
                 // Without this watch the hand-off costs a list more.
                 Err(_) => {}
