@@ -27,36 +27,6 @@ async fn a_free_lock_costs_one_create_and_one_list_and_a_release_one_delete() ->
     Ok(())
 }
 
-#[tokio::test]
-async fn waiters_of_one_client_with_a_node_each_hand_on_without_a_list() {
-    const WAITERS: usize = 12;
-    const LEAVES: usize = 5;
-    let (server, path) = (server(), "/locks/line");
-    let client = client(&server).await;
-    let held = lock_of(&client, path).acquire().await.expect("free");
-    let mut waits = Vec::new();
-    for number in 1..=WAITERS {
-        let lock = lock_of(&client, path);
-        waits.push(tokio::spawn(async move { lock.acquire().await }));
-        // Its own node and the two ahead of it, of which the first has one.
-        let watched = || server.count("getData", &format!("{path}/**")) == 3 * number - 1;
-        eventually("it queues and watches", watched).await;
-    }
-    let lists = || server.count("getChildren", path) + server.count("getChildren2", path);
-    server.clear_log();
-    // Whoever is behind one who leaves watches one more; all others have what they need.
-    waits.remove(LEAVES).abort();
-    eventually("it is gone", || server.count("getData", &format!("{path}/**")) == 2).await;
-    held.release().await.expect("released");
-    for wait in waits {
-        let held = soon("the turn", wait).await.expect("joined").expect("the lock");
-        held.release().await.expect("released");
-    }
-    assert_eq!(lists(), 0, "{:?}", requests(&server));
-    assert_eq!(server.count("getData", &format!("{path}/**")), 2);
-    assert_nothing_left(&server, path).await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_acquisition_of_a_session_asks_once_whether_it_may_leave_again() -> TestResult {
     let server = server();

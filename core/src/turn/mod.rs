@@ -4,11 +4,9 @@
 //! closest ahead, the second closest, and their own node. When the **only** contender ahead is deleted, the turn is
 //! ours without another read, provided nothing happened that could make that wrong (see [`is_ours_without_a_read`]).
 //! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
-//! costs the same with two waiters and with five thousand. Where the waiters of one session know together who has gone
-//! (`known`), even that costs no request.
+//! costs the same with two waiters and with five thousand.
 
 use std::pin::pin;
-use std::sync::Arc;
 
 use futures_util::FutureExt;
 
@@ -22,14 +20,12 @@ use crate::session::wire::{Event, Link, Watch, WireError};
 pub(crate) mod deletable;
 pub(crate) mod grant;
 pub(crate) mod hold;
-mod known;
 pub(crate) mod name;
 pub(crate) mod place;
 pub(crate) mod relay;
 mod strangers;
 
 use grant::{Grant, Own};
-use known::{Ahead, Known};
 use name::{Entry, Kind};
 use place::{Listing, Node, Place, Queue};
 
@@ -99,8 +95,6 @@ const NO_CONNECTION: u64 = 0;
 struct Wait<'a> {
     place: &'a Place,
     kind: Kind,
-    /// What the waiters of the session know together, once there is somebody ahead.
-    known: Option<Arc<Known>>,
     /// Whether somebody has asked us to let go, before we even hold.
     is_revoked: bool,
     /// Whether somebody was ahead of us.
@@ -135,7 +129,6 @@ impl<'a> Wait<'a> {
         Wait {
             place,
             kind,
-            known: None,
             is_revoked: false,
             has_waited: false,
             own: None,
@@ -150,17 +143,8 @@ impl<'a> Wait<'a> {
         let epoch = &self.place.epoch;
         // Whether `names` is all that was listed, so that it tells who is first and how many there are.
         let mut is_whole = true;
-        // Who is ahead, where that is known without another list.
-        let mut known = self.listed(queue, node, &names);
         'look: loop {
-            let ahead = match known.take() {
-                Some(ahead) => {
-                    is_whole = true;
-                    Some(ahead)
-                }
-                None => ahead_of(self.place, call, queue.verb, node, &names).await?,
-            };
-            let Some(ahead) = ahead else {
+            let Some(mut ahead) = ahead_of(self.place, call, queue.verb, node, &names).await? else {
                 match self.place.list(call, queue.verb).await? {
                     Listing::Names(listed) => (names, is_whole) = (listed, true),
                     Listing::Gone => return Ok(Outcome::Gone),
@@ -171,10 +155,10 @@ impl<'a> Wait<'a> {
             if is_whole {
                 self.tell(queue, call, &ahead);
             }
-            if ahead.count <= 1 {
+            if ahead.len() <= 1 {
                 interest = Some(epoch.interest(&node.path));
             }
-            if ahead.count == 0 {
+            if ahead.is_empty() {
                 if let Some(interest) = interest.take_if(|_| epoch.is_firm() && self.own_stands()) {
                     return Ok(Outcome::Ours { interest });
                 }
@@ -190,11 +174,11 @@ impl<'a> Wait<'a> {
             if call.is_single_attempt() {
                 return Err(Error::timeout("the turn"));
             }
-            // Only the two closest matter from here on. Past the end of the range they do not do: looking again tells which of
-            // them have gone, and not who was ahead of those.
-            let Ahead { count, closest: ahead, .. } = ahead;
+            // Only the two closest matter from here on. Each of a thousand waiters would else keep a thousand names. Past the
+            // end of the range they do not do: looking again tells which of them have gone, and not who was ahead of those.
             if !node.entry.is_late() {
-                is_whole &= count <= 2;
+                is_whole &= ahead.len() <= 2;
+                ahead = ahead.split_off(ahead.len().saturating_sub(2));
                 names = Names::new(ahead.iter().map(|entry| entry.name.clone()).collect());
             }
             let link = epoch.link();
@@ -215,59 +199,30 @@ impl<'a> Wait<'a> {
                     Wake::Closest(Event::DataChanged | Event::Unwatched) => continue 'look,
                     Wake::Second(Event::Unwatched) => continue 'look,
                     Wake::Closest(Event::Deleted) if ahead.len() == 1 && self.is_ours_without_a_read() => {
-                        self.without(node, &ahead[0].name);
                         if let Some(interest) = interest.take() {
                             return Ok(Outcome::Ours { interest });
                         }
                     }
-                    Wake::Closest(Event::Deleted) => {
-                        self.closest = None;
-                        known = self.without(node, &ahead[ahead.len() - 1].name);
-                    }
                     Wake::Closest(_) => self.closest = None,
                     Wake::Connection if epoch.has_ended() => return Ok(Outcome::Gone),
-                    Wake::Second(Event::Deleted) => known = self.without(node, &ahead[ahead.len() - 2].name),
                     Wake::Second(_) | Wake::Siblings | Wake::Connection => {}
                 }
-            }
-            if known.is_some() {
-                continue;
             }
             match self.place.list(call, queue.verb).await? {
                 Listing::Names(listed) => (names, is_whole) = (listed, true),
                 Listing::Gone => return Ok(Outcome::Gone),
             }
-            known = self.listed(queue, node, &names);
         }
-    }
-
-    /// These names were listed, and the other waiters of the session know it, too. Who is ahead then, unless the names have to
-    /// tell that by themselves.
-    fn listed(&mut self, queue: &Queue<'_>, node: &Node, names: &Names) -> Option<Ahead> {
-        if !self.kind.is_plain() || names.len() <= 2 {
-            return None;
-        }
-        let known = || Known::of(queue.session, self.place, self.kind);
-        let known = self.known.get_or_insert_with(known);
-        known.listed(names, self.kind);
-        known.ahead_of(&node.entry)
-    }
-
-    /// Who is ahead now that this one is gone, and the other waiters of the session know it, too. `None` if the server has to say.
-    fn without(&self, node: &Node, name: &str) -> Option<Ahead> {
-        let known = self.known.as_ref()?;
-        known.is_gone(name);
-        known.ahead_of(&node.entry)
     }
 
     /// Says who is first and how many are ahead, for those who ask how the wait stands.
-    fn tell(&self, queue: &Queue<'_>, call: &Call, ahead: &Ahead) {
-        queue.session.counters.queue(ahead.count);
+    fn tell(&self, queue: &Queue<'_>, call: &Call, ahead: &[Entry]) {
+        queue.session.counters.queue(ahead.len());
         let Some(line) = call.line() else { return };
-        match &ahead.first {
+        match ahead.first() {
             // The first writer ahead of a reader may wait itself.
             Some(first) if self.kind != Kind::Read => {
-                line.looked(&self.place.parent, first, ahead.count);
+                line.looked(&self.place.parent, &first.name, ahead.len());
             }
             _ => line.left(),
         }
@@ -422,7 +377,7 @@ async fn ahead_of(
     verb: &str,
     node: &Node,
     names: &[String],
-) -> Result<Option<Ahead>> {
+) -> Result<Option<Vec<Entry>>> {
     let mut ahead = Vec::new();
     let mut late = Vec::new();
     for entry in names.iter().filter_map(|name| Entry::recognise(name)) {
@@ -436,15 +391,14 @@ async fn ahead_of(
     // A writer and its own reader have one number, and the writer goes first.
     let place_of = |entry: &Entry| (entry.sequence, entry.kind == Kind::Read);
     ahead.sort_by(|a, b| (place_of(a), &a.name).cmp(&(place_of(b), &b.name)));
-    let keeps_all = node.entry.is_late();
     if late.is_empty() {
-        return Ok(Some(Ahead::of(ahead, keeps_all)));
+        return Ok(Some(ahead));
     }
     let Some(late_ahead) = Box::pin(late_ahead_of(place, call, verb, node, late)).await? else {
         return Ok(None);
     };
     ahead.extend(late_ahead);
-    Ok(Some(Ahead::of(ahead, keeps_all)))
+    Ok(Some(ahead))
 }
 
 /// Past the end of the range only the czxid tells who came first, and listings carry none. It is asked for after the list,
