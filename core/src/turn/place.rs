@@ -2,11 +2,10 @@
 //!
 //! `create` and `getChildren` leave in one flight; a session is FIFO, so one round trip decides. A list counts only if
 //! it contains our name. When the answer to the create got lost, the list of this session's own nodes has it, with our
-//! GUID in its name: that is asked for behind a write, and is short however many wait. Dropping a place deletes its node in the background.
+//! GUID in its name: that is asked for behind a write, and is short however many wait. Dropping a place deletes its node
+//! in the background.
 
 use std::sync::Arc;
-
-use futures_util::FutureExt;
 
 use super::deletable;
 use super::name::{self, Entry, Kind};
@@ -101,19 +100,9 @@ impl Place {
                     Place::new(&epoch, path, naming, kind)
                 }
             };
-            let mut create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
+            let create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
             let list = epoch.look(path, false);
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
-            // The list is answered behind the create: who waits for it wakes once for both.
-            let listed = call.briefly(verb, list).await;
-            if listed.is_err()
-                && let Some(Ok(created)) = (&mut create).now_or_never()
-            {
-                // The call has to end, and what it has made is known.
-                place.found(created.path, created.czxid);
-                place.is_in_doubt = was_in_doubt;
-            }
-            let listed = listed?;
             match call.briefly(verb, create).await? {
                 Ok(created) => {
                     place.found(created.path, created.czxid);
@@ -139,7 +128,7 @@ impl Place {
                     continue;
                 }
             }
-            let names = match listed {
+            let names = match call.briefly(verb, list).await? {
                 Ok(names) if place.is_among(&names) => names,
                 Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
                     return Err(refusal(error, verb, path));

@@ -1,14 +1,13 @@
-//! Lists that are shared, of all children or of those that are ephemeral nodes of this session. Several callers of one session may want the children of a path at the same time. Those that
-//! come while a list is under way all wait for the next one. So a thousand callers cost two lists, and not a thousand
-//! lists of a thousand names. Nobody is given a list that left before it was asked for. Whoever waits drives it, and no
-//! task has to be woken for that.
+//! Lists that are shared, of all children or of those that are ephemeral nodes of this session. Several callers of one
+//! session may want the same list at the same time. Those that come while it is under way all wait for the next one. So a
+//! thousand callers cost two lists, and not a thousand lists of a thousand names. Nobody is given a list that left before
+//! it was asked for.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use futures_util::FutureExt;
-use futures_util::future::{Shared, WeakShared};
+use tokio::sync::oneshot;
 
 use super::{Epoch, lock};
 use crate::path;
@@ -16,10 +15,6 @@ use crate::session::wire::{Flight, WireError};
 
 /// The names of a node's children, shared by all who asked for them.
 pub(crate) type Names = Arc<Vec<String>>;
-
-/// What is asked for, as long as anybody waits for it.
-#[derive(Default)]
-pub(super) struct Looks(Mutex<Lists>);
 
 /// Below which path, and whose.
 type What = (String, Whose);
@@ -30,49 +25,16 @@ enum Whose {
     Ours,
 }
 
+/// While a list is under way: the callers that wait for the one after it.
 #[derive(Default)]
-struct Lists {
-    all: BTreeMap<What, Asked>,
-    /// How many there were after those that nobody waits for had been removed last.
-    kept: usize,
-}
+pub(super) struct Looks(Mutex<BTreeMap<What, Next>>);
 
-struct Asked {
-    /// Has left, or is about to.
-    current: Weak,
-    /// Leaves when that has been answered, if anybody wants it.
-    next: Option<Weak>,
-    /// Whether a `sync` is to go ahead of the next one.
+type Asker = oneshot::Sender<Result<Names, WireError>>;
+
+#[derive(Default)]
+struct Next {
+    askers: Vec<Asker>,
     is_synced: bool,
-}
-
-type Weak = WeakShared<Flight<Names>>;
-
-/// So many more than were kept may be there before they are looked through.
-const MOST_OVER: usize = 64;
-
-impl Lists {
-    fn add(&mut self, what: What, asked: Asked) {
-        if self.all.len() > 2 * self.kept + MOST_OVER {
-            self.all.retain(|_, asked| asked.is_waited_for());
-            self.kept = self.all.len();
-        }
-        self.all.insert(what, asked);
-    }
-}
-
-impl Asked {
-    fn is_waited_for(&self) -> bool {
-        live(&self.current).or_else(|| self.next.as_ref().and_then(live)).is_some()
-    }
-}
-
-fn live(flight: &Weak) -> Option<Shared<Flight<Names>>> {
-    flight.upgrade().filter(|flight| flight.peek().is_none())
-}
-
-fn weak(flight: &Shared<Flight<Names>>) -> Weak {
-    flight.downgrade().expect("it was not awaited yet")
 }
 
 impl Epoch {
@@ -88,40 +50,19 @@ impl Epoch {
     }
 
     fn look_for(self: &Arc<Self>, what: What, is_synced: bool) -> Flight<Names> {
-        let mut lists = lock(&self.looks.0);
-        if let Some(asked) = lists.all.get_mut(&what) {
-            if let Some(next) = asked.next.as_ref().and_then(live) {
-                asked.is_synced |= is_synced;
-                return Box::pin(next);
-            }
-            if let Some(current) = live(&asked.current) {
-                let next = self.next(what, current).shared();
-                (asked.next, asked.is_synced) = (Some(weak(&next)), is_synced);
-                return Box::pin(next);
-            }
+        let (asker, answered) = oneshot::channel();
+        let mut looks = lock(&self.looks.0);
+        if let Some(next) = looks.get_mut(&what) {
+            next.askers.push(asker);
+            next.is_synced |= is_synced;
+        } else {
+            looks.insert(what.clone(), Next::default());
+            drop(looks);
+            // Sent here and not in the task, so that it leaves in one flight with what the caller sent before.
+            let first = self.list(&what, is_synced);
+            self.clock.spawn(Box::pin(self.clone().answer(what, first, vec![asker])));
         }
-        // Sent here, so that it leaves in one flight with what the caller sent before.
-        let list = self.list(&what, is_synced).shared();
-        let asked = Asked { current: weak(&list), next: None, is_synced: false };
-        lists.add(what, asked);
-        Box::pin(list)
-    }
-
-    /// Lists when `current` has been answered.
-    fn next(self: &Arc<Self>, what: What, current: Shared<Flight<Names>>) -> Flight<Names> {
-        let epoch = self.clone();
-        Box::pin(async move {
-            let _ = current.await;
-            let mut is_synced = false;
-            if let Some(asked) = lock(&epoch.looks.0).all.get_mut(&what)
-                && let Some(next) = asked.next.take()
-            {
-                // Who asks from now on waits for the one after this.
-                asked.current = next;
-                is_synced = asked.is_synced;
-            }
-            epoch.list(&what, is_synced).await
-        })
+        Box::pin(async move { answered.await.unwrap_or(Err(WireError::ConnectionLoss)) })
     }
 
     fn list(self: &Arc<Self>, (path, whose): &What, is_synced: bool) -> Flight<Names> {
@@ -137,6 +78,26 @@ impl Epoch {
             }
             listed.await.map(Arc::new)
         })
+    }
+
+    /// Tells what a list says, then lists for those who came meanwhile, as long as there are any.
+    async fn answer(self: Arc<Self>, what: What, mut list: Flight<Names>, mut askers: Vec<Asker>) {
+        loop {
+            let answer = list.await;
+            for asker in askers {
+                // Some callers may not wait any more.
+                let _ = asker.send(answer.clone());
+            }
+            let mut looks = lock(&self.looks.0);
+            let next = looks.get_mut(&what).map(std::mem::take).unwrap_or_default();
+            askers = next.askers.into_iter().filter(|asker| !asker.is_closed()).collect();
+            if askers.is_empty() {
+                looks.remove(&what);
+                return;
+            }
+            drop(looks);
+            list = self.list(&what, next.is_synced);
+        }
     }
 
     fn own_children(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
