@@ -51,7 +51,8 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
     assert!(number(the(&story, "suspended"), "lease_ms") > 0);
     // From when the connection broke, all of them.
     let (lost, renewed) = (the(&story, "session_lost"), the(&story, "session_renewed"));
-    assert!(number(lost, "after_ms") >= 2000, "{lost:?}");
+    // The server counts from what it heard last, which may be a while before anybody here notices the break.
+    assert!(number(lost, "after_ms") >= 1000, "{lost:?}");
     assert!(number(renewed, "after_ms") >= number(lost, "after_ms"), "{renewed:?} {lost:?}");
     assert!(number(the(&story, "lease_low"), "lease_ms") <= 250);
     let at_path = said_of(path);

@@ -58,7 +58,7 @@ impl TakeBack {
     /// Deletes one item; false if somebody else has it, or nobody knows.
     async fn delete(&self, node: &str) -> bool {
         self.try_to_delete(node).await.unwrap_or_else(|error| {
-            tracing::debug!(path = node, %error, "an item that was put for nobody could not be taken back");
+            tracing::debug!(event = "item_not_taken_back", path = node, %error, "an item that was put for nobody could not be taken back");
             false
         })
     }
