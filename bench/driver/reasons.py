@@ -23,8 +23,8 @@ REASONS = [
             "the same, of Curator's",
             "the same, of kazoo's",
         ),
-        "A caller and the library's thread wake each other once for each flight, which is six waits in a pair "
-        "where the blocking socket has two; and a list goes with each create, which the server answers behind "
+        "A caller and the library's thread wake each other for each flight, which is some six waits or more in a "
+        "pair where the blocking socket has two; and a list goes with each create, which the server answers behind "
         "it. The library's thread cannot be left out: it keeps the session and the lease while callers do "
         "something else. The limit with this transport is the line of zookeeper-client's own lock, which "
         "sends the same requests from the caller's thread and keeps no lease.",
@@ -55,8 +55,8 @@ REASONS = [
             "hand-off, 100 waiters, of one raw write",
             "the same per second",
         ),
-        "Once the line stands, a hand-off is one request, the deletion, and nothing else: the server tells "
-        "the next waiter, who lets go in turn. What it takes above a write is the server's work for the "
+        "Once the line stands, a hand-off is one request on its way, the deletion, and a list off it: the server "
+        "tells the next waiter, who lets go in turn. What it takes above a write is the server's work for the "
         "watches of a deleted node (its own waiter's and those of the two behind it), the waking of the "
         "waiter, and its way to the thread that sends.",
         "handoff",
