@@ -13,9 +13,9 @@ const tsc = path.join(root, 'node_modules/typescript/bin/tsc')
 
 // What the examples take from the program that they stand in.
 const AROUND = `
-import { Client, Config, Item, Lock, Queue } from 'zkrecipes'
+import { Barrier, Client, Config, Item, Lock, Queue } from 'zkrecipes'
 import { EmbeddedServer, Ensemble, Proxy, embeddedZookeeper } from 'zkrecipes/testing'
-declare const client: Client, config: Config, item: Item, lock: Lock, queue: Queue
+declare const barrier: Barrier, client: Client, config: Config, item: Item, lock: Lock, queue: Queue
 declare const signal: AbortSignal, shutdown: AbortSignal
 declare const defaults: object, order: Uint8Array, steps: number[]
 declare function publish(options: { fencingToken: bigint, signal: AbortSignal }): Promise<void>
