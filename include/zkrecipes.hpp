@@ -275,12 +275,14 @@ inline const char *name_of(zkr_coordinator_state state) noexcept { return zkr_co
 
 inline const char *name_of(zkr_part part) noexcept {
   const char *const names[] = {"created", "set", "deleted", "checked"};
-  return part >= 0 && part < 4 ? names[part] : "unknown";
+  const unsigned number = static_cast<unsigned>(part);
+  return number < 4U ? names[number] : "unknown";
 }
 
 inline const char *name_of(zkr_group_event_kind kind) noexcept {
   const char *const names[] = {"snapshot", "joined", "left", "changed"};
-  return kind >= 0 && kind < 4 ? names[kind] : "unknown";
+  const unsigned number = static_cast<unsigned>(kind);
+  return number < 4U ? names[number] : "unknown";
 }
 
 template <typename C>

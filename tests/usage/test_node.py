@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import shutil
 import signal
@@ -41,7 +42,7 @@ def package() -> None:
 def example(name: str) -> Path:
     """A copy, below the packages that it uses. Each has a name of its own: who starts in a folder whose name was just
     deleted and made again may find itself in the one that is gone."""
-    there = COPIES / f"{name}-{next(numbers)}"
+    there = COPIES / f"{name}-{os.getpid()}-{next(numbers)}"
     shutil.copytree(ROOT / "examples/node" / name, there, ignore=shutil.ignore_patterns("node_modules"))
     return there
 

@@ -325,6 +325,8 @@ fn run<T: Send + 'static>(
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) {
     let tokens = cancel.to_vec();
+    // In a box from here on: what is wrapped below would else lie on the stack of the caller several times.
+    let future = Box::pin(future);
     let called = async move {
         let cancelled = async {
             match tokens.is_empty() {
