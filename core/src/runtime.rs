@@ -108,6 +108,8 @@ fn get() -> &'static tokio::runtime::Runtime {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         // One: two would wake each other for every answer, which costs more than the second one does.
         builder.worker_threads(1).thread_name("zkrecipes-io");
+        // Twice the usual: in a debug build the futures of a call need much of it.
+        builder.thread_stack_size(4 << 20);
         builder.on_thread_start(|| {
             MUST_NOT_BLOCK.set(Some(Process::present()));
             IS_WORKER.set(true);
