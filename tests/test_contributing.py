@@ -77,3 +77,10 @@ def test_a_file_that_add_a_recipe_leaves_out_is_noticed() -> None:
     without = [row for row in rows if not row.startswith("| `node/lib/counter.cjs`")]
     assert len(without) == len(rows) - 1
     assert left_out("\n".join(without)) == ["node/lib/counter.cjs", "node/lib/counter.d.cts"]
+
+
+def test_every_part_of_the_tests_has_its_row() -> None:
+    parts = set(re.findall(r"^part_(\w+)\(\)", (ROOT / "tests/run.sh").read_text(), re.MULTILINE))
+    table = PAGE.split("\n### Some of the tests\n")[1].split("\n## ")[0]
+    rows = (row.split("|")[1] for row in table.splitlines() if row.startswith("| `"))
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == parts - {"build"}
