@@ -174,3 +174,10 @@ export function throws(call, code) {
   assert.equal(thrown.code, code, thrown.stack)
   return thrown
 }
+
+/** Whether a promise is not settled after a moment. */
+export async function isPending(promised) {
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  const pending = Symbol('pending')
+  return (await Promise.race([promised, Promise.resolve(pending)])) === pending
+}

@@ -1,0 +1,111 @@
+// Asking a holder to let go: what it hears, being forced, withdrawing, and bad arguments.
+
+import assert from 'node:assert/strict'
+import { ZkRecipesError } from 'zkrecipes'
+import { promise, rejection, rejects, throws, until, untilContenders } from './world.mjs'
+
+promise('who holds hears that it is asked for, once, and lets go when it can', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  assert.equal(await yours.revoke(), false, 'there is nobody to ask')
+  const held = await mine.acquire()
+  const told = []
+  held.onRevoke((reason) => told.push(reason))
+  held.onRevoke(() => assert.fail('it had unsubscribed'))()
+  const { revokeSignal } = held
+  assert.equal(held.revokeSignal, revokeSignal, 'there is one signal')
+  assert.equal(revokeSignal.aborted, false)
+  const waiting = yours.acquire()
+  await untilContenders(mine, 2)
+  assert.equal(await yours.revoke(), true)
+  await until(() => revokeSignal.aborted, 'the signal aborts')
+  assert.equal(await yours.revoke(), true)
+  await until(() => told.length === 1, 'the callback is told')
+  assert.ok(revokeSignal.reason instanceof ZkRecipesError)
+  assert.equal(revokeSignal.reason.code, 'CANCELLED')
+  assert.equal(revokeSignal.reason.path, mine.path)
+  assert.equal(held.isHeld, true, 'asking takes nothing away')
+  assert.equal(held.signal.aborted, false)
+  await new Promise((resolve) => held.onRevoke(resolve))
+  await held.release()
+  await (await waiting).release()
+  assert.equal(told.length, 1)
+})
+
+promise('a revoke signal that is first asked for after the request is aborted', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.acquire()
+  const told = new Promise((resolve) => held.onRevoke(resolve))
+  await yours.revoke({})
+  await told
+  assert.equal(held.revokeSignal.aborted, true)
+})
+
+promise('a holder that does not let go in time loses its node and is told', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.acquire()
+  const late = held.guarded().create(world.path('data'), 'late')
+  const { signal } = held
+  assert.equal(await yours.revoke({ forceAfter: 50 }), true)
+  await until(() => signal.aborted, 'the loss is told')
+  assert.equal(signal.reason.code, 'LOST')
+  assert.equal(signal.reason.reason, 'revoked')
+  await rejects(late.commit(), 'NOT_HELD')
+  await (await yours.acquire({ timeout: 5000 })).release()
+})
+
+promise('a holder that lets go in time keeps its word, and revoke waits no longer', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.acquire()
+  held.signal.addEventListener('abort', () => assert.fail('it was lost'))
+  held.onRevoke(() => held.release())
+  const began = Date.now()
+  assert.equal(await yours.revoke(undefined, { forceAfter: 30_000 }), true)
+  assert.ok(Date.now() - began < 20_000)
+  await untilContenders(mine, 0)
+})
+
+promise('a waiter can be asked too, by its node', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.acquire()
+  const waiting = yours.acquire()
+  await untilContenders(mine, 2)
+  const [, { node }] = await mine.contenders()
+  assert.equal(await mine.revoke(node, { forceAfter: 0 }), true)
+  await until(async () => (await mine.contenders()).every((contender) => contender.node !== node), 'its node is gone')
+  await held.release()
+  await (await waiting).release()
+})
+
+promise('an aborted signal ends the wait of a revocation, and nobody is forced', async (world) => {
+  const [mine, yours] = [await world.lock(), await world.lock()]
+  const held = await mine.acquire()
+  const controller = new AbortController()
+  const reason = new Error('withdrawn')
+  const revoking = yours.revoke({ forceAfter: 300, signal: controller.signal })
+  await new Promise((resolve) => held.onRevoke(resolve))
+  controller.abort(reason)
+  assert.equal(await rejection(revoking), reason)
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  await held.verify()
+  await held.release()
+})
+
+promise('bad arguments of a revocation are INVALID and named', async (world) => {
+  const lock = await world.lock()
+  const held = await lock.acquire()
+  for (const contender of ['', 'nobody', '../x', 'a/b', world.path('other'), 7, true]) {
+    assert.match((await rejects(lock.revoke(contender), 'INVALID')).message, /\bcontender\b/)
+    assert.match((await rejects(lock.revoke({ contender }), 'INVALID')).message, /\bcontender\b/)
+  }
+  for (const forceAfter of [-1, NaN, '5', null]) {
+    assert.match((await rejects(lock.revoke({ forceAfter }), 'INVALID')).message, /\bforceAfter\b/)
+    assert.match((await rejects(lock.revoke(undefined, { forceAfter }), 'INVALID')).message, /\bforceAfter\b/)
+  }
+  assert.match((await rejects(lock.revoke({ colour: 1 }), 'INVALID')).message, /\bcolour\b/)
+  assert.match((await rejects(lock.revoke({ signal: 1 }), 'INVALID')).message, /\bsignal\b/)
+  for (const callback of [undefined, null, 7]) {
+    assert.match(throws(() => held.onRevoke(callback), 'INVALID').message, /\bcallback\b/)
+  }
+  assert.equal(held.revokeSignal.aborted, false)
+  await held.release()
+})
