@@ -2,9 +2,10 @@
 //!
 //! 1. Putting it up creates the node, to stay; it says who did. Lifting it deletes the node. Both are done once, however often
 //!    they are asked for.
-//! 2. Waiting is a watch on the node. Whatever wakes a waiter, it looks again: gone, or put up anew since, is lifted.
-//! 3. Every look is behind a `sync`: who is told of a barrier by other means must not walk through it because the server
-//!    behind his connection has not heard of it yet.
+//! 2. Waiting is a watch on the node. A waiter that is woken looks again: the barrier was lifted if the node is gone,
+//!    or was made anew since.
+//! 3. Every look is behind a `sync`: a process that was told of a barrier by other means must not pass it because the
+//!    server behind its connection has not heard of it yet.
 //!
 //! The node is the path itself, as in Curator's `DistributedBarrier` and kazoo's `Barrier`.
 

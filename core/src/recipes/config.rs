@@ -4,8 +4,8 @@
 //! 2. Setting replaces the data; the first to set creates the node, and what is missing above it, to stay.
 //! 3. Setting with a version is applied only while the value has that version.
 //! 4. Following is a watch on the node, also while it is missing. A follower is told the latest value.
-//! 5. A lost answer is resolved by what is there once the quorum has decided: a value with the version that ours would
-//!    have, and ours word for word, is ours.
+//! 5. A lost answer is resolved by a look at what is there once the quorum has decided: a value with the same bytes as
+//!    ours and with the version that ours would have is ours.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;

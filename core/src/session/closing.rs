@@ -1,4 +1,4 @@
-//! Closing: who waits and who holds is told at once, what is to be deleted is awaited, and the session ends.
+//! Closing: waiters and holders are told at once, what is to be deleted is awaited, and the session ends.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Contenders of another naming: we wait for them, but they may not wait for us.
 //!
-//! kazoo's lock looks for its own names only, and so do the recipes that ship with ZooKeeper: on a path where ours has
-//! Curator's names, they hold beside us without a word. Nothing that we do can stop them, but we can warn the people
-//! who run them.
+//! kazoo's lock looks for its own names only, and so do the recipes that ship with ZooKeeper: on a path where ours
+//! has Curator's names, they hold at the same time as we do, and nobody hears of it. Nothing that we do can stop them,
+//! but we can warn the people who run them.
 
 use super::name::Entry;
 use super::place::{Place, Queue};

@@ -1,4 +1,4 @@
-//! For how many parties a barrier is, as the handles of one client know it together: it is asked once for all of them.
+//! The number of parties of a barrier, which the handles of one client share: it is asked for once, for all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -5,8 +5,8 @@
 //! lowest, so that Curator's and kazoo's members wait for it, too. It watches the highest of those who are left; names are
 //! random, so that each time about half of them have gone meanwhile.
 //!
-//! If the anchor dies, `ready` still stands: so who has waited for a moment waits for the anchor's node to go, and then
-//! looks who is left.
+//! If the anchor dies, `ready` still stands: so a member that has waited for a moment waits for the anchor's node to
+//! go, and then looks who is left.
 
 use std::sync::Arc;
 

@@ -2,12 +2,13 @@
 //!
 //! 1. Entering creates an ephemeral node. The server answers how many there are then, so the last one knows that it is.
 //! 2. The last one declares the round: a transaction checks that all its members are there, and creates `ready`. It
-//!    says by their numbers which members belong to the round. Who came too late takes part in the next.
+//!    says by their numbers which members belong to the round. A member that came too late takes part in the next.
 //! 3. Everybody else has a watch on `ready`, and reads it: one wake-up. It stands until the round is over, so a slow
-//!    member cannot miss it. Who reads it watches its end.
+//!    member cannot miss it. Whoever reads it also watches for its end.
 //! 4. Leaving deletes the node and waits until the nodes of all members of the round have gone, see [`leaving`]. The
 //!    last to leave deletes `ready` with its own node.
-//! 5. Who gives up deletes its node, and looks in the same transaction that no round was declared meanwhile.
+//! 5. A member that gives up deletes its node, and checks in the same transaction that no round was declared
+//!    meanwhile.
 //! 6. A member that dies is gone with its session, and nobody waits for it. `ready` of a round whose members have all
 //!    died is deleted by whoever comes next.
 //!

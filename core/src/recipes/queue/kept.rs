@@ -1,9 +1,10 @@
-//! What one who has waited for an item and got it leaves for the next call: the watches, and its place in the line. So
-//! a consumer that takes its time for each item need not queue for every one of them. Who got nothing leaves nothing.
+//! What a call that has waited for an item and got one leaves for the next call: the watches, and its place in the
+//! line. So a consumer that works for a while on each item need not queue again for every one. A call that got nothing
+//! leaves nothing.
 //!
-//! It is kept for a while, and the place only as long as all who stand in the line are in its front: else those behind
-//! would wait for one who is busy. When others come, it is given up. Who takes from what is known already has no need
-//! of it.
+//! It is kept for a while, and the place only as long as all who stand in the line are in its front: else those
+//! behind would wait for one who is busy. When others come, it is given up. A call that takes from what is known
+//! already does not need it.
 
 use std::sync::Arc;
 use std::time::Duration;

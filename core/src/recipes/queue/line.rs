@@ -2,7 +2,7 @@
 //! thousand. Each of the others watches as many as that right ahead of it, and looks where it stands when one of them has got
 //! something: so whoever has come to the front is always told.
 //!
-//! The line keeps nobody from taking: who finds an item takes it, whether it stands there or not.
+//! The line stops nobody from taking an item: a client that finds one takes it, whether or not it stands in the line.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! How many items may go into a queue.
 //!
-//! 1. Where there may be only so many (`max_items`), a put also sets the node `P-__queue__/puts` at the version that was read
-//!    before the items were counted. So two producers cannot both take the last place: all of ours set it, and who takes
-//!    only makes room. A full queue is waited for with a watch on the items.
-//! 2. Nobody can list a queue whose names take more than a packet. So a put is refused long before that. That is looked at
-//!    now and then: after a small part of the room that was left, for others put, too.
+//! 1. Where there may be only so many (`max_items`), a put also sets the node `P-__queue__/puts` at the version that
+//!    was read before the items were counted. So two producers cannot both take the last place: all of ours set it,
+//!    and a consumer only makes room. A full queue is waited for with a watch on the items.
+//! 2. Nobody can list a queue whose names take more than a packet. So a put is refused long before that. That is
+//!    looked at now and then: after a small part of the room that was left, because others put, too.
 //! 3. The server numbers the items, up to 2^31. Behind that it gives numbers twice, and negative ones in between, which tell
 //!    nothing of the order. So a put is refused before that as well.
 

@@ -1,11 +1,11 @@
 //! What one call puts, on its way: so that whoever runs out of time or withdraws hears what became of it.
 //!
-//! 1. Before a transaction leaves, each call with an item in it is asked whether that is still wanted. Who has withdrawn until then has put
-//!    nothing more, for certain: Timeout or Cancelled.
+//! 1. Before a transaction leaves, each call with an item in it is asked whether that is still wanted. A call that has
+//!    withdrawn by then has certainly put nothing more: Timeout or Cancelled.
 //! 2. Later the transaction cannot be called back. The caller waits a moment for its answer, and hears that: what is in is in. Without an
 //!    answer nobody knows, which is ConnectionLost.
-//! 3. Who drops the future hears nothing any more. So what went in goes again, in the background. What somebody
-//!    has taken by then is told in the log.
+//! 3. A caller that drops the future hears nothing any more. So what went in is taken back, in the background. What
+//!    somebody else has taken by then is told in the log.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};

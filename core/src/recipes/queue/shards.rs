@@ -1,7 +1,8 @@
-//! A queue that is spread over several nodes. Whoever puts goes from one to the next; whoever takes begins anywhere. What
-//! is known of one of them is taken without a look at the others. Else it looks and waits at all of them.
+//! A queue that is spread over several nodes. A producer goes from one node to the next; a consumer begins at any of
+//! them. What is known of one of them is taken without a look at the others. Else it looks and waits at all of them.
 //!
-//! A node at which we may not look stops nobody at the others: it is left out, and told when they have nothing.
+//! A node that we may not read does not stop a consumer at the others: it is left out, and its error is told when
+//! they have nothing.
 
 use std::sync::Arc;
 

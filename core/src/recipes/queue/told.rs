@@ -1,4 +1,4 @@
-//! What the watches of one who looks for items have told: which there are, and which of them are claimed.
+//! What the watches of a call that looks for items have told: which there are, and which of them are claimed.
 
 use std::collections::HashSet;
 use std::sync::Arc;

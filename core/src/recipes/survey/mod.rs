@@ -5,7 +5,8 @@
 //! 3. What was seen is put together anew whenever it has changed. See [`recognise`].
 //! 4. Others decide how much there is, so there is an end to what is looked at and kept. See [`ROOM`].
 //!
-//! A simple barrier is a node like any other, and who waits at it leaves no trace: it is among what is no recipe.
+//! A simple barrier is a node like any other, and its waiters leave no trace: it is among the nodes that belong to no
+//! recipe.
 
 mod choose;
 mod recognise;

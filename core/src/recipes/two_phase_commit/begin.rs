@@ -1,10 +1,12 @@
 //! Beginning a transaction.
 //!
-//! 1. It is one write, and so is there as a whole or not at all. A lost answer is no question in the same session: if it was
-//!    applied, it stands, for nobody takes over what is of a coordinator that is there.
-//! 2. The write depends on a node of the session. In another session that node is deleted first: then what was asked in
-//!    the earlier one has been applied, or never will be. It was if it stands, or if whoever took it over has noted it.
-//! 3. Given up, it is withdrawn: an errand decides the abort, as soon as it is certain that it stands.
+//! 1. It is one write, and so is there as a whole or not at all. In the same session a lost answer is easily resolved:
+//!    if the write was applied, its node stands, because nobody takes over from a coordinator that is there.
+//! 2. The write depends on a node of the session. In another session that node is deleted first: then what was asked
+//!    in the earlier one has been applied, or never will be. It was applied if its node stands, or if the coordinator
+//!    that took it over has noted it.
+//! 3. A transaction whose caller gives up is withdrawn: an errand decides the abort, as soon as it is certain that the
+//!    transaction stands.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A coordinator: that it is there, what it has in hand, and that it is done with it.
+//! A coordinator: how others know that it is there, which transactions it has, and how it ends with them.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -6,13 +6,14 @@
 //!    for the abort is to decide it.
 //! 3. The decision is one write that takes `open` away: so it is made once. It is a commit only if the votes of all sites are
 //!    there in that very write. Everybody watches the decision.
-//! 4. Past the deadline whoever waits decides: a commit if all have voted, else the abort. Who is late then cannot vote.
+//! 4. Past the deadline whoever waits decides: a commit if all have voted, else the abort. A site that is late then
+//!    cannot vote.
 //! 5. A site that has done what was decided acknowledges: its entry and its vote go. The last one collects the transaction.
 //!
-//! Who decides before the deadline is the mode: the coordinator, which waits for one vote after the other, or the site whose
-//! vote is the last. Should that one die, then whoever waits: all of them watch the votes. A coordinator sees to what it has
-//! begun in the background, see [`duty`]. Sites and coordinators are there by ephemeral nodes of their own, which decide
-//! nothing. [`layout`] tells where it all is.
+//! Who decides before the deadline is the mode: the coordinator, which waits for one vote after the other, or the
+//! site whose vote is the last. If that one dies, any of those who wait decides: all of them watch the votes. A
+//! coordinator sees to what it has begun in the background, see [`duty`]. Sites and coordinators are there by
+//! ephemeral nodes of their own, which decide nothing. [`layout`] tells where it all is.
 
 mod begin;
 mod coordinator;

@@ -2,7 +2,7 @@
 //!
 //! 1. The first part of the transaction is about a mark of our own (see `mark`): the first time it creates it, later it sets
 //!    it at the version that the last change left. So a transaction that was applied is refused when it is sent again.
-//! 2. A lost answer is therefore no question: the transaction is sent again, on whatever connection and in whatever session.
+//! 2. So a lost answer is easily resolved: the transaction is sent again, on whatever connection and in whatever session.
 //!    Refused for the mark, it was applied before; else its answer is the outcome.
 //! 3. One mark serves one transaction at a time, and those that come meanwhile have other marks; or it serves several in a
 //!    row that are sent at once. Each sets it at the version that the one before leaves. So none is applied without those

@@ -9,7 +9,7 @@
 //!    which all who follow something on that connection share.
 //! 5. A missing node is a state, and is watched for its creation.
 //!
-//! What is there of many nodes is [`tree`]'s.
+//! [`tree`] does the same for many nodes together.
 
 pub(crate) mod standing;
 pub(crate) mod tree;

@@ -8,7 +8,8 @@
 //! 4. On another connection a server may lag behind that deletion: what was created before counts only behind a `sync`.
 //! 5. An answer behind a `sync` may come in late: a later list may have named the node already that it says is gone. Then it
 //!    is asked for once more.
-//! 6. Who chooses looks at so many nodes and no more. The others are looked at when there is room: their names are known.
+//! 6. A caller that chooses looks at a limited number of nodes. The others are looked at when there is room: their
+//!    names are known.
 
 mod room;
 

@@ -1,8 +1,8 @@
 //! What a session cannot watch node by node, because it watches as much as it can already (see `watched`), is heard of by
 //! bells: a bell is one recursive watch on a node, for all its children.
 //!
-//! 1. Who asks for a node that is not watched has the bell of its parent set before, in the same flight. The bell rings for that
-//!    node, or for its children, once; then it is time to look again.
+//! 1. A call that asks for a node that is not watched first sets the bell of its parent, in the same flight. The bell
+//!    rings for that node, or for its children, once; then it is time to look again.
 //! 2. The crate does not set such a watch again on another connection. It tells of the break, and the bell rings for all.
 //! 3. Servers before 3.9 keep one watch of a session on a path, the one that was set last (ZOOKEEPER-4466); of a recursive one and
 //!    one on the children they keep both, and tell the second nothing until it is set again. The events of later servers name their

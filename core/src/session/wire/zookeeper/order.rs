@@ -1,5 +1,6 @@
-//! Answers come in the order in which the requests were sent: who has one has all before it, so what is read earlier never
-//! passes for newer. One task of the session waits for them, one after the other, as the server gives them.
+//! Answers come in the order in which the requests were sent: an answer comes after those to all earlier requests, so
+//! what was read earlier is never taken for newer. One task of the session waits for them, one after the other, as the
+//! server gives them.
 
 use std::panic::AssertUnwindSafe;
 
