@@ -9,8 +9,9 @@
 # A part that has not ended within its limit has failed: it is cut off with all its processes, and the next one begins.
 # ZKR_LIMIT is another limit for every part, in seconds.
 #
-# With ZKR_AGAIN=1 a part that failed is run once more, alone, when the others are through. If it passes then, the end says
-# so: something in it depends on what else the machine does, which is to be found and mended, but breaks no build.
+# With ZKR_AGAIN=1 a part that failed is run once more, alone, when the others are through; of the core and the crates,
+# only the programs that failed. If it passes then, the end says so: something in it depends on what else the machine does,
+# which is to be found and mended, but breaks no build.
 #
 # What a part prints is in target/tests/PART.log; a terminal sees it as it comes. Else only the end of it is shown, and of
 # a part that failed the lines that say why, once more after everything else.
@@ -36,11 +37,11 @@ test_crates() { cargo test --quiet --no-fail-fast --profile "$profile" "$@"; }
 part_core() {
     [ -n "${ZKR_ALL-}" ] || export ZKR_PAUSED_LEADER_SECONDS=20
     # The second has no tests; with it the first is the one that the faces are built with.
-    tests/binaries.py 6 --profile "$profile" --package zkrecipes --package zkrecipes-ffi-testing
+    tests/binaries.py 4 --profile "$profile" --package zkrecipes --package zkrecipes-ffi-testing
 }
 part_crates() {
     local status=0
-    tests/binaries.py 3 --profile "$profile" --workspace --exclude=zkrecipes{,-ffi,-python,-node} || status=$?
+    tests/binaries.py 2 --profile "$profile" --workspace --exclude=zkrecipes{,-ffi,-python,-node} || status=$?
     # Alone, it is built without the embedded server.
     ZKR_WITHOUT_EMBEDDED=1 test_crates --package zkrecipes-ffi || status=$?
     return "$status"
@@ -55,7 +56,7 @@ part_docs() { python -m pytest -q tests/docs; }
 part_transfer() { (cd python && python -m pytest -q ../tests/transfer); }
 # The examples with frameworks, runners of tests and event loops.
 # They mostly wait: several at a time.
-part_usage() { python -m pytest -q -n 4 --dist loadgroup tests/usage; }
+part_usage() { python -m pytest -q -n 4 tests/usage; }
 part_scenarios() { "$target/scenarios" ${ZKR_ALL:+--all}; }
 # The page of the command in a real browser; pictures go to target/pictures.
 part_browser() { (cd python && python -m pytest -q ../tests/browser); }
@@ -169,11 +170,16 @@ for group in "${@:-${all[@]}}"; do
 done
 
 # Of many, the machine is not the reason.
-if [ -n "${ZKR_AGAIN-}" ] && [ -e "$notes/failed" ] && [ "$(wc -l <"$notes/failed")" -le 2 ] && ! grep -q build "$notes/failed"; then
+if [ -n "${ZKR_AGAIN-}" ] && [ -e "$notes/failed" ] && [ "$(wc -l <"$notes/failed")" -le 3 ] && ! grep -q build "$notes/failed"; then
     mv "$notes/failed" "$notes/unsure"
     while read -r part; do run_part "$part" -again; done <"$notes/unsure"
     [ -e "$notes/failed" ] || sed 's/$/ passed only when run again, alone: look into its log/' "$notes/unsure" >>"$notes/report"
 fi
+
+# What is said of single programs.
+for part in core crates; do
+    [ -e "$notes/times.$part" ] && grep -h 'passed only when run again' "$logs/$part.log" | sed "s/^/$part: /" >>"$notes/report"
+done
 
 printf '\n=== in all: %d s ===\n' "$SECONDS"
 cat "$notes/report"

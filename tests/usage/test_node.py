@@ -10,39 +10,40 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from web import Web, port_of, serves_one_user_after_the_other
 from world import ROOT, Program, World, eventually
 
-# One after the other: they share a folder.
-pytestmark = pytest.mark.xdist_group("node")
 # Where scripts/setup has put the packages that the examples use.
 PLACE = ROOT / "target/usage/node"
 BIN = PLACE / "node_modules/.bin"
-COPIES = PLACE / "copies"
+# Below them, and of this process alone: several run these tests at a time.
+COPIES = PLACE / f"copies-{os.getpid()}"
 numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def package() -> None:
-    """zkrecipes beside them, as it is packed: the same files, in a folder of their own."""
+def package() -> Iterator[None]:
+    """zkrecipes beside the copies, as it is packed: the same files, in a folder of their own."""
     assert BIN.is_dir(), "make setup"
-    there = PLACE / "node_modules/zkrecipes"
-    shutil.rmtree(there, ignore_errors=True)
-    there.mkdir()
+    shutil.rmtree(COPIES, ignore_errors=True)
+    there = COPIES / "node_modules/zkrecipes"
+    there.mkdir(parents=True)
     # What is native comes in a package of its own, and stands in a checkout where that would be looked for first.
     for name in ["package.json", "native", *json.loads((ROOT / "node/package.json").read_text())["files"]]:
         # Links: the addon is large before it is stripped.
         subprocess.run(["cp", "-al", ROOT / "node" / name, there], check=True)
+    yield
     shutil.rmtree(COPIES, ignore_errors=True)
 
 
 def example(name: str) -> Path:
     """A copy, below the packages that it uses. Each has a name of its own: who starts in a folder whose name was just
     deleted and made again may find itself in the one that is gone."""
-    there = COPIES / f"{name}-{os.getpid()}-{next(numbers)}"
+    there = COPIES / f"{name}-{next(numbers)}"
     shutil.copytree(ROOT / "examples/node" / name, there, ignore=shutil.ignore_patterns("node_modules"))
     return there
 
