@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/options.md, docs/errors.md and docs/names-in-every-language.md from the sources.
+"""Writes the tables of docs/options.md and docs/errors.md from the sources.
 
 docs/site/tables.py --write      writes them
-docs/site/tables.py              fails if one is out of date (tests/test_docs.py does the same)
+docs/site/tables.py              fails if one is out of date (tests/docs/test_docs.py does the same)
 
 What an option means is told once, by the core's documentation or below. Its name and its default in a language are read
 from that language's own sources, so that neither can say what is not so.

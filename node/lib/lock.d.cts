@@ -5,7 +5,7 @@ export interface LockOptions {
   reentrant?: boolean | undefined
   /**
    * How many times the lock may be passed on in memory, from one handle of this client to the next that waits, before others get
-   * their turn; 0 unless told. Who gets it so shares the fencing token of who won it, and has a higher `held.passes`.
+   * their turn; 0 unless told. Such an acquisition shares the fencing token of the first one, and has a higher `held.passes`.
    */
   localHandoff?: number | undefined
 }
@@ -34,7 +34,7 @@ export class Lock extends Guard {
  * await lock.read.run(async () => { … })
  * ```
  *
- * Who holds `write` may also take `read` and then release `write`: nobody gets in between, and the token stays. Taking
+ * The holder of `write` may also take `read` and then release `write`: nobody gets in between, and the token stays. Taking
  * `write` while holding `read` is `INVALID`: two who both tried would wait for each other.
  */
 export class ReadWriteLock {

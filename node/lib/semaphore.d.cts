@@ -17,7 +17,7 @@ export interface PermitOptions extends WaitOptions {
  * const two = await exports.acquire(2, { timeout: 5000 })
  * ```
  *
- * All participants must agree about the number of permits, else `MISMATCH`. Who holds several permits is several `contenders()`.
+ * All participants must agree about the number of permits, else `MISMATCH`. A client that holds several permits has one entry in `contenders()` for each.
  */
 export class Semaphore extends Guard {
   private constructor()

@@ -106,7 +106,7 @@ async def _while_it_leads(
 
 
 async def _end(*tasks: asyncio.Future[Any]) -> None:
-    """Cancels them and waits for their end. Who is cancelled meanwhile, cancels them again."""
+    """Cancels them and waits for their end. If its caller is cancelled meanwhile, it cancels them again."""
     again: asyncio.CancelledError | None = None
     while not all(one.done() for one in tasks):
         for one in tasks:

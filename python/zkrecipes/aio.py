@@ -248,7 +248,7 @@ class Lock(_Handle[Held], _native.LockBase):
 class ReadWriteLock(_native.ReadWriteLockBase):
     """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
 
-    Each side is a Lock. Who holds `write` may take `read` too, and then release `write`: nobody gets in between.
+    Each side is a Lock. The holder of `write` may take `read` too, and then release `write`: nobody gets in between.
     """
 
     read: Lock
@@ -366,7 +366,7 @@ class Election(_Handle[Leadership], _native.ElectionBase):
     def leading(
         self, function: Callable[Concatenate[Leadership, _P], Awaitable[_T]]
     ) -> Callable[_P, Coroutine[Any, Any, _T]]:
-        """A decorator: who awaits the function stands, waits until this candidate leads, and resigns when it is done.
+        """A decorator: a call of the function stands, waits until this candidate leads, and resigns when it is done.
 
         It is called with the leadership first, and then the arguments.
         """

@@ -139,7 +139,7 @@ pub fn wait<T: Send + 'static>(
 ) -> Result<T> {
     check_may_wait()?;
     let process = Process::present();
-    // Who has nothing to look at meanwhile does not withdraw it.
+    // A caller that has nothing to look at meanwhile does not withdraw it.
     let own = tick.is_some().then(CancelToken::new);
     let tokens: Vec<_> = cancel.into_iter().chain(&own).cloned().collect();
     let (sender, receiver) = channel();

@@ -39,8 +39,8 @@ impl Line {
         *now = Some(Ahead { parent: parent.to_owned(), first: first.to_owned(), count, closest });
     }
 
-    /// This is the node of the one that is closest ahead. What it said first stays: who asks it to let go writes that in the
-    /// place of who it is.
+    /// This is the node of the one that is closest ahead. What it said first stays, because a request to let go is written
+    /// over its identity.
     pub(crate) fn read(&self, name: &str, data: Vec<u8>, stat: Stat) {
         if let Some(ahead) = &mut *self.lock() {
             let is_new = |(before, _, seen): &(String, _, Stat)| before != name || seen.czxid != stat.czxid;

@@ -63,7 +63,7 @@ pub(crate) struct Session {
     clock: Arc<dyn Clock>,
     dial: Box<dyn Dial>,
     current: Mutex<Arc<Epoch>>,
-    /// There is another epoch, or it is known why there is none. Who waits is woken in the order of waiting, so that one
+    /// There is another epoch, or it is known why there is none. Waiters are woken in the order of waiting, so that one
     /// seed of the simulation is one schedule.
     renewed: Notify,
     /// Set once, by `close`.

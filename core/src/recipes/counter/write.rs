@@ -52,8 +52,8 @@ const MANY_NEIGHBOURS: i32 = 2 * MOST_IN_A_TURN as i32;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to queue at most. Whoever gives up in a line that moves gets in the way of the one whose turn it is.
 const MOST_PATIENCE: Duration = Duration::from_secs(60);
-/// How many transactions in a row to make before the next one has the turn. Passing it on costs some: who has waited for as
-/// many turns as there are changes in one makes more, so that all who count get no less done than a few would.
+/// How many transactions in a row to make before the next one has the turn. Passing it on costs some. So a client that
+/// has waited for as many turns as there are changes in one makes more: many clients together get no less done than a few.
 const MOST_IN_A_TURN: u32 = 16;
 const MOST_AFTER_A_LONG_WAIT: u32 = 40;
 /// How many times as long as a write it takes to get a turn that nobody has, with some to spare.
@@ -385,7 +385,7 @@ impl Desk {
                 self.has_waited = wait > self.trip * A_TURN_TAKEN_AT_ONCE;
             }
             Err(error) if error.kind() == ErrorKind::Closed => return Err(error),
-            // Who gets no turn writes without.
+            // A client that gets no turn writes without one.
             Err(error) => {
                 self.may_not_queue = error.kind() == ErrorKind::Denied;
                 self.conflicts = 0;

@@ -53,7 +53,7 @@ pub(super) async fn enter(barrier: &Inner, session: &Arc<Session>, call: &mut Ca
                 };
             }
             Err(error) => {
-                // Who has been told that it is not in must not be counted by those who come next.
+                // A member that has been told that it is not in must not be counted by those who come next.
                 session.within_grace(place.withdraw()).await;
                 return Err(error);
             }
@@ -424,7 +424,7 @@ async fn declare(barrier: &Inner, place: &Place, call: &mut Call) -> Result<bool
         let mut writes: Vec<_> = chosen.iter().map(part).collect();
         let data = Round::declaration(&chosen);
         writes.push(Write::Create { path: ready.clone(), data, mode: CreateMode::Persistent, acl: None });
-        // Who is giving up at this moment sees by the version that it may be in.
+        // A member that is giving up at this moment sees by the version that it may be in.
         writes.push(barrier.says(None));
         match call.briefly(VERB, place.epoch.multi(&writes)).await? {
             Ok(_) => return Ok(true),

@@ -78,7 +78,7 @@ pub(crate) fn parties(name: &str) -> Option<usize> {
 const MOST_PARTIES: usize = 5000;
 const ENTERING: &str = "the coming of all parties";
 const LEAVING: &str = "the leaving of all parties";
-/// Who waits for longer looks after what goes wrong seldom, and costs a request: its own node or the anchor's is gone.
+/// A member that waits for longer looks for what seldom goes wrong, which costs a request: its own node or the anchor's is gone.
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// Lets so many members begin together and end together, any number of times, shared with everybody who uses that path,
@@ -218,9 +218,9 @@ impl DoubleBarrier {
     /// Waits until all parties are there; Timeout after `limit`, which says how many were. More than that wait for the next
     /// round.
     ///
-    /// Who is told Timeout, or Cancelled by [`drive`](crate::drive) or in another language, is counted by nobody, unless no
-    /// server answers for a quarter of a second: then its node goes as soon as one does, or with its session, and others may be
-    /// let in with it until then.
+    /// A member that is told Timeout, or Cancelled by [`drive`](crate::drive) or in another language, is not counted any more,
+    /// unless no server answers for a quarter of a second: then its node goes as soon as one does, or with its session, and
+    /// until then it may be counted.
     ///
     /// Mismatch: others wait there for another number of parties. Exists: this handle has entered already.
     ///

@@ -199,7 +199,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if self.epoch.process().is_present() {
-            // Who has been told that its call was cancelled must not be counted by those who come next.
+            // A member that has been told that its call was cancelled must not be counted by those who come next.
             runtime::leave(self.give_up());
         } else {
             // The parent's to take back.

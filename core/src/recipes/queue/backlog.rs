@@ -207,7 +207,7 @@ impl Backlog {
 
     // ---- putting
 
-    /// Milliseconds since 1970. Who has no client any more puts nothing.
+    /// Milliseconds since 1970. Without a client, nothing is put, and any number will do.
     pub(super) fn wall_clock(&self) -> i64 {
         self.client.session().map_or(0, |session| session.clock().wall())
     }

@@ -44,7 +44,7 @@ impl Post {
         }
     }
 
-    /// Nobody looks for items any more. Who has the scout now will say so, too.
+    /// Nobody looks for items any more. The call that has the scout now will say so, too.
     pub(super) fn leave(&self, session: &Arc<Session>, may_come_again: bool) {
         // First: whoever finds it locked says that it is wanted, and is heard.
         let wanted = self.wanted.subscribe();

@@ -107,7 +107,7 @@ impl Client {
     }
 }
 
-/// Who takes looks at all of them before it waits.
+/// A consumer looks at all of them before it waits.
 const MOST_SHARDS: usize = 100;
 
 /// A queue, or one shard of it, through one handle.

@@ -40,7 +40,7 @@ pub(super) struct Puts {
 struct Waiting {
     queue: VecDeque<Batch>,
     is_served: bool,
-    /// Whether the first waits for room. Who has no time to wait has no business behind it.
+    /// Whether the first waits for room. A call that may not wait does not queue behind it.
     is_full: bool,
 }
 

@@ -244,7 +244,8 @@ impl Stock {
         items.losses = items.losses.min(WIDEST * LASTS);
     }
 
-    /// Whether so much of what was listed was somebody else's that it is worth a new list. Who is told so makes it.
+    /// Whether so much of what was listed was somebody else's that a new list is worth its cost. The call that is told so
+    /// makes the list.
     pub(super) fn is_outdated(&self) -> bool {
         let mut items = self.items();
         let is_outdated = items.misses >= FEWEST_MISSES.max(items.ready.len() / NAMES_FOR_A_MISS);

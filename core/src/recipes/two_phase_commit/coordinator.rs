@@ -233,8 +233,9 @@ impl CommitTransaction {
     /// Waits for the outcome: the commit when all sites have voted for it, the abort when one has voted for that or the time of
     /// the transaction is over. Timeout after `limit`: nothing is decided yet, ask again.
     ///
-    /// Who has been told is done with it: `recover` does not list it any more, and asking again answers the same. A commit
-    /// is not collected before, whoever has acknowledged it; what a coordinator finds nothing of was aborted.
+    /// A coordinator that has been told the outcome is done with the transaction: `recover` does not list it any more, and
+    /// asking again answers the same. A commit is not collected before that, whoever has acknowledged it. A transaction of
+    /// which a coordinator finds nothing was aborted.
     ///
     /// # Cancel safety
     /// Dropping the future leaves the transaction as it is, and it is decided all the same.

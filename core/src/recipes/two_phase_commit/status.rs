@@ -87,7 +87,7 @@ impl Present {
     }
 }
 
-/// The children behind a `sync`: who has just come is not to be taken for dead because this server lags.
+/// The children behind a `sync`: one that has just come must not be taken for dead because this server lags.
 pub(super) async fn names(call: &mut Call, path: &str) -> Result<Vec<String>> {
     let listed = call.ask(SHOW, |epoch| {
         let (sync, list) = (epoch.sync(path), epoch.children(path));

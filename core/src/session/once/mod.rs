@@ -145,8 +145,8 @@ impl Marks {
                     call.retry_after_loss(verb).await?;
                     return Ok(None);
                 }
-                // Those behind it need it, and are refused as well. Who has not heard so of all makes nothing more with this
-                // mark: see `undoubt`.
+                // Those behind it need it, and are refused as well. A caller that has not heard this of all makes nothing more
+                // with this mark: see `undoubt`.
                 Err(error) => {
                     let mut is_settled = true;
                     for flight in flights {
