@@ -8,16 +8,16 @@ mod kinds;
 mod leaving;
 #[path = "queue/mishaps.rs"]
 mod mishaps;
+#[path = "queue/odd_nodes.rs"]
+mod odd_nodes;
 #[path = "queue/put_back.rs"]
 mod put_back;
+#[path = "queue/puts_under_way.rs"]
+mod puts_under_way;
 #[path = "queue/putting.rs"]
 mod putting;
 #[path = "queue/requests.rs"]
 mod requests;
-#[path = "queue/sent.rs"]
-mod sent;
-#[path = "queue/several.rs"]
-mod several;
 #[path = "queue/sharded.rs"]
 mod sharded;
 #[path = "queue/taking.rs"]
