@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tests/range.rs on a real ZooKeeper whose sequence numbers are almost used up.
+"""Runs core/tests/range.rs on a real ZooKeeper whose sequence numbers are almost used up.
 
 2,147,483,647 creates would take weeks. The counter is the parent's cversion, so it is written into a snapshot:
 create the parents, let the server write a snapshot, change the counters there, correct the checksums, start again.

@@ -1,4 +1,4 @@
-//! Events that are told once in a blue moon. Each is brought about, and what it says is read.
+//! Events that are very rare. Each is brought about, and what it says is read.
 
 mod support;
 

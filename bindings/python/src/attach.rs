@@ -1,8 +1,8 @@
 //! Into Python from a thread of the library, and out of an interpreter that exits.
 //!
 //! Before 3.14, CPython ends a thread that wants the GIL while the interpreter finalizes by unwinding its stack. Rust's
-//! frames do not survive that: their destructors use a thread state that is gone, and the process aborts. So nobody from
-//! here is inside Python when finalization begins, and who was nevertheless (a callback that takes its time) is parked.
+//! frames do not survive that: their destructors use a thread state that is gone, and the process aborts. So no
+//! thread of the library is to be inside Python when finalization begins. One that still is, in a slow callback, is parked.
 //! Daemon threads that wait are not woken either: what they would do with the error, such as print it, aborts as well.
 
 use std::hint::black_box;

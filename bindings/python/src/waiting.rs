@@ -1,4 +1,4 @@
-//! A recipe through which threads wait that have nothing to be cancelled by but `cancel()`.
+//! A recipe through which threads wait: `cancel()` is the only thing that ends such a wait from outside.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `zkrecipes doctor`: looks at an ensemble as those need it who use recipes on it.
+//! `zkrecipes doctor`: checks whether an ensemble has what the recipes need.
 
 mod recipes;
 mod report;

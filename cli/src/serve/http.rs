@@ -1,6 +1,6 @@
 //! As much of HTTP/1.1 as one page and its JSON need, and nothing else: no bodies, no connections that stay, no paths but two.
 //!
-//! By hand, because all that a library would bring is what is to be refused here. A thread per connection, a few of them,
+//! Written by hand, because most of what a library would add is to be refused here. A thread per connection, a few of them,
 //! each for some seconds.
 
 use std::fs::File;

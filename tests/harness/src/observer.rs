@@ -1,4 +1,4 @@
-//! A second pair of eyes: a ZooKeeper client of a few requests, blocking, with nothing of the product in it.
+//! A small ZooKeeper client of our own, blocking, with nothing of the product in it.
 //!
 //! Scenarios use it to look at what the product left on the server and to play foreign contenders. It keeps one
 //! session (so that its ephemeral nodes stand for the whole scenario) and attaches to it again after a broken

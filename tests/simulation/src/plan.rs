@@ -1,4 +1,4 @@
-//! What a seed decides before anything runs: how big the world is, how fast, and how unkind.
+//! What a seed decides before anything runs: how big the world is, how fast, and how much goes wrong.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

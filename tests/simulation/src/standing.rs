@@ -1,4 +1,4 @@
-//! Who stands in the tree, and who keeps whom waiting: the recipes' rule, told a second time and without their help.
+//! Who stands in the tree, and who keeps whom waiting: the recipes' rule, written a second time without their code.
 
 use crate::snapshot::Node;
 use crate::subject::Ground;
