@@ -18,6 +18,7 @@ const { Nodes } = require('./nodes.cjs')
 const { DelayQueue, PriorityQueue, Queue, queueOptions } = require('./queue.cjs')
 const { Remote, ask, call, callsOf, make, nativeOf, own, properties, wait } = require('./remote.cjs')
 const { Semaphore } = require('./semaphore.cjs')
+const { inspect, shown } = require('./shown.cjs')
 const { Waits } = require('./waits.cjs')
 
 // Somebody who listens wants to hear, whether or not they keep the client in a variable: until the client is closed.
@@ -30,6 +31,7 @@ let changed
 
 /** One session with ZooKeeper, shared by any number of recipes. */
 class Client extends Remote {
+  #hosts
   #nodes
   #listeners = new Set()
   #watched = false
@@ -39,8 +41,9 @@ class Client extends Remote {
     changed = (client, state) => client.#changed(state)
   }
 
-  constructor(key, calls, native) {
+  constructor(key, calls, native, hosts) {
     super(key, calls, native, 'await Client.connect(hosts, options)')
+    this.#hosts = hosts || 'ZKRECIPES_HOSTS'
     calls.callbackTimes = now(() => native.callbackTimes())
   }
 
@@ -52,7 +55,12 @@ class Client extends Remote {
     const verb = () => addon.connect(loop, where, settings)
     // One that comes after the caller has withdrawn is closed.
     const native = await new Waits(calls).wait(verb, signal, { undo: (native) => native.close(Infinity) })
-    return new Client(made, calls, native)
+    return new Client(made, calls, native, where)
+  }
+
+  /** What `console.log` shows. */
+  [inspect](_depth, options, show) {
+    return shown(this, options, show, { hosts: this.#hosts })
   }
 
   /** Ends the session: waiters get CLOSED, holders are released, background deletions are awaited. */
@@ -97,10 +105,11 @@ class Client extends Remote {
     this.#watch()
     this.#listeners.add(listener)
     listenedTo.add(this)
-    return () => {
+    const unsubscribe = () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) listenedTo.delete(this)
     }
+    return unsubscribe
   }
 
   lock(path, options) {

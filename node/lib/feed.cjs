@@ -3,22 +3,30 @@
 const check = require('./check.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
 const { Remote, attend, call, callsOf, cancel } = require('./remote.cjs')
+const { inspect, shown } = require('./shown.cjs')
 
 /**
  * What goes on changing, as an async iterator. Nothing is asked of the server while nobody waits for the next item, and only
  * such a wait keeps the process alive.
  */
 class Feed extends Remote {
+  #path
   #signal
   #convert
   #isOver = false
   // The addon is asked for one item at a time, in the order of the calls.
   #last = Promise.resolve()
 
-  constructor(key, calls, native, signal, convert) {
+  constructor(key, calls, native, path, signal, convert) {
     super(key, calls, native, 'a verb such as config.watch()')
+    this.#path = path
     this.#signal = signal
     this.#convert = convert
+  }
+
+  /** What `console.log` shows. */
+  [inspect](_depth, options, show) {
+    return shown(this, options, show, { path: this.#path, isOver: this.#isOver })
   }
 
   async next() {
@@ -66,7 +74,9 @@ class Feed extends Remote {
 /** What a verb of the addon feeds; `convert` makes of an item what the user sees. */
 function feed(remote, verb, options, convert, ...args) {
   const signal = check.signalOf(verb, options)
-  return new Feed(made, callsOf(remote), call(remote, verb, ...args), signal, convert)
+  // Of a node it is the first argument.
+  const native = call(remote, verb, ...args)
+  return new Feed(made, callsOf(remote), native, remote.path ?? args[0], signal, convert)
 }
 
 /** Items as the addon brings them. */

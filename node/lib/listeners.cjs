@@ -75,10 +75,11 @@ function teller(listeners) {
 }
 
 function unsubscriber(listeners, key) {
-  return () => {
+  const unsubscribe = () => {
     const heard = listeners.deref()
     if (heard) stop(heard, key)
   }
+  return unsubscribe
 }
 
 /** As the addon has it, with a date. */

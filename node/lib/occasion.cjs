@@ -48,7 +48,8 @@ class Occasion {
     this.#listeners.add(listener)
     if (this.#reason) queueMicrotask(() => this.#tell())
     else this.#watch()
-    return () => void this.#listeners.delete(listener)
+    const unsubscribe = () => void this.#listeners.delete(listener)
+    return unsubscribe
   }
 
   get signal() {

@@ -5,10 +5,14 @@
 exports.inspect = Symbol.for('nodejs.util.inspect.custom')
 
 /** Those of them that an object has; none of them asks a server. */
-const TELLING = ['path', 'paths', 'fencingToken', 'attempts', 'permits', 'parties', 'isHeld', 'hasEntered', 'connectString', 'state', 'sessionId']
+const TELLING = [
+  'path', 'paths', 'id', 'mode', 'sites', 'fencingToken', 'attempts', 'permits', 'parties', 'isHeld', 'hasEntered', 'hasVoted',
+  'connectString', 'state', 'sessionId',
+]
 
-exports.shown = (thing, options, show) => {
-  const told = {}
+/** `more` is what only the object itself knows. */
+exports.shown = (thing, options, show, more = {}) => {
+  const told = { ...more }
   for (const name of TELLING) {
     let value
     try {

@@ -5,7 +5,7 @@ use napi_derive::napi;
 
 use crate::event_loop::{Inbox, drop_quietly};
 use crate::failure::OrThrow;
-use crate::remote::{Remote, same};
+use crate::remote::{Remote, same, tell_of_waits};
 
 #[napi(custom_finalize)]
 pub struct Barrier(Remote<zkrecipes::Barrier>);
@@ -14,6 +14,8 @@ pub struct Barrier(Remote<zkrecipes::Barrier>);
 pub struct DoubleBarrier(Remote<zkrecipes::DoubleBarrier>);
 
 drop_quietly!(Barrier, DoubleBarrier);
+
+tell_of_waits!(Barrier, DoubleBarrier);
 
 impl Barrier {
     pub fn new(barrier: zkrecipes::Barrier, inbox: &Inbox) -> Barrier {
@@ -41,17 +43,6 @@ impl Barrier {
     #[napi(catch_unwind)]
     pub fn is_up(&self) -> f64 {
         self.0.ask(|barrier| async move { barrier.is_up().await }, same)
-    }
-
-    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
-    #[napi(catch_unwind)]
-    pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
-        self.0.on_wait(env, |core, tell| core.on_wait(tell))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn off_wait(&self, event: f64) {
-        self.0.off_wait(event);
     }
 
     #[napi(catch_unwind)]
@@ -86,17 +77,6 @@ impl DoubleBarrier {
     #[napi(catch_unwind)]
     pub fn has_entered(&self) -> bool {
         self.0.has_entered()
-    }
-
-    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
-    #[napi(catch_unwind)]
-    pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
-        self.0.on_wait(env, |core, tell| core.on_wait(tell))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn off_wait(&self, event: f64) {
-        self.0.off_wait(event);
     }
 
     /// The call's value is true.

@@ -3,19 +3,20 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use napi::Env;
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
 use zkrecipes::{ErrorKind, drive, time};
 
 use crate::event_loop::{Inbox, drop_quietly};
 use crate::held::Held;
-use crate::remote::{Remote, same};
+use crate::remote::{Remote, same, tell_of_waits};
 
 #[napi(custom_finalize)]
 pub struct Handle(Remote<zkrecipes::Handle>);
 
 drop_quietly!(Handle);
+
+tell_of_waits!(Handle);
 
 /// Somebody who holds or waits.
 #[napi(object)]
@@ -103,17 +104,6 @@ impl Handle {
             }
         };
         self.0.ask(attempt, move |granted| granted.map(|granted| Held::new(granted, &home)))
-    }
-
-    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
-    #[napi(catch_unwind)]
-    pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
-        self.0.on_wait(env, |core, tell| core.on_wait(tell))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn off_wait(&self, event: f64) {
-        self.0.off_wait(event);
     }
 
     #[napi(catch_unwind)]

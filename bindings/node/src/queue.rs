@@ -13,7 +13,7 @@ use crate::failure::OrThrow;
 use crate::held::Held;
 use crate::nodes::Transaction;
 use crate::options::finite;
-use crate::remote::{Remote, same};
+use crate::remote::{Remote, same, tell_of_waits};
 
 #[napi(custom_finalize)]
 pub struct Queue(Remote<zkrecipes::Queue>);
@@ -36,6 +36,8 @@ pub struct Item(Remote<zkrecipes::Item>);
 pub struct Got(Mutex<Option<drive::Got>>);
 
 drop_quietly!(Queue, PriorityQueue, DelayQueue, Backlog, Item, Got);
+
+tell_of_waits!(Backlog);
 
 #[napi(object)]
 pub struct QueueSettings {
@@ -144,17 +146,6 @@ impl Backlog {
     #[napi(catch_unwind)]
     pub fn backlog(&self) -> Backlog {
         Backlog::new(&self.0, &self.0.inbox)
-    }
-
-    /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
-    #[napi(catch_unwind)]
-    pub fn on_wait(&self, env: &Env) -> napi::Result<f64> {
-        self.0.on_wait(env, |core, tell| core.on_wait(tell))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn off_wait(&self, event: f64) {
-        self.0.off_wait(event);
     }
 
     /// The call's value is a `Got`.

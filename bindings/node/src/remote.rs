@@ -95,6 +95,26 @@ impl<T: Clone + Send + 'static> Remote<T> {
     }
 }
 
+/// The verbs of a class through which one waits, for the `Listeners` of `node/lib`.
+macro_rules! tell_of_waits {
+    ($($class:ident),+ $(,)?) => {
+        $(#[napi_derive::napi]
+        impl $class {
+            /// Every news of its waits from now on, as an event under the number that is returned, until `off_wait`.
+            #[napi(catch_unwind)]
+            pub fn on_wait(&self, env: &napi::Env) -> napi::Result<f64> {
+                self.0.on_wait(env, |core, tell| core.on_wait(tell))
+            }
+
+            #[napi(catch_unwind)]
+            pub fn off_wait(&self, event: f64) {
+                self.0.off_wait(event);
+            }
+        })+
+    };
+}
+pub(crate) use tell_of_waits;
+
 /// Converts nothing.
 pub fn same<V>(value: V) -> V {
     value
