@@ -20,6 +20,15 @@ namespace zkr {
 
 namespace testing {
 
+/** What became of a request. */
+struct Outcome : detail::Reported<zkr_test_outcome> {
+  using Reported::Reported;
+  static const Outcome Answered, Unanswered, Lost;
+};
+inline constexpr Outcome Outcome::Answered{ZKR_TEST_ANSWERED};
+inline constexpr Outcome Outcome::Unanswered{ZKR_TEST_UNANSWERED};
+inline constexpr Outcome Outcome::Lost{ZKR_TEST_LOST};
+
 /** How a test server behaves; 0 is the server's own default. */
 struct ServerOptions {
   std::uint16_t port = 0;
@@ -36,13 +45,26 @@ struct Request {
   std::uint64_t session_id, connection;
   std::int64_t zxid;
   std::int32_t error;
-  zkr_test_outcome outcome;
+  Outcome outcome;
   std::size_t bytes_in, bytes_out;
 };
 
 }  // namespace testing
 
 namespace detail {
+
+inline std::string to_string(const testing::Outcome &outcome) {
+  const char *const names[] = {"answered", "unanswered", "lost"};
+  const unsigned number = static_cast<unsigned>(static_cast<zkr_test_outcome>(outcome));
+  return number < 3U ? names[number] : "unknown";
+}
+
+/** A stream shows the name. */
+template <typename Traits>
+std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out,
+                                             const testing::Outcome &outcome) {
+  return out << to_string(outcome);
+}
 
 inline zkr_test_server_options convert(const testing::ServerOptions &options) {
   zkr_test_server_options c = ZKR_TEST_SERVER_OPTIONS_INIT;
@@ -58,8 +80,15 @@ inline zkr_test_server_options convert(const testing::ServerOptions &options) {
 inline std::vector<testing::Request> requests(zkr_test_requests *list) {
   return listed(list, zkr_test_requests_count, zkr_test_requests_get, zkr_test_requests_free,
                 [](const zkr_test_request &one) {
-                  return testing::Request{one.kind,  one.path,    one.session_id, one.connection, one.zxid,
-                                          one.error, one.outcome, one.bytes_in,   one.bytes_out};
+                  return testing::Request{one.kind,
+                                          one.path,
+                                          one.session_id,
+                                          one.connection,
+                                          one.zxid,
+                                          one.error,
+                                          testing::Outcome(one.outcome),
+                                          one.bytes_in,
+                                          one.bytes_out};
                 });
 }
 

@@ -41,8 +41,9 @@ void a_proxy_and_an_ensemble_misbehave_too() {
   const auto log = proxy.log();
   CHECK(std::any_of(log.begin(), log.end(), [&](const zkr::testing::Request &request) {
     return request.kind == "create2" && request.session_id == client.session_id() &&
-           request.outcome == ZKR_TEST_UNANSWERED;
+           request.outcome == zkr::testing::Outcome::Unanswered;
   }));
+  CHECK(to_string(zkr::testing::Outcome::Unanswered) == "unanswered");
   CHECK(!server.log().empty());
   proxy.expire(client.session_id());
   CHECK(eventually([&] { return !held.is_held(); }));
