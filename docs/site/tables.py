@@ -36,7 +36,7 @@ NESTED = {"tls", "sasl", "retry"}
 # Where the core's sentence is about Rust, or says less than a reader of the table needs.
 MEANING = {
     "session_timeout": "How long the servers keep the session of a client that they do not hear from. After that, what it held is free for others. The servers may "
-    "grant more or less: `session_timeout` of the client tells",
+    "grant more or less: `client.session_timeout` tells",
     "connect_timeout": "How long connecting may take before `ConnectionLost`",
     "auth": "Credentials to present to the servers: a scheme such as `digest`, and a credential such as `user:password`",
     "acl": "Who may touch the nodes that we create: everybody (*open*), whoever presents the same credentials (*creator*), or a list of scheme, id and "
@@ -333,6 +333,27 @@ BESIDE = {
 SPREAD = {"C": {"sasl", "retry"}, "C++": set(), "Python": set(), "Node": set(), "Rust": set()}
 
 
+SPELLED = {
+    "Node": {"client.session_timeout": "client.sessionTimeout", "ConnectionLost": "CONNECTION_LOST"},
+    "C": {"client.session_timeout": "zkr_client_session_timeout", "ConnectionLost": "ZKR_CONNECTION_LOST"},
+    "C++": {"client.session_timeout": "client.session_timeout()"},
+    "Rust": {"client.session_timeout": "client.session_timeout()"},
+    "Python": {},
+}
+
+
+def spelled(language: str, meaning: str, option: Option, names: dict[str, str]) -> str:
+    """A meaning with the names that it mentions as a language writes them."""
+    beside = option.key.rpartition(".")[0]
+
+    def own(found: re.Match[str]) -> str:
+        word = found[1]
+        inner = names.get(f"{beside}.{word}") if language == "C" else None
+        return f"`{SPELLED[language].get(word) or inner or names.get(word, word)}`"
+
+    return re.sub(r"`([\w.]+)`", own, meaning)
+
+
 def options_table(language: str) -> str:
     core_options, meanings = rust()
     core = {option.key: option for option in core_options}
@@ -343,6 +364,7 @@ def options_table(language: str) -> str:
     has = {option.key for option in options}
     missing = set(core) - has - SPREAD[language]
     assert not missing, f"{language} lacks {missing}"
+    names = {option.key: option.name for option in options}
     lines = ["| of | option | default | unit | meaning |", "|---|---|---|---|---|"]
     for option in in_order(options, list(core)):
         if option.key not in core:
@@ -362,7 +384,7 @@ def options_table(language: str) -> str:
             assert same, f"{language}: {option.name} is {default}, and {wanted} in the core"
             default = wanted
         lines.append(
-            f"| {option.of.split()[0]} | `{option.name}` | {default or ('the next rows' if option.key == 'retry' else 'needed')} | {kind or ('yes or no' if language == 'C' else 'the next rows')} | {meanings[option.key]} |"
+            f"| {option.of.split()[0]} | `{option.name}` | {default or ('the next rows' if option.key == 'retry' else 'needed')} | {kind or ('yes or no' if language == 'C' else 'the next rows')} | {spelled(language, meanings[option.key], option, names)} |"
         )
     return "\n".join(lines) + "\n"
 
