@@ -694,8 +694,8 @@ class CounterBase:
 
 @final
 class Counter(CounterBase):
-    """A number that many count on. Every change is applied exactly once, also when its answer gets lost. Made by
-    `client.counter(path)`.
+    """A number that many count on. Every change is applied exactly once, also when its answer gets lost;
+    ConnectionLost where that cannot be known any more. Made by `client.counter(path)`.
 
     >>> import zkrecipes
     >>> client = zkrecipes.Client("embedded:/counter-doc")
