@@ -89,6 +89,50 @@ async fn who_comes_last_with_another_number_finds_that_out_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_came_first_is_not_told_of_another_number_but_who_came_later() {
+    let server = support::server();
+    let (right, wrong) = (support::client(&server).await, support::client(&server).await);
+    for (client, parties) in [(&wrong, 3), (&right, 2)] {
+        after_a_round_of(client, parties).await;
+    }
+    // It does not see at once that it is wrong, and comes between them.
+    for list in ["getChildren", "getChildren2"] {
+        server.inject(Fault::delay_request(list, Duration::from_secs(1)).session(wrong.session_id()));
+    }
+    let (first, between, last) = (of(&right, 2), of(&wrong, 3), of(&right, 2));
+    let first = entering(&first);
+    count_is(&right, 1).await;
+    let between = entering(&between);
+    count_is(&right, 2).await;
+    let (first, last) = (first, entering(&last));
+    for right in [first, last] {
+        done("enter", right).await;
+    }
+    let error = soon("the answer", between).await.expect("joined").expect_err("not so many");
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_runs_out_of_time_while_it_leaves_is_told_who_has_not_left() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let members = ["a", "b", "c"].map(|name| client.double_barrier(PATH, 3, Some(name)).expect("valid"));
+        for member in members.each_ref().map(entering) {
+            done("enter", member).await;
+        }
+        let limit = Some(Duration::from_millis(200));
+        let error = soon("the answer", members[0].leave(limit)).await.expect_err("two are inside");
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        let said = error.to_string();
+        assert!(said.contains(": b, c had not left") || said.contains(": c, b had not left"), "{said}");
+        for member in [&members[1], &members[2]].map(leaving) {
+            done("leave", member).await;
+        }
+        nothing_left(&ground, &client).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_member_that_was_to_leave_last_and_gives_up_wakes_those_who_wait_for_it() {
     for ground in grounds() {
         let client = ground.client(TEN).await;

@@ -265,6 +265,11 @@ async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Ca
             None => return Ok(End::Gone),
             Some(Ok((data, stat, over))) => {
                 let round = Round::of(&data, &stat);
+                let is_for_others = round.parties().is_some_and(|parties| parties != barrier.parties);
+                // They may have died in it.
+                if is_for_others && present(barrier, place, call).await?.is_none() {
+                    return Ok(End::Gone);
+                }
                 let is_ours = match round.tells_of(place.name()) {
                     Some(is_ours) => is_ours,
                     None => match own(barrier, place, call).await? {
@@ -359,13 +364,13 @@ async fn look_again(barrier: &Inner, place: &Place, said: &mut Option<i32>, call
     }
     *said = None;
     let Some(Ok(names)) = place.ask(call, VERB, |epoch| epoch.children(at)).await? else { return Ok(()) };
-    let Some(theirs) = other_number(barrier, &names) else { return Ok(()) };
-    let first = members(&names).filter_map(|member| member.says).min_by_key(|(_, number)| *number);
-    let right = first.map_or(barrier.parties, |(parties, _)| parties);
-    let word = right.to_string();
-    // Should that fail, the next look makes up for it.
-    let _ = call.briefly(VERB, place.epoch.set_data(at, word.as_bytes(), Some(stat.version))).await?;
-    if right == barrier.parties { Ok(()) } else { Err(mismatch(barrier, theirs)) }
+    let right = first(&names).map_or(barrier.parties, |(parties, _)| parties);
+    if parties(&data) != Some(right) {
+        let word = right.to_string();
+        // Should that fail, the next look makes up for it.
+        let _ = call.briefly(VERB, place.epoch.set_data(at, word.as_bytes(), Some(stat.version))).await?;
+    }
+    if right == barrier.parties { Ok(()) } else { Err(mismatch(barrier, right)) }
 }
 
 /// Our node never has children: so only its deletion wakes us. `None` when it is gone.
@@ -380,17 +385,27 @@ fn watch_own(epoch: &Arc<Epoch>, node: &str) -> Flight<Option<Watch>> {
     })
 }
 
-/// The names of all children; Mismatch: others are there for another number of parties. `None`: we are not there any
-/// more.
+/// The names of all children; Mismatch: others are there for another number of parties, and were there first. `None`: we are
+/// not there any more.
 async fn present(barrier: &Inner, place: &Place, call: &mut Call) -> Result<Option<Vec<String>>> {
     let names = match place.ask(call, VERB, |epoch| epoch.children(&barrier.path)).await? {
         None | Some(Err(WireError::NoNode)) => return Ok(None),
         Some(names) => names.map_err(|error| refusal(error, VERB, &barrier.path))?,
     };
     match other_number(barrier, &names) {
-        Some(theirs) => Err(mismatch(barrier, theirs)),
-        None => Ok(Some(names)),
+        Some(theirs) if !came_first(barrier, &names) => Err(mismatch(barrier, theirs)),
+        _ => Ok(Some(names)),
     }
+}
+
+/// Of those who say for how many they wait, what the first says, and its number.
+fn first(names: &[String]) -> Option<(usize, i32)> {
+    members(names).filter_map(|member| member.says).min_by_key(|(_, number)| *number)
+}
+
+/// Whether the first waits for as many as we do. At the end of the numbers nobody knows who was that.
+fn came_first(barrier: &Inner, names: &[String]) -> bool {
+    first(names).is_some_and(|(parties, number)| parties == barrier.parties && number < layout::SPENT)
 }
 
 /// A number that is not ours, which somebody there waits for.
@@ -400,15 +415,17 @@ fn other_number(barrier: &Inner, names: &[String]) -> Option<usize> {
 }
 
 /// Declares the round if all its members are there; answers whether there is a `ready` now, be it of another round. The
-/// transaction checks that they are: who gave up, or died, is counted by nobody.
+/// transaction checks that they are: who gave up, or died, is counted by nobody. Who came after us for another number is no
+/// member, and is told so.
 async fn declare(barrier: &Inner, place: &Place, call: &mut Call) -> Result<bool> {
     let ready = layout::ready(&barrier.path);
     loop {
         let Some(names) = present(barrier, place, call).await? else { return Ok(false) };
-        let present: Vec<_> = members(&names).collect();
+        let mut present: Vec<_> = members(&names).collect();
         if present.len() < names.len() {
             return Ok(true);
         }
+        present.retain(|member| member.says.is_none_or(|(parties, _)| parties == barrier.parties));
         if present.len() < barrier.parties {
             return Ok(false);
         }

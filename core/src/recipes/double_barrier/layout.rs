@@ -34,7 +34,7 @@ pub(super) fn largest_declaration(measure: &Measure, barrier: &str, parties: usi
 }
 
 /// The number at the end of all numbers.
-const SPENT: i32 = i32::MAX;
+pub(super) const SPENT: i32 = i32::MAX;
 
 /// A member, by the name of its node.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -157,9 +157,23 @@ impl Round {
         Round { generation: -1, numbers: None, anchor: None }
     }
 
+    /// For how many it is; `None` where only peers tell.
+    pub(super) fn parties(&self) -> Option<usize> {
+        let anchor = self.anchor.as_deref()?;
+        Member::of(anchor).says.map(|(parties, _)| parties)
+    }
+
+    /// Whether it is for another number than the member waits for. Those may have come in between, and belong to no round
+    /// but their own.
+    fn disagrees(&self, member: &Member<'_>) -> bool {
+        let theirs = member.says.map(|(parties, _)| parties);
+        self.parties().zip(theirs).is_some_and(|(ours, theirs)| ours != theirs)
+    }
+
     /// Whether the member, whose node stands, belongs to it, as far as its name tells.
     pub(super) fn includes(&self, member: &Member<'_>) -> bool {
         match (&self.numbers, member.says) {
+            _ if self.disagrees(member) => false,
             (Some(numbers), Some((_, number))) => number <= numbers.last(),
             _ => true,
         }
@@ -179,7 +193,9 @@ impl Round {
     /// whoever came before `ready` belongs to it: peers declare a round like that, and at the end of the numbers there
     /// may be one too many.
     pub(super) fn includes_own(&self, name: &str, own: &Stat) -> bool {
-        match (&self.numbers, Member::of(name).says) {
+        let member = Member::of(name);
+        match (&self.numbers, member.says) {
+            _ if self.disagrees(&member) => false,
             (Some(numbers), Some((_, number))) if number < SPENT => number <= numbers.last(),
             _ => own.czxid < self.generation,
         }
@@ -217,6 +233,10 @@ mod tests {
         assert_eq!((round.generation, round.anchor.as_deref()), (50, Some("a-of-2-0000000009")));
         assert!(members.iter().all(|member| round.includes(member)));
         assert!(!round.includes(&Member::of("0-of-2-0000000010")));
+        // Who waits for another number is in none of theirs, wherever it came.
+        assert_eq!(round.parties(), Some(2));
+        assert!(!round.includes(&Member::of("0-of-3-0000000008")));
+        assert!(!round.includes_own("0-of-3-0000000008", &Stat { czxid: 49, ..Stat::default() }));
         let peers = Round::of(b"10.0.0.7", &stat);
         assert!(peers.includes_own("c-of-2-0000000003", &Stat { czxid: 49, ..Stat::default() }));
         assert!(!peers.includes_own("c-of-2-0000000003", &Stat { czxid: 51, ..Stat::default() }));

@@ -6,18 +6,23 @@
 //! random, so that each time about half of them have gone meanwhile.
 //!
 //! If the anchor dies, `ready` still stands: so a member that has waited for a moment waits for the anchor's node to
-//! go, and then looks who is left.
+//! go, and then looks who is left. The death of an anchor, and of it alone, costs those who wait up to that moment: to
+//! hear of it at once, each of them would have to watch the anchor's node as well, a request and a second wake-up for
+//! each member in each round. An anchor that gives up writes `ready` again, and wakes them.
 
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use futures_util::future::join_all;
 
 use super::layout::{self, Member, Round, members};
 use super::place::Place;
 use super::{Inner, Inside};
 use crate::error::{Error, LostReason, Result};
+use crate::log;
 use crate::options::Naming;
 use crate::path;
+use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Event, WireError, Write};
@@ -48,6 +53,37 @@ pub(super) async fn leave(barrier: &Inner, inside: Inside, call: &mut Call) -> R
         until_gone(&anchor, None, call, VERB).await?;
     }
     over(barrier, &round, None, call, VERB).await
+}
+
+/// Of so many it is told who they are.
+const NAMED: usize = 3;
+
+/// Who has not left beside us, in words; `None`: nobody, or it is not known.
+pub(super) async fn who_is_inside(
+    barrier: &Inner,
+    session: &Session,
+    round: &Round,
+    own: &str,
+) -> Option<String> {
+    let epoch = session.epoch();
+    let names = epoch.children(&barrier.path).await.ok()?;
+    let inside = members(&names).filter(|member| round.includes(member) && member.name != own);
+    let inside: Vec<_> = inside.collect();
+    let nodes =
+        inside.iter().take(NAMED).map(|member| epoch.get_data(&path::join(&barrier.path, member.name)));
+    let said = join_all(nodes).await;
+    // Those that have gone meanwhile are not waited for.
+    let named =
+        said.into_iter().flatten().map(|(data, _)| log::quoted(&String::from_utf8_lossy(&data)).into_owned());
+    let named: Vec<_> = named.collect();
+    if named.is_empty() {
+        return None;
+    }
+    let more = match inside.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("{}{more} had not left", named.join(", ")))
 }
 
 /// Asks in the session of our own node as long as we have one. Lost: that session has ended.

@@ -247,7 +247,8 @@ impl DoubleBarrier {
         Ok(())
     }
 
-    /// Waits until all members of the round have left or died; Timeout after `limit`, and then we have left.
+    /// Waits until all members of the round have left or died; Timeout after `limit`, which says who has not, and then we have
+    /// left.
     ///
     /// NotHeld: this handle has not entered. Lost: our session or our node is gone since we entered, so the others need
     /// not have waited for us.
@@ -259,10 +260,20 @@ impl DoubleBarrier {
         let session = self.client.session()?;
         let (inside, _moving) = self.inner.step_out().map_err(about)?;
         let mut call = session.call(limit).for_the(LEAVING);
-        let round = inside.round.clone();
+        let (round, own) = (inside.round.clone(), inside.place.name().to_owned());
         let leaving = leaving::leave(&self.inner, inside, &mut call);
         let look = |call| self.inner.others(leaving::VERB, Some(round.clone()), call);
-        telling(&session, self.path(), &self.inner.listeners, look, leaving).await.map_err(about)
+        let left = telling(&session, self.path(), &self.inner.listeners, look, leaving).await;
+        match left {
+            Err(error) if error.kind() == ErrorKind::Timeout => {
+                let who = session.within_grace(leaving::who_is_inside(&self.inner, &session, &round, &own));
+                Err(about(match who.await.flatten() {
+                    Some(who) => error.because(who),
+                    None => error,
+                }))
+            }
+            left => left.map_err(about),
+        }
     }
 
     /// Gives the round up without waiting for anybody: our node is deleted in the background, and nobody waits for us.
