@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use support::commits::{MINUTE, MODES, TEN, begun, next, nothing_left, of, outcome_of, site, take_part};
 use support::{eventually, soon};
-use zkrecipes::{Client, CommitMode, Outcome, TwoPhaseCommit};
+use zkrecipes::{Client, CommitMode, ErrorKind, Outcome, State, TwoPhaseCommit};
 use zkrecipes_embedded::{Fault, Server};
 
 const SOON_OVER: Duration = Duration::from_millis(300);
@@ -136,4 +136,27 @@ async fn a_peer_that_dies_with_the_last_vote_does_not_hold_up_the_others() {
     last_vote_of_who_dies(&server, b, &last).await;
     // Long before the deadline.
     assert_eq!(soon("the outcome", waiting).await.expect("joined"), Outcome::Commit);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_that_no_server_tells_in_time_is_not_said_to_be_open() {
+    let server = support::server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let (coordinator, asked) = (of(&a, CommitMode::Coordinator), site(&b, "a").await);
+    let transaction = begun(&coordinator, "one", &["a"]).await;
+    let proposal = next(&asked).await;
+    let moment = Some(Duration::from_millis(100));
+    let early = transaction.outcome(moment).await.expect_err("nobody has voted");
+    assert_eq!(early.kind(), ErrorKind::Timeout);
+    server.stop();
+    for client in [&a, &b] {
+        eventually("it is known", || client.state() == State::Suspended).await;
+    }
+    for told in [transaction.outcome(moment).await, proposal.outcome(moment).await] {
+        assert_eq!(told.expect_err("no server answers").kind(), ErrorKind::ConnectionLost);
+    }
+    server.restart().expect("the port is ours");
+    // It goes on where it was.
+    proposal.vote_commit().await.expect("voted");
+    assert_eq!(soon("the outcome", transaction.outcome(None)).await.expect("known"), Outcome::Commit);
 }

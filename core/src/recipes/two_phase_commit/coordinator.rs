@@ -231,7 +231,8 @@ impl CommitTransaction {
     }
 
     /// Waits for the outcome: the commit when all sites have voted for it, the abort when one has voted for that or the time of
-    /// the transaction is over. Timeout after `limit`: nothing is decided yet, ask again.
+    /// the transaction is over. Timeout after `limit`: nothing is decided yet, ask again. ConnectionLost: nor is that known,
+    /// for no server answered when it was over.
     ///
     /// A coordinator that has been told the outcome is done with the transaction: `recover` does not list it any more, and
     /// asking again answers the same. A commit is not collected before that, whoever has acknowledged it. A transaction of

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::clock::Moment;
-use crate::session::wire::{CreateMode, Flight, Stat, Watch, WireError, Write};
+use crate::session::wire::{CreateMode, Flight, LinkState, Stat, Watch, WireError, Write};
 
 const VERB: &str = "outcome";
 pub(super) const DECIDING: &str = "the decision";
@@ -58,8 +58,28 @@ impl Transaction {
         }
     }
 
-    /// Waits until it is decided, or decides. `None`: there is no such transaction any more.
+    /// Waits until it is decided, or decides. `None`: there is no such transaction any more. Timeout: nothing is decided yet;
+    /// ConnectionLost: no server answers, so that this is not known.
     pub(super) async fn decided(
+        &self,
+        layout: &Layout,
+        session: &Session,
+        call: &mut Call,
+        part: Part,
+    ) -> Result<Option<Outcome>> {
+        let decided = self.known_or_decided(layout, session, call, part).await;
+        let is_out_of_time = matches!(&decided, Err(error) if error.kind() == ErrorKind::Timeout);
+        let epoch = session.epoch();
+        if is_out_of_time && (epoch.has_ended() || epoch.link().state != LinkState::Up) {
+            return Err(Error::new(
+                ErrorKind::ConnectionLost,
+                "no ZooKeeper server answers, so it is not known whether it is decided; ask again, or allow more time",
+            ));
+        }
+        decided
+    }
+
+    async fn known_or_decided(
         &self,
         layout: &Layout,
         session: &Session,
