@@ -130,6 +130,9 @@ async fn cut_off_while_it_begins(
     let coordinator = coordinator.clone();
     let beginning = tokio::spawn(async move { coordinator.begin("one", &["a"], b"x", MINUTE).await });
     eventually("its answer is lost", || ground.fault_fired(lost)).await;
+    // The fault has it that the proxy saw the request; the server may see it later.
+    let has_begun = |node: &String| node.ends_with("/transactions/one");
+    eventually("it has begun", || server.nodes().iter().any(has_begun)).await;
     server.expire(session);
     beginning
 }
