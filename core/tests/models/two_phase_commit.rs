@@ -5,6 +5,9 @@ use crate::explorer::{Model, Step, explore};
 const SITES: usize = 2;
 const MOST_LIVES: usize = 2;
 const COORDINATOR: usize = SITES;
+/// What the coordinator does in the background for each transaction.
+const DUTIES: usize = MOST_LIVES;
+const MEMBERS: usize = SITES + 1 + DUTIES;
 
 /// The node of the transaction, and what stands below it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -40,6 +43,8 @@ pub enum At {
     Collecting(u8),
     Removing(u8),
     Dismissing(u8),
+    /// A duty that has found nothing of its transaction any more.
+    Over,
     Dead,
 }
 
@@ -48,7 +53,8 @@ pub struct World {
     whole: Option<Whole>,
     /// For each site the transactions in its inbox.
     inboxes: [u8; SITES],
-    members: [At; SITES + 1],
+    /// Sites, then the coordinator's caller, then its duties.
+    members: [At; MEMBERS],
     /// The name of the coordinator, and its next transaction.
     coordinator: u8,
     next: u8,
@@ -72,6 +78,8 @@ pub struct Rules {
     pub waits_for_coordinator: bool,
     /// `stands`: a vote that is refused is compared with what stands there.
     pub compares: bool,
+    /// `decide`: the decision takes the place of `open`, so that a caller, the duty and the sites decide once together.
+    pub decides_once: bool,
 }
 
 pub const CODE: Rules = Rules {
@@ -80,12 +88,15 @@ pub const CODE: Rules = Rules {
     says_nonce: true,
     waits_for_coordinator: true,
     compares: true,
+    decides_once: true,
 };
 
 pub struct Commits {
     pub rules: Rules,
     /// How many transactions there are with that id.
     pub lives: u8,
+    /// Whether the coordinator sees to them in the background, too, and its caller may let go.
+    pub has_duty: bool,
     pub mishaps: u8,
 }
 
@@ -99,7 +110,19 @@ impl Whole {
     }
 }
 
+fn duty(nonce: u8) -> usize {
+    COORDINATOR + 1 + nonce as usize
+}
+
 impl World {
+    /// The coordinator is gone, and what it did in the background.
+    fn dies(mut self, member: usize) -> World {
+        if member == COORDINATOR {
+            self.members[COORDINATOR + 1..].fill(At::Idle);
+        }
+        self.with(member, At::Dead)
+    }
+
     fn with(mut self, member: usize, at: At) -> World {
         self.members[member] = at;
         self
@@ -138,7 +161,8 @@ impl Commits {
 
     /// `decide`: the decision takes the place of `open`; `None`: what it depends on is not there.
     fn decide(&self, world: &World, member: usize, nonce: u8, outcome: bool) -> Option<Told> {
-        let Some(mut whole) = self.whole(world, nonce).filter(|whole| whole.open) else {
+        let Some(mut whole) = self.whole(world, nonce).filter(|whole| whole.open || !self.rules.decides_once)
+        else {
             return Some(Ok(world.with(member, At::Reading(nonce))));
         };
         if outcome && self.rules.checks_votes && whole.votes != [Some(true); SITES] {
@@ -199,6 +223,7 @@ impl Commits {
             Some(Whole { decision: Some(outcome), .. }) => Ok(outcome),
             Some(Whole { open: true, .. }) => return None,
             _ if member == COORDINATOR => Err("the coordinator cannot learn the outcome"),
+            _ if member > COORDINATOR => return Some(Ok(world.with(member, At::Over))),
             _ => self.outcome_of_what_is_gone(world, member, nonce),
         };
         Some(
@@ -266,10 +291,12 @@ impl Commits {
                     let is_own = whole.mark == Some(world.coordinator);
                     if whole.mark.is_none() {
                         tell("take_over, none", world.with(COORDINATOR, At::Collecting(whole.nonce)));
-                    } else if !is_own {
+                    } else {
+                        // Also what a caller has let go of.
                         whole.mark = Some(world.coordinator);
                         let next = World { whole: Some(whole), ..*world };
-                        tell("take_over", next.with(COORDINATOR, At::Waiting(whole.nonce)));
+                        let what = if is_own { "recover, its own" } else { "take_over" };
+                        tell(what, next.with(COORDINATOR, At::Waiting(whole.nonce)));
                     }
                 } else if world.next < self.lives {
                     let next = World { next: world.next + 1, ..*world };
@@ -291,6 +318,19 @@ impl Commits {
                     World { next: nonce, ..*world }.with(COORDINATOR, At::Idle),
                 ),
             },
+            At::Waiting(nonce) => {
+                match world.members[duty(nonce)] {
+                    At::Idle if self.has_duty => tell("attend", world.with(duty(nonce), At::Waiting(nonce))),
+                    At::Told(_, outcome) => {
+                        tell("outcome, known", world.with(COORDINATOR, At::Told(nonce, outcome)));
+                    }
+                    _ => {}
+                }
+                if world.mishaps > 0 && self.has_duty {
+                    let next = World { mishaps: world.mishaps - 1, ..*world };
+                    tell("lets go of it", next.with(COORDINATOR, At::Idle));
+                }
+            }
             At::Told(nonce, _) => {
                 let mut next = world.with(COORDINATOR, At::Collecting(nonce));
                 if let Some(whole) = &mut next.whole
@@ -432,10 +472,14 @@ impl Commits {
             }
             _ => {}
         }
-        let is_busy = !matches!(world.members[member], At::Dead | At::Idle);
-        if world.mishaps > 0 && is_busy {
+        let is_busy = |at: &At| !matches!(at, At::Dead | At::Idle | At::Over);
+        let is_on = match member {
+            COORDINATOR => world.members[COORDINATOR..].iter().any(is_busy),
+            _ => member < COORDINATOR && is_busy(&world.members[member]),
+        };
+        if world.mishaps > 0 && is_on && world.members[member] != At::Dead {
             let next = World { mishaps: world.mishaps - 1, ..*world };
-            steps.push(Step { who: member, what: "dies", to: Ok(next.with(member, At::Dead)) });
+            steps.push(Step { who: member, what: "dies", to: Ok(next.dies(member)) });
         }
     }
 }
@@ -447,12 +491,14 @@ impl Model for Commits {
         let mut steps = Vec::new();
         self.coordinator(world, &mut steps);
         (0..SITES).for_each(|site| self.site(world, site, &mut steps));
-        (0..=SITES).for_each(|member| self.both(world, member, &mut steps));
+        (0..MEMBERS).for_each(|member| self.both(world, member, &mut steps));
         steps
     }
 
     fn at_rest(&self, world: &World) -> Result<(), &'static str> {
-        if world.members != [At::Idle; SITES + 1] {
+        let (members, duties) = world.members.split_at(COORDINATOR + 1);
+        let is_done = |at: &At| matches!(at, At::Idle | At::Told(..) | At::Over);
+        if members.iter().any(|at| *at != At::Idle) || !duties.iter().all(is_done) {
             return Err("somebody hangs");
         }
         if world.whole.is_some() || world.inboxes != [0; SITES] {
@@ -467,7 +513,7 @@ impl Commits {
         let start = World {
             whole: None,
             inboxes: [0; SITES],
-            members: [At::Idle; SITES + 1],
+            members: [At::Idle; MEMBERS],
             coordinator: 0,
             next: 0,
             mishaps: self.mishaps,

@@ -1,6 +1,6 @@
 //! Steps of `entering.rs`.
 
-use super::{At, Barrier, Round, Server, Steps, World};
+use super::{At, Barrier, MEMBERS, NOBODY, Round, Server, Steps, World};
 use crate::explorer::Step;
 
 impl Barrier {
@@ -14,27 +14,81 @@ impl Barrier {
             server.owners[own as usize] = member as u8;
             server.next += 1;
             server.version += 1;
+            server.word = self.group(member);
         });
+        if self.others > 0 {
+            next.said[member] = next.now.version;
+        }
         let count = next.now.numbers().count() + usize::from(next.now.ready.is_some());
-        let needed = count >= self.parties;
+        let needed = count >= self.parties_of(member);
         let at = if needed { At::Listing(own) } else { At::Waiting(own, false) };
         steps.push(Step { who: member, what: "come", to: Ok(next.with(member, at)) });
         if world.mishaps > 0 {
             next.mishaps -= 1;
+            next.said[member] = NOBODY;
             let to = Ok(next.with(member, At::Finding(own)));
             steps.push(Step { who: member, what: "come, and no answer", to });
         }
     }
 
-    pub(super) fn list(&self, view: &Server, own: u8) -> At {
-        let all: Vec<u8> = view.numbers().collect();
+    pub(super) fn list(&self, view: &Server, member: usize, own: u8) -> At {
+        let (group, parties) = (self.group(member), self.parties_of(member));
+        if self.first(view).is_some_and(|first| first != group) {
+            return At::Refused(own);
+        }
+        let is_ours = |number: &u8| self.group_of(view, *number) == group || !self.rules.asks_for_parties;
+        let all: Vec<u8> = view.numbers().filter(is_ours).collect();
         match view.ready {
             Some(_) => At::Waiting(own, true),
-            None if all.len() < self.parties => At::Waiting(own, false),
-            None => {
-                At::Declaring(own, all.iter().take(self.parties).fold(0, |mask, number| mask | 1 << number))
-            }
+            None if all.len() < parties => At::Waiting(own, false),
+            None => At::Declaring(own, all.iter().take(parties).fold(0, |mask, number| mask | 1 << number)),
         }
+    }
+
+    /// For how many the first of those who are there waits.
+    pub(super) fn first(&self, view: &Server) -> Option<u8> {
+        view.numbers().next().map(|number| self.group_of(view, number))
+    }
+
+    /// What the path says; `None`: nothing new.
+    pub(super) fn look_again(
+        &self,
+        view: &Server,
+        after: World,
+        member: usize,
+        own: u8,
+        declares: bool,
+    ) -> Option<World> {
+        let was_last = after.said[member] == view.version;
+        if self.others == 0 || (view.word == self.group(member) && !was_last) {
+            return None;
+        }
+        let mut next = after.with(member, At::Comparing(own, declares, view.version, view.word));
+        next.said[member] = NOBODY;
+        Some(next)
+    }
+
+    /// Has the path say what is right, unless it has changed.
+    pub(super) fn correct(
+        &self,
+        world: &World,
+        member: usize,
+        own: u8,
+        declares: bool,
+        version: u8,
+        right: u8,
+    ) -> World {
+        let is_right = right == self.group(member);
+        let mut next =
+            world.with(member, if is_right { At::Waiting(own, declares) } else { At::Refused(own) });
+        if self.rules.corrects && version == world.now.version {
+            next.write(Some(member), |server| {
+                server.version += 1;
+                server.word = right;
+            });
+        }
+        next.sees(member);
+        next
     }
 
     pub(super) fn declare(&self, world: &World, member: usize, own: u8, chosen: u8, steps: &mut Steps) {
@@ -60,7 +114,9 @@ impl Barrier {
             steps.push(Step { who: member, what: "declare, too late", to });
             return;
         }
-        if owners.count_ones() as usize != self.parties {
+        let group = self.group(member);
+        let are_ours = (0..MEMBERS).all(|other| owners & (1 << other) == 0 || self.group(other) == group);
+        if owners.count_ones() as usize != self.parties_of(member) || !are_ours {
             steps.push(Step { who: member, what: "declare", to: Err("let in early: not all are there") });
             return;
         }
@@ -69,7 +125,8 @@ impl Barrier {
             let anchor = if self.lowest_stays { lowest } else { last };
             server.rounds += 1;
             server.version += 1;
-            server.ready = Some(Round { generation: server.rounds, last, anchor, chosen });
+            server.word = group;
+            server.ready = Some(Round { generation: server.rounds, last, anchor, chosen, group });
         });
         steps.push(Step { who: member, what: "declare", to: Ok(next.with(member, At::Waiting(own, true))) });
         if world.mishaps > 0 {
@@ -84,9 +141,10 @@ impl Barrier {
         round.chosen & (1 << own) != 0 || !self.rules.asks_for_numbers
     }
 
-    /// By the last of them: enough for a node that stands.
-    pub(super) fn includes(&self, round: &Round, own: u8) -> bool {
-        own <= round.last || !self.rules.asks_for_numbers
+    /// By the last of them, and for how many its owner waits: enough for a node that stands.
+    pub(super) fn includes(&self, round: &Round, view: &Server, own: u8) -> bool {
+        let agrees = !view.stands(own) || self.group_of(view, own) == round.group;
+        (own <= round.last && agrees) || !self.rules.asks_for_numbers
     }
 
     /// It learns that it is in, or that it is not.
@@ -102,10 +160,12 @@ impl Barrier {
     pub(super) fn take_part(
         &self,
         view: &Server,
+        member: usize,
         own: u8,
         declares: bool,
     ) -> Option<Result<At, &'static str>> {
         match view.ready {
+            Some(round) if round.group != self.group(member) => Some(Ok(At::Checking(own, round))),
             Some(round) => Some(self.learn(round, own, self.tells_of(&round, own))),
             None if declares && self.rules.declares_again => Some(Ok(At::Listing(own))),
             None => None,

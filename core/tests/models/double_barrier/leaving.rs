@@ -27,6 +27,10 @@ impl Barrier {
                 | At::Listing(own)
                 | At::Declaring(own, _)
                 | At::Waiting(own, _)
+                | At::Comparing(own, ..)
+                | At::Correcting(own, ..)
+                | At::Refused(own)
+                | At::Checking(own, _)
                 | At::GivingUp(own)
                 | At::Looking(own, _)
                 | At::Deleting(own, _)
@@ -59,7 +63,11 @@ impl Barrier {
             Some(own) if !view.stands(own) => return self.finish(world, member, &ending),
             _ => {}
         }
-        let others = |number: &u8| *number <= ending.round.last && Some(*number) != ending.own;
+        let others = |number: &u8| {
+            self.includes(&ending.round, view, *number)
+                && *number <= ending.round.last
+                && Some(*number) != ending.own
+        };
         Ok(match view.numbers().rfind(others) {
             Some(last) if self.rules.waits_for_others => world.with(member, At::Watching(ending, last)),
             _ => world.with(member, At::Closing(ending, version, is_on)),

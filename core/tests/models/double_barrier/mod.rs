@@ -23,6 +23,8 @@ pub struct Server {
     pub ready: Option<Round>,
     /// Of the path: rises when a member comes, and when a round is declared.
     pub version: u8,
+    /// What the path says: for how many it is, as `group` has it.
+    pub word: u8,
     pub rounds: u8,
 }
 
@@ -33,6 +35,8 @@ pub struct Round {
     pub anchor: u8,
     /// With whom it was declared; only the promises look at it.
     pub chosen: u8,
+    /// For how many it is, which the name of its anchor tells.
+    pub group: u8,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -45,6 +49,13 @@ pub enum At {
     Declaring(u8, u8),
     /// And whether it has seen the `ready` of another round that may be gone.
     Waiting(u8, bool),
+    /// Looks whether others wait for another number: has read the path, its version and what it says; and then what is right.
+    Comparing(u8, bool, u8, u8),
+    Correcting(u8, bool, u8, u8),
+    /// Is told that others wait for another number.
+    Refused(u8),
+    /// A round for another number is on.
+    Checking(u8, Round),
     /// Its time is over.
     GivingUp(u8),
     /// Has read the version of the path.
@@ -81,6 +92,8 @@ pub struct World {
     pub up_to_date: u8,
     pub members: [(At, u8); MEMBERS],
     pub mishaps: u8,
+    /// Of each member that may have been the last to come, the version with its own word on it: `Came::said`.
+    pub said: [u8; MEMBERS],
     /// Whether a member is lost, so that `ready` may be left.
     pub lost: bool,
 }
@@ -102,6 +115,10 @@ pub struct Rules {
     pub waits_for_others: bool,
     /// `take_part`: who has seen the `ready` of another round declares again when it is gone.
     pub declares_again: bool,
+    /// `look_again`: who finds another number there has the path say the right one.
+    pub corrects: bool,
+    /// `declare`: who waits for another number is no member.
+    pub asks_for_parties: bool,
 }
 
 pub const CODE: Rules = Rules {
@@ -112,6 +129,8 @@ pub const CODE: Rules = Rules {
     ends_by_version: true,
     waits_for_others: true,
     declares_again: true,
+    corrects: true,
+    asks_for_parties: true,
 };
 
 pub struct Barrier {
@@ -121,6 +140,8 @@ pub struct Barrier {
     pub mishaps: u8,
     pub lags: bool,
     pub most_nodes: usize,
+    /// So many of the members, the last, wait for one more, and have not asked what the others say.
+    pub others: usize,
     /// Who keeps its node to the last: the lowest or the highest number, for names are random.
     pub lowest_stays: bool,
 }
@@ -188,6 +209,19 @@ impl World {
 pub type Steps = Vec<Step<World>>;
 
 impl Barrier {
+    /// For how many a member waits: 0 are `parties`, 1 is one more.
+    pub fn group(&self, member: usize) -> u8 {
+        u8::from(member + self.others >= self.members)
+    }
+
+    pub fn parties_of(&self, member: usize) -> usize {
+        self.parties + usize::from(self.group(member))
+    }
+
+    pub fn group_of(&self, server: &Server, number: u8) -> u8 {
+        self.group(server.owners[number as usize].into())
+    }
+
     fn step(&self, world: &World, member: usize, steps: &mut Steps) {
         let at = world.members[member].0;
         let mut tell = |what, to| steps.push(Step { who: member, what, to });
@@ -201,22 +235,53 @@ impl Barrier {
             // Behind a write of the quorum: it sees all.
             At::Finding(own) => {
                 let count = world.now.numbers().count() + usize::from(world.now.ready.is_some());
-                let at = if count >= self.parties { At::Listing(own) } else { At::Waiting(own, false) };
+                let at =
+                    if count >= self.parties_of(member) { At::Listing(own) } else { At::Waiting(own, false) };
                 let mut next = *world;
                 next.sees(member);
                 tell("come, find", Ok(next.with(member, at)));
             }
             At::Listing(own) => {
                 told.iter().for_each(|(view, after)| {
-                    tell("declare, list", Ok(after.with(member, self.list(view, own))))
+                    tell("declare, list", Ok(after.with(member, self.list(view, member, own))))
                 });
             }
             At::Declaring(own, chosen) => self.declare(world, member, own, chosen, steps),
             At::Waiting(own, declares) => {
-                for (view, after) in told {
-                    if let Some(at) = self.take_part(&view, own, declares) {
+                for (view, after) in &told {
+                    if let Some(at) = self.take_part(view, member, own, declares) {
                         tell("take_part", at.map(|at| after.with(member, at)));
                     }
+                }
+                for (view, after) in told {
+                    if let Some(next) = self.look_again(&view, after, member, own, declares) {
+                        tell("look_again", Ok(next));
+                    }
+                }
+            }
+            At::Comparing(own, declares, version, word) => {
+                for (view, after) in told {
+                    let at = match self.first(&view) {
+                        Some(right) if right != word => At::Correcting(own, declares, version, right),
+                        Some(right) if right != self.group(member) => At::Refused(own),
+                        _ => At::Waiting(own, declares),
+                    };
+                    tell("look_again, list", Ok(after.with(member, at)));
+                }
+            }
+            At::Correcting(own, declares, version, right) => {
+                tell("look_again, set", Ok(self.correct(world, member, own, declares, version, right)));
+            }
+            At::Refused(own) => {
+                let mut next = world.with(member, At::Done);
+                next.write(Some(member), |server| server.delete(own));
+                tell("mismatch", Ok(next));
+            }
+            At::Checking(own, round) => {
+                for (view, after) in told {
+                    let came_first = self.first(&view) == Some(self.group(member));
+                    let at = if came_first { At::Late(own, round) } else { At::Refused(own) };
+                    tell("take_part, list", Ok(after.with(member, at)));
                 }
             }
             At::GivingUp(own) => {
@@ -226,7 +291,7 @@ impl Barrier {
             }
             At::Looking(own, version) => {
                 for (view, after) in told {
-                    let declared = view.ready.filter(|round| self.includes(round, own));
+                    let declared = view.ready.filter(|round| self.includes(round, &view, own));
                     let at =
                         declared.map_or(Ok(At::Deleting(own, version)), |round| self.learn(round, own, true));
                     tell("last_look, ready", at.map(|at| after.with(member, at)));
@@ -274,9 +339,12 @@ impl Barrier {
         let (at, rounds) = world.members[member];
         let (own, is_in) = match at {
             At::Dead | At::Done => return,
-            At::Finding(own) | At::Listing(own) | At::Declaring(own, _) | At::Waiting(own, _) => {
-                (Some(own), false)
-            }
+            At::Finding(own)
+            | At::Listing(own)
+            | At::Declaring(own, _)
+            | At::Waiting(own, _)
+            | At::Comparing(own, ..)
+            | At::Correcting(own, ..) => (Some(own), false),
             At::Inside(own, _) => (Some(own), true),
             _ => (None, false),
         };
@@ -335,8 +403,17 @@ impl Model for Barrier {
         if waiting + others < members.len() {
             return Err("somebody hangs who does not wait for others to come");
         }
-        if waiting >= self.parties {
+        let waits = |group: u8| {
+            let waits = |(member, (at, _)): &(usize, &(At, u8))| {
+                matches!(at, At::Waiting(..)) && self.group(*member) == group
+            };
+            members.iter().enumerate().filter(waits).count()
+        };
+        if waits(0) >= self.parties || waits(1) > self.parties {
             return Err("all that are needed are there, and nobody enters");
+        }
+        if waits(0) > 0 && waits(1) > 0 {
+            return Err("they wait for each other with different numbers");
         }
         if world.now.ready.is_some() && !world.lost {
             return Err("`ready` is left");
@@ -347,11 +424,18 @@ impl Model for Barrier {
 
 impl Barrier {
     pub fn run(&self) -> Result<usize, String> {
-        let now =
-            Server { owners: [NOBODY; MOST_NODES], forsaken: 0, next: 0, ready: None, version: 0, rounds: 0 };
+        let now = Server {
+            owners: [NOBODY; MOST_NODES],
+            forsaken: 0,
+            next: 0,
+            ready: None,
+            version: 0,
+            word: 0,
+            rounds: 0,
+        };
         let members = [(At::Outside, 0); MEMBERS];
         let up_to_date = if self.lags { 0b111 << self.members & 0b111 } else { 0b111 };
-        let (before, mishaps, lost) = (now, self.mishaps, false);
-        explore(self, World { now, before, seen: 0b111, up_to_date, members, mishaps, lost })
+        let (before, mishaps, lost, said) = (now, self.mishaps, false, [NOBODY; MEMBERS]);
+        explore(self, World { now, before, seen: 0b111, up_to_date, members, mishaps, said, lost })
     }
 }
