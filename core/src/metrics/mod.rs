@@ -51,8 +51,17 @@ macro_rules! metrics {
         }
 
         impl Metrics {
-            /// All of them, with what they are called and what they tell: for the faces.
-            #[doc(hidden)]
+            /// All of them, with what they are called and what they tell: for whoever passes them on, such as to
+            /// OpenTelemetry.
+            ///
+            /// ```
+            /// # zkrecipes::doctest(async {
+            /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+            /// let metrics = client.metrics();
+            /// let sessions = metrics.samples().into_iter().find(|sample| sample.name == "sessions").unwrap();
+            /// assert_eq!(sessions.value, zkrecipes::drive::Value::Counter(1));
+            /// # Ok(()) });
+            /// ```
             pub fn samples(&self) -> Vec<Sample<'_>> {
                 vec![$(Sample {
                     name: stringify!($name),

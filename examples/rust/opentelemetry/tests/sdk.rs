@@ -1,0 +1,153 @@
+//! Spans and metrics in OpenTelemetry's own SDK.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::MeterProvider as _;
+use opentelemetry::trace::{Event, SpanId, TracerProvider as _};
+use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
+use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
+use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
+use tracing::Instrument;
+use tracing_subscriber::layer::SubscriberExt;
+use zkrecipes::{Client, Error};
+use zkrecipes_opentelemetry::observe;
+
+/// As text: a number may have become that on its way.
+fn attribute(attributes: &[KeyValue], key: &str) -> Option<String> {
+    let found = attributes.iter().find(|attribute| attribute.key.as_str() == key);
+    found.map(|attribute| attribute.value.to_string())
+}
+
+fn named<'a>(spans: &'a [SpanData], name: &str) -> Option<&'a SpanData> {
+    spans.iter().find(|span| span.name == name)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acquisition_is_a_span_from_the_wait_to_the_release() -> Result<(), Error> {
+    let exporter = InMemorySpanExporter::default();
+    let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
+    let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
+    let subscriber = tracing_subscriber::registry().with(layer);
+    tracing::subscriber::set_global_default(subscriber).expect("nobody else has set one");
+
+    let client = Client::connect("embedded:", Default::default()).await?;
+    let work = async {
+        let held = client.lock("/locks/report", Default::default())?.acquire().await?;
+        held.release().await?;
+        Ok::<_, Error>(held.fencing_token().to_string())
+    };
+    let token = work.instrument(tracing::info_span!("work")).await?;
+
+    // What is said at the end is said on another thread, within the span.
+    let spans = || exporter.get_finished_spans().expect("they are kept");
+    tokio::time::timeout(Duration::from_secs(60), async {
+        while named(&spans(), "acquisition").is_none() || named(&spans(), "work").is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .unwrap_or_else(|_| panic!("{:?}", spans()));
+    let spans = spans();
+    let (span, work) = (named(&spans, "acquisition").expect("it is there"), named(&spans, "work"));
+    let work = work.expect("it is there");
+    assert_ne!(work.span_context.span_id(), SpanId::INVALID);
+    assert_eq!(span.parent_span_id, work.span_context.span_id());
+    assert_eq!(span.span_context.trace_id(), work.span_context.trace_id());
+    assert_eq!(attribute(&span.attributes, "recipe"), Some("lock".to_owned()));
+    assert_eq!(attribute(&span.attributes, "path"), Some("/locks/report".to_owned()));
+    assert_eq!(attribute(&span.attributes, "token"), Some(token.clone()));
+    let event = |name: &str| -> &Event {
+        let is_it = |event: &&Event| attribute(&event.attributes, "event").is_some_and(|found| found == name);
+        let found = span.events.iter().find(is_it);
+        found.unwrap_or_else(|| panic!("{name}: {:?}", span.events))
+    };
+    for (name, time) in [("acquired", "waited_ms"), ("released", "held_ms")] {
+        assert_eq!(attribute(&event(name).attributes, "token"), Some(token.clone()));
+        assert!(attribute(&event(name).attributes, time).is_some(), "{name} tells no {time}");
+    }
+    client.close(None).await
+}
+
+/// Every number by the name of its metric and the value of its attribute.
+fn collected(
+    provider: &SdkMeterProvider,
+    exporter: &InMemoryMetricExporter,
+) -> BTreeMap<(String, String), f64> {
+    fn points<T: Copy>(data: &MetricData<T>) -> Vec<(String, T)> {
+        let label = |attributes: Vec<&KeyValue>| attributes.iter().map(|of| of.value.to_string()).collect();
+        match data {
+            MetricData::Sum(sum) => {
+                assert!(sum.is_monotonic());
+                sum.data_points().map(|point| (label(point.attributes().collect()), point.value())).collect()
+            }
+            MetricData::Gauge(gauge) => gauge
+                .data_points()
+                .map(|point| (label(point.attributes().collect()), point.value()))
+                .collect(),
+            _ => panic!("neither a sum nor a gauge"),
+        }
+    }
+    exporter.reset();
+    provider.force_flush().expect("it is in memory");
+    let mut all = BTreeMap::new();
+    for resource in exporter.get_finished_metrics().expect("they are kept") {
+        for metric in resource.scope_metrics().flat_map(|scope| scope.metrics()) {
+            assert!(!metric.description().is_empty(), "{}", metric.name());
+            let numbers = match metric.data() {
+                AggregatedMetrics::F64(data) => points(data),
+                AggregatedMetrics::U64(data) => {
+                    points(data).into_iter().map(|(label, number)| (label, number as f64)).collect()
+                }
+                AggregatedMetrics::I64(_) => panic!("{} can be negative", metric.name()),
+            };
+            all.extend(
+                numbers.into_iter().map(|(label, number)| ((metric.name().to_owned(), label), number)),
+            );
+        }
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_counts_is_collected_until_it_is_ended() -> Result<(), Error> {
+    let exporter = InMemoryMetricExporter::default();
+    let provider =
+        SdkMeterProvider::builder().with_reader(PeriodicReader::builder(exporter.clone()).build()).build();
+    let client = Client::connect("embedded:", Default::default()).await?;
+    let observation = observe(&client, &provider.meter("test"));
+    let held = client.lock("/locks/metrics", Default::default())?.acquire().await?;
+    let seen = collected(&provider, &exporter);
+    let value = |name: &str, label: &str| seen.get(&(format!("zkrecipes.{name}"), label.to_owned())).copied();
+    for (name, label) in
+        [("acquisitions", ""), ("holding", ""), ("waits.count", ""), ("waits.buckets", "3600")]
+    {
+        assert_eq!(value(name, label), Some(1.0), "{name}: {seen:?}");
+    }
+    for reason in ["session", "revoked", "deleted", "closed"] {
+        assert_eq!(value("losses", reason), Some(0.0), "{reason}");
+    }
+    assert!(value("waits.sum", "").is_some_and(|seconds| seconds > 0.0 && seconds < 60.0), "{seen:?}");
+    assert!(value("requests", "create").is_some_and(|requests| requests >= 1.0), "{seen:?}");
+    // None is left out, but for a time that there is none of yet.
+    for sample in client.metrics().samples() {
+        let is_there = seen.keys().any(|(name, _)| name.starts_with(&format!("zkrecipes.{}", sample.name)));
+        assert!(is_there || sample.name == "lease_margin_min", "{}", sample.name);
+    }
+    held.release().await?;
+    drop(observation);
+    assert_eq!(collected(&provider, &exporter), BTreeMap::new());
+    client.close(None).await
+}
+
+#[test]
+fn the_example_prints_a_span_and_metrics() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_zkrecipes-opentelemetry")).output();
+    let output = output.expect("cargo has built it");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{err}");
+    for said in ["acquisition", "/locks/report", "zkrecipes.acquisitions", "released"] {
+        assert!(out.contains(said), "no {said} in {out}\n{err}");
+    }
+}
