@@ -2,6 +2,7 @@
 //! file too.
 
 use std::any::Any;
+use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use zkrecipes::drive::sanitizer;
@@ -53,9 +54,38 @@ pub(crate) static ENTRIES: u8 = 0;
 
 /// Runs the body; a panic in it is an error like any other.
 pub(crate) fn shielded<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let _stays = Stays::begin();
     sanitizer::release(&ENTRIES);
     // What a panic leaves behind is only reachable through handles, whose objects the core keeps consistent.
     sanitizer::ours(|| catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(bug(panic.as_ref()))))
+}
+
+/// While this lives, pthread_cancel does not end the calling thread: it would unwind through Rust, which aborts the process.
+/// It is put off until after the call.
+struct Stays(c_int);
+
+/// As both glibc and musl have it.
+const PTHREAD_CANCEL_DISABLE: c_int = 1;
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+}
+
+impl Stays {
+    fn begin() -> Stays {
+        let mut before = PTHREAD_CANCEL_DISABLE;
+        // SAFETY: it only writes there, and counts for this thread alone.
+        unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut before) };
+        Stays(before)
+    }
+}
+
+impl Drop for Stays {
+    fn drop(&mut self) {
+        // SAFETY: the state that this thread was in. What was put off happens at the next cancellation point, which is none of
+        // ours.
+        unsafe { pthread_setcancelstate(self.0, std::ptr::null_mut()) };
+    }
 }
 
 fn bug(panic: &(dyn Any + Send)) -> Error {

@@ -50,6 +50,7 @@
   X(a_handle_of_another_kind_is_refused_by_every_verb)              \
   X(every_free_takes_null_and_a_second_time)                        \
   X(handles_may_be_freed_while_others_use_them)                     \
+  X(a_thread_that_is_cancelled_ends_behind_its_call)                \
   X(closed_clients_answer_closed)                                   \
   X(bad_options_are_refused_and_named)                              \
   X(the_header_has_the_version_of_the_library)                      \

@@ -58,3 +58,49 @@ void handles_may_be_freed_while_others_use_them(void) {
   EVENTUALLY(children_of(observer, at) == 0);
   zkr_client_free(observer);
 }
+
+/* A thread that is cancelled while it waits for a lock, and what it got nevertheless. */
+typedef struct cancelled {
+  zkr_lock *lock;
+  atomic_bool has_begun;
+  zkr_status acquired, released;
+} cancelled;
+
+static void *wait_for_a_lock(void *user_data) {
+  cancelled *self = user_data;
+  zkr_held *held = NULL;
+
+  self->has_begun = true;
+  self->acquired = zkr_lock_acquire(self->lock, -1, &held, NULL);
+  self->released = zkr_held_release(held, NULL);
+  zkr_held_free(held);
+  pthread_testcancel();
+  return NULL;
+}
+
+void a_thread_that_is_cancelled_ends_behind_its_call(void) {
+  zkr_error *error = NULL;
+  zkr_held *held = NULL;
+  pthread_t thread;
+  void *result = NULL;
+  zkr_client *client = connected(hosts(), "holder"), *other = connected(hosts(), "waiter");
+  const char *at = path("cancelled-thread");
+  zkr_lock *lock = lock_on(client, at);
+  cancelled waiter = {.lock = lock_on(other, at), .acquired = ZKR_INTERNAL, .released = ZKR_INTERNAL};
+
+  OK(zkr_lock_acquire(lock, -1, &held, &error));
+  pthread_create(&thread, NULL, wait_for_a_lock, &waiter);
+  EVENTUALLY(waiter.has_begun && children_of(client, at) == 2);
+  CHECK(pthread_cancel(thread) == 0);
+  OK(zkr_held_release(held, &error));
+  CHECK(pthread_join(thread, &result) == 0);
+  CHECK(result == PTHREAD_CANCELED);
+  CHECK(waiter.acquired == ZKR_OK && waiter.released == ZKR_OK);
+  CHECK(children_of(client, at) == 0);
+
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_lock_free(waiter.lock);
+  zkr_client_free(other);
+  zkr_client_free(client);
+}
