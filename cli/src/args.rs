@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use zeroize::Zeroize;
 
 use crate::Cli;
 use crate::outcome::{self, Failure, Outcome};
@@ -12,7 +13,10 @@ use crate::outcome::{self, Failure, Outcome};
 /// `None` when all that was asked for has been printed.
 pub(crate) fn parse(words: Vec<OsString>) -> Outcome<Option<Cli>> {
     let page = page(&words);
-    match Cli::try_parse_from(words) {
+    let parsed = Cli::try_parse_from(&words);
+    // A password may have been among them. The allocator of the command sees to all copies, but not in Python and Node.
+    words.into_iter().for_each(|word| word.into_encoded_bytes().zeroize());
+    match parsed {
         Ok(cli) => Ok(Some(cli)),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {

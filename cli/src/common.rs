@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use zeroize::Zeroizing;
 use zkrecipes::drive::log::{self, Level, Listener};
 use zkrecipes::drive::{self, CancelToken};
 use zkrecipes::{Auth, Client, ClientOptions, SaslOptions, TlsOptions};
@@ -28,7 +29,7 @@ pub(crate) struct Common {
     /// cannot see with ps
     // Taken apart later: what is wrong with a value is told together with the value.
     #[arg(long, global = true, value_name = "SCHEME:CREDENTIAL")]
-    auth: Vec<String>,
+    auth: Vec<Zeroizing<String>>,
     /// Present it over plain text to other machines, too
     #[arg(long, global = true)]
     allow_plaintext_auth: bool,
@@ -40,13 +41,13 @@ pub(crate) struct Common {
     tls_cert: Option<String>,
     /// Its private key (PEM); otherwise ZKRECIPES_TLS_KEY
     #[arg(long, global = true, value_name = "FILE")]
-    tls_key: Option<String>,
+    tls_key: Option<Zeroizing<String>>,
     /// Take a certificate that is for another host
     #[arg(long, global = true)]
     tls_no_verify_hostname: bool,
     /// SASL with DIGEST-MD5; otherwise ZKRECIPES_SASL
     #[arg(long, global = true, value_name = "USER:PASSWORD")]
-    sasl: Option<String>,
+    sasl: Option<Zeroizing<String>>,
     /// Say on stderr what happens to the client; twice for every detail
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -108,7 +109,7 @@ impl Common {
         options.allow_plaintext_auth = self.allow_plaintext_auth;
         let tls = Tls { ca: self.tls_ca, cert: self.tls_cert, key: self.tls_key };
         options.tls = tls.options(!self.tls_no_verify_hostname);
-        options.sasl = match (self.sasl, variable("ZKRECIPES_SASL")) {
+        options.sasl = match (self.sasl, secret("ZKRECIPES_SASL")) {
             (Some(given), _) => Some(sasl(&given, "--sasl")?),
             (None, Some(given)) => Some(sasl(&given, "ZKRECIPES_SASL")?),
             (None, None) => None,
@@ -124,7 +125,7 @@ impl Common {
             None => from_environment()?,
         };
         if options.auth.is_empty()
-            && let Some(given) = variable("ZKRECIPES_AUTH")
+            && let Some(given) = secret("ZKRECIPES_AUTH")
         {
             options.auth.push(auth(&given, "ZKRECIPES_AUTH")?);
         }
@@ -145,7 +146,7 @@ impl Common {
 struct Tls {
     ca: Option<String>,
     cert: Option<String>,
-    key: Option<String>,
+    key: Option<Zeroizing<String>>,
 }
 
 impl Tls {
@@ -154,10 +155,11 @@ impl Tls {
         let mut options = TlsOptions::default().verify_hostname(verify_hostname);
         options.ca = self.ca.or_else(|| variable("ZKRECIPES_TLS_CA"));
         // A certificate and its key come from one place.
-        (options.cert, options.key) = match (self.cert, self.key) {
-            (None, None) => (variable("ZKRECIPES_TLS_CERT"), variable("ZKRECIPES_TLS_KEY")),
+        let (cert, key) = match (self.cert, self.key) {
+            (None, None) => (variable("ZKRECIPES_TLS_CERT"), secret("ZKRECIPES_TLS_KEY")),
             given => given,
         };
+        (options.cert, options.key) = (cert, key.map(|mut key| std::mem::take(&mut *key)));
         let is_asked_for = options.ca.is_some() || options.cert.is_some() || options.key.is_some();
         (is_asked_for || !verify_hostname).then_some(options)
     }
@@ -184,6 +186,10 @@ fn from_environment() -> Outcome<String> {
 /// A variable of the environment; an empty one is none.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn secret(name: &str) -> Option<Zeroizing<String>> {
+    variable(name).map(Zeroizing::new)
 }
 
 /// The message does not repeat what was given: it may be a password.

@@ -35,6 +35,7 @@ mod ls;
 mod members;
 mod nodes;
 mod outcome;
+mod overwriting;
 mod pages;
 mod queue;
 mod revoke;
@@ -55,6 +56,7 @@ use std::time::Duration;
 use common::Common;
 use help::examples;
 use outcome::Outcome;
+pub use overwriting::Overwriting;
 
 /// Distributed coordination on Apache ZooKeeper, from the shell
 #[derive(clap::Parser)]

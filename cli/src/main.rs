@@ -1,3 +1,9 @@
+use zkrecipes_cli::Overwriting;
+
+/// Arguments and variables may be secrets.
+#[global_allocator]
+static MEMORY: Overwriting = Overwriting(std::alloc::System);
+
 fn main() {
     std::process::exit(zkrecipes_cli::run(std::env::args_os().collect()));
 }
