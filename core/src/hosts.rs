@@ -69,6 +69,14 @@ fn check(hosts: &str) -> Result<()> {
             shown(hosts)
         ));
     }
+    // Of credentials with a slash the first half looks like a server, and everything behind it like a chroot.
+    if leads_to_a_server(chroot) {
+        return refused(format!(
+            "{} seems to have credentials before the '@', which a connect string has no place for; write host:port alone, \
+             and give the credentials as auth or sasl",
+            shown(hosts)
+        ));
+    }
     if servers.is_empty() {
         return refused("names no server; write host:port, separated by commas".to_owned());
     }
@@ -94,6 +102,26 @@ fn check(hosts: &str) -> Result<()> {
         }
     }
     if chroot.len() > 1 { check_chroot(chroot) } else { Ok(()) }
+}
+
+/// Whether a chroot has a server with a port behind an '@'.
+fn leads_to_a_server(chroot: &str) -> bool {
+    let is_server =
+        |server: &str| matches!(split(server), Ok((_, Some(port))) if port.parse::<u16>().is_ok());
+    let servers =
+        |part: &str| part.split('/').next().is_some_and(|servers| servers.split(',').any(is_server));
+    chroot.split('@').skip(1).any(servers)
+}
+
+/// A connect string for the text of an error, when nobody answers there: its chroot, too, may have been meant as credentials.
+pub(crate) fn named(hosts: &str) -> String {
+    match parts(hosts) {
+        (servers, chroot) if chroot.contains('@') => format!(
+            "{}/… (if what stands before the '@' are credentials: give them as auth or sasl)",
+            servers.join(",")
+        ),
+        _ => hosts.to_owned(),
+    }
 }
 
 /// A part of a connect string for the text of an error. A password is in none, but may have been put there all the same,
@@ -260,6 +288,7 @@ mod tests {
             "a:1,b:2,c",
             "a:1/app",
             "a:1,b:2/app/x@y",
+            "a:1/app@y/b:2",
             "[::1]:2181",
             "[::1]",
             "127.0.0.1:2181/",
@@ -319,6 +348,9 @@ mod tests {
             "zk1?password=hunter2:2181",
             "zk1:2181;hunter2",
             "zk1:2181//?password=hunter2",
+            "user:2181/hunter2@zk1:2181",
+            "user:2181/hunter2/x@zk1:2181,zk2:2181/app",
+            "user/hunter2@zk1,zk2:2181",
         ] {
             let error = resolve(given).expect_err(given);
             let told = format!("{error} {error:?} {error:#?}");
@@ -326,6 +358,15 @@ mod tests {
         }
         let told = |given| resolve(given).expect_err("credentials").to_string();
         assert!(told("user:hunter2@zk1:2181/app").contains("\"…@zk1:2181\" has credentials"));
+        assert!(told("user:21/hunter2@zk1:2181/app").contains("\"…@zk1:2181\" seems to have credentials"));
+    }
+
+    #[test]
+    fn where_nobody_answers_a_chroot_may_have_been_a_password() {
+        let told = named("user:2181/hunter2@zk1");
+        assert!(told.contains("user:2181/…") && told.contains("auth or sasl"), "{told}");
+        assert!(!told.contains("hunter2"), "{told}");
+        assert_eq!(named("a:1,b:2/app"), "a:1,b:2/app");
     }
 
     #[test]

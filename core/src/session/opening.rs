@@ -81,15 +81,16 @@ pub(super) async fn first(
             return Err(refusal);
         }
         if let WireError::Other(problem) = failure {
-            return Err(Error::invalid("hosts", format!("{problem} in {hosts:?}")));
+            return Err(Error::invalid("hosts", format!("{problem} in {}", hosts::named(hosts))));
         }
         if clock.now() >= until {
             return Err(suspicion.unwrap_or_else(|| {
                 let error = Error::new(
                     ErrorKind::ConnectionLost,
                     format!(
-                        "no ZooKeeper server answered at {hosts} within {:?}; check the address, that the servers run, \
-                         whether the port wants tls, and connect_timeout",
+                        "no ZooKeeper server answered at {} within {:?}; check the address, that the servers run, whether \
+                         the port wants tls, and connect_timeout",
+                        hosts::named(hosts),
                         options.connect_timeout
                     ),
                 );
