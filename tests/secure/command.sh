@@ -17,7 +17,8 @@ export ZKRECIPES_HOSTS=$ZKR_SECURE_TLS_39
     export ZKRECIPES_TLS_CA=$folder/ca.pem ZKRECIPES_TLS_CERT=$folder/client.pem ZKRECIPES_TLS_KEY=$folder/client.key
     export ZKRECIPES_AUTH=digest:user:$ZKR_SECURE_SECRET ZKRECIPES_SASL=me:$ZKR_SECURE_SECRET
     "$command" -vv lock /secure/lock -- true
-    said=$("$command" -vv doctor) || { echo "$said" >&2 && exit 1; }
+    # On a busy machine a server is slow to answer, of which the doctor warns.
+    said=$("$command" -vv doctor) || [[ $said == *'failures: 0,'* ]] || { echo "$said" >&2 && exit 1; }
     [[ $said == *leader,* && $said == *'ok'*'encrypted'* ]] || { echo "$said" >&2 && exit 1; }
     refused 77 tls.ca --tls-ca "$folder/other.pem" ls /secure/lock
     refused 77 'plain text' --hosts "$ZKR_SECURE_PLAIN_39" ls /secure/lock
