@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use support::commits::{MINUTE, outcome_of};
-use support::told::{SAID, said, said_of, text};
+use support::told::{SAID, number, said, said_of, text};
 use support::{SOON, client_with, eventually, lock_of, nodes_under, options, server, soon};
 use zkrecipes::drive;
 use zkrecipes::drive::log::{Level, Record};
@@ -140,6 +140,26 @@ async fn a_removal_that_fails_and_that_nobody_waits_for_is_told() -> Result<(), 
     assert!(text(&record, "error").contains(REFUSED), "{record:?}");
     assert_eq!(nodes_under(&server, path).len(), 1, "it is still there");
     taker.close(None).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_somebody_has_before_it_is_taken_back_is_told() -> Result<(), Error> {
+    LazyLock::force(&SAID);
+    let (server, path) = (server(), "/queues/not-taken-back");
+    let (producer, consumer) = (client_with(&server, TEN).await, client_with(&server, TEN).await);
+    let put = producer.queue(path, QueueOptions::default())?;
+    let take = consumer.queue(path, QueueOptions::default())?;
+    // What stands beside the items, and the mark, are there then.
+    put.put(b"one").await?;
+    take.get().await?;
+    let lost = server.inject(Fault::drop_after("multi").session(producer.session_id()));
+    server.inject(Fault::refuse_connections(1).forever());
+    dropped_when(|| server.fault_fired(lost), put.put(b"two")).await;
+    let item = soon("the claim", take.claim()).await?;
+    server.clear_faults();
+    let record = told("put_not_taken_back", path, &["path", "items"]).await;
+    assert_eq!((record.level, number(&record, "items")), (Level::Warn, 1));
+    item.ack().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
