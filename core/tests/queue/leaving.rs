@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::support::{client, connected, eventually, nodes_under, server, soon};
 use super::queue_of;
-use super::support::{client, eventually, nodes_under, server, soon};
 use zkrecipes::{Client, ClientOptions, ErrorKind, Queue, RetryOptions, State};
 use zkrecipes_embedded::{Fault, Server};
 
 /// Two clients, of which the first has an item and gives up soon when there is no server.
 async fn claimed(server: &Server) -> (Queue, zkrecipes::Item, Queue) {
-    let mut options = ClientOptions::default();
-    options.connect_timeout = Duration::from_millis(300);
-    let impatient = Client::connect(&server.connect_string(), options).await.expect("connects");
+    // Of silence, not of the time that a loaded machine takes to connect.
+    let retry = RetryOptions::default().give_up_after(Duration::from_secs(2));
+    let impatient = connected(server, ClientOptions::default().retry(retry)).await;
     let (queue, other) = (queue_of(&impatient), queue_of(&client(server).await));
-    queue.put(b"0").await.expect("put");
+    other.put(b"0").await.expect("put");
     let item = queue.claim().await.expect("there is one");
     (queue, item, other)
 }
