@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::support::{client, connected, eventually, nodes_under, server, soon};
 use super::queue_of;
+use super::support::{client, connected, eventually, nodes_under, server, soon};
 use zkrecipes::{Client, ClientOptions, ErrorKind, Queue, RetryOptions, State};
 use zkrecipes_embedded::{Fault, Server};
 
