@@ -57,6 +57,8 @@ int main(void) {
   options.sasl_password = secret;
   options.auth = &auth;
   options.auth_count = 1;
+  /* Many servers are started at once, and a machine may be busy. */
+  options.connect_timeout_ms = 60000;
   good(plain, &options);
   options.tls = true;
   options.tls_ca = file(ca, "ca.pem");
