@@ -86,6 +86,9 @@ def test_async_with_holds_and_releases(hosts: str) -> None:
         assert client.state is aio.State.CLOSED
         with pytest.raises(aio.Closed):
             await lock.acquire()
+        with pytest.raises(aio.Closed, match="the client is closed"):
+            async with client:
+                pytest.fail("the block has begun")
 
     run(body())
 

@@ -109,6 +109,13 @@ def test_an_unclosed_client_warns_and_ends_its_session(server: EmbeddedServer) -
     eventually(lambda: session not in server.sessions())
 
 
+def test_a_closed_client_is_not_entered(hosts: str) -> None:
+    client = zkrecipes.Client(hosts)
+    client.close(5)
+    with pytest.raises(zkrecipes.Closed, match="the client is closed"), client:
+        pytest.fail("the block has begun")
+
+
 def test_a_handle_keeps_its_client_open(server: EmbeddedServer) -> None:
     lock = zkrecipes.Client(server.connect_string).lock("/lock")
     gc.collect()

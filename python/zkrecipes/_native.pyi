@@ -137,6 +137,7 @@ class SessionBase:
     """The session of both clients; what they make is in `recipes`."""
 
     def _connect(self) -> Call: ...
+    def _check_open(self) -> None: ...
     def close(self, timeout: float | None = None) -> None:
         """Ends the session: waiters get Closed, what is held is released, deletions under way are awaited."""
     @property

@@ -417,6 +417,7 @@ class Client(_native.ClientBase):
 
     async def __aenter__(self) -> Self:
         await self._open()
+        self._check_open()
         return self
 
     async def __aexit__(

@@ -179,6 +179,18 @@ impl SessionBase {
         connect(slf)
     }
 
+    // Who enters a client means to use it: what comes first in the block may be something else, with an effect.
+    #[pyo3(name = "_check_open")]
+    fn check_open(&self, py: Python<'_>) -> PyResult<()> {
+        let origin = self.origin(py)?;
+        origin.check().or_raise(py)?;
+        let problem = "the client is closed; connect a new one";
+        match origin.session.client.state() {
+            State::Closed => Err(exception(py, &Error::new(ErrorKind::Closed, problem))),
+            _ => Ok(()),
+        }
+    }
+
     /// Ends the session: waiters get Closed, what is held is released, deletions under way are awaited.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
@@ -298,8 +310,9 @@ impl Client {
         connect(slf.as_super().as_super()).map(drop)
     }
 
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.as_super().as_super().get().check_open(slf.py())?;
+        Ok(slf)
     }
 
     /// A decorator: whoever calls the function waits for the lock at `path`, and lets it go when the function is done. With
