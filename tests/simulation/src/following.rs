@@ -33,6 +33,8 @@ impl Party {
                 }
                 Some(Ok(None)) => {}
                 Some(Err(error)) => return self.accuse(format!("an observer was told {error}")),
+                // With its client, which nobody keeps open for an observer once all is over.
+                None if self.is_over() => return,
                 None => return self.accuse("the feed has ended".to_owned()),
             }
         }
