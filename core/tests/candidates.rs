@@ -93,3 +93,17 @@ async fn who_is_cancelled_without_a_server_is_not_kept_waiting_for_one() {
             .await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_term_that_is_cancelled_before_its_work_begins_does_not_begin() {
+    let server = server();
+    let client = client(&server).await;
+    let election = election_of(&client);
+    let mut terms = drive::terms(&election).expect("open");
+    let leadership = soon("a term", terms.next()).await.expect("elected").expect("not cancelled");
+    assert!(terms.begins(&leadership) && election.is_leader());
+    // As while its owner is woken.
+    election.cancel();
+    assert!(!terms.begins(&leadership) && !election.is_leader());
+    eventually("it is resigned", || server.count("delete", &format!("{PATH}/**")) == 1).await;
+}

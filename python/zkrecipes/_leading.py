@@ -53,7 +53,7 @@ async def run(terms: _native.Terms, work: Callable[[aio.Leadership], object]) ->
     """Term after term, until it is cancelled."""
     while True:
         leadership: aio.Leadership | None = await settle(terms.next())
-        if leadership is None:
+        if leadership is None or not terms.begins(leadership):
             return
         raised: Exception | None = None
         wrong: str | None = None

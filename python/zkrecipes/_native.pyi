@@ -665,6 +665,8 @@ class Terms:
 
     def next(self) -> Call:
         """Campaigns, however often it takes; None when it was cancelled."""
+    def begins(self, leadership: HeldBase) -> bool:
+        """Whether the term is to begin: else all was cancelled while its owner was told of it, and it is let go."""
     def over(self, leadership: HeldBase) -> Call:
         """Waits until a term is over: lost or resigned, or all of it cancelled."""
     def end(self, leadership: HeldBase, raised: BaseException | None) -> Call:

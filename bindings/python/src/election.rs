@@ -123,6 +123,13 @@ impl Terms {
         )
     }
 
+    /// Whether the term is to begin: else all was cancelled while its owner was told of it, and it is let go.
+    fn begins(&self, leadership: &Bound<'_, HeldBase>) -> bool {
+        let won = drive::leadership(leadership.get().held.clone());
+        // Nobody else uses them between two waits.
+        self.terms.try_lock().is_ok_and(|terms| terms.begins(&won))
+    }
+
     /// Waits until a term is over: lost or resigned, or all of it cancelled.
     fn over(&self, py: Python<'_>, leadership: &Bound<'_, HeldBase>) -> Answered {
         let (terms, won) = (self.terms.clone(), drive::leadership(leadership.get().held.clone()));
@@ -209,6 +216,9 @@ context_manager! { Election,
         loop {
             let next = terms.get().next(py)?;
             let Ok(won) = next.bind(py).cast::<HeldBase>() else { return Ok(()) };
+            if !terms.get().begins(won) {
+                return Ok(());
+            }
             let arguments = PyTuple::new(py, [won])?;
             // That of a daemon thread may last until the interpreter is gone.
             match call(work, &arguments) {

@@ -70,7 +70,8 @@ impl Election {
         loop {
             let (next, back) = wait(async move { Ok((terms.next().await?, terms)) }, None, None)?;
             terms = back;
-            let Some(leadership) = next else { return Ok(()) };
+            // Cancelled while this thread was woken, there is no term, either.
+            let Some(leadership) = next.filter(|won| terms.begins(won)) else { return Ok(()) };
             let outcome = work(Leadership::of(leadership.clone()));
             // Unconfirmed, it goes on in the background; lost or resigned, there is nothing to do.
             let _ = wait(leadership.release(), None, None);

@@ -42,13 +42,23 @@ impl Terms {
                 won = self.election.campaign() => won,
             };
             match won {
-                Ok(leadership) => return Ok(Some(leadership)),
+                Ok(leadership) => return Ok(Some(leadership).filter(|won| self.begins(won))),
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(None),
                 // There may be a server again.
                 Err(error) if error.kind() == ErrorKind::ConnectionLost => self.is_paused = true,
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Whether a term that was won is to begin: else it was cancelled meanwhile, and is let go. A face asks once more when
+    /// nothing lies between that and the work.
+    pub fn begins(&self, leadership: &Leadership) -> bool {
+        if self.is_stopped() {
+            // Lost or resigned, there is nothing to do.
+            let _ = leadership.release_in_background();
+        }
+        !self.is_stopped()
     }
 
     /// The work of a term is done.
