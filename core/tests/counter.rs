@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use support::ground::{Ground, grounds};
 use support::{SOON, eventually, nodes_under, options, server, soon};
 use zkrecipes::{
-    AclChoice, AclEntry, Auth, Client, ClientOptions, Counter, CounterLayout, CounterOptions, ErrorKind,
-    RetryOptions,
+    AclChoice, AclEntry, Auth, Client, ClientOptions, Counter, CounterLayout, CounterOptions, CreateMode,
+    ErrorKind, RetryOptions,
 };
 use zkrecipes_embedded::{Fault, Server};
 
@@ -259,6 +259,30 @@ async fn who_counts_alone_reads_now_and_then() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_change_after_a_pause_is_one_read_and_one_write() {
+    let server = server();
+    let client = support::client(&server).await;
+    let counter = counter_of(&client);
+    counter.add(1).await.expect("added");
+    counter.add(1).await.expect("added");
+    // Nobody has a handle on this one any more, so its mark goes: a second after the change.
+    client.counter("/counters/other", CounterOptions::default()).expect("valid").add(1).await.expect("added");
+    server.clear_log();
+    eventually("a pause is over", || server.count("delete", "/counters/other/*") == 1).await;
+    for sum in [3, 4] {
+        assert_eq!(soon("the sum", counter.add(1)).await, Ok(sum));
+    }
+    let log = server.log();
+    let requests: Vec<_> =
+        log.iter().filter(|entry| entry.path.starts_with(PATH)).map(|entry| entry.op.to_string()).collect();
+    let writes = requests.iter().filter(|op| *op == "multi").count();
+    assert!(writes == 2 && requests.len() <= 4, "{requests:?}");
+    drop(counter);
+    assert_no_mark_left(&client).await;
+    client.close(Some(SOON)).await.expect("closed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_writers_of_one_client_go_together() {
     let server = server();
     let client = support::client(&server).await;
@@ -306,9 +330,13 @@ async fn cost_of(clients: usize, changes: usize) -> (f64, f64) {
     }
     let took = began.elapsed();
     let (writes, reads) = requests(&server);
-    // Whatever it takes, the turns as well.
+    // Whatever it takes, the turns as well, but not that who waits for one has a look every second.
     let log = server.log();
-    let all_of_them = log.iter().filter(|entry| entry.path.starts_with(PATH)).count();
+    let is_looked_at = |op: &str, path: &str| op == "getChildren" && path == PATH;
+    let all_of_them = log
+        .iter()
+        .filter(|entry| entry.path.starts_with(PATH) && !is_looked_at(entry.op, &entry.path))
+        .count();
     println!(
         "{clients} clients, {changes} changes: {writes} transactions, {reads} reads, {all_of_them} requests, {took:?}"
     );
@@ -340,8 +368,9 @@ async fn nothing_is_left_of_a_counter_that_was_only_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_counter_that_was_made_anew_is_not_taken_for_the_one_before() {
     for ground in grounds() {
-        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
-        // Its owner remembers what it wrote as long as it has a handle.
+        let second = Duration::from_secs(1);
+        let (client, other) = (ground.client_with(brief(second, second / 2)).await, ground.client(TEN).await);
+        // Who has a handle keeps the mark for a while, and goes on from there.
         let counter = counter_of(&client);
         assert_eq!((counter.add(1).await, counter.add(1).await), (Ok(1), Ok(2)));
         soon("the mark goes", assert_no_mark_left(&other)).await;
@@ -424,6 +453,24 @@ async fn a_mark_that_cannot_be_read_is_not_taken_for_none() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_takes_longer_than_servers_have_to_answer_loses_no_connection() {
+    for ground in grounds() {
+        let budget = Duration::from_millis(1500);
+        let (client, other) = (ground.client_with(brief(TEN, budget)).await, ground.client(TEN).await);
+        add(&other, 1).await;
+        // It has the turn, and makes nothing of it. After two seconds nobody waits for it any more.
+        let turn = format!("{PATH}/_c_6f0e7a4e-8b0c-4a55-9d3e-1c2b3a4d5e6f-lock-");
+        other.nodes().create(&turn, b"", CreateMode::EphemeralSequential).await.expect("created");
+        let began = Instant::now();
+        let adding = crowd(&ground, &client, &other).await;
+        assert_eq!(soon("the sum", adding).await.expect("joined"), Ok(4));
+        assert!(began.elapsed() > budget, "it did not wait: {:?}", began.elapsed());
+        other.close(Some(SOON)).await.expect("closed");
+        client.close(Some(SOON)).await.expect("closed");
+    }
+}
+
 /// A client that owns the counter and lets everybody do everything there but delete.
 async fn without_deletion(ground: &Ground) -> Client {
     let list = vec![AclEntry::new("auth", "", "rwcda"), AclEntry::new("world", "anyone", "rwc")];
@@ -452,15 +499,16 @@ async fn who_may_not_queue_counts_all_the_same() {
 async fn marks_that_cannot_be_deleted_do_not_pile_up() {
     for ground in grounds() {
         let owner = without_deletion(&ground).await;
-        let client = ground.client(TEN).await;
+        let second = Duration::from_secs(1);
+        let client = ground.client_with(brief(second, second / 2)).await;
         let counter = counter_of(&client);
         counter.add(1).await.expect("added");
         let deletions = || ground.requests_of(&client, "delete").len();
         eventually("the first is refused", || deletions() == 1).await;
         counter.add(1).await.expect("added");
-        let second = eventually("the second is refused", || deletions() == 2);
-        let second = tokio::time::timeout(Duration::from_secs(2), second).await;
-        assert!(second.is_err(), "what was refused is tried again");
+        let again = eventually("the second is refused", || deletions() == 2);
+        let again = tokio::time::timeout(3 * second, again).await;
+        assert!(again.is_err(), "what was refused is tried again");
         counter.add(1).await.expect("added");
         assert_eq!(marks(&owner).await, 2);
         owner.nodes().delete_all(PATH).await.expect("deleted");

@@ -50,7 +50,8 @@ impl Crowd {
         Crowd { server, clients, made, stop, writers }
     }
 
-    /// Changes in a second, and requests of all kinds for each change, from now on for a while.
+    /// Changes in a second, and requests for each change, from now on for a while: all but those of who waits for a turn,
+    /// and has a look every second.
     async fn measure(&self) -> (f64, f64) {
         self.server.clear_log();
         let (before, began) = (self.made.load(Ordering::Acquire), Instant::now());
@@ -58,7 +59,11 @@ impl Crowd {
         let took = began.elapsed();
         let log = self.server.log();
         let made = (self.made.load(Ordering::Acquire) - before) as f64;
-        let requests = log.iter().filter(|entry| entry.path.starts_with(PATH)).count();
+        let is_a_look = |op: &str, path: &str| op == "getChildren" && path == PATH;
+        let requests = log
+            .iter()
+            .filter(|entry| entry.path.starts_with(PATH) && !is_a_look(entry.op, &entry.path))
+            .count();
         (made / took.as_secs_f64(), requests as f64 / made)
     }
 

@@ -20,7 +20,8 @@ use crate::verbs::Recipe;
 /// A number that many count on. Every change is applied exactly once, also when its answer gets lost; where that cannot
 /// be known any more, it is ZKR_CONNECTION_LOST. A counter that does not exist is 0, and the first change creates it.
 ///
-/// As long as changes come, one node of ours stands below the counter for each client; it goes a second after the last.
+/// As long as changes come, one node of ours stands below the counter for each client. It goes within a minute of the
+/// last, a second after it once the client has no handle on this counter any more, and when the client closes.
 pub struct zkr_counter {
     _opaque: [u8; 0],
 }

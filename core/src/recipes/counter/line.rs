@@ -2,7 +2,8 @@
 //! made together in the next, in the order in which it was asked for: the more there are, the more go at once.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::RangeInclusive;
+use std::ops::{Deref, RangeInclusive};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
@@ -11,10 +12,12 @@ use tokio::sync::{Notify, oneshot};
 use super::encoding::Encoding;
 use super::write::Desk;
 use crate::error::{Error, ErrorKind, Result};
+use crate::process::Process;
 use crate::session::once::sweep::Swept;
 use crate::session::{Session, unless};
 
-/// How long the mark of the last change stays for the next one.
+/// How long what the last change has left is of use to the next one. The mark stays longer while somebody has a handle: else
+/// the next change would cost two writes more, one to take it away and one to make another.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// What somebody wants of the counter.
@@ -59,11 +62,11 @@ pub(super) fn apply(value: i64, changes: &[Change], range: &RangeInclusive<i64>)
 pub(super) struct Lines(Mutex<BTreeMap<(String, Encoding), Weak<Line>>>);
 
 impl Lines {
-    pub(super) fn of(&self, path: &str, encoding: Encoding) -> Arc<Line> {
+    pub(super) fn of(&self, path: &str, encoding: Encoding) -> Handle {
         let mut lines = lock(&self.0);
         let key = (path.to_owned(), encoding);
         if let Some(line) = lines.get(&key).and_then(Weak::upgrade) {
-            return line;
+            return Handle::on(line);
         }
         lines.retain(|_, line| line.strong_count() > 0);
         let line = Arc::new(Line {
@@ -72,10 +75,45 @@ impl Lines {
             waiting: Mutex::default(),
             came: Notify::new(),
             desk: tokio::sync::Mutex::default(),
+            handles: AtomicUsize::new(0),
+            process: Process::present(),
             swept: Swept::new(path),
         });
         lines.insert(key, Arc::downgrade(&line));
-        line
+        Handle::on(line)
+    }
+}
+
+/// A line that somebody may ask for changes.
+pub(super) struct Handle(Arc<Line>);
+
+impl Handle {
+    fn on(line: Arc<Line>) -> Handle {
+        line.handles.fetch_add(1, Ordering::AcqRel);
+        Handle(line)
+    }
+}
+
+impl Clone for Handle {
+    fn clone(&self) -> Handle {
+        Handle::on(self.0.clone())
+    }
+}
+
+impl Deref for Handle {
+    type Target = Arc<Line>;
+
+    fn deref(&self) -> &Arc<Line> {
+        &self.0
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // In a forked child nobody waits, and the locks are the parent's.
+        if self.0.handles.fetch_sub(1, Ordering::AcqRel) == 1 && self.0.process.is_present() {
+            self.0.came.notify_one();
+        }
     }
 }
 
@@ -86,6 +124,9 @@ pub(super) struct Line {
     came: Notify,
     /// What the one who serves the line works with.
     desk: tokio::sync::Mutex<Desk>,
+    /// How many there are who may ask for changes.
+    handles: AtomicUsize,
+    process: Process,
     /// Where the marks of others are looked after.
     pub(super) swept: Arc<Swept>,
 }
@@ -127,10 +168,12 @@ impl Line {
     async fn serve(self: Arc<Self>, session: Arc<Session>) {
         let mut closed = Closed(Some(&self));
         let mut desk = self.desk.lock().await;
+        let mut last = session.now();
         loop {
             let (changes, answers): (Vec<_>, Vec<_>) = self.next().into_iter().unzip();
             if !changes.is_empty() {
                 let outcomes = desk.make(&self, &session, &changes).await;
+                last = session.now();
                 for (at, answer) in answers.into_iter().enumerate() {
                     // Some callers may not wait any more.
                     let _ = answer.send(outcomes.as_ref().map(|made| made[at]).map_err(Error::clone));
@@ -141,10 +184,13 @@ impl Line {
                     desk.let_go();
                 }
             } else if desk.has_mark() && !session.is_closing() && !self.keeps_marks(&session) {
-                let until = session.now() + IDLE;
-                let quiet = unless(self.came.notified(), session.clock().sleep_until(until));
-                if matches!(unless(quiet, session.until_closing()).await, Some(None)) {
-                    desk.take_mark_back(&session);
+                let (is_fresh, is_held) = (session.now() < last + IDLE, self.is_held());
+                let stays = if is_held && !is_fresh { desk.keeps_its_mark() } else { IDLE };
+                let quiet = unless(self.came.notified(), session.clock().sleep_until(last + stays));
+                match unless(quiet, session.until_closing()).await {
+                    Some(None) if is_held && is_fresh => desk.forget(),
+                    Some(None) => desk.take_mark_back(&session),
+                    _ => {}
                 }
             } else {
                 desk.let_go();
@@ -156,6 +202,10 @@ impl Line {
                 }
             }
         }
+    }
+
+    fn is_held(&self) -> bool {
+        self.handles.load(Ordering::Acquire) > 0
     }
 
     /// Whether the server was seen to refuse that a mark is deleted. Then the one that stands serves for all changes to come.

@@ -8,21 +8,25 @@
 //!    once takes turns with the others to which it happens, and makes several changes in its turn. So the cost of a
 //!    change is the same with fifty clients as with five.
 //! 4. Changes that are asked for on one path of one client while another is under way are made together. See `line`.
-//! 5. The mark goes after a while without changes, or when the client closes. Marks of those that crashed are deleted by
-//!    whoever counts there next, once nobody can need them any more. See `once`.
+//! 5. The mark stays for the next change, so that a change costs one write also after a pause; it goes after a while without
+//!    changes, or when the client closes. Marks of those that crashed are deleted by others who count there later, once
+//!    nobody can need them any more. See `once`.
 
+mod doubt;
 mod encoding;
 mod line;
+mod sight;
+mod turns;
 mod write;
 
-use std::sync::Arc;
-
 use self::encoding::Encoding;
-use self::line::{Change, Line, Lines, Outcome};
+use self::line::{Change, Handle, Lines, Outcome};
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::options::CounterOptions;
 use crate::path;
+
+const VERB: &str = "counting";
 
 impl Client {
     /// A handle on the counter at `path`. Does no I/O.
@@ -41,7 +45,8 @@ impl Client {
 /// server answers within the retry budget or somebody deleted the counter meanwhile, the answer is ConnectionLost and says
 /// so. A counter that does not exist is 0, and the first change creates it.
 ///
-/// As long as changes come, one node of ours stands below the counter for each client; it goes a second after the last.
+/// As long as changes come, one node of ours stands below the counter for each client. It goes within a minute of the last,
+/// a second after it once the client has no handle on this counter any more, and when the client closes.
 ///
 /// ```
 /// # zkrecipes::doctest(async {
@@ -56,7 +61,7 @@ impl Client {
 #[derive(Clone)]
 pub struct Counter {
     client: Client,
-    line: Arc<Line>,
+    line: Handle,
 }
 
 impl Counter {

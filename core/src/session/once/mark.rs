@@ -18,6 +18,8 @@ const SUFFIX: &str = "-change";
 const GUID: usize = 36;
 /// A century: nobody needs a mark for longer, and so it can be written down in milliseconds.
 const MOST_NEEDED: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+/// How long to keep one for the next change at most.
+const MOST_KEPT: Duration = Duration::from_secs(60);
 /// How many changes to make with one mark. Its version counts them, and must not run over while some are under way.
 const MOST_MADE: u64 = i32::MAX as u64 - 1_000_000;
 
@@ -78,6 +80,12 @@ impl Mark {
             }
             write => write,
         }
+    }
+
+    /// How long its owner keeps it for the next change: so much shorter than others leave it alone that nobody deletes it
+    /// meanwhile.
+    pub(crate) fn is_kept_for(&self) -> Duration {
+        (self.needed / 3).min(MOST_KEPT)
     }
 
     /// Whether it is certain, so long after the first attempt, that nobody has deleted a mark that was never seen to stand.
