@@ -165,6 +165,7 @@ async fn who_could_never_release_is_refused_before_it_queues() {
                 soon("a try", lock_of(&other, PATH).try_acquire()).await.map(drop),
                 soon("read", sides.read().acquire()).await.map(drop),
                 soon("permits", other.semaphore(PATH, 1).expect("valid").acquire(1)).await.map(drop),
+                soon("a barrier", other.double_barrier(PATH, 2, None).expect("valid").enter(None)).await,
             ] {
                 let error = error.expect_err("it could not be released");
                 assert_eq!(error.kind(), ErrorKind::Denied, "{error}");

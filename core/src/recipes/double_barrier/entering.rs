@@ -14,6 +14,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Applied, CreateMode, Event, Flight, Stat, Watch, WireError, Write};
+use crate::turn::deletable;
 
 pub(super) const VERB: &str = "enter";
 
@@ -113,8 +114,11 @@ async fn come(
     let version = match has_agreed {
         true => None,
         false => match agree(barrier, session, &place.epoch, call).await? {
-            None => return Ok(None),
-            Some(version) => version,
+            // A node that could not be deleted again would be counted in every round to come.
+            Some(version) if deletable::check(session, &place.epoch, call, VERB, &barrier.path).await? => {
+                version
+            }
+            _ => return Ok(None),
         },
     };
     let create = place.create(barrier.parties, barrier.name.as_bytes());
@@ -129,6 +133,7 @@ async fn come(
                 return Err(refusal(WireError::Other(format!("{created:?}")), VERB, &barrier.path));
             };
             place.found(path::name(&node.path));
+            deletable::settle(&place.epoch, &barrier.path);
             agreement.is(barrier.parties);
             drop(asking);
             let count = stat.num_children as usize;
