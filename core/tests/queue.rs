@@ -20,6 +20,8 @@ mod putting;
 mod requests;
 #[path = "queue/sharded.rs"]
 mod sharded;
+#[path = "queue/stolen.rs"]
+mod stolen;
 #[path = "queue/taking.rs"]
 mod taking;
 #[path = "queue/waiting.rs"]

@@ -8,7 +8,7 @@ use super::relay::Baton;
 use crate::error::Result;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::{Epoch, Interest};
-use crate::session::wire::Watch;
+use crate::session::wire::{Watch, Write};
 
 /// What tells of a node of ours.
 pub(crate) enum Own {
@@ -31,6 +31,8 @@ pub(crate) struct Grant {
     pub(crate) is_revoked: bool,
     /// The baton, if the turn may be passed on in memory.
     pub(crate) baton: Option<Baton>,
+    /// A condition that holds as long as no other node has the name of ours, where names are used again.
+    pub(crate) guard: Option<Box<Write>>,
     /// Whether to watch the nodes from the start, because the holder before us did.
     pub(crate) is_watched: bool,
 }
@@ -38,7 +40,7 @@ pub(crate) struct Grant {
 impl Grant {
     pub(crate) fn of(epoch: Arc<Epoch>, nodes: Vec<Node>, interests: Vec<Interest>) -> Grant {
         let (own, baton) = (Vec::new(), None);
-        Grant { epoch, nodes, interests, own, is_revoked: false, baton, is_watched: false }
+        Grant { epoch, nodes, interests, own, is_revoked: false, baton, guard: None, is_watched: false }
     }
 
     /// Both together; `None`, and neither, if they were won in different sessions.

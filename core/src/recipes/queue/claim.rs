@@ -119,6 +119,8 @@ impl Store {
             let interest = epoch.interest(&node);
             let node = Node::of(node, Entry::lease(&out.name.text), czxid);
             let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
+            // Each claim raises the version of the item.
+            grant.guard = Some(Box::new(Write::Check { path: out.path(), version: Some(version + 1) }));
             let stands = grant.learn_czxids(call, VERB).await?;
             // Only what is certain for some time is worth having; see [`Epoch::is_firm`].
             call.until(VERB, epoch.until_firm()).await?;

@@ -101,20 +101,20 @@ impl Item {
         async move { item.finish("ack", writes?).await }
     }
 
-    /// Applies `writes`, removes the item and our claim.
-    async fn finish(&self, verb: &'static str, mut writes: Vec<Write>) -> Result<()> {
+    /// Removes the item and our claim, and applies `writes`.
+    async fn finish(&self, verb: &'static str, extra: Vec<Write>) -> Result<()> {
         self.held.client().session()?;
         if self.held.is_released() {
             return Err(Error::not_held("it was settled before").with_path(self.held.path()));
         }
         let Claimed { store, name, node, rest, is_over, attempts, .. } = &*self.claimed;
-        let (witness, is_over) = (node.clone(), is_over.clone());
-        // Nobody of ours changes an item that is claimed. With another version it is another one of the same name.
-        let (removal, goes) = store.without(name, node.clone(), rest.clone(), *attempts);
-        writes.extend(removal);
-        let version = (!goes).then_some(*attempts);
+        let (witness, is_over, marks) = (node.clone(), is_over.clone(), store.marks.clone());
+        // Nobody of ours changes an item that is claimed. With another version somebody else has claimed it, or it is another
+        // one of the same name.
+        let (mut writes, goes) = store.without(name, node.clone(), rest.clone(), *attempts);
+        writes.extend(extra);
         let then = move || is_over.store(goes, Ordering::Release);
-        self.held.hold().finish(Ending { verb, writes, witness, version }, then).await
+        self.held.hold().finish(Ending { verb, writes, witness, marks }, then).await
     }
 
     /// Gives it back, to its old place: the next one has it. After the last of `max_attempts` it goes to the dead letters.

@@ -84,9 +84,24 @@ impl Marks {
         call: &mut Call,
         verb: &str,
         row: &[&[Write]],
-        mut tell: impl FnMut(&[Write], Option<Vec<Applied>>) + Send,
+        tell: impl FnMut(&[Write], Option<Vec<Applied>>) + Send,
     ) -> Result<Outcome> {
         let mut used = self.take(session);
+        self.apply_with(&mut used, call, verb, row, tell).await
+    }
+
+    /// The same with a mark that was taken before. If the outcome is not known, the same row may be applied with it once
+    /// more, and what became of the first attempt is the outcome then.
+    pub(crate) async fn apply_with(
+        &self,
+        used: &mut Used,
+        call: &mut Call,
+        verb: &str,
+        row: &[&[Write]],
+        mut tell: impl FnMut(&[Write], Option<Vec<Applied>>) + Send,
+    ) -> Result<Outcome> {
+        let session = &used.session.clone();
+        used.doubt_what_was_left();
         let (mut applied, mut is_sent) = (0, false);
         while applied < row.len() {
             let rest = &row[applied..];
@@ -97,9 +112,9 @@ impl Marks {
             // The first with a mark makes it; what comes behind needs that.
             let outcome = if rest.len() > 1 && used.mark().made > 0 && !std::mem::replace(&mut is_sent, true)
             {
-                self.attempt_all(&mut used, session, call, verb, rest, &mut go_on).await
+                self.attempt_all(used, session, call, verb, rest, &mut go_on).await
             } else {
-                self.attempt(&mut used, session, call, verb, rest[0], &mut go_on).await
+                self.attempt(used, session, call, verb, rest[0], &mut go_on).await
             };
             match outcome {
                 Ok(Some(refused)) => return Ok(refused),
@@ -194,9 +209,9 @@ impl Marks {
         parts.extend_from_slice(writes);
         let flight = mark.send(session, &epoch, &parts)?;
         let is_first = mark.made == 0;
-        used.in_flight = true;
+        used.in_flight = Some(sent);
         let answer = call.briefly(verb, flight).await?;
-        used.in_flight = false;
+        used.in_flight = None;
         match answer {
             Ok(made) => {
                 used.done();
@@ -237,7 +252,7 @@ impl Marks {
         Ok(None)
     }
 
-    fn take(self: &Arc<Self>, session: &Arc<Session>) -> Used {
+    pub(crate) fn take(self: &Arc<Self>, session: &Arc<Session>) -> Used {
         let idle = self.idle().marks.pop().map(|(_, mark)| mark);
         let mark = idle.unwrap_or_else(|| {
             self.look_after(session);
@@ -248,7 +263,7 @@ impl Marks {
             session: session.clone(),
             mark: Some(mark),
             in_doubt: None,
-            in_flight: false,
+            in_flight: None,
         }
     }
 
@@ -292,13 +307,14 @@ fn of_the_writes(mut made: Vec<Applied>) -> Vec<Applied> {
 }
 
 /// A mark while a transaction is made with it.
-struct Used {
+pub(crate) struct Used {
     marks: Arc<Marks>,
     session: Arc<Session>,
     /// Always there, until it is given back.
     mark: Option<Mark>,
     in_doubt: Option<Doubt>,
-    in_flight: bool,
+    /// When what is not answered yet was sent.
+    in_flight: Option<Moment>,
 }
 
 /// Transactions of which nobody knows what became.
@@ -316,6 +332,19 @@ impl Used {
 
     fn is_in_doubt(&self) -> bool {
         self.in_doubt.is_some()
+    }
+
+    /// Whether what was sent may be applied, or may have been.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.is_in_doubt() || self.in_flight.is_some()
+    }
+
+    /// Nobody waited for the last answer.
+    fn doubt_what_was_left(&mut self) {
+        if let Some(sent) = self.in_flight.take() {
+            let next = self.mark().made + 1;
+            self.doubt(sent, next);
+        }
     }
 
     /// Of the transactions up to that number nobody knows what becomes.
@@ -349,7 +378,7 @@ impl Used {
 impl Drop for Used {
     fn drop(&mut self) {
         let Some(mark) = self.mark.take().filter(|_| self.session.process().is_present()) else { return };
-        if self.is_in_doubt() || self.in_flight || mark.is_used_up() {
+        if self.is_unsettled() || mark.is_used_up() {
             // What it stands for is not known, or it has no number left: it serves for nothing more.
             self.session.take_back(mark.node);
             return;

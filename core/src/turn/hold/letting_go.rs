@@ -8,8 +8,9 @@ use super::{Hold, Tenure, lock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::call::refusal;
 use crate::session::epoch::Epoch;
-use crate::session::wire::{Flight, WireError};
+use crate::session::wire::{Flight, WireError, Write};
 use crate::turn::grant::{Grant, Own};
+use crate::turn::place::Node;
 
 impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
@@ -91,7 +92,7 @@ impl Hold {
         // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
         let deletions = self.nodes.iter().map(|node| Deletion {
             epoch: self.epoch.clone(),
-            flight: Some(self.epoch.delete(&node.path, None)),
+            flight: Some(self.deletion(node)),
             node: node.path.clone(),
             czxid: node.czxid,
             is_confirmed: false,
@@ -99,6 +100,23 @@ impl Hold {
         let deletions = deletions.collect();
         drop(self.wind_up());
         Ok(deletions)
+    }
+
+    /// Deletes a node of ours, and no other one of its name.
+    fn deletion(&self, node: &Node) -> Flight<()> {
+        let Some(guard) = &self.guard else { return self.epoch.delete(&node.path, None) };
+        let deletion = Write::Delete { path: node.path.clone(), version: None };
+        let sent = self.epoch.multi(&[Write::clone(guard), deletion]);
+        let (epoch, node) = (self.epoch.clone(), node.clone());
+        Box::pin(async move {
+            match sent.await {
+                Ok(_) => Ok(()),
+                // Somebody has taken it away, and another one may have come since; or what it stood for is gone.
+                Err(WireError::Part { index: 0, .. }) => epoch.delete_again(&node.path, node.czxid).await,
+                Err(WireError::Part { error, .. }) => Err(*error),
+                Err(error) => Err(error),
+            }
+        })
     }
 
     /// Passes the turn on to another owner of this client, if one waits; false if the nodes are to be deleted.

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use tokio::sync::watch;
 
+use finishing::InDoubt;
 use guarded::Writes;
 
 use super::grant::{Grant, Own};
@@ -47,6 +48,8 @@ pub(crate) struct Hold {
     /// The path of the recipe.
     path: String,
     nodes: Vec<Node>,
+    /// A condition of their deletion: see [`Grant::guard`].
+    guard: Option<Box<Write>>,
     /// How many let it go one by one: the nested acquisitions of a reentrant handle.
     owners: AtomicUsize,
     began: Moment,
@@ -76,8 +79,8 @@ struct Inner {
     followers: Vec<Arc<Follower>>,
     /// Somebody has asked us to let go.
     is_revoked: bool,
-    /// What an end has written of which nobody knows whether it was applied.
-    in_doubt: Option<Vec<Write>>,
+    /// Ends of which nobody knows whether they were applied; one for all that write the same.
+    in_doubt: Vec<InDoubt>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -112,6 +115,7 @@ impl Hold {
             epoch,
             path: path.to_owned(),
             nodes,
+            guard: grant.guard.take(),
             owners: AtomicUsize::new(1),
             passes,
             writes: Arc::default(),
@@ -127,7 +131,7 @@ impl Hold {
                 watches_own_nodes: is_followed,
                 followers: Vec::new(),
                 is_revoked,
-                in_doubt: None,
+                in_doubt: Vec::new(),
             }),
         });
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&hold) as Weak<dyn Tenant>;
