@@ -49,6 +49,30 @@ async fn everybody_waits_until_it_is_lifted_and_nobody_when_it_is_not_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn thousands_wait_and_each_looks_twice() {
+    const CROWD: usize = 2000;
+    let ground = grounds().remove(0);
+    let clients = [ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await];
+    of(&clients[0]).create().await.expect("put up");
+    ground.clear_log();
+    let waiters: Vec<_> = (0..CROWD)
+        .map(|n| {
+            let barrier = of(&clients[n % clients.len()]);
+            tokio::spawn(async move { barrier.wait(None).await })
+        })
+        .collect();
+    eventually("they wait", || looks(&ground) >= CROWD).await;
+    assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
+    of(&clients[1]).remove().await.expect("lifted");
+    for waiter in waiters {
+        soon("the lifting", waiter).await.expect("joined").expect("lifted");
+    }
+    // When they come, and when they are woken.
+    assert!(looks(&ground) <= 2 * CROWD, "{}", looks(&ground));
+    eventually("no watch is left", || ground.watch_count() == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn time_runs_out_and_an_attempt_does_not_wait() {
     for ground in grounds() {
         let client = ground.client(TEN).await;
