@@ -34,7 +34,7 @@ async fn impatient(hosts: &str) -> Client {
     let retry = RetryOptions::default()
         .base(Duration::from_millis(10))
         .max(Duration::from_millis(50))
-        .give_up_after(Duration::from_millis(200));
+        .give_up_after(Duration::from_millis(600));
     Client::connect(hosts, options(TEN).retry(retry)).await.expect("the server answers")
 }
 
