@@ -43,10 +43,11 @@ pub(super) async fn enter(barrier: &Inner, session: &Arc<Session>, call: &mut Ca
                 gone.or_else(|error| if error.kind() == ErrorKind::Lost { Ok(()) } else { Err(error) })?;
                 over(barrier, &round, None, call, VERB).await?;
             }
-            Err(error) if error.kind() == ErrorKind::Timeout => {
+            Err(error) if matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Mismatch) => {
+                // Others may have been let in with us meanwhile.
                 return match session.within_grace(unless_declared(barrier, place)).await {
                     Some(Ok(inside)) => Ok(inside),
-                    Some(Err(Some(came))) => {
+                    Some(Err(Some(came))) if error.kind() == ErrorKind::Timeout => {
                         let parties = barrier.parties;
                         Err(error.because(format!("{came} of {parties} had come, this one among them")))
                     }
@@ -69,7 +70,8 @@ async fn attempt(barrier: &Inner, session: &Arc<Session>, place: &mut Place, cal
     };
     call.insist();
     if came.may_disagree && came.count < barrier.parties {
-        present(barrier, place, call).await?;
+        let names = present(barrier, place, call).await?;
+        agrees(barrier, &names.unwrap_or_default())?;
     }
     take_part(barrier, place, came, call).await
 }
@@ -272,8 +274,9 @@ async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Ca
                 let round = Round::of(&data, &stat);
                 let is_for_others = round.parties().is_some_and(|parties| parties != barrier.parties);
                 // They may have died in it.
-                if is_for_others && present(barrier, place, call).await?.is_none() {
-                    return Ok(End::Gone);
+                if is_for_others {
+                    let Some(names) = present(barrier, place, call).await? else { return Ok(End::Gone) };
+                    agrees(barrier, &names)?;
                 }
                 let is_ours = match round.tells_of(place.name()) {
                     Some(is_ours) => is_ours,
@@ -390,16 +393,19 @@ fn watch_own(epoch: &Arc<Epoch>, node: &str) -> Flight<Option<Watch>> {
     })
 }
 
-/// The names of all children; Mismatch: others are there for another number of parties, and were there first. `None`: we are
-/// not there any more.
+/// The names of all children. `None`: we are not there any more.
 async fn present(barrier: &Inner, place: &Place, call: &mut Call) -> Result<Option<Vec<String>>> {
-    let names = match place.ask(call, VERB, |epoch| epoch.children(&barrier.path)).await? {
-        None | Some(Err(WireError::NoNode)) => return Ok(None),
-        Some(names) => names.map_err(|error| refusal(error, VERB, &barrier.path))?,
-    };
-    match other_number(barrier, &names) {
-        Some(theirs) if !came_first(barrier, &names) => Err(mismatch(barrier, theirs)),
-        _ => Ok(Some(names)),
+    match place.ask(call, VERB, |epoch| epoch.children(&barrier.path)).await? {
+        None | Some(Err(WireError::NoNode)) => Ok(None),
+        Some(names) => names.map(Some).map_err(|error| refusal(error, VERB, &barrier.path)),
+    }
+}
+
+/// Mismatch: others are there for another number of parties, and were there first.
+fn agrees(barrier: &Inner, names: &[String]) -> Result<()> {
+    match other_number(barrier, names) {
+        Some(theirs) if !came_first(barrier, names) => Err(mismatch(barrier, theirs)),
+        _ => Ok(()),
     }
 }
 
@@ -430,6 +436,8 @@ async fn declare(barrier: &Inner, place: &Place, call: &mut Call) -> Result<bool
         if present.len() < names.len() {
             return Ok(true);
         }
+        // Not before: without an answer to our declaration we may be in a round whose others have gone.
+        agrees(barrier, &names)?;
         present.retain(|member| member.says.is_none_or(|(parties, _)| parties == barrier.parties));
         if present.len() < barrier.parties {
             return Ok(false);

@@ -33,7 +33,7 @@ impl Barrier {
 
     pub(super) fn list(&self, view: &Server, member: usize, own: u8) -> At {
         let (group, parties) = (self.group(member), self.parties_of(member));
-        if self.first(view).is_some_and(|first| first != group) {
+        if view.ready.is_none() && self.first(view).is_some_and(|first| first != group) {
             return At::Refused(own);
         }
         let is_ours = |number: &u8| self.group_of(view, *number) == group || !self.rules.asks_for_parties;

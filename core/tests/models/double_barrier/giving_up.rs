@@ -1,6 +1,6 @@
 //! Steps of `giving_up.rs`.
 
-use super::{At, Barrier, World};
+use super::{At, Barrier, ROUNDS, World};
 use crate::explorer::Step;
 
 impl Barrier {
@@ -30,7 +30,8 @@ impl Barrier {
         let to = if is_counted {
             Err("told that its time is over, and counted")
         } else {
-            Ok(next.with(member, At::Outside))
+            let has_ended = next.members[member].1 >= ROUNDS;
+            Ok(next.with(member, if has_ended { At::Done } else { At::Outside }))
         };
         Step { who: member, what: "last_look deletes", to }
     }

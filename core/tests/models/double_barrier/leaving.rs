@@ -44,7 +44,7 @@ impl Barrier {
         }
         let (at, rounds) = &mut world.members[member];
         *rounds += u8::from(!ending.enters);
-        *at = if *rounds == ROUNDS { At::Done } else { At::Outside };
+        *at = if *rounds >= ROUNDS { At::Done } else { At::Outside };
         Ok(world)
     }
 

@@ -273,8 +273,9 @@ impl Barrier {
                 tell("look_again, set", Ok(self.correct(world, member, own, declares, version, right)));
             }
             At::Refused(own) => {
-                let mut next = world.with(member, At::Done);
-                next.write(Some(member), |server| server.delete(own));
+                // It gives up as one whose time is over, and does not come again.
+                let mut next = world.with(member, At::GivingUp(own));
+                next.members[member].1 = ROUNDS;
                 tell("mismatch", Ok(next));
             }
             At::Checking(own, round) => {
@@ -356,7 +357,7 @@ impl Barrier {
         steps.push(Step { who: member, what: "dies", to: Ok(next.with(member, At::Dead)) });
         let Some(own) = own else { return };
         next.members[member].1 = rounds + u8::from(is_in);
-        let at = if next.members[member].1 == ROUNDS { At::Done } else { At::Outside };
+        let at = if next.members[member].1 >= ROUNDS { At::Done } else { At::Outside };
         steps.push(Step {
             who: member,
             what: "loses its session, or is dropped",
