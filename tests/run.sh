@@ -109,7 +109,7 @@ all=(build rust+peers scenarios 4:interop+c+python+node+usage+crowds+surface+sec
 limit_of() {
     case $1${ZKR_ALL:+-all} in
     guards-all | sim-all | scenarios-all | crowds-all | elsewhere*) echo 36000 ;;
-    build* | core* | crates* | scenarios | crowds) echo 1500 ;;
+    build* | core* | crates* | c | c-all | scenarios | crowds) echo 1500 ;;
     *) echo 900 ;;
     esac
 }
