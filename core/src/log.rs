@@ -4,6 +4,8 @@
 //! Events are told in the order in which they happened, on a thread where a subscriber of logs holds nobody up. Nothing is
 //! formatted unless somebody listens at that level.
 
+pub(crate) mod fields;
+
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 

@@ -1,19 +1,19 @@
 //! How the faces get what the library says of itself: as records, on a thread of their own, from a queue that is never longer
 //! than `BACKLOG`. Nothing is formatted for a level at which nobody listens.
 
-use std::fmt::{Debug, Display, Write as _};
+use std::fmt::Display;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
-use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::log;
+use crate::log::fields;
+pub use crate::log::fields::Value;
 pub use crate::log::steers;
 use crate::pool;
 use crate::process::PerProcess;
@@ -91,24 +91,6 @@ pub struct Record {
     /// The same in a sentence.
     pub message: String,
     pub fields: Vec<(&'static str, Value)>,
-}
-
-/// What a field of a record says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    Number(i64),
-    Flag(bool),
-    Text(String),
-}
-
-impl Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Value::Number(number) => write!(f, "{number}"),
-            Value::Flag(flag) => write!(f, "{flag}"),
-            Value::Text(text) => f.write_str(&log::quoted(text)),
-        }
-    }
 }
 
 /// For people: the sentence, then each field.
@@ -325,7 +307,11 @@ impl Subscriber for Faces {
             message: String::new(),
             fields: Vec::new(),
         };
-        event.record(&mut record);
+        fields::each(event, |name, value| match (name, value) {
+            ("message", Value::Text(sentence)) => record.message = sentence,
+            ("event", Value::Text(event)) => record.event = event,
+            (name, value) => record.fields.push((name, value)),
+        });
         QUEUE.of_this_process().put(record);
     }
 
@@ -337,40 +323,4 @@ impl Subscriber for Faces {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
-}
-
-impl Record {
-    fn put(&mut self, field: &Field, value: Value) {
-        match (field.name(), value) {
-            ("event", Value::Text(event)) => self.event = event,
-            (name, value) => self.fields.push((name, value)),
-        }
-    }
-}
-
-impl Visit for Record {
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, Value::Number(value));
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, Value::Number(i64::try_from(value).unwrap_or(i64::MAX)));
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, Value::Flag(value));
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, Value::Text(value.to_owned()));
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "message" {
-            // Writing to a String cannot fail.
-            let _ = write!(self.message, "{value:?}");
-        } else {
-            self.put(field, Value::Text(format!("{value:?}")));
-        }
-    }
 }

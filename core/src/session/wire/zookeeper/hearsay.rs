@@ -4,17 +4,17 @@
 //! The crate is polled with a subscriber of ours in between, which passes everything on to whoever listened before.
 
 use std::cell::RefCell;
-use std::fmt::{Debug, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tracing::dispatcher::{self, Dispatch};
-use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_core::span::Current;
+
+use crate::log::fields::{self, Value};
 
 /// What was heard of one session.
 #[derive(Clone, Default)]
@@ -142,13 +142,16 @@ impl Subscriber for Ear {
 
     fn event(&self, event: &Event<'_>) {
         if is_the_crates(event.metadata()) {
-            let mut words = Words(String::new());
-            event.record(&mut words);
+            let mut words = String::new();
+            fields::each(event, |name, value| match value {
+                Value::Text(said) if name == "message" => words = said,
+                _ => {}
+            });
             let about = ABOUT.with_borrow(|about| about.as_ref().map(|(hearsay, _)| hearsay.clone()));
             if let Some(about) = about {
-                about.hear(&words.0);
+                about.hear(&words);
                 if *event.metadata().level() <= Level::INFO {
-                    about.hear_of_trouble(&words.0);
+                    about.hear_of_trouble(&words);
                 }
             }
         }
@@ -189,17 +192,5 @@ impl Subscriber for Ear {
 
     fn try_close(&self, span: Id) -> bool {
         others(|others| others.try_close(span))
-    }
-}
-
-/// The message of an event.
-struct Words(String);
-
-impl Visit for Words {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "message" {
-            // Writing to a String cannot fail.
-            let _ = write!(self.0, "{value:?}");
-        }
     }
 }
