@@ -179,12 +179,12 @@ impl Epoch {
         !self.has_ended() && self.clock.now() + self.session_timeout() / 8 < self.certain_until()
     }
 
-    /// How long the server certainly honours the session; zero while nothing is held.
     /// When the newest request left that was answered by a server which had come as far as the leader.
     pub(crate) fn last_contact(&self) -> Moment {
         lock(&self.lease).newest_contact()
     }
 
+    /// How long the server certainly honours the session; zero while nothing is held.
     pub(crate) fn lease_remaining(&self) -> Duration {
         if lock(&self.tenants).is_empty() || self.has_ended() {
             return Duration::ZERO;
