@@ -80,8 +80,9 @@ where
         let token = cancel::token(token)?;
         let listener = Listener::new(callback, user_data)?;
         let client = holder.client().clone();
-        // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call.
-        let begun = begin(&holder);
+        // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call. In a
+        // box, what is wrapped in what follows is not kept several times over while it waits.
+        let begun = begin(&holder).map(Box::pin);
         events::start(holder.client(), token, async move { begun?.await }, move |outcome| {
             C::report(listener, &client, outcome);
         })

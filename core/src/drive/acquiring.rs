@@ -22,7 +22,8 @@ pub fn acquire(
     n: usize,
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<Granted>> + Send + use<> {
-    let (handle, acquiring) = (handle.clone(), handle.take(n, limit));
+    // In a box: it would else be kept twice while it waits.
+    let (handle, acquiring) = (handle.clone(), Box::pin(handle.take(n, limit)));
     async move { Ok(Granted { held: acquiring.await?, handle }) }
 }
 
