@@ -17,8 +17,8 @@ use zkrecipes::drive::CancelToken;
 use zkrecipes::{Error, ErrorKind};
 
 use crate::outcome::{CANNOT_RUN, Failure, INTERNAL, NOT_FOUND, Outcome, say};
+use crate::processes::Tree;
 use crate::signals::{Signal, Signals, is_ending};
-use crate::tree::Tree;
 use crate::under::Under;
 
 const PASSED_ON: [i32; 7] =
