@@ -91,10 +91,11 @@ pub(crate) fn is_pem(given: &str) -> bool {
     given.contains("-----BEGIN")
 }
 
-/// The longest line of Base64 that may be taken for a path: what is left of a key in its last line can begin with a slash.
+/// The longest line of Base64 that may be taken for a path: the last line of a key can
+/// begin with a slash, and so look like a path.
 const LONGEST_PATH_IN_BASE64: usize = 40;
 
-/// What was given as the path of a file, if it can be repeated: not if it may be a private key without its first line, or a
+/// The path as it was given, if an error may repeat it: not if it may be a private key without its first line, or a
 /// part of one, with or without line breaks.
 pub(crate) fn path_of(given: &str) -> Option<&str> {
     let is_one_line = !given.contains(|c: char| c.is_control()) && !given.contains("\\n");

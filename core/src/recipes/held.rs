@@ -58,7 +58,7 @@ impl Held {
         !self.is_released() && self.0.hold.tenure() == Tenure::Held
     }
 
-    /// It, for as long as it has an owner.
+    /// A weak reference, which ends with the last owner.
     pub(super) fn downgrade(&self) -> WeakHeld {
         WeakHeld(Arc::downgrade(&self.0))
     }
@@ -272,7 +272,7 @@ impl Acquired {
         self.innermost().filter(Held::is_held).map(|held| held.0.hold.clone())
     }
 
-    /// What was lost and never released makes room for what is held now.
+    /// Adds an acquisition, and forgets those that were lost and never released.
     pub(super) fn push(&self, held: &Held) {
         let mut looked_at = Vec::new();
         let mut all = self.lock();

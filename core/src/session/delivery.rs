@@ -22,7 +22,7 @@ pub enum Turn {
 
 type Sink = Box<dyn Fn(Turn, Job) + Send + Sync>;
 
-/// Carries callbacks to the thread that runs them; never the one that noticed the reason for them.
+/// Carries callbacks to the thread that runs them, which is never the thread that noticed the event.
 #[derive(Default)]
 pub(crate) struct Delivery {
     sink: OnceLock<Sink>,
@@ -64,7 +64,7 @@ impl Delivery {
         self.completion(self.owed.ticket(), job);
     }
 
-    /// The same for the end of a call, which has been owed since the call began.
+    /// The same for the end of a call, whose ticket was taken when the call began.
     pub(crate) fn completion(&self, ticket: Ticket, job: Job) {
         let job = self.audible(Box::new(move || ticket.redeem_in_turn(job)));
         match self.sink.get() {

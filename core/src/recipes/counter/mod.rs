@@ -4,9 +4,9 @@
 //!    mark of our own, a child of the node, that change number *k* was made.
 //! 2. If the answer gets lost, the mark tells whether the change was made, for everybody may have changed the value since.
 //!    It is persistent, so it tells that on another connection and in another session, too. See `once`.
-//! 3. If somebody else was faster, the value is read and the change made anew. A client to which that happens more than
-//!    once takes turns with the others to which it happens, and makes several changes in its turn. So the cost of a
-//!    change is the same with fifty clients as with five.
+//! 3. If somebody else was faster, the value is read and the change made anew. Clients to which that
+//!    happens more than once take turns, and each makes several changes when it is its turn. So a change costs the same
+//!    with fifty clients as with five.
 //! 4. Changes that are asked for on one path of one client while another is under way are made together. See `line`.
 //! 5. The mark stays for the next change, so that a change costs one write also after a pause; it goes after a while without
 //!    changes, or when the client closes. Marks of those that crashed are deleted by others who count there later, once

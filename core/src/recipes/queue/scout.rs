@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::wire::WireError;
 
-/// What one who looks for items knows, for all of the client.
+/// What the call that looks for items has learned; the other calls of the client use it, too.
 #[derive(Default)]
 pub(super) struct Scout {
     /// What is watched.
@@ -21,7 +21,7 @@ pub(super) struct Scout {
     spot: Option<Spot>,
     /// Whether we cannot stand there.
     needs_no_line: bool,
-    /// Whether those who do not wait look at it, too.
+    /// Whether calls that do not wait use it, too.
     serves_all: bool,
 }
 
@@ -84,7 +84,7 @@ impl Stock {
         verb: &'static str,
     ) -> Result<()> {
         let scout = match call.is_single_attempt() {
-            // It does not wait for others.
+            // This call does not wait for others, so it lists by itself.
             true => None,
             false => call.patiently(self.post.scout_unless_busy()).await?,
         };
@@ -98,7 +98,7 @@ impl Stock {
         loop {
             let epoch = call.epoch(verb).await?;
             let link = epoch.link();
-            // In one flight. Whatever was changed before the `sync` is told before it is answered.
+            // Both in one flight: what changed before the `sync` is told before the `sync` is answered.
             let synced = epoch.sync(&self.layout.items);
             told.catch_up_within(call, verb).await?;
             let synced = call.briefly(verb, synced).await?;
@@ -128,7 +128,7 @@ impl Stock {
         verb: &'static str,
     ) -> Result<()> {
         if call.is_single_attempt() {
-            // Whoever has the scout may wait for long.
+            // The call that has the scout may keep it for long, so this one lists by itself.
             let names = self.list(call, verb, true).await?;
             self.fill(names);
             let nothing = || Error::timeout("an item to take").with_path(&self.layout.path);
@@ -213,7 +213,8 @@ impl Stock {
                 }
             };
             if let News::Line = call.patiently(news).await??
-                // Taken out: one whose look is cut short would not hear again of what it was woken for.
+                // Taken out first: if this call is dropped while it looks, the next one makes a new place, since the old one
+                // would not be woken a second time.
                 && let Some(mut spot) = scout.spot.take()
                 && spot.look(call, verb).await?
             {

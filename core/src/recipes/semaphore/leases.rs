@@ -56,7 +56,7 @@ pub(super) async fn take(
     let mut is_in_doubt = false;
     let created = loop {
         match call.briefly(verb, epoch.multi(&parts)).await? {
-            // With an attempt before it that nobody knows the outcome of: it is known now, and shows in a list.
+            // An earlier attempt had no answer. It has been decided by now, so a list shows whether its nodes are there.
             Ok(applied) if is_in_doubt => match pending.recover(call, verb).await? {
                 Some(found) => break pending.keep(created(applied), found),
                 None => return Ok(None),
@@ -68,11 +68,11 @@ pub(super) async fn take(
                     Some(found) if found.len() >= n => break pending.keep_first(n, found),
                     // Under the same mark, so that what the first attempt may yet have created is known as ours.
                     Some(found) if found.is_empty() => call.retry_after_loss(verb).await?,
-                    // It created them all, and somebody has deleted some: the rest takes room until it is gone, too.
+                    // It created them all, and somebody has deleted some. The rest counts as taken until it is deleted, too.
                     Some(_) | None => return Ok(None),
                 }
             }
-            // The names have no numbers in every layout: then this is what the first attempt created.
+            // In some layouts names have no number. There the node that exists is what our first attempt created.
             Err(WireError::Part { error, .. }) if is_in_doubt && *error == WireError::NodeExists => {
                 match pending.recover(call, verb).await? {
                     Some(found) if found.len() >= n => break pending.keep_first(n, found),

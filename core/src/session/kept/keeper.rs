@@ -216,7 +216,8 @@ impl<'a> Keeping<'a> {
         attempt
     }
 
-    /// Tells those who wait for the wish; answers what is waited for beside a change of it, if not the next attempt is due.
+    /// Tells those who wait for the wish. Answers what to wait for, beside a change of the wish; `None` is to try again at
+    /// once.
     async fn concluded(&mut self, attempt: Attempt, wish: &Wish) -> Option<Watch> {
         match attempt {
             Attempt::Again => None,

@@ -21,7 +21,7 @@ pub(super) fn look(epoch: &Arc<Epoch>, path: &str) -> Flight<Sight> {
             Ok(Some(stat)) if is_of(&epoch, &stat) => Ok(Sight::Ours(Some(stat.version))),
             Ok(Some(_)) => Ok(Sight::Theirs),
             Ok(None) => Ok(Sight::Nothing),
-            // Not to be read, and so its owner is not told; but a session is told which nodes it has.
+            // We may not read it, so the server does not say whose it is. But it lists the session's own nodes.
             Err(WireError::NoAuth) => match epoch.own_ephemerals(&path).await?.contains(&path) {
                 true => Ok(Sight::Ours(None)),
                 false => Ok(Sight::Theirs),

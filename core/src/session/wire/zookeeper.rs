@@ -89,7 +89,7 @@ impl Session {
         session
     }
 
-    /// What is not watched is looked at when a bell rings for it, or as often as the heart beats. The bell is set now.
+    /// For a node that has no watch: resolves when its bell rings, or after a quarter of the timeout. The bell is set at once.
     fn look_again(&self, standing: Standing<'_>, kind: Kind, path: &str) -> Later<()> {
         let pause = self.timeout / 4;
         let bell = self.bells.listen(standing, path, kind == Kind::Children, pause, |top| {
@@ -108,7 +108,8 @@ impl Session {
         })
     }
 
-    /// Room for a watch in the ordinary way, and where bells are until it is sent; or what tells in its place.
+    /// `Ok`: there is room for an ordinary watch; the second value is kept until it is sent, so that no bell comes in
+    /// between. `Err`: there is none, and this resolves when it is time to look.
     fn watch_or_look_again(&self, kind: Kind, path: &str) -> Result<(Room, Standing<'_>), Later<()>> {
         let standing = self.bells.standing();
         if (kind == Kind::Children || !self.bells.forbid_data(&standing, path))
@@ -142,7 +143,7 @@ impl Session {
         // Locked over the sending, so that nobody else's request comes between it and its place.
         let order = lock(&self.order);
         if let Some(done) = (&mut flight).now_or_never() {
-            // A server that is quicker than the system's scheduler.
+            // The answer is there already: the server was quicker than the system's scheduler.
             self.counters.bytes_received.add(answers::bytes(&done));
             return Box::pin(std::future::ready(done));
         }

@@ -78,7 +78,7 @@ impl Hold {
 
     fn let_go(self: &Arc<Self>) -> Result<Vec<Deletion>> {
         let is_last = self.owners.fetch_sub(1, Ordering::AcqRel) == 1;
-        // What can no longer be certain was lost, not released.
+        // If it is not certainly held any more, it was lost, and there is nothing to release.
         if !self.is_held() || (is_last && !self.change(Tenure::Released)) {
             return Err(self.not_held());
         }
@@ -129,7 +129,8 @@ impl Hold {
         drop(inner);
         let outcome = self.writes.outcome();
         if is_revoked || outcome == Outcome::Unknown {
-            // Somebody else wants it, and the owner has done what it was asked to. Or a write must not come any more.
+            // It is not passed on: the owner was asked to let somebody else have it, or a write without an answer could still
+            // be applied, which the deletion of the node prevents.
             drop((interests, baton));
             return false;
         }
