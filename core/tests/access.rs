@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use support::ground::{Ground, grounds};
 use support::{eventually, lock_of, options, soon};
-use zkrecipes::{AclChoice, AclEntry, Auth, Client, CreateMode, ErrorKind, GroupOptions, LockOptions};
+use zkrecipes::{AclChoice, AclEntry, Auth, Client, CreateMode, ErrorKind, GroupOptions, LockOptions, Queue};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/access";
@@ -177,6 +177,119 @@ async fn who_could_never_release_is_refused_before_it_queues() {
         let held = soon("the owner", lock_of(&owner, PATH).acquire()).await.expect("free");
         held.release().await.expect("released");
         ground.assert_nothing_left(PATH).await;
+    }
+}
+
+async fn children(client: &Client, path: &str) -> Vec<String> {
+    match client.nodes().children(path).await {
+        Err(error) if error.kind() == ErrorKind::NoNode => Vec::new(),
+        children => children.expect("listed"),
+    }
+}
+
+/// The queue at `path`, with an item.
+async fn queue_with_one(owner: &Client, path: &str) -> Queue {
+    let queue = owner.queue(path, Default::default()).expect("valid");
+    queue.put(b"tea").await.expect("put");
+    queue
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_could_never_settle_an_item_is_refused_before_it_claims() {
+    for ground in grounds() {
+        // It may not delete items, or no claims.
+        for (path, closed) in [("/queues/a", "/queues/a"), ("/queues/b", "/queues/b-__queue__/claims")] {
+            ground.client(TEN).await.nodes().ensure("/queues/b").await.expect("everybody's");
+            let owner = without_deletion(&ground, closed).await;
+            let queue = queue_with_one(&owner, path).await;
+            let item = format!("{path}/qn-0000000000");
+            for other in [named(&ground, "other").await, ground.client(TEN).await] {
+                let theirs = other.queue(path, Default::default()).expect("valid");
+                for error in [
+                    soon("a claim", theirs.claim()).await.map(drop),
+                    soon("a try", theirs.try_claim()).await.map(drop),
+                ] {
+                    let error = error.expect_err("it could not be settled");
+                    assert_eq!((error.kind(), error.path()), (ErrorKind::Denied, Some(closed)), "{error}");
+                    assert!(error.to_string().contains("DELETE"), "{error}");
+                }
+                if path == closed {
+                    let error = soon("a get", theirs.get()).await.expect_err("not theirs to delete");
+                    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+                }
+            }
+            let claims = children(&owner, &format!("{path}-__queue__/claims")).await;
+            assert!(claims.is_empty(), "nobody has claimed: {claims:?}");
+            assert_eq!(owner.nodes().get(&item).await.expect("there").1.version, 0);
+            let claimed = soon("the owner", queue.claim()).await.expect("free");
+            claimed.ack().await.expect("done");
+            owner.nodes().delete_all("/queues").await.expect("deleted");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_ack_is_remembered_and_the_next_claim_is_refused() {
+    let path = "/queues/a";
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        let theirs = queue_with_one(&other, path).await;
+        soon("a claim", theirs.claim()).await.expect("there").ack().await.expect("done");
+        // By now it is known that one may acknowledge here; then somebody makes the path anew.
+        other.nodes().delete(path, None).await.expect("deleted");
+        let owner = without_deletion(&ground, path).await;
+        let queue = queue_with_one(&owner, path).await;
+        let item = soon("a claim", theirs.claim()).await.expect("there");
+        let error = soon("an answer", item.ack()).await.expect_err("it may not delete");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        item.nack().await.expect("given back");
+        let error = soon("an answer", theirs.claim()).await.map(drop).expect_err("known by now");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        let item = soon("a claim", queue.claim()).await.expect("free");
+        assert_eq!(item.attempts(), 2, "it was not claimed again");
+        item.ack().await.expect("done");
+        owner.nodes().delete_all("/queues").await.expect("deleted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_could_never_leave_is_refused_before_it_joins() {
+    for ground in grounds() {
+        let owner = without_deletion(&ground, PATH).await;
+        let group = |client: &Client| client.group(PATH, GroupOptions::default()).expect("valid");
+        for other in [named(&ground, "other").await, ground.client(TEN).await] {
+            let names = other.names(PATH).expect("valid");
+            for error in [
+                soon("a member", group(&other).join("a", b"")).await,
+                soon("a name", names.bind("a", b"", true)).await,
+            ] {
+                let error = error.expect_err("it could not be undone");
+                assert_eq!((error.kind(), error.path()), (ErrorKind::Denied, Some(PATH)), "{error}");
+                assert!(error.to_string().contains("DELETE"), "{error}");
+            }
+        }
+        assert!(children(&owner, PATH).await.is_empty(), "nobody has joined");
+        let ours = group(&owner);
+        ours.join("a", b"").await.expect("joined");
+        ours.leave().await.expect("left");
+        owner.nodes().delete_all(PATH).await.expect("deleted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_leave_says_how_to_end_it() {
+    for ground in grounds() {
+        // What it makes itself lets nobody delete.
+        let fixed = AclChoice::List(vec![AclEntry::new("world", "anyone", "rwca")]);
+        let client = ground.client_with(options(TEN).acl(fixed)).await;
+        let group = client.group(PATH, GroupOptions::default()).expect("valid");
+        group.join("a", b"").await.expect("joined");
+        let error = soon("an answer", group.leave()).await.expect_err("it may not delete");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(error.to_string().contains("close"), "{error}");
+        assert_eq!(children(&client, PATH).await, ["a"], "it stands");
+        client.close(None).await.expect("closed");
+        assert!(children(&ground.client(TEN).await, PATH).await.is_empty(), "it has gone with its session");
     }
 }
 

@@ -1,9 +1,39 @@
 //! A membership or a binding on its way to whoever declared it.
 
+use std::sync::Arc;
+
 use tokio::sync::OwnedMutexGuard;
 
+use crate::error::Result;
 use crate::process::Process;
+use crate::session::Session;
+use crate::session::call::refusal;
 use crate::session::kept::Kept;
+use crate::turn::deletable;
+
+/// Declares an ephemeral node below `parent`, which is made if it is missing. Denied if it could not be undone.
+pub(super) async fn declare(
+    session: &Arc<Session>,
+    verb: &'static str,
+    parent: &str,
+    node: String,
+    data: &[u8],
+) -> Result<Kept> {
+    let mut call = session.call(None);
+    let epoch = loop {
+        let epoch = call.epoch(verb).await.map_err(|error| error.with_path(&node))?;
+        if deletable::check(session, &epoch, &mut call, verb, parent).await? {
+            break epoch;
+        }
+        match call.briefly(verb, session.ensure(&epoch, parent, session.parents())).await? {
+            Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
+            made => made.map_err(|error| refusal(error, verb, parent))?,
+        }
+    };
+    let kept = Kept::declare(session, verb, node, data, session.parents()).await?;
+    deletable::settle(&epoch, parent);
+    Ok(kept)
+}
 
 /// Dropped before its owner has it, it is undone in the background.
 #[must_use = "dropping it undoes it"]

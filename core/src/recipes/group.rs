@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use super::declared::Declared;
+use super::declared::{Declared, declare};
 use super::names::child;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -128,7 +128,7 @@ impl Group {
             let message = "this handle is a member already; let it leave first, or make another handle";
             return Err(Error::new(ErrorKind::Exists, message).with_path(&*self.path));
         }
-        let kept = Kept::declare(&session, Group::JOIN, node, &data, session.parents()).await?;
+        let kept = declare(&session, Group::JOIN, &self.path, node, &data).await?;
         Ok(Declared::to(own, kept))
     }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::declared::Declared;
+use super::declared::{Declared, declare};
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::feed::{Feed, Source};
@@ -77,7 +77,7 @@ impl Names {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
         if ephemeral {
-            let kept = Kept::declare(&session, Names::BIND, node, data, session.parents()).await?;
+            let kept = declare(&session, Names::BIND, &self.path, node, data).await?;
             return Ok(Declared::of_the_client(kept));
         }
         let bound = self.bind_for_good(&session, &node, data).await;

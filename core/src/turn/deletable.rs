@@ -55,8 +55,8 @@ pub(crate) fn settle(epoch: &Arc<Epoch>, parent: &str) {
 fn denied(parent: &str) -> Error {
     Error::new(
         ErrorKind::Denied,
-        "the access list of the path does not let this client delete there: what it acquired could not be released and \
-         would keep everybody out until the client is closed; have DELETE granted on the path, or connect with \
+        "the access list of the path does not let this client delete there: what it made there could not be taken back and \
+         would be in everybody's way until the client is closed; have DELETE granted on the path, or connect with \
          credentials (auth) that have it",
     )
     .with_path(parent)

@@ -2,6 +2,9 @@
 //!
 //! The transaction of a claim makes that node and writes the item's data anew, which raises its version: the version is how
 //! often it was claimed. When its answer is lost, the node tells by what is written in it.
+//!
+//! Who may not delete the item could never acknowledge it, and who may not delete the claim never give it back. So whether we
+//! may is asked once, before the first claim.
 
 use std::sync::Arc;
 
@@ -10,7 +13,7 @@ use super::item::{Claimed, Item};
 use super::puts::make_claims;
 use super::stock::Out;
 use crate::client::Client;
-use crate::error::{Error, LostReason, Result};
+use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::path;
 use crate::recipes::held::Held;
 use crate::session::Session;
@@ -18,6 +21,7 @@ use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::epoch::{Epoch, Tenant};
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
+use crate::turn::deletable;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 use crate::turn::name::Entry;
@@ -74,8 +78,13 @@ impl Store {
             Write::Set { path: out.path(), data: bytes, version: Some(version) },
         ];
         let epoch = call.epoch(VERB).await?;
-        let mut pending = Pending { epoch: epoch.clone(), node: node.clone(), said, is_settled: false };
+        let mut pending = Pending { epoch: epoch.clone(), node: node.clone(), said, is_settled: true };
         loop {
+            if !self.could_be_settled(session, &epoch, call).await? {
+                make_claims(session, call, VERB, &self.stock.layout).await?;
+                continue;
+            }
+            pending.is_settled = false;
             let czxid = match call.briefly(VERB, epoch.multi(&writes)).await? {
                 Ok(applied) => match applied.into_iter().next() {
                     Some(Applied::Created(created)) => created.czxid,
@@ -85,8 +94,8 @@ impl Store {
                     pending.is_settled = true;
                     match (index, *error) {
                         (0, WireError::NoNode) => {
+                            epoch.forget_deletions_below(&self.stock.layout.claims);
                             make_claims(session, call, VERB, &self.stock.layout).await?;
-                            pending.is_settled = false;
                             continue;
                         }
                         // Claimed and given back since it was read.
@@ -116,6 +125,8 @@ impl Store {
             };
             pending.is_settled = true;
             self.stock.raced(false, session.now());
+            deletable::settle(&epoch, &self.stock.layout.items);
+            deletable::settle(&epoch, &self.stock.layout.claims);
             let interest = epoch.interest(&node);
             let node = Node::of(node, Entry::lease(&out.name.text), czxid);
             let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
@@ -127,6 +138,30 @@ impl Store {
             return Ok((stands && !epoch.has_ended()).then_some((grant, out)));
         }
     }
+
+    /// Denied if what is claimed could not be acknowledged or given back; false if claims have no parent yet.
+    async fn could_be_settled(
+        &self,
+        session: &Arc<Session>,
+        epoch: &Arc<Epoch>,
+        call: &mut Call,
+    ) -> Result<bool> {
+        let layout = &self.stock.layout;
+        let of_items = deletable::check(session, epoch, call, VERB, &layout.items).await;
+        of_items.map_err(|error| {
+            if error.kind() == ErrorKind::Denied { never_done(&layout.items) } else { error }
+        })?;
+        deletable::check(session, epoch, call, VERB, &layout.claims).await
+    }
+}
+
+fn never_done(items: &str) -> Error {
+    Error::new(
+        ErrorKind::Denied,
+        "the access list of the path does not let this client delete there: what it claimed could never be acknowledged; \
+         have DELETE granted on the path, or connect with credentials (auth) that have it",
+    )
+    .with_path(items)
 }
 
 /// A claim that may or may not have been made. Dropped unsettled, it is deleted if it was.

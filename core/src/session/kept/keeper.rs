@@ -377,7 +377,9 @@ impl<'a> Keeping<'a> {
                         return keeper.stands.send_modify(|stands| stands.is_free = true);
                     }
                     // Nobody will let us; the node goes with the session.
-                    Err(WireError::NoAuth) => return,
+                    Err(WireError::NoAuth) => {
+                        return keeper.stands.send_modify(|stands| stands.is_left_over = true);
+                    }
                     Err(_) => pause.pass(keeper.session.clock()).await,
                 }
             }

@@ -52,6 +52,8 @@ struct Stands {
     refused: Option<(u64, Error)>,
     /// Undone, and no node of anybody's was there then.
     is_free: bool,
+    /// It was to be undone, and the server let nobody delete it: it stands until the session ends.
+    is_left_over: bool,
     has_ended: bool,
 }
 
@@ -135,11 +137,16 @@ impl Kept {
     }
 
     /// Deletes the node and keeps it no longer; answers whether there was certainly none any more. Somebody else's stays.
-    /// ConnectionLost: unconfirmed, and the deletion goes on in the background.
+    /// ConnectionLost: unconfirmed, and the deletion goes on in the background. Denied: we may not delete it, so it stands
+    /// until the client is closed.
     pub(crate) async fn undo(self, verb: &'static str) -> Result<bool> {
         self.keeper.unwant();
         self.keeper.until(verb, |stands| stands.has_ended).await?;
-        Ok(self.keeper.stands.borrow().is_free)
+        let stands = self.keeper.stands.borrow();
+        match stands.is_left_over {
+            true => Err(left_over(verb, &self.keeper.path)),
+            false => Ok(stands.is_free),
+        }
     }
 
     async fn fulfilled(&self, verb: &'static str, number: u64) -> Result<()> {
@@ -169,6 +176,17 @@ impl Drop for Kept {
             self.keeper.unwant();
         }
     }
+}
+
+fn left_over(verb: &str, path: &str) -> Error {
+    Error::new(
+        ErrorKind::Denied,
+        format!(
+            "the access list of the parent does not let this client delete the node, so {verb} was refused and it stands until \
+             the client is closed; close it, or have DELETE granted on the parent"
+        ),
+    )
+    .with_path(path)
 }
 
 /// The error for what needs something declared that is not.

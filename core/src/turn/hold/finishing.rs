@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 
 use super::{Hold, Tenure, lock};
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::path;
 use crate::session::call::refusal;
 use crate::session::epoch::Tenant;
 use crate::session::once::{Marks, Outcome, Used};
@@ -85,13 +86,19 @@ impl Hold {
             Outcome::Applied => return Ok(()),
             Outcome::Refused(index, error) => (index, error),
         };
-        let path = parts.get(index).map_or(&*self.path, Write::path);
-        let is_changed = matches!(error, WireError::NoNode | WireError::BadVersion) && path == ending.witness;
+        let about = parts.get(index).map_or(&*self.path, Write::path);
+        let is_changed =
+            matches!(error, WireError::NoNode | WireError::BadVersion) && about == ending.witness;
         if !is_changed && (index >= own || error != WireError::NoNode) {
             // It is ours, so nothing that was sent before was applied.
             let settled = std::mem::take(&mut lock(&self.inner).in_doubt);
             drop(settled);
-            return Err(refusal(error, ending.verb, path));
+            if error == WireError::NoAuth
+                && let Some(Write::Delete { path, .. }) = parts.get(index)
+            {
+                self.epoch.deletions_below(path::parent(path).to_owned(), false);
+            }
+            return Err(refusal(error, ending.verb, about));
         }
         if !lock(&self.inner).in_doubt.is_empty() {
             // By another end of ours, or by somebody else.
