@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import zkrecipes
+import zkrecipes.aio
 from conftest import contenders, eventually
 from zkrecipes.testing import EmbeddedServer
 
@@ -114,6 +116,39 @@ def test_a_closed_client_is_not_entered(hosts: str) -> None:
     client.close(5)
     with pytest.raises(zkrecipes.Closed, match="the client is closed"), client:
         pytest.fail("the block has begun")
+
+
+def test_a_client_that_was_never_initialised_says_what_is_missing() -> None:
+    class Forgetful(zkrecipes.Client):
+        def __init__(self) -> None:
+            pass
+
+    class Unconnected(zkrecipes.Client):
+        def __init__(self) -> None:
+            with pytest.raises(zkrecipes.ConnectionLost):
+                super().__init__("127.0.0.1:1", connect_timeout=0.1)
+
+    class ForgetfulLoop(zkrecipes.aio.Client):
+        def __init__(self) -> None:
+            pass
+
+    async def enter() -> None:
+        async with ForgetfulLoop():
+            pass
+
+    for use in (
+        lambda: Forgetful().lock("/lock"),
+        lambda: Forgetful().__enter__(),
+        lambda: Forgetful().nodes.get("/"),
+        lambda: ForgetfulLoop().lock("/lock"),
+        lambda: asyncio.run(enter()),
+    ):
+        with pytest.raises(zkrecipes.Invalid, match=r"super\(\).__init__"):
+            use()
+    with pytest.raises(zkrecipes.Closed, match="connecting it failed"):
+        Unconnected().lock("/lock")
+    for client in (Forgetful(), Unconnected()):
+        client.close()
 
 
 def test_a_handle_keeps_its_client_open(server: EmbeddedServer) -> None:

@@ -143,18 +143,36 @@ impl SessionBase {
     }
 
     pub fn origin(&self, py: Python<'_>) -> PyResult<Origin> {
-        let problem = "this client is not connected; use it in `async with`, or `await Client.connect(…)`";
-        let closed = || exception(py, &Error::new(ErrorKind::Closed, problem));
-        let session = self.session.get().ok_or_else(closed)?.clone();
+        let session = self.session.get().ok_or_else(|| exception(py, &self.never_connected()))?.clone();
         Ok(Origin { face: self.face, session })
     }
+
+    fn never_connected(&self) -> Error {
+        let problem = match (self.asked.get(), self.face) {
+            (None, _) => return uninitialised(),
+            (Some(_), Face::Blocking) => {
+                "this client is not connected, because connecting it failed; make another"
+            }
+            (Some(_), Face::Asyncio) => {
+                "this client is not connected; use it in `async with`, or `await Client.connect(…)`"
+            }
+        };
+        Error::new(ErrorKind::Closed, problem)
+    }
+}
+
+fn uninitialised() -> Error {
+    Error::new(
+        ErrorKind::Invalid,
+        "the __init__ of Client was not called; a class that derives from it calls super().__init__(hosts, …) in its own",
+    )
 }
 
 fn connect(slf: &Bound<'_, SessionBase>) -> Answered {
     let py = slf.py();
     let base = slf.get();
     let problem = || exception(py, &Error::new(ErrorKind::Invalid, "a client connects once; make another"));
-    let (hosts, options) = base.asked.get().cloned().ok_or_else(problem)?;
+    let (hosts, options) = base.asked.get().cloned().ok_or_else(|| exception(py, &uninitialised()))?;
     if base.session.get().is_some() {
         return Err(problem());
     }
