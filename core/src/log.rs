@@ -22,6 +22,13 @@ fn soon(say: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// Closes a span once all is said that was said in it before: whoever hears of spans may take their time, too.
+pub(crate) fn ended(span: tracing::Span) {
+    if !span.is_disabled() {
+        pool::LOG.run(Box::new(move || drop(span)));
+    }
+}
+
 fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -30,6 +30,13 @@ impl Visit for Fields {
 /// Each event, and the span that it came in.
 static SAID: Mutex<Vec<(Fields, Option<Fields>)>> = Mutex::new(Vec::new());
 
+/// The spans of acquisitions that are over.
+static CLOSED: Mutex<Vec<Fields>> = Mutex::new(Vec::new());
+
+fn is_closed(path: &str) -> bool {
+    CLOSED.lock().expect("no panic").iter().any(|span| span.0["path"] == path)
+}
+
 struct Everything;
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Everything {
@@ -42,6 +49,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Everything {
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let span = context.span(id).expect("it was made");
         values.record(span.extensions_mut().get_mut::<Fields>().expect("every span has them"));
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let span = context.span(&id).expect("it is closed after this");
+        if span.metadata().name() == "acquisition" {
+            let fields = span.extensions().get::<Fields>().cloned().expect("every span has them");
+            CLOSED.lock().expect("no panic").push(fields);
+        }
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
@@ -79,6 +94,16 @@ async fn what_is_said_of_an_acquisition_is_in_its_span() -> Result<(), Error> {
         assert_eq!((&*span.0["recipe"], &*span.0["path"]), ("lock", path));
         assert_eq!(span.0["token"], held.fencing_token().to_string());
     }
+    // What was held is still there, and its owner may keep it for ever.
+    eventually("the end of the span after the loss", || is_closed(path)).await;
+    let path = "/locks/spans/released";
+    let kept = lock_of(&client, path).acquire().await?;
+    eventually("acquired", || !spans_of("acquired", path).is_empty()).await;
+    assert!(!is_closed(path), "it is held");
+    kept.release().await?;
+    eventually("the end of the span after the release", || is_closed(path)).await;
+    assert!(spans_of("released", path)[0].is_some(), "said within the span");
+    drop((held, kept));
     // The crate below tells at which server a session is, whoever listens.
     let at = format!("{:#x}", client.session_id());
     eventually("connected", || !spans_of("connected", &at).is_empty()).await;

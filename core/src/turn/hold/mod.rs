@@ -53,8 +53,8 @@ pub(crate) struct Hold {
     /// How many let it go one by one: the nested acquisitions of a reentrant handle.
     owners: AtomicUsize,
     began: Moment,
-    /// That of the acquire; what is said of the end is said in it.
-    span: tracing::Span,
+    /// That of the acquire, until the end, which is said in it.
+    span: Mutex<tracing::Span>,
     /// How often the turn was passed on in memory before it came here.
     passes: u32,
     writes: Arc<Writes>,
@@ -110,7 +110,7 @@ impl Hold {
         session.counters.holding.rise();
         let hold = Arc::new(Hold {
             began: session.now(),
-            span: tracing::Span::current(),
+            span: Mutex::new(tracing::Span::current()),
             session,
             epoch,
             path: path.to_owned(),
@@ -232,7 +232,9 @@ impl Hold {
     /// What logs and metrics hear of an end.
     fn account_for(&self, end: Tenure) {
         let (counters, held) = (&self.session.counters, self.session.now().since(self.began));
-        let _span = self.span.enter();
+        // It ends here, however long the owner keeps what was held.
+        let span = std::mem::replace(&mut *lock(&self.span), tracing::Span::none());
+        let entered = span.enter();
         counters.holding.fall();
         counters.holds.record(held);
         match end {
@@ -245,6 +247,8 @@ impl Hold {
             }
             _ => log::released(|| self.tenancy(), held),
         }
+        drop(entered);
+        log::ended(span);
     }
 
     /// What is held, for the log.
