@@ -104,6 +104,16 @@ enum Verb {
     Man(pages::Man),
 }
 
+/// For the command as a program of its own: it has no server of its own, whatever it was built together with.
+pub fn forgo_embedded() {
+    zkrecipes::drive::embedded_by(|| {
+        let problem = "embedded: is a server inside a program, and this command has none; name a ZooKeeper by --hosts or \
+                       ZKRECIPES_HOSTS. For a try, zkrecipes-server of the crate zkrecipes-embedded is one, and so is \
+                       EmbeddedServer of the testing kits";
+        Err(zkrecipes::Error::invalid("hosts", problem))
+    });
+}
+
 /// Runs the command with the arguments of a process, its name included, and answers its exit status.
 ///
 /// `lock` and `watch` take over the signals of the process while they run; one call at a time.

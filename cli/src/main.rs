@@ -5,5 +5,6 @@ use zkrecipes_cli::Overwriting;
 static MEMORY: Overwriting = Overwriting(std::alloc::System);
 
 fn main() {
+    zkrecipes_cli::forgo_embedded();
     std::process::exit(zkrecipes_cli::run(std::env::args_os().collect()));
 }

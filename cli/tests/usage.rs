@@ -209,6 +209,24 @@ fn without_servers_both_ways_out_are_named() {
     }
 }
 
+/// Python's package brings the same command, and a server for it.
+#[test]
+fn the_command_alone_has_no_server_and_says_what_is_one() {
+    if std::env::var_os("ZKR_COMMAND").is_some() {
+        return;
+    }
+    for (args, hosts) in [(&["--hosts", "embedded:", "ls", "/a"][..], ""), (&["ls", "/a"], "embedded:/app")] {
+        let mut command = bare();
+        command.args(args).env("ZKRECIPES_HOSTS", hosts);
+        let ended = Running::of(command).end();
+        assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
+        for word in ["this command has none", "--hosts", "zkrecipes-server"] {
+            assert!(ended.err.contains(word), "no {word}: {ended:?}");
+        }
+        assert!(!ended.err.contains("feature"), "{ended:?}");
+    }
+}
+
 #[test]
 fn a_bad_path_is_a_mistake_too() {
     let server = server();
