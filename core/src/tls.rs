@@ -30,6 +30,13 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
+    /// Whether a server would be told the same, and judged the same.
+    pub(crate) fn is_as(&self, other: &Tls) -> bool {
+        self.ca == other.ca
+            && self.identity == other.identity
+            && self.verify_hostname == other.verify_hostname
+    }
+
     /// The error names the option at fault.
     pub(crate) fn read(options: &TlsOptions) -> Result<Tls> {
         let Some(ca) = &options.ca else {

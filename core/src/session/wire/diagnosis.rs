@@ -6,12 +6,16 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::WeakShared;
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, CertificateError, ClientConnection, Stream};
 
 use crate::error::{Error, ErrorKind};
 use crate::hosts::{self, Server};
-use crate::runtime;
+use crate::options::TlsOptions;
+use crate::process::PerProcess;
+use crate::runtime::{self, Later};
 use crate::tls::{Complaint, Tls};
 
 /// What each step may take with each server.
@@ -22,10 +26,11 @@ const QUESTION: &[u8] = b"srvr";
 /// Asks the servers of one connect string what is wrong.
 pub struct Diagnosis {
     servers: Vec<Server>,
-    tls: Arc<Tls>,
+    tls: TlsOptions,
 }
 
 /// What was found.
+#[derive(Clone, Default)]
 pub struct Finding {
     /// What is wrong between a server and us.
     pub refusal: Option<Error>,
@@ -34,24 +39,53 @@ pub struct Finding {
 }
 
 impl Diagnosis {
-    pub(crate) fn new(hosts: &str, tls: Tls) -> Diagnosis {
-        Diagnosis { servers: hosts::servers(hosts), tls: Arc::new(tls) }
+    pub(crate) fn new(hosts: &str, tls: &TlsOptions) -> Diagnosis {
+        Diagnosis { servers: hosts::servers(hosts), tls: tls.clone() }
     }
 
-    /// Asks every server.
+    /// Asks every server. Of several clients of this process that would ask the same, one does: servers may only be slow
+    /// because so many connect, and handshakes are what keeps them busy.
     pub async fn made(&self) -> Finding {
-        let (servers, tls) = (self.servers.clone(), self.tls.clone());
-        let looked = runtime::aside("zkrecipes-tls", move || {
-            servers.iter().map(|server| (server.clone(), look(server, &tls))).collect::<Vec<_>>()
-        });
-        let found = looked.await.unwrap_or_default();
-        let is_final = !found.is_empty() && found.iter().all(|(_, problem)| problem.is_some());
-        let refusal = found.into_iter().find_map(|(server, problem)| Some((server, problem?)));
-        let refusal = refusal.map(|(server, problem)| {
-            Error::new(ErrorKind::Denied, format!("no TLS with {server}: {problem}"))
-        });
-        Finding { refusal, is_final }
+        // It was read and checked before; it may have changed since, and then the next attempt says so.
+        let Ok(tls) = Tls::read(&self.tls) else { return Finding::default() };
+        let answer = {
+            let mut under_way = lock(UNDER_WAY.of_this_process());
+            under_way.retain(|asked| asked.answer.upgrade().is_some_and(|answer| answer.peek().is_none()));
+            let same = under_way.iter().find(|asked| asked.servers == self.servers && asked.tls.is_as(&tls));
+            match same.and_then(|asked| asked.answer.upgrade()) {
+                Some(answer) => answer,
+                None => {
+                    let (servers, tls) = (self.servers.clone(), Arc::new(tls));
+                    let asking: Later<Finding> = Box::pin(ask(servers.clone(), tls.clone()));
+                    let answer = asking.shared();
+                    under_way.extend(answer.downgrade().map(|answer| Asked { servers, tls, answer }));
+                    answer
+                }
+            }
+        };
+        answer.await
     }
+}
+
+/// What is asked just now.
+struct Asked {
+    servers: Vec<Server>,
+    tls: Arc<Tls>,
+    answer: WeakShared<Later<Finding>>,
+}
+
+static UNDER_WAY: PerProcess<Mutex<Vec<Asked>>> = PerProcess::new();
+
+async fn ask(servers: Vec<Server>, tls: Arc<Tls>) -> Finding {
+    let looked = runtime::aside("zkrecipes-tls", move || {
+        servers.iter().map(|server| (server.clone(), look(server, &tls))).collect::<Vec<_>>()
+    });
+    let found = looked.await.unwrap_or_default();
+    let is_final = !found.is_empty() && found.iter().all(|(_, problem)| problem.is_some());
+    let refusal = found.into_iter().find_map(|(server, problem)| Some((server, problem?)));
+    let refusal = refusal
+        .map(|(server, problem)| Error::new(ErrorKind::Denied, format!("no TLS with {server}: {problem}")));
+    Finding { refusal, is_final }
 }
 
 /// Asks the servers of a connect string why they give us no session, each on a thread of its own.
@@ -97,8 +131,12 @@ impl Inquiry {
     }
 
     fn found(&self) -> MutexGuard<'_, Vec<(Server, Option<String>)>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 fn problem_of(server: &Server, has_tls: bool, step: Duration) -> String {

@@ -56,8 +56,7 @@ impl Dial for ZooKeeper {
     }
 
     fn diagnosis(&self, hosts: &str, options: &ClientOptions) -> Option<Diagnosis> {
-        let tls = Tls::read(options.tls.as_ref()?).ok()?;
-        Some(Diagnosis::new(hosts, tls))
+        Some(Diagnosis::new(hosts, options.tls.as_ref()?))
     }
 
     fn has_machines(&self) -> bool {
