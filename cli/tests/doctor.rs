@@ -192,3 +192,47 @@ fn what_does_not_fit_is_a_warning() {
     let ended = run(&server, &["doctor", "--below", "relative"]);
     assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
 }
+
+#[test]
+fn of_three_servers_one_that_lags_is_told_and_so_is_one_that_is_gone() {
+    let ensemble = Server::builder().tick(Duration::from_millis(200)).start_ensemble(3).expect("free ports");
+    let hosts = ensemble.server().connect_string();
+    let looked = || {
+        let mut command = bare();
+        command.args([
+            "doctor",
+            "--json",
+            "--connect-timeout",
+            "2",
+            "--session-timeout",
+            "1s",
+            "--hosts",
+            &hosts,
+        ]);
+        support::Running::of(command).end()
+    };
+    let ended = looked();
+    assert_eq!(ended.status, 0, "{ended:?}");
+    assert_found(&ended.out, "ensemble", "ok", "leads, and nobody is more than");
+    let follower = ensemble.member(1).expect("of three");
+    assert!(ensemble.hold(1), "a follower");
+    let leader = ensemble.member(0).expect("of three");
+    let client = zkrecipes::blocking::Client::connect(&leader, Default::default()).expect("it answers");
+    client.nodes().create("/busy", b"", zkrecipes::CreateMode::Persistent).expect("new");
+    for _ in 0..1100 {
+        client.nodes().set("/busy", b"", None).expect("there");
+    }
+    let ended = looked();
+    assert_found(&ended.out, "ensemble", "warning", "changes behind");
+    // Its clients get no answers, which is worse than a warning.
+    assert_eq!(ended.status, 2, "{ended:?}");
+    assert_found(&ended.out, "lock", "failure", "");
+    assert_eq!(ended.out.matches("taken and released").count(), 2, "{ended:?}");
+    ensemble.release(1);
+    assert!(ensemble.stop_member(1), "it runs");
+    let ended = looked();
+    assert_eq!(ended.status, 2, "{ended:?}");
+    assert_found(&ended.out, "server", "failure", "nothing listens there");
+    assert!(ended.out.contains(&follower), "{ended:?}");
+    assert_found(&ended.out, "ensemble", "ok", "leads, and nobody is more than");
+}

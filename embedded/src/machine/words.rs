@@ -78,7 +78,12 @@ impl Machine {
     }
 
     fn mode(&self) -> &'static str {
-        if self.config.read_only { "read-only" } else { "standalone" }
+        match () {
+            () if self.config.read_only => "read-only",
+            () if self.is_follower() => "follower",
+            () if self.journal.is_some() => "leader",
+            () => "standalone",
+        }
     }
 
     fn clients(&self) -> String {
