@@ -24,6 +24,17 @@ PLACES = {
 COROUTINES = ROOT / "include/zkrecipes_coro.hpp"
 # Verbs that other descriptions take over.
 SHARED = {"acquirable", "backlog", "control"}
+LIBRARY = ROOT / "ffi/src/lib.rs"
+NEW = "// In front of this line ffi/generator puts"
+
+
+def with_modules(stems: list[str]) -> str:
+    """The library with the modules that none of its files has yet. Who wants one elsewhere in the header moves it."""
+    text = LIBRARY.read_text()
+    known = "".join(path.read_text() for path in LIBRARY.parent.glob("*.rs"))
+    missing = [stem for stem in stems if f'"generated/{stem}.rs"' not in known]
+    lines = "".join(f'#[path = "generated/{stem}.rs"]\nmod {stem};\n\n' for stem in missing)
+    return text.replace(NEW, f"{lines}{NEW}")
 
 
 def main() -> int:
@@ -35,6 +46,7 @@ def main() -> int:
         files |= {generated / f"{stem}.rs": rust(every[folder + stem]) for stem in stems}
         files[in_cpp] = header(in_cpp, every, template)
         if not folder:
+            files[LIBRARY] = with_modules(stems)
             awaited = COROUTINES.read_text()
             parts = {"coroutines": coroutines(every, files[in_cpp])}
             files[COROUTINES] = with_parts(COROUTINES, awaited, parts)

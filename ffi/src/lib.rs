@@ -95,6 +95,8 @@ mod names;
 #[path = "generated/group.rs"]
 mod group;
 
+// In front of this line ffi/generator puts what has no place in the header yet.
+
 mod followed;
 
 #[path = "generated/sequencer.rs"]
