@@ -1,4 +1,4 @@
-// Writes lib/index.js from lib/index.cjs, builds the addon and the command with cargo and puts them into native/PLATFORM.
+// Writes what the package exports (see index.mjs), builds the addon and the command with cargo and puts them into native/PLATFORM.
 //
 //   node scripts/build.mjs             for development: cargo's dev profile
 //   node scripts/build.mjs --hooks     for the tests as well: an addon with verbs that panic on purpose
@@ -15,6 +15,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { indexOf } from './index.mjs'
 
 const { values } = parseArgs({ options: Object.fromEntries(['addon', 'command', 'hooks', 'package'].map((name) => [name, { type: 'boolean' }])) })
 const here = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -61,9 +62,7 @@ function put(from, to) {
   console.log(`${to} (${profile})`)
 }
 
-// Modules have to name their exports before they run, so the list of index.cjs stands there once more.
-const [names] = /(?<=^module\.exports = )\{.*?\}/ms.exec(readFileSync(join(here, 'lib', 'index.cjs'), 'utf8'))
-writeFileSync(join(here, 'lib', 'index.js'), `import zkrecipes from './index.cjs'\n\nexport const ${names} = zkrecipes\n`)
+for (const [name, text] of Object.entries(indexOf(join(here, 'lib')))) writeFileSync(join(here, 'lib', name), text)
 
 const addon = (features) => build('zkrecipes-node', 'zkrecipes_node', 'lib', features)
 if (values.hooks) put(addon('test-hooks'), join(here, 'test', 'hooks.node'))

@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { indexOf } from '../scripts/index.mjs'
 import * as esm from 'zkrecipes'
 import * as testingEsm from 'zkrecipes/testing'
 
@@ -17,7 +18,7 @@ const run = promisify(execFile)
 const here = fileURLToPath(new URL('..', import.meta.url))
 const [npm, npx] = process.platform === 'win32' ? ['npm.cmd', 'npx.cmd'] : ['npm', 'npx']
 
-/** What each example says. */
+/** What an example says, where that shows more than that it runs. */
 const SAID = {
   'barrier.mjs': /^up: true\non we go\n$/,
   'config.mjs': /^3 exports at once\n5 exports at once\n8 exports at once\n$/,
@@ -43,6 +44,11 @@ test('import and require give the same', () => {
   const require = createRequire(import.meta.url)
   assert.deepEqual({ ...esm }, require('zkrecipes'))
   assert.deepEqual({ ...testingEsm }, require('zkrecipes/testing'))
+})
+
+test('what is exported is what the declarations say', async () => {
+  const lib = join(here, 'lib')
+  for (const [name, text] of Object.entries(indexOf(lib))) assert.equal(await readFile(join(lib, name), 'utf8'), text, name)
 })
 
 test('the package and the addon are of one version', () => {
@@ -84,11 +90,11 @@ test('the packed package installs into an empty folder and takes a lock', { time
       assert.equal((await run(process.execPath, [script], { cwd: folder })).stdout, 'true\n')
     }
     const examples = (await readdir(join(here, '..', 'examples', 'node'))).filter((file) => /\.[cm]js$/.test(file))
-    assert.deepEqual(examples.sort(), Object.keys(SAID).sort())
+    for (const example of Object.keys(SAID)) assert.ok(examples.includes(example), example)
     for (const example of examples) {
       await copyFile(join(here, '..', 'examples', 'node', example), join(folder, example))
       const { stdout } = await run(process.execPath, [example], { cwd: folder })
-      assert.match(stdout, SAID[example], example)
+      assert.match(stdout, SAID[example] ?? /./, example)
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
