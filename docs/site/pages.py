@@ -19,13 +19,19 @@ OTHERS = {
     "tests/drivers/README.md": "inside/drivers",
     "tests/interop/README.md": "inside/interop",
 }
+
+
+def recipes() -> tuple[list[str], list[str]]:
+    """The rows of the recipes in README.md, as a page of docs/ has them, and the pages that they lead to."""
+    table = (ROOT / "README.md").read_text().split("\n## What it has\n")[1].split("\n## ")[0]
+    rows = [line.replace("](docs/", "](") for line in table.splitlines() if line.startswith("| [")]
+    return rows, [name for row in rows for name in re.findall(r"\]\(([\w-]+)\.md\)", row)]
+
+
 # The order of the pages in the menu.
 MENU = {
     "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts", "how-to", "frameworks"],
-    "Recipes": [
-        "lock", "read-write-lock", "semaphore", "multi-lock", "elections", "group", "names", "config", "counter", "queues",
-        "barrier", "double-barrier", "two-phase-commit", "watching",
-    ],
+    "Recipes": recipes()[1],
     "Look up": ["guide", "options", "errors", "observability", "command", "reference", "python-reference", "asyncio-reference", "testing-reference", "otel-reference"],
     "In production": ["production", "sizing", "security", "forks", "testing"],
     "Beside others": ["interop", "from-kazoo", "from-curator", "comparison"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/options.md and docs/errors.md from the sources.
+"""Writes the tables of docs/options.md and docs/errors.md from the sources, and that of docs/README.md from README.md.
 
 docs/site/tables.py --write      writes them
 docs/site/tables.py              fails if one is out of date (tests/docs/test_docs.py does the same)
@@ -15,6 +15,8 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from pages import recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = re.compile(r"(<!-- table: ([\w+-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -433,6 +435,7 @@ def reasons_table() -> str:
 
 
 TABLES = {
+    "recipes": lambda: "\n".join(["| | what for |", "|---|---|", *recipes()[0]]) + "\n",
     "options-rust": lambda: options_table("Rust"),
     "options-python": lambda: options_table("Python"),
     "options-node": lambda: options_table("Node"),
