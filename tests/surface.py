@@ -232,6 +232,30 @@ def aligned(capability: str, cells: list[str]) -> str:
     return line
 
 
+# In front of this heading are the recipes.
+BEHIND_RECIPES = "\n# everywhere or nowhere "
+
+
+def with_rows(text: str, rows: list[str]) -> str:
+    """The table with rows for new names. Those of whole new types, with their factories, go where the recipes are."""
+    new = {row.split()[0] for row in rows}
+    types = {name.lower() for name in new if "." not in name}
+
+    def is_whole(row: str) -> bool:
+        owner, _, member = row.split()[0].partition(".")
+        return owner in new or (owner == "Client" and member.replace("_", "") in types)
+
+    whole = [row for row in rows if is_whole(row)]
+    others = [row for row in rows if row not in whole]
+    if whole:
+        before, heading, after = text.partition(BEHIND_RECIPES)
+        text = "\n".join([before.rstrip("\n"), *whole, "", f"{heading[1:]}{after}"])
+    if others:
+        heading = "# Put these where they belong, and a reason instead of each -?"
+        text = "\n".join([text.rstrip("\n"), "", heading, *others, ""])
+    return text
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lang", action="append", choices=COLUMNS)
@@ -245,13 +269,8 @@ def main() -> int:
         print(f"surface: {sentence}")
     rows = proposals(undeclared)
     if rows and options.write:
-        TABLE.write_text(
-            text.rstrip("\n")
-            + "\n\n# Put these where they belong, and a reason instead of each -?\n"
-            + "\n".join(rows)
-            + "\n"
-        )
-        print(f"surface: added {len(rows)} rows at the end of {TABLE.name}; its head says how to finish them")
+        TABLE.write_text(with_rows(text, rows))
+        print(f"surface: added {len(rows)} rows to {TABLE.name}; its head says how to finish them")
     elif rows:
         print(
             "surface: rows to add to tests/surface.txt (--write does), with a reason instead of each -?:",

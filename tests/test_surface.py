@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from surface import COLUMNS, TABLE, Names, Table, compare, proposals
+from surface import COLUMNS, TABLE, Names, Table, compare, proposals, with_rows
 
 TEXT = TABLE.read_text()
 
@@ -57,6 +57,19 @@ def test_the_rows_of_a_new_recipe_are_those_that_stand_for_one_like_it() -> None
     without = "\n".join(line for line in TEXT.splitlines() if line not in rows)
     _, undeclared = compare(Table().read(without), promised(TEXT))
     assert sorted(line.split() for line in proposals(undeclared)) == sorted(line.split() for line in rows)
+    # Behind the other recipes, as they are: nothing is left to do by hand.
+    written = with_rows(without, proposals(undeclared))
+    assert problems(written, promised(TEXT)) == []
+    assert written.index("\nBarrier ") < written.index("\n# everywhere or nowhere ")
+
+
+def test_a_verb_of_what_is_there_goes_to_the_end_and_waits_for_its_place() -> None:
+    line = next(line for line in TEXT.splitlines() if line.startswith("Barrier.is_up "))
+    without = TEXT.replace(f"{line}\n", "")
+    _, undeclared = compare(Table().read(without), promised(TEXT))
+    written = with_rows(without, proposals(undeclared))
+    assert written.splitlines()[-1].split() == line.split()
+    assert problems(written, promised(TEXT)) == []
 
 
 def test_a_hole_without_a_reason_is_refused() -> None:
