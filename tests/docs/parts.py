@@ -89,6 +89,11 @@ def c(part: Snippet) -> str:
         kinds["zkr_transaction *"] = "transaction"
     elif "zkr_commit_transaction_" in known:
         kinds["zkr_commit_transaction *"] = "transaction"
+    # What the part makes itself, and does not declare.
+    listed = {name for names in kinds.values() for name in names.split()}
+    for kind, name in re.findall(r"\bzkr_(\w+)_new\([^;]*?&(\w+), &error\)", known):
+        if name not in listed:
+            kinds[f"zkr_{kind} *"] = f"{kinds.get(f'zkr_{kind} *', '')} {name}".strip()
     declared = [
         f"{kind}{name};"
         for kind, names in kinds.items()
