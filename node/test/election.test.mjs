@@ -3,10 +3,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AbortError, Election, Held, Leadership } from 'zkrecipes'
-import waits from '../lib/waits.cjs'
-import { promise, rejection, rejects, throws, until, untilCollected } from './world.mjs'
-
-const { Waits } = waits
+import { abortedOnceBrought, promise, rejection, rejects, throws, until, untilCollected } from './world.mjs'
 
 async function elections(world, count = 2) {
   const clients = await Promise.all(Array.from({ length: count }, (_, at) => world.connect({ identity: `candidate-${at}` })))
@@ -140,17 +137,7 @@ promise('a run that is stopped between the end of its campaign and its work does
   const [mine, yours] = await elections(world)
   const controller = new AbortController()
   let terms = 0
-  const { wait } = Waits.prototype
-  Waits.prototype.wait = async function (...args) {
-    const brought = await wait.apply(this, args)
-    controller.abort()
-    return brought
-  }
-  try {
-    await rejection(mine.run(() => void terms++, { signal: controller.signal }))
-  } finally {
-    Waits.prototype.wait = wait
-  }
+  await abortedOnceBrought(controller, () => rejection(mine.run(() => void terms++, { signal: controller.signal })))
   assert.equal(terms, 0)
   assert.equal(mine.isLeader, false)
   await (await yours.campaign({ timeout: 10_000 })).release()

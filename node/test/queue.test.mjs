@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { AbortError, Backlog, DelayQueue, Held, Item, PriorityQueue, Queue } from 'zkrecipes'
-import waits from '../lib/waits.cjs'
-import { promise, rejection, rejects, throws, until, untilCollected } from './world.mjs'
+import { abortedOnceBrought, promise, rejection, rejects, throws, until, untilCollected } from './world.mjs'
 
-const { Waits } = waits
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')
 const texts = (items) => items.map(String)
 
@@ -208,17 +206,7 @@ promise('what was claimed for a process that is stopped meanwhile is given back 
   const { queue, other } = await queues(world, ['tea'])
   const controller = new AbortController()
   let seen = 0
-  const { wait } = Waits.prototype
-  Waits.prototype.wait = async function (...args) {
-    const brought = await wait.apply(this, args)
-    controller.abort()
-    return brought
-  }
-  try {
-    await rejection(queue.process(() => void seen++, { signal: controller.signal }))
-  } finally {
-    Waits.prototype.wait = wait
-  }
+  await abortedOnceBrought(controller, () => rejection(queue.process(() => void seen++, { signal: controller.signal })))
   assert.equal(seen, 0)
   assert.equal((await other.claim({ timeout: 5000 })).attempts, 2)
 })

@@ -1,8 +1,8 @@
-// Asking a holder to let go: what it hears, being forced, withdrawing, and bad arguments.
+// Asking a holder to let go: what it hears, being forced, and bad arguments. Withdrawing is in inspection.test.mjs.
 
 import assert from 'node:assert/strict'
 import { ZkRecipesError } from 'zkrecipes'
-import { promise, rejection, rejects, throws, until, untilContenders } from './world.mjs'
+import { promise, rejects, throws, until, untilContenders } from './world.mjs'
 
 promise('who holds hears that it is asked for, once, and lets go when it can', async (world) => {
   const [mine, yours] = [await world.lock(), await world.lock()]
@@ -74,20 +74,6 @@ promise('a waiter can be asked too, by its node', async (world) => {
   await until(async () => (await mine.contenders()).every((contender) => contender.node !== node), 'its node is gone')
   await held.release()
   await (await waiting).release()
-})
-
-promise('an aborted signal ends the wait of a revocation, and nobody is forced', async (world) => {
-  const [mine, yours] = [await world.lock(), await world.lock()]
-  const held = await mine.acquire()
-  const controller = new AbortController()
-  const reason = new Error('withdrawn')
-  const revoking = yours.revoke({ forceAfter: 300, signal: controller.signal })
-  await new Promise((resolve) => held.onRevoke(resolve))
-  controller.abort(reason)
-  assert.equal(await rejection(revoking), reason)
-  await new Promise((resolve) => setTimeout(resolve, 400))
-  await held.verify()
-  await held.release()
 })
 
 promise('bad arguments of a revocation are INVALID and named', async (world) => {

@@ -9,6 +9,7 @@ import v8 from 'node:v8'
 import vm from 'node:vm'
 import { Client } from 'zkrecipes'
 import { EmbeddedServer } from 'zkrecipes/testing'
+import waits from '../lib/waits.cjs'
 import './watchdog.mjs'
 
 v8.setFlagsFromString('--expose-gc')
@@ -148,6 +149,22 @@ export async function untilCollected(condition, what) {
 /** Waits until this many contend for the lock. */
 export async function untilContenders(lock, count) {
   await until(async () => (await lock.contenders()).length === count, `${count} contend for ${lock.path}`)
+}
+
+/** Aborts what waits in the body between what it has waited for and whoever asked for it. */
+export async function abortedOnceBrought(controller, body) {
+  const { Waits } = waits
+  const { wait } = Waits.prototype
+  Waits.prototype.wait = async function (...args) {
+    const brought = await wait.apply(this, args)
+    controller.abort()
+    return brought
+  }
+  try {
+    await body()
+  } finally {
+    Waits.prototype.wait = wait
+  }
 }
 
 /** What a promise rejects with. */

@@ -51,6 +51,15 @@ def verbs(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) 
     ]
 
 
+def before_a_fork(client: zkrecipes.Client) -> tuple[zkrecipes.Lock, zkrecipes.Held]:
+    lock = client.lock("/lock")
+    held = lock.acquire()
+    assert held
+    feeds[client] = client.config("/config").watch()
+    assert next(feeds[client]) is None
+    return lock, held
+
+
 def answers(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) -> list[str]:
     said = []
     for verb in verbs(client, lock, held):
@@ -85,11 +94,7 @@ def check_parent(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes
 
 
 def test_a_child_of_os_fork_gets_forked_and_the_parent_is_undisturbed(client: zkrecipes.Client) -> None:
-    lock = client.lock("/lock")
-    held = lock.acquire()
-    assert held
-    feeds[client] = client.config("/config").watch()
-    assert next(feeds[client]) is None
+    lock, held = before_a_fork(client)
     receiver, sender = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if child == 0:
@@ -105,11 +110,7 @@ def test_a_child_of_os_fork_gets_forked_and_the_parent_is_undisturbed(client: zk
 
 
 def test_a_child_of_multiprocessing_gets_forked_and_the_parent_is_undisturbed(client: zkrecipes.Client) -> None:
-    lock = client.lock("/lock")
-    held = lock.acquire()
-    assert held
-    feeds[client] = client.config("/config").watch()
-    assert next(feeds[client]) is None
+    lock, held = before_a_fork(client)
     receiver, sender = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=in_child, args=(sender, client, lock, held))
     child.start()
