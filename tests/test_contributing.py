@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md sends nobody to a file that is not there, and leaves out none that a recipe needs."""
+"""CONTRIBUTING.md names no file that is not there, and of those that a recipe needs all and no others."""
 
 from __future__ import annotations
 
@@ -42,10 +42,20 @@ def missing(files: list[str]) -> list[str]:
     return [name for name, path in zip(files, found(files), strict=True) if path is None]
 
 
+def add_a_recipe(page: str) -> str:
+    return page.split("\n## Add a recipe\n")[1].split("\n## ")[0]
+
+
+def to_write(page: str) -> set[Path]:
+    """What a recipe needs by "Add a recipe" in any case, and no command writes."""
+    rows = (line.split("|")[1:3] for line in add_a_recipe(page).splitlines() if line.startswith("| `"))
+    cells = [files for files, what in rows if not re.match(r" (only|generated)\b", what)]
+    return {path for cell in cells for files in named(f"|{cell}|") for path in found(files) if path is not None}
+
+
 def left_out(page: str) -> list[str]:
     """What speaks of the counter and is not in "Add a recipe"."""
-    part = page.split("\n## Add a recipe\n")[1].split("\n## ")[0]
-    paths = [path for files in named(part) for path in found(files) if path is not None]
+    paths = [path for files in named(add_a_recipe(page)) for path in found(files) if path is not None]
     files = {path for path in paths if path.is_file()}
     # A recipe may be a folder, of which only the first file is named.
     folders = [*(path for path in paths if path.is_dir()), ROOT / "core/src/recipes/counter"]
@@ -77,6 +87,15 @@ def test_a_file_that_add_a_recipe_leaves_out_is_noticed() -> None:
     without = [row for row in rows if not row.startswith("| `node/lib/counter.cjs`")]
     assert len(without) == len(rows) - 1
     assert left_out("\n".join(without)) == ["node/lib/counter.cjs", "node/lib/counter.d.cts"]
+
+
+def test_add_a_recipe_names_no_file_that_the_counter_does_without() -> None:
+    files = to_write(PAGE)
+    assert {ROOT / "core/src/blocking/mod.rs", ROOT / "node/lib/client.d.cts"} <= files
+    assert {path.name for path in files if not re.search("counter", path.read_text(), re.IGNORECASE)} == set()
+    assert f"That is {len(files)} files to write in any case." in PAGE
+    with_another = PAGE.replace("| `tests/guards.toml` |", "| `tests/guards.toml`, `tests/c/input.c` |")
+    assert to_write(with_another) == files | {ROOT / "tests/c/input.c"}
 
 
 def test_every_part_of_the_tests_has_its_row() -> None:
