@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -41,3 +42,17 @@ def test_help_of_the_options_teaches_each_of_them() -> None:
     rows = {line.split()[0]: line for line in told.splitlines() if re.match(r"\w+ {2,}\S", line)}
     assert rows.keys() - {"option"} == zkrecipes.ClientOptions.__annotations__.keys()
     assert all(len(line.split()) > 2 for line in rows.values())
+
+
+def test_no_verb_for_asyncio_is_an_assignment() -> None:
+    """Of those pyright, and so VS Code, takes the type from the base class: see `_bridge.instead`."""
+    assigned = [
+        f"{file.name}: {ast.unparse(statement.targets[0])}"
+        for file in (PACKAGE / "zkrecipes").glob("*.py")
+        for kind in ast.walk(ast.parse(file.read_text()))
+        if isinstance(kind, ast.ClassDef)
+        for statement in kind.body
+        if isinstance(statement, ast.Assign) and re.match(r"(awaited|feeding|Answers\[)", ast.unparse(statement.value))
+    ]
+    # The base class has no such name.
+    assert assigned == ["aio.py: _win"]

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._bridge import awaited
+from ._bridge import awaited, instead
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 class Barrier(_native.BarrierBase):
     """While it is up, everybody who comes to it waits. Made by `client.barrier(path)`."""
 
-    create = awaited(_native.BarrierBase.create)
-    remove = awaited(_native.BarrierBase.remove)
-    wait = awaited(_native.BarrierBase.wait)
-    is_up = awaited(_native.BarrierBase.is_up)
+    @instead(awaited(_native.BarrierBase.create))
+    def create(self) -> None: ...
+    @instead(awaited(_native.BarrierBase.remove))
+    def remove(self) -> None: ...
+    @instead(awaited(_native.BarrierBase.wait))
+    def wait(self) -> None: ...
+    @instead(awaited(_native.BarrierBase.is_up))
+    def is_up(self) -> None: ...
 
 
 class DoubleBarrier(_native.DoubleBarrierBase):
@@ -31,8 +35,10 @@ class DoubleBarrier(_native.DoubleBarrierBase):
     """
 
     # Who goes on after a cancel must not be counted by those who come next.
-    enter = awaited(_native.DoubleBarrierBase.enter, until_undone=True)
-    leave = awaited(_native.DoubleBarrierBase.leave)
+    @instead(awaited(_native.DoubleBarrierBase.enter, until_undone=True))
+    def enter(self) -> None: ...
+    @instead(awaited(_native.DoubleBarrierBase.leave))
+    def leave(self) -> None: ...
 
     async def __aenter__(self) -> Self:
         await self.enter()

@@ -94,6 +94,14 @@ def awaited(
     return verb
 
 
+def instead(verb: _T) -> Callable[[object], _T]:
+    """Puts `verb` in the place of the function that it decorates, of which only the name counts.
+
+    Pyright, and so VS Code, would take an assignment for what the base class says: a verb that blocks.
+    """
+    return lambda _: verb
+
+
 class Answers(Generic[_T]):
     """The same for verbs that answer an object of the asyncio face, which is not the one that the stub says.
 

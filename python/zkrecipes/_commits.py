@@ -5,33 +5,47 @@
 from __future__ import annotations
 
 from . import _native
-from ._bridge import Answers, awaited
+from ._bridge import Answers, awaited, instead
 
 
 class CommitTransaction(_native.CommitTransactionBase):
     """A transaction that this coordinator has begun or taken over."""
 
-    outcome = awaited(_native.CommitTransactionBase.outcome)
+    @instead(awaited(_native.CommitTransactionBase.outcome))
+    def outcome(self) -> None: ...
 
 
 class Proposal(_native.ProposalBase):
     """A transaction on which a site has to vote."""
 
-    vote_commit = awaited(_native.ProposalBase.vote_commit)
-    vote_abort = awaited(_native.ProposalBase.vote_abort)
-    outcome = awaited(_native.ProposalBase.outcome)
-    acknowledge = awaited(_native.ProposalBase.acknowledge)
+    @instead(awaited(_native.ProposalBase.vote_commit))
+    def vote_commit(self) -> None: ...
+    @instead(awaited(_native.ProposalBase.vote_abort))
+    def vote_abort(self) -> None: ...
+    @instead(awaited(_native.ProposalBase.outcome))
+    def outcome(self) -> None: ...
+    @instead(awaited(_native.ProposalBase.acknowledge))
+    def acknowledge(self) -> None: ...
 
 
 class TwoPhaseCommit(_native.TwoPhaseCommitBase):
     """Transactions that all sites commit, or none. Made by `client.two_phase_commit(path)`."""
 
-    begin = Answers[CommitTransaction].awaited(_native.TwoPhaseCommitBase.begin)
-    recover = Answers["list[CommitTransaction]"].awaited(_native.TwoPhaseCommitBase.recover)
-    join = awaited(_native.TwoPhaseCommitBase.join)
-    leave = awaited(_native.TwoPhaseCommitBase.leave)
-    next = Answers[Proposal].awaited(_native.TwoPhaseCommitBase.next)
-    pending = Answers["list[Proposal]"].awaited(_native.TwoPhaseCommitBase.pending)
-    history = awaited(_native.TwoPhaseCommitBase.history)
-    show = awaited(_native.TwoPhaseCommitBase.show)
-    decide_abort = awaited(_native.TwoPhaseCommitBase.decide_abort)
+    @instead(Answers[CommitTransaction].awaited(_native.TwoPhaseCommitBase.begin))
+    def begin(self) -> None: ...
+    @instead(Answers["list[CommitTransaction]"].awaited(_native.TwoPhaseCommitBase.recover))
+    def recover(self) -> None: ...
+    @instead(awaited(_native.TwoPhaseCommitBase.join))
+    def join(self) -> None: ...
+    @instead(awaited(_native.TwoPhaseCommitBase.leave))
+    def leave(self) -> None: ...
+    @instead(Answers[Proposal].awaited(_native.TwoPhaseCommitBase.next))
+    def next(self) -> None: ...
+    @instead(Answers["list[Proposal]"].awaited(_native.TwoPhaseCommitBase.pending))
+    def pending(self) -> None: ...
+    @instead(awaited(_native.TwoPhaseCommitBase.history))
+    def history(self) -> None: ...
+    @instead(awaited(_native.TwoPhaseCommitBase.show))
+    def show(self) -> None: ...
+    @instead(awaited(_native.TwoPhaseCommitBase.decide_abort))
+    def decide_abort(self) -> None: ...

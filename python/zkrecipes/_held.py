@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._bridge import Answers, awaited
+from ._bridge import Answers, awaited, instead
 from ._scopes import leave
 
 if TYPE_CHECKING:
@@ -19,15 +19,19 @@ if TYPE_CHECKING:
 class Transaction(_native.TransactionBase):
     """Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`."""
 
-    commit = awaited(_native.TransactionBase.commit)
+    @instead(awaited(_native.TransactionBase.commit))
+    def commit(self) -> None: ...
 
 
 class Holding(_native.HoldingBase):
     """The verbs that acquisitions and handles have in common."""
 
-    release = awaited(_native.HoldingBase.release)
-    verify = awaited(_native.HoldingBase.verify)
-    guarded = Answers[Transaction].at_once(_native.HoldingBase.guarded)
+    @instead(awaited(_native.HoldingBase.release))
+    def release(self) -> None: ...
+    @instead(awaited(_native.HoldingBase.verify))
+    def verify(self) -> None: ...
+    @instead(Answers[Transaction].at_once(_native.HoldingBase.guarded))
+    def guarded(self) -> None: ...
 
 
 class Held(Holding, _native.HeldBase):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from . import _native
-from ._bridge import Answers, awaited, settle
+from ._bridge import Answers, awaited, instead, settle
 from ._held import Held
 
 if TYPE_CHECKING:
@@ -34,20 +34,29 @@ class Item(Held, _native.ItemBase):
     was lost.
     """
 
-    ack = awaited(_native.ItemBase.ack)
-    ack_with = awaited(_native.ItemBase.ack_with)
-    nack = awaited(_native.ItemBase.nack)
+    @instead(awaited(_native.ItemBase.ack))
+    def ack(self) -> None: ...
+    @instead(awaited(_native.ItemBase.ack_with))
+    def ack_with(self) -> None: ...
+    @instead(awaited(_native.ItemBase.nack))
+    def nack(self) -> None: ...
 
 
 class _Backlog(_native.BacklogBase):
     """What all queues share: `async for item in queue:` claims one after the other."""
 
-    get = awaited(_native.BacklogBase.get)
-    claim = Answers[Item].awaited(_native.BacklogBase.claim)
-    peek = awaited(_native.BacklogBase.peek)
-    len = awaited(_native.BacklogBase.len)
-    items = awaited(_native.BacklogBase.items)
-    replay = awaited(_native.BacklogBase.replay)
+    @instead(awaited(_native.BacklogBase.get))
+    def get(self) -> None: ...
+    @instead(Answers[Item].awaited(_native.BacklogBase.claim))
+    def claim(self) -> None: ...
+    @instead(awaited(_native.BacklogBase.peek))
+    def peek(self) -> None: ...
+    @instead(awaited(_native.BacklogBase.len))
+    def len(self) -> None: ...
+    @instead(awaited(_native.BacklogBase.items))
+    def items(self) -> None: ...
+    @instead(awaited(_native.BacklogBase.replay))
+    def replay(self) -> None: ...
 
     if TYPE_CHECKING:
 
@@ -70,17 +79,21 @@ class Queue(_Backlog, _native.QueueBase):
     failed.
     """
 
-    put = awaited(_native.QueueBase.put)
-    put_many = awaited(_native.QueueBase.put_many)
+    @instead(awaited(_native.QueueBase.put))
+    def put(self) -> None: ...
+    @instead(awaited(_native.QueueBase.put_many))
+    def put_many(self) -> None: ...
 
 
 class PriorityQueue(_Backlog, _native.PriorityQueueBase):
     """Items of which the one with the lowest priority number is taken first. Made by `client.priority_queue(path)`."""
 
-    put = awaited(_native.PriorityQueueBase.put)
+    @instead(awaited(_native.PriorityQueueBase.put))
+    def put(self) -> None: ...
 
 
 class DelayQueue(_Backlog, _native.DelayQueueBase):
     """Items that are taken when they are due, the first due first. Made by `client.delay_queue(path)`."""
 
-    put = awaited(_native.DelayQueueBase.put)
+    @instead(awaited(_native.DelayQueueBase.put))
+    def put(self) -> None: ...

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NoReturn, 
 
 from . import _leading, _locking, _native
 from ._barriers import Barrier, DoubleBarrier
-from ._bridge import Answers, awaited, settle
+from ._bridge import Answers, awaited, instead, settle
 from ._commits import CommitTransaction, Proposal, TwoPhaseCommit
 from ._feeds import Feed, feeding
 from ._held import Held, Holding, Transaction
@@ -56,6 +56,7 @@ from ._native import (
 )
 from ._queues import Backlog, DelayQueue, Item, PriorityQueue, Queue
 from ._scopes import Scope, this_task
+from ._state import Config, Counter, Group, Names, Nodes
 from ._values import (
     Cached,
     Changed,
@@ -152,34 +153,11 @@ else:
     _Acquired = TypeVar("_Acquired")
 
 
-class Nodes(_native.NodesBase):
-    """Plain node operations. The `nodes` of a client."""
-
-    create = awaited(_native.NodesBase.create)
-    get = awaited(_native.NodesBase.get)
-    set = awaited(_native.NodesBase.set)
-    delete = awaited(_native.NodesBase.delete)
-    exists = awaited(_native.NodesBase.exists)
-    children = awaited(_native.NodesBase.children)
-    ensure = awaited(_native.NodesBase.ensure)
-    delete_all = awaited(_native.NodesBase.delete_all)
-    transaction = Answers[Transaction].at_once(_native.NodesBase.transaction)
-
-    @overload
-    def watch(self, path: str, kind: Literal["data"] = "data") -> Feed[tuple[bytes, Stat] | None]: ...
-    @overload
-    def watch(self, path: str, kind: Literal["children"]) -> Feed[list[str] | None]: ...
-    @overload
-    def watch(self, path: str, kind: Literal["subtree"]) -> Feed[dict[str, tuple[bytes, Stat]]]: ...
-    def watch(self, path: str, kind: Any = "data") -> Feed[Any]:
-        """How a node stands now, and whenever that has changed."""
-        return cast("Feed[Any]", super().watch(path, kind))
-
-
 class Leadership(Held):
     """One term of a leader: a Held, whose fencing token is the `epoch`. As a context manager it resigns on exit."""
 
-    acknowledge = awaited(_native.HeldBase._acknowledge)
+    @instead(awaited(_native.HeldBase._acknowledge))
+    def acknowledge(self) -> None: ...
 
     @property
     def epoch(self) -> int:
@@ -200,8 +178,11 @@ class _Handle(Holding, _native.HandleBase, Generic[_Acquired]):
         # Tasks take turns on one handle; one that released early must not leave with another's acquisition.
         self._scopes: list[tuple[asyncio.Task[object], Hold[_Acquired]]] = []
 
-    contenders = awaited(_native.HandleBase.contenders)
-    revoke = awaited(_native.HandleBase.revoke)
+    @instead(awaited(_native.HandleBase.contenders))
+    def contenders(self) -> None: ...
+    @instead(awaited(_native.HandleBase.revoke))
+    def revoke(self) -> None: ...
+
     if TYPE_CHECKING:
 
         @overload
@@ -271,48 +252,15 @@ class Semaphore(_Handle[Held], _native.SemaphoreBase):
         async def acquire(self, *arguments: Any, **named: Any) -> Held | None: ...
     else:
         acquire = awaited(_native.SemaphoreBase.acquire)
-    holders = awaited(_native.SemaphoreBase.holders)
-    resize = awaited(_native.SemaphoreBase.resize)
+
+    @instead(awaited(_native.SemaphoreBase.holders))
+    def holders(self) -> None: ...
+    @instead(awaited(_native.SemaphoreBase.resize))
+    def resize(self) -> None: ...
 
     def hold(self, n: int = 1, timeout: float | None = None) -> Hold[Held]:
         """A context manager that acquires `n` permits within `timeout` seconds or raises Timeout."""
         return self._hold(n, timeout)
-
-
-class Counter(_native.CounterBase):
-    """A number that many count on. Made by `client.counter(path)`."""
-
-    get = awaited(_native.CounterBase.get)
-    add = awaited(_native.CounterBase.add)
-    compare_and_set = awaited(_native.CounterBase.compare_and_set)
-
-
-class Config(_native.ConfigBase):
-    """A value that many follow. Made by `client.config(path)`."""
-
-    get = awaited(_native.ConfigBase.get)
-    set = awaited(_native.ConfigBase.set)
-    watch = feeding(_native.ConfigBase.watch)
-
-
-class Names(_native.NamesBase):
-    """Names below a path, and what they stand for. Made by `client.names(path)`."""
-
-    bind = awaited(_native.NamesBase.bind)
-    lookup = awaited(_native.NamesBase.lookup)
-    unbind = awaited(_native.NamesBase.unbind)
-    list = awaited(_native.NamesBase.list)
-    watch = feeding(_native.NamesBase.watch)
-
-
-class Group(_native.GroupBase):
-    """A group of members that know each other by name. Made by `client.group(path)`."""
-
-    join = awaited(_native.GroupBase.join)
-    leave = awaited(_native.GroupBase.leave)
-    update = awaited(_native.GroupBase.update)
-    members = awaited(_native.GroupBase.members)
-    watch = feeding(_native.GroupBase.watch)
 
 
 class Campaign(Scope[Leadership], Coroutine[Any, Any, Leadership]):
@@ -343,10 +291,15 @@ class Election(_Handle[Leadership], _native.ElectionBase):
     """
 
     _win = Answers[Leadership].awaited(_native.ElectionBase.campaign)
-    resign = awaited(_native.ElectionBase.resign)
-    leader = awaited(_native.ElectionBase.leader)
-    candidates = awaited(_native.ElectionBase.candidates)
-    observe = feeding(_native.ElectionBase.observe)
+
+    @instead(awaited(_native.ElectionBase.resign))
+    def resign(self) -> None: ...
+    @instead(awaited(_native.ElectionBase.leader))
+    def leader(self) -> None: ...
+    @instead(awaited(_native.ElectionBase.candidates))
+    def candidates(self) -> None: ...
+    @instead(feeding(_native.ElectionBase.observe))
+    def observe(self) -> None: ...
 
     def campaign(self, timeout: float | None = None) -> Campaign:
         """Stands, and waits until this candidate leads; Timeout after `timeout` seconds.
@@ -430,9 +383,12 @@ class Client(_native.ClientBase):
             if kind is None:
                 raise
 
-    close = awaited(_native.SessionBase.close)
-    check_sequencer = awaited(_native.ClientBase.check_sequencer)
-    watch_sequencer = awaited(_native.ClientBase.watch_sequencer)
+    @instead(awaited(_native.SessionBase.close))
+    def close(self) -> None: ...
+    @instead(awaited(_native.ClientBase.check_sequencer))
+    def check_sequencer(self) -> None: ...
+    @instead(awaited(_native.ClientBase.watch_sequencer))
+    def watch_sequencer(self) -> None: ...
 
     def lock(
         self,
@@ -478,22 +434,33 @@ class Client(_native.ClientBase):
         """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader."""
         return _cancelling(cancel_on_lost, cast(Election, super().election(path, data, layout=layout)))
 
-    barrier = Answers[Barrier].at_once(_native.ClientBase.barrier)
-    double_barrier = Answers[DoubleBarrier].at_once(_native.ClientBase.double_barrier)
-    two_phase_commit = Answers[TwoPhaseCommit].at_once(_native.ClientBase.two_phase_commit)
-    queue = Answers[Queue].at_once(_native.ClientBase.queue)
-    priority_queue = Answers[PriorityQueue].at_once(_native.ClientBase.priority_queue)
-    delay_queue = Answers[DelayQueue].at_once(_native.ClientBase.delay_queue)
-    names = Answers[Names].at_once(_native.ClientBase.names)
-    group = Answers[Group].at_once(_native.ClientBase.group)
-    config = Answers[Config].at_once(_native.ClientBase.config)
-    counter = Answers[Counter].at_once(_native.ClientBase.counter)
+    @instead(Answers[Barrier].at_once(_native.ClientBase.barrier))
+    def barrier(self) -> None: ...
+    @instead(Answers[DoubleBarrier].at_once(_native.ClientBase.double_barrier))
+    def double_barrier(self) -> None: ...
+    @instead(Answers[TwoPhaseCommit].at_once(_native.ClientBase.two_phase_commit))
+    def two_phase_commit(self) -> None: ...
+    @instead(Answers[Queue].at_once(_native.ClientBase.queue))
+    def queue(self) -> None: ...
+    @instead(Answers[PriorityQueue].at_once(_native.ClientBase.priority_queue))
+    def priority_queue(self) -> None: ...
+    @instead(Answers[DelayQueue].at_once(_native.ClientBase.delay_queue))
+    def delay_queue(self) -> None: ...
+    @instead(Answers[Names].at_once(_native.ClientBase.names))
+    def names(self) -> None: ...
+    @instead(Answers[Group].at_once(_native.ClientBase.group))
+    def group(self) -> None: ...
+    @instead(Answers[Config].at_once(_native.ClientBase.config))
+    def config(self) -> None: ...
+    @instead(Answers[Counter].at_once(_native.ClientBase.counter))
+    def counter(self) -> None: ...
+
     nodes: Nodes
 
 
 # Where they are to be found.
 for _class in (
-    *(Backlog, Barrier, CommitTransaction, DelayQueue, DoubleBarrier, Feed, Held, Item, PriorityQueue, Proposal),
-    *(Queue, Transaction, TwoPhaseCommit),
+    *(Backlog, Barrier, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Feed, Group, Held, Item, Names),
+    *(Nodes, PriorityQueue, Proposal, Queue, Transaction, TwoPhaseCommit),
 ):
     _class.__module__ = __name__
