@@ -6,7 +6,7 @@ exports.inspect = Symbol.for('nodejs.util.inspect.custom')
 
 /** Those of them that an object has; none of them asks a server. */
 const TELLING = [
-  'path', 'paths', 'id', 'mode', 'sites', 'fencingToken', 'attempts', 'permits', 'parties', 'isHeld', 'hasEntered', 'hasVoted',
+  'path', 'paths', 'id', 'mode', 'sites', 'epoch', 'fencingToken', 'attempts', 'permits', 'parties', 'isHeld', 'hasEntered', 'hasVoted',
   'connectString', 'state', 'sessionId',
 ]
 
@@ -22,6 +22,8 @@ exports.shown = (thing, options, show, more = {}) => {
       continue
     }
     if (value === undefined || typeof value === 'function') continue
+    // The same number, under the name that it has for a leader.
+    if (name === 'fencingToken' && 'epoch' in told) continue
     // As the command and the servers write it.
     told[name] = name === 'sessionId' ? new Number16(value) : value
   }

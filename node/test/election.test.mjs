@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { AbortError, Election, Held, Leadership } from 'zkrecipes'
 import { abortedOnceBrought, promise, rejection, rejects, throws, until, untilCollected } from './world.mjs'
 
@@ -22,6 +23,7 @@ promise('a leadership is a Held, and epochs are bigints', async (world) => {
   assert.ok(leadership instanceof Leadership && leadership instanceof Held)
   assert.equal(leadership.epoch, leadership.fencingToken)
   assert.equal(leadership.epoch, mine.fencingToken)
+  assert.match(inspect(leadership), new RegExp(`^Leadership \\{ path: '[^']+', epoch: ${leadership.epoch}n, permits: 1, isHeld: true \\}$`))
   assert.deepEqual([mine.isLeader, mine.isHeld, yours.isLeader], [true, true, false])
   assert.deepEqual(await yours.leader(), {
     identity: 'candidate-0', data: Buffer.from('data-0'), epoch: leadership.epoch, acknowledged: false,

@@ -123,7 +123,9 @@ impl HeldBase {
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let held = &slf.get().held;
         let now = if held.is_held() { "held" } else { "not held" };
-        Ok(format!("<{} {} token={} {now}>", slf.get_type().name()?, held.path(), held.fencing_token()))
+        // That of a leader has a name of its own.
+        let token = if slf.hasattr("epoch")? { "epoch" } else { "token" };
+        Ok(format!("<{} {} {token}={} {now}>", slf.get_type().name()?, held.path(), held.fencing_token()))
     }
 }
 

@@ -117,7 +117,6 @@ impl Election {
 
 /// [`crate::Leadership`], blocking.
 #[must_use = "dropping a Leadership resigns at once; keep it for as long as the work takes"]
-#[derive(Debug)]
 pub struct Leadership {
     leadership: crate::Leadership,
     held: Held,
@@ -146,5 +145,11 @@ impl Leadership {
     pub fn acknowledge(&self, data: &[u8]) -> Result<()> {
         let (leadership, data) = (self.leadership.clone(), data.to_owned());
         wait(async move { leadership.acknowledge(&data).await }, None, None)
+    }
+}
+
+impl std::fmt::Debug for Leadership {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.leadership.fmt(f)
     }
 }

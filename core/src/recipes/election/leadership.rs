@@ -22,7 +22,7 @@ use crate::session::wire::{WireError, Write};
 /// # Ok(()) });
 /// ```
 #[must_use = "dropping a Leadership resigns at once; keep it for as long as the work takes"]
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Leadership {
     held: Held,
 }
@@ -130,5 +130,11 @@ impl Leadership {
         };
         resign(&self.held).await;
         fate
+    }
+}
+
+impl std::fmt::Debug for Leadership {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Leadership").field("node", &self.node()).field("epoch", &self.epoch()).finish()
     }
 }
