@@ -1,4 +1,4 @@
-//! Candidates and who looks at them: asked to let go, cancelled without a server, and after everything was lost.
+//! Candidates and who looks at them: asked to let go, cancelled at work or without a server, and after everything was lost.
 
 mod support;
 
@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use support::ground::grounds;
 use support::{client, eventually, options, server, soon};
-use zkrecipes::{Client, CreateMode, Election, ElectionOptions, Error, ErrorKind, Leader, State, drive};
+use zkrecipes::{
+    Client, CreateMode, Election, ElectionOptions, Error, ErrorKind, Leader, State, blocking, drive,
+};
 
 const PATH: &str = "/elections/candidates";
 const OTHER: &str = "/elections/others";
@@ -106,4 +108,39 @@ async fn a_term_that_is_cancelled_before_its_work_begins_does_not_begin() {
     election.cancel();
     assert!(!terms.begins(&leadership) && !election.is_leader());
     eventually("it is resigned", || server.count("delete", &format!("{PATH}/**")) == 1).await;
+}
+
+#[test]
+fn blocking_work_is_told_that_it_was_cancelled_and_leads_until_it_returns() {
+    let server = server();
+    let client = blocking::Client::connect(&server.connect_string(), options(TEN)).expect("connected");
+    let election = client.election(PATH, b"", ElectionOptions::default()).expect("valid");
+    let (stop, mut terms) = (election.clone(), 0);
+    let (begun, begins) = std::sync::mpsc::channel();
+    let canceller = std::thread::spawn(move || {
+        begins.recv().expect("it works");
+        stop.cancel();
+    });
+    let run = election.run(|leadership| {
+        terms += 1;
+        begun.send(()).expect("somebody waits");
+        assert!(format!("{leadership:?}").ends_with(&format!("epoch: {} }}", leadership.epoch())));
+        while leadership.is_held() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Nobody else leads yet, and what is left to do can be done.
+        assert!(!election.is_leader());
+        leadership.verify()?;
+        leadership.acknowledge(b"the last word")?;
+        let last = election.guarded()?;
+        last.check(PATH, None)?;
+        last.commit()?;
+        assert_eq!(server.count("delete*", &format!("{PATH}/**")), 0);
+        Ok::<(), Error>(())
+    });
+    run.expect("cancelled");
+    canceller.join().expect("no panic");
+    assert_eq!((terms, server.count("delete*", &format!("{PATH}/**"))), (1, 1));
+    // It was for that run: whatever comes later is held.
+    assert!(election.campaign().expect("elected").is_held());
 }

@@ -6,6 +6,8 @@ import asyncio
 import gc
 import logging
 import queue
+import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -26,6 +28,7 @@ def test_a_leadership_is_held_and_resigned_on_exit(connect: Connect) -> None:
         assert isinstance(leadership, zkrecipes.Held)
         assert election.is_leader
         assert leadership.epoch == leadership.fencing_token == election.fencing_token
+        assert repr(leadership) == f"<Leadership /leader epoch={leadership.epoch} held>"
         assert rival.leader() == zkrecipes.Leader("ann", b"ann's", leadership.epoch, acknowledged=False)
         leadership.acknowledge("ready")
         leader = rival.leader()
@@ -128,6 +131,28 @@ def test_terms_follow_each_other_until_they_are_cancelled(
     (record,) = [record for record in caplog.records if record.exc_info]
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], ValueError)
+
+
+def test_work_that_is_cancelled_is_told_and_leads_until_it_returns(client: zkrecipes.Client) -> None:
+    election = client.election("/leader")
+    begun = threading.Event()
+    outcomes: list[object] = []
+
+    def work(leadership: zkrecipes.Leadership) -> None:
+        begun.set()
+        while leadership.is_held:
+            time.sleep(0.01)
+        leadership.verify()
+        outcomes.append(election.is_leader)
+
+    running = threading.Thread(target=election.run, args=[work])
+    running.start()
+    assert begun.wait(10)
+    election.cancel()
+    running.join(10)
+    assert not running.is_alive()
+    assert outcomes == [False]
+    assert election.candidates() == []
 
 
 def test_what_is_no_error_ends_a_run(client: zkrecipes.Client) -> None:

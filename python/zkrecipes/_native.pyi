@@ -637,7 +637,8 @@ class Election(_Scope, ElectionBase):
         """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure
         that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
 
-        Nothing can take a thread away from its work: it has to look at `leadership.is_held`, or `on_lost`, and return.
+        Nothing can take a thread away from its work: it has to look at `leadership.is_held`, and return when that is false: it
+        was lost or resigned, or `cancel()` was called. In the last case it leads until it returns.
         """
     def leading(self, function: Callable[Concatenate[Leadership, _P], _T]) -> Callable[_P, _T]:
         """A decorator: whoever calls the function stands, waits until this candidate leads, and resigns when it is done. It is
@@ -667,6 +668,8 @@ class Terms:
         """Campaigns, however often it takes; None when it was cancelled."""
     def begins(self, leadership: HeldBase) -> bool:
         """Whether the term is to begin: else all was cancelled while its owner was told of it, and it is let go."""
+    def tells(self, leadership: HeldBase) -> None:
+        """From now on the leadership's `is_held` is false once all is cancelled."""
     def over(self, leadership: HeldBase) -> Call:
         """Waits until a term is over: lost or resigned, or all of it cancelled."""
     def end(self, leadership: HeldBase, raised: BaseException | None) -> Call:

@@ -130,6 +130,15 @@ impl Terms {
         self.terms.try_lock().is_ok_and(|terms| terms.begins(&won))
     }
 
+    /// From now on the leadership's `is_held` is false once all is cancelled.
+    fn tells(&self, leadership: &Bound<'_, HeldBase>) {
+        let won = drive::leadership(leadership.get().held.clone());
+        // Nobody else uses them between two waits.
+        if let Ok(terms) = self.terms.try_lock() {
+            terms.tells(&won);
+        }
+    }
+
     /// Waits until a term is over: lost or resigned, or all of it cancelled.
     fn over(&self, py: Python<'_>, leadership: &Bound<'_, HeldBase>) -> Answered {
         let (terms, won) = (self.terms.clone(), drive::leadership(leadership.get().held.clone()));
@@ -209,7 +218,8 @@ context_manager! { Election,
     /// Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure
     /// that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
     ///
-    /// Nothing can take a thread away from its work: it has to look at `leadership.is_held`, or `on_lost`, and return.
+    /// Nothing can take a thread away from its work: it has to look at `leadership.is_held`, and return when that is false: it
+    /// was lost or resigned, or `cancel()` was called. In the last case it leads until it returns.
     fn run(slf: &Bound<'_, Self>, work: Arg) -> PyResult<()> {
         let py = slf.py();
         let terms = Bound::new(py, ElectionBase::terms(slf.as_super(), work)?)?;
@@ -219,6 +229,7 @@ context_manager! { Election,
             if !terms.get().begins(won) {
                 return Ok(());
             }
+            terms.get().tells(won);
             let arguments = PyTuple::new(py, [won])?;
             // That of a daemon thread may last until the interpreter is gone.
             match call(work, &arguments) {

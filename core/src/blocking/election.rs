@@ -62,8 +62,10 @@ impl Election {
     }
 
     /// As [`crate::Election::run`], with work that blocks this thread. Nothing can take a thread away from its work: it has
-    /// to look at [`Held::is_held`] and return when that is false. What it returns after that counts as its end: an error that
-    /// comes of the loss is no failure, and the next campaign begins at once.
+    /// to look at [`Held::is_held`] of the leadership, and return when that is false: it was lost or resigned, or
+    /// [`Election::cancel`] was called. In the last case it leads until it returns, and guarded writes are still applied. What it
+    /// returns after a loss counts as its end: an error that comes of the loss is no failure, and the next campaign begins
+    /// at once.
     pub fn run<E: std::fmt::Display>(&self, mut work: impl FnMut(Leadership) -> Result<(), E>) -> Result<()> {
         check_may_wait()?;
         let mut terms = self.election.terms()?;
@@ -72,6 +74,7 @@ impl Election {
             terms = back;
             // Cancelled while this thread was woken, there is no term, either.
             let Some(leadership) = next.filter(|won| terms.begins(won)) else { return Ok(()) };
+            terms.tells(&leadership);
             let outcome = work(Leadership::of(leadership.clone()));
             // Unconfirmed, it goes on in the background; lost or resigned, there is nothing to do.
             let _ = wait(leadership.release(), None, None);

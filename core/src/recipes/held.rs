@@ -1,7 +1,9 @@
 //! One acquisition of one owner: what it may ask, and how it lets go.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+
+use tokio::sync::watch;
 
 use super::sequencer;
 use crate::client::Client;
@@ -36,12 +38,19 @@ struct Acquisition {
     client: Client,
     hold: Arc<Hold>,
     is_released: AtomicBool,
+    /// Changes when its owner is to stop, where only `is_held` can say so.
+    stops: OnceLock<watch::Receiver<u64>>,
 }
 
 impl Held {
     /// What is held from now on has an owner.
     pub(crate) fn of(client: &Client, hold: Arc<Hold>) -> Held {
-        Held(Arc::new(Acquisition { client: client.clone(), hold, is_released: AtomicBool::new(false) }))
+        Held(Arc::new(Acquisition {
+            client: client.clone(),
+            hold,
+            is_released: AtomicBool::new(false),
+            stops: OnceLock::new(),
+        }))
     }
 
     /// One more acquisition of the same, unless it is being let go just now.
@@ -51,6 +60,22 @@ impl Held {
 
     pub(super) fn hold(&self) -> &Arc<Hold> {
         &self.0.hold
+    }
+
+    /// From the next change of these on its owner is to stop: `is_held` is false then. It stands until it is let go, and
+    /// what is asked of the server goes on.
+    pub(super) fn ends_with(&self, stops: watch::Receiver<u64>) {
+        // Told once, by the one run that it is for.
+        let _ = self.0.stops.set(stops);
+    }
+
+    fn is_called_off(&self) -> bool {
+        self.0.stops.get().is_some_and(|stops| stops.has_changed().unwrap_or(false))
+    }
+
+    /// As [`Held::is_held`], also while its owner is to stop.
+    pub(super) fn is_certain(&self) -> bool {
+        !self.is_released() && self.0.client.session().is_ok() && self.0.hold.is_held()
     }
 
     /// Neither released nor known to be lost.
@@ -107,7 +132,7 @@ impl Held {
     /// Whether the lock is certainly still held: a comparison of clocks, right even after a pause of the process. It
     /// cannot foresee that somebody deletes our node; guarded writes and fencing can.
     pub fn is_held(&self) -> bool {
-        !self.is_released() && self.0.client.session().is_ok() && self.0.hold.is_held()
+        self.is_certain() && !self.is_called_off()
     }
 
     /// Whether this acquisition was released by its owner.
@@ -210,7 +235,7 @@ impl Held {
 
     /// The tokens, for as long as they mean something.
     pub(super) fn current_tokens(&self) -> Result<Vec<u64>> {
-        if self.is_held() { Ok(self.fencing_tokens()) } else { Err(self.0.hold.not_held()) }
+        if self.is_certain() { Ok(self.fencing_tokens()) } else { Err(self.0.hold.not_held()) }
     }
 }
 

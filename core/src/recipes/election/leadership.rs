@@ -73,7 +73,7 @@ impl Leadership {
         let bytes = said.to_bytes();
         let mut call = session.call(None);
         loop {
-            if !self.held.is_held() {
+            if !self.held.is_certain() {
                 return Err(if self.held.is_released() {
                     Error::not_held("it was resigned before")
                 } else {

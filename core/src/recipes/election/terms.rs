@@ -61,6 +61,12 @@ impl Terms {
         !self.is_stopped()
     }
 
+    /// For work that nothing can take its thread from: once all is cancelled, `is_held` of its leadership is false, so that it
+    /// returns. Nobody else leads before it has.
+    pub fn tells(&self, leadership: &Leadership) {
+        leadership.ends_with(self.stops.clone());
+    }
+
     /// The work of a term is done.
     pub fn succeeded(&mut self) {
         self.pause.restart();
