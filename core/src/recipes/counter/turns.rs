@@ -184,3 +184,18 @@ async fn first_in_line(line: &Line, session: &Session) -> Option<String> {
     all.reduce(|first, other| if other.precedes(&first) == Some(true) { other } else { first })
         .map(|first| first.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_long_where_many_count_and_none_loses_patience() {
+        let most =
+            |neighbours, trip| Turns { neighbours, trip, ..Turns::default() }.most_after(Duration::ZERO);
+        let quick = Duration::from_millis(2);
+        assert_eq!(most(MANY_NEIGHBOURS, quick), MOST_AFTER_A_LONG_WAIT);
+        assert_eq!(most(MANY_NEIGHBOURS - 1, quick), MOST_IN_A_TURN);
+        assert_eq!(most(MANY_NEIGHBOURS, PATIENCE / MOST_AFTER_A_LONG_WAIT), MOST_IN_A_TURN);
+    }
+}
