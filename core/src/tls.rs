@@ -65,11 +65,15 @@ impl Tls {
             .with_custom_certificate_verifier(Arc::new(verifier));
         let config = match &identity {
             None => builder.with_no_client_auth(),
-            Some((cert, key)) => {
-                builder.with_client_auth_cert(certificates("tls.cert", cert)?, private_key(key)?).map_err(
-                    |error| Error::invalid("tls.key", format!("cannot be used with tls.cert: {error}")),
-                )?
-            }
+            Some((cert, key)) => builder
+                .with_client_auth_cert(certificates("tls.cert", cert)?, private_key(key)?)
+                .map_err(|error| match error {
+                    rustls::Error::InconsistentKeys(_) => Error::invalid(
+                        "tls.key",
+                        "is not the key of tls.cert, but that of another certificate",
+                    ),
+                    error => Error::invalid("tls.key", format!("cannot be used with tls.cert: {error}")),
+                })?,
         };
         Ok(Tls { ca, identity, verify_hostname: options.verify_hostname, config: Arc::new(config) })
     }
@@ -97,12 +101,36 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 fn read(option: &str, given: &str) -> Result<Zeroizing<String>> {
+    // Some editors put a mark before the text, which no line of PEM begins with.
+    let unmarked = |text: &str| Zeroizing::new(text.trim_start_matches('\u{feff}').to_owned());
     if is_pem(given) {
-        return Ok(Zeroizing::new(given.to_owned()));
+        return Ok(unmarked(given));
     }
-    match fs::read_to_string(given) {
-        Ok(text) => Ok(Zeroizing::new(text)),
-        Err(error) => Err(Error::invalid(option, unreadable(given, &error))),
+    let content = match fs::read(given) {
+        Ok(content) => Zeroizing::new(content),
+        Err(error) => return Err(Error::invalid(option, unreadable(given, &error))),
+    };
+    match std::str::from_utf8(&content) {
+        Ok(text) => Ok(unmarked(text)),
+        Err(_) => Err(Error::invalid(
+            option,
+            format!(
+                "the file {given:?} is not PEM, which is text and begins with a line such as -----BEGIN CERTIFICATE-----; {}",
+                to_pem(option, &content)
+            ),
+        )),
+    }
+}
+
+/// What makes PEM of a file that is none.
+fn to_pem(option: &str, content: &[u8]) -> &'static str {
+    // A sequence whose length takes two bytes, and then the version that each file of PKCS#12 begins with.
+    match content {
+        [0x30, 0x82, _, _, 2, 1, 3, ..] => {
+            "if it is PKCS#12: openssl pkcs12 -in FILE -nodes -out FILE.pem has certificates and key"
+        }
+        _ if option == "tls.key" => "if it is DER: openssl pkey -inform DER -in FILE -out FILE.pem",
+        _ => "if it is DER: openssl x509 -inform DER -in FILE -out FILE.pem",
     }
 }
 
@@ -145,9 +173,14 @@ fn unusable(option: &str, error: &pem::Error) -> Error {
 /// The text of an error does not repeat what was given.
 fn private_key(text: &str) -> Result<PrivateKeyDer<'static>> {
     PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| {
-        let problem = match text.contains("ENCRYPTED") {
-            true => "is encrypted; give it without a passphrase (openssl pkey -in KEY -out PLAIN)",
-            false => "holds no private key; it must be PEM (-----BEGIN PRIVATE KEY-----)",
+        let problem = match () {
+            () if text.contains("ENCRYPTED") => {
+                "is encrypted; give it without a passphrase (openssl pkey -in KEY -out PLAIN)"
+            }
+            () if text.contains("-----BEGIN OPENSSH PRIVATE KEY-----") => {
+                "is in the format of OpenSSH; make PEM of a copy (ssh-keygen -p -N '' -m PKCS8 -f COPY)"
+            }
+            () => "holds no private key; it must be PEM (-----BEGIN PRIVATE KEY-----)",
         };
         Error::invalid("tls.key", problem)
     })
@@ -165,7 +198,13 @@ fn strict(ca: &str, provider: &Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVe
     WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
         .with_crls(revoked)
         .build()
-        .map_err(|error| Error::invalid("tls.ca", error))
+        .map_err(|error| {
+            let problem = format!(
+                "holds a revocation list of no use ({error}); it must be of version 2 and have a number, as openssl makes \
+                 it with crl_extensions and crlnumber"
+            );
+            Error::invalid("tls.ca", problem)
+        })
 }
 
 /// Verifies as the options ask, and puts what is wrong into words.
@@ -244,8 +283,17 @@ fn complaint(error: &CertificateError, certificate: &CertificateDer<'_>) -> Stri
              of them"
                 .to_owned()
         }
+        error => in_words(error),
+    }
+}
+
+/// What is wrong with a certificate of which nothing is known but that.
+pub(crate) fn in_words(error: &CertificateError) -> String {
+    match error {
         CertificateError::UnknownIssuer => {
-            "its certificate was signed by an authority that is not in tls.ca; name the right one there".to_owned()
+            "its certificate was signed by an authority that is not in tls.ca; name the right one there, or have the server \
+             show the certificates in between as well"
+                .to_owned()
         }
         CertificateError::Expired => "its certificate has expired; renew it on the server".to_owned(),
         CertificateError::ExpiredContext { time, not_after } => format!(
@@ -259,19 +307,66 @@ fn complaint(error: &CertificateError, certificate: &CertificateDer<'_>) -> Stri
         ),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             let names = match error {
-                CertificateError::NotValidForNameContext { presented, .. } if !presented.is_empty() => {
-                    presented.join(", ")
-                }
-                _ => "none".to_owned(),
+                CertificateError::NotValidForNameContext { presented, .. } => shown(presented),
+                _ => String::new(),
             };
-            format!(
-                "its certificate is for other hosts ({names}); name it so in the connect string, have it renewed, or turn \
-                 tls.verify_hostname off"
-            )
+            match names.is_empty() {
+                true => "its certificate names no host in its subjectAltName, and its common name does not count; have it \
+                         renewed, or turn tls.verify_hostname off"
+                    .to_owned(),
+                false => format!(
+                    "its certificate is for other hosts ({names}); name it so in the connect string, have it renewed, or \
+                     turn tls.verify_hostname off"
+                ),
+            }
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "its certificate is not one for servers (serverAuth is not in its extendedKeyUsage); have it renewed".to_owned()
+        }
+        CertificateError::UnknownRevocationStatus => {
+            "nobody says whether its certificate was revoked, or one that leads to it: tls.ca has revocation lists, but not \
+             that of the authority that signed it; add that one, or take all lists out"
+                .to_owned()
+        }
+        CertificateError::UnsupportedSignatureAlgorithmContext { .. }
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "its certificate, or one that leads to it, was signed with what is not trusted any more, such as SHA-1; have it \
+             renewed with SHA-256 or better"
+                .to_owned()
+        }
+        CertificateError::BadSignature => {
+            "a signature does not fit its certificate; if its key is of RSA, that may be too short: it takes 2048 bits or more"
+                .to_owned()
+        }
+        CertificateError::Other(other) if other.0.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity) => {
+            "its certificate is that of an authority (CA:TRUE in its basicConstraints), which may sign others and serve \
+             nobody; have one made for the server, with CA:FALSE"
+                .to_owned()
+        }
+        CertificateError::Other(other) if other.0.downcast_ref() == Some(&webpki::Error::EndEntityUsedAsCa) => {
+            "its certificate was signed by one that is no authority (CA:FALSE, or no basicConstraints); have it signed by one \
+             that is"
+                .to_owned()
+        }
+        CertificateError::Other(other)
+            if other.0.downcast_ref() == Some(&webpki::Error::UnsupportedCertVersion) =>
+        {
+            "its certificate is of version 1, which can name no host; have it renewed with a subjectAltName, which makes it \
+             version 3"
+                .to_owned()
         }
         CertificateError::Revoked => "its certificate was revoked by a list in tls.ca; renew it on the server".to_owned(),
         error => format!("its certificate is refused as one that leads to tls.ca: {error}"),
     }
+}
+
+/// Names as people write them.
+fn shown(presented: &[String]) -> String {
+    let plain = |name: &String| match name.split_once('(') {
+        Some((_, inner)) => inner.trim_end_matches(')').trim_matches('"').to_owned(),
+        None => name.clone(),
+    };
+    presented.iter().map(plain).collect::<Vec<_>>().join(", ")
 }
 
 fn days(seconds: u64) -> String {

@@ -61,6 +61,7 @@ async fn a_server_that_many_wait_for_is_not_asked_by_each_of_them_what_is_wrong(
     for connected in connecting.collect::<Vec<_>>() {
         let error = connected.await.expect("no panic").map(drop).expect_err("nobody answers");
         assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+        assert!(error.to_string().contains("it may be busy"), "{error}");
     }
     // One of each client, and a few of those who ask for all.
     let begun = handshakes.load(Ordering::Relaxed);

@@ -15,8 +15,8 @@ Starts what the tests need and names it in the environment:
 
     ZKR_HOSTS               one server without TLS: a partition is to be told from logs and metrics there, too
 
-    tests/secure/run.py [NAME…]     core, c, static, cpp, python, aio, node, command, night-core, night-c, night-python,
-                                    night-node; all if none is named
+    tests/secure/run.py [NAME…]     core, c, static, cpp, python, aio, node, command, shapes, night-core, night-c,
+                                    night-python, night-node; all if none is named
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ SECRET = "planted-hunter2"
 FACES = ("c", "static", "cpp", "python", "aio", "node", "command")
 # What these print when the tests that are named by a pattern were there and ran. Without any they would be content.
 RAN = {
+    "shapes": r"^[1-9]\d* passed, 0 failed$",
     "night-core": r"^test result: ok\. [1-9]\d* passed",
     "night-c": r"^[1-9]\d* passed, 0 failed$",
     "night-node": r"^# pass [1-9]",
@@ -53,7 +54,8 @@ USERS = (f"me={SECRET}", "you=other")
 def start(folder: Path) -> tuple[list[Ensemble], dict[str, str]]:
     """All servers at once: each takes a second or two of waiting."""
     several = {
-        "39": Ensemble("3.9", 3, secure=Secure(folder, clients="need", users=USERS)),
+        # The second shows a chain, and has a key of RSA.
+        "39": Ensemble("3.9", 3, secure=Secure(folder, ("server", "chained"), "need", USERS)),
         "38": Ensemble("3.8", 1, secure=Secure(folder, users=USERS)),
     }
     bad = {
@@ -106,6 +108,7 @@ def commands(place: Path) -> dict[str, list[str]]:
         "aio": [sys.executable, f"{here}/face.py", "aio"],
         "node": ["node", f"{here}/face.mjs"],
         "command": [f"{here}/command.sh", f"{built}/zkrecipes"],
+        "shapes": [sys.executable, f"{here}/shapes.py"],
         "night-core": [*core[:-4], "--test", "observability", "--", "on_real_servers"],
         "night-c": ["sh", "-c", f"cc -o {night} tests/c/*.c {shlex.join(kit)} && {night} told_from_logs"],
         "night-python": [*pytest, "-k", "zookeeper and partition", "python/tests/test_observability.py"],
@@ -144,7 +147,7 @@ def main() -> int:
             done = subprocess.run(
                 known[name],
                 cwd=ROOT,
-                env=os.environ | names,
+                env=os.environ | names | ({"ZKRECIPES_FORBID_EMBEDDED": "1"} if name in FACES else {}),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,

@@ -5,6 +5,7 @@ Each name is NAME.pem and NAME.key; servers need both in one file, which is NAME
 
     ca, other       two authorities; the servers trust the first
     server          for localhost and 127.0.0.1, signed by ca
+    middle, chained the same with an authority in between, which it shows as well, and with a key of RSA
     client          signed by ca
     stranger        a client's, signed by other
     expired, elsewhere, alone
@@ -26,6 +27,8 @@ CERTIFICATES = {
     "ca": (None, "basicConstraints=critical,CA:true", None),
     "other": (None, "basicConstraints=critical,CA:true", None),
     "server": ("ca", f"subjectAltName={HERE}", None),
+    "middle": ("ca", "basicConstraints=critical,CA:true", None),
+    "chained": ("middle", f"subjectAltName={HERE}", None),
     "client": ("ca", "basicConstraints=CA:false", None),
     "stranger": ("other", "basicConstraints=CA:false", None),
     "expired": ("ca", f"subjectAltName={HERE}", ("20200101000000Z", "20200201000000Z")),
@@ -50,7 +53,8 @@ def make(folder: Path) -> Path:
 
 def _make(folder: Path, name: str, signer: str | None, use: str, days: tuple[str, str] | None) -> None:
     key, pem = folder / f"{name}.key", folder / f"{name}.pem"
-    _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key)
+    kind = ("RSA", "rsa_keygen_bits:2048") if name == "chained" else ("EC", "ec_paramgen_curve:P-256")
+    _openssl("genpkey", "-algorithm", kind[0], "-pkeyopt", kind[1], "-out", key)
     if signer is None:
         _openssl("req", "-x509", "-new", "-key", key, "-subj", f"/CN={name}", "-days", 30, "-out", pem,
                  "-config", _config(folder, use), "-extensions", "use")  # fmt: skip
@@ -62,6 +66,8 @@ def _make(folder: Path, name: str, signer: str | None, use: str, days: tuple[str
         _openssl("ca", "-batch", "-notext", "-config", _config(folder, use), "-extensions", "use", "-in", request,
                  "-cert", folder / f"{signer}.pem", "-keyfile", folder / f"{signer}.key",
                  "-out", pem, *until)  # fmt: skip
+    if signer not in (None, "ca", "other"):
+        pem.write_text(pem.read_text() + (folder / f"{signer}.pem").read_text())
     (folder / f"{name}.both").write_text(pem.read_text() + key.read_text())
 
 

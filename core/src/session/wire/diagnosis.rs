@@ -16,7 +16,7 @@ use crate::hosts::{self, Server};
 use crate::options::TlsOptions;
 use crate::process::PerProcess;
 use crate::runtime::{self, Later};
-use crate::tls::{Complaint, Tls};
+use crate::tls::{self, Complaint, Tls};
 
 /// What each step may take with each server.
 const STEP: Duration = Duration::from_secs(2);
@@ -149,7 +149,8 @@ fn problem_of(server: &Server, has_tls: bool, step: Duration) -> String {
         match TcpStream::connect_timeout(&address, step) {
             Ok(socket) if has_tls => {
                 drop(socket);
-                return "takes connections, but gives no session".to_owned();
+                return "takes connections, but gives no session in time (it may be busy: TLS costs it much when many connect)"
+                    .to_owned();
             }
             Ok(socket) => return problem_of_session(socket, step),
             Err(error) => problem = no_connection(&error, step),
@@ -292,7 +293,7 @@ fn refused_by(error: &io::Error, tls: &Tls) -> Option<String> {
         rustls::Error::InvalidCertificate(CertificateError::Other(other)) => {
             Some(other.0.downcast_ref::<Complaint>().map_or_else(|| other.to_string(), Complaint::to_string))
         }
-        rustls::Error::InvalidCertificate(error) => Some(format!("its certificate is refused: {error}")),
+        rustls::Error::InvalidCertificate(error) => Some(tls::in_words(error)),
         rustls::Error::AlertReceived(alert) => Some(match (alert, &tls.identity) {
             (AlertDescription::ProtocolVersion, _) => {
                 "it speaks older versions of TLS only; let it speak 1.2 or 1.3 (option tls)".to_owned()
