@@ -20,6 +20,12 @@ export ZKRECIPES_HOSTS=$ZKR_SECURE_TLS_39
     # On a busy machine a server is slow to answer, of which the doctor warns.
     said=$("$command" -vv doctor) || [[ $said == *'failures: 0,'* ]] || { echo "$said" >&2 && exit 1; }
     [[ $said == *leader,* && $said == *'ok'*'encrypted'* ]] || { echo "$said" >&2 && exit 1; }
+    # One more that is down: the others are looked at all the same, and monitoring hears of it.
+    got=0
+    said=$("$command" doctor --json --connect-timeout 5 --hosts "$ZKRECIPES_HOSTS,localhost:1") || got=$?
+    echo "$said" >&2
+    [[ $got -eq 2 && $said == *'"level": "failure"'*'nothing listens there'* && $said == *'"mode": "follower"'* ]]
+    [ "$(grep -c 'taken and released' <<<"$said")" -eq 3 ]
     refused 77 tls.ca --tls-ca "$folder/other.pem" ls /secure/lock
     refused 77 'plain text' --hosts "$ZKR_SECURE_PLAIN_39" ls /secure/lock
     # As it looks when the first line was not copied.
@@ -38,3 +44,15 @@ refused 2 'has credentials' --hosts "me:$ZKR_SECURE_SECRET@zk.example.org:2181" 
 refused 2 SRV --hosts _zookeeper._tcp.example.org ls /secure/lock
 refused 77 sasl --hosts "$ZKR_SECURE_PLAIN_39" --sasl "me:$ZKR_SECURE_SECRET-wrong" ls /secure/lock
 refused 2 allow_plaintext_auth --hosts zk.example.org --auth "digest:user:$ZKR_SECURE_SECRET" ls /secure/lock
+refused 2 ZKRECIPES_FORBID_EMBEDDED --hosts embedded: ls /secure/lock
+# What the owner holds can be neither seen, nor queued for, nor broken by whoever has no credentials.
+export ZKRECIPES_HOSTS=$ZKR_SECURE_PLAIN_39
+coproc OWNER { ZKRECIPES_SASL=me:$ZKR_SECURE_SECRET "$command" lock /owned/by-command -- sh -c 'echo held; read -r line'; }
+read -r held <&"${OWNER[0]}"
+[ "$held" = held ]
+refused 77 '' ls /owned/by-command
+refused 77 '' lock /owned/by-command -- true
+refused 77 '' break /owned/by-command holder --force-after 0
+owner=$OWNER_PID
+echo >&"${OWNER[1]}"
+wait "$owner"

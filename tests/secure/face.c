@@ -45,6 +45,30 @@ static void bad(zkr_status status, const char *word, const char *hosts, const zk
   zkr_error_free(error);
 }
 
+/* What the owner holds can be neither deleted, nor queued for, nor asked for by whoever has no credentials.
+ */
+static void stranger(const char *hosts, const zkr_options *options) {
+  zkr_options none = ZKR_OPTIONS_INIT;
+  zkr_client *owner = NULL, *client = NULL;
+  zkr_lock *lock = NULL, *theirs = NULL;
+  zkr_held *held = NULL;
+  bool asked;
+  if (zkr_client_connect(hosts, options, &owner, NULL) || zkr_client_connect(hosts, &none, &client, NULL) ||
+      zkr_lock_new(owner, "/owned/lock", NULL, &lock, NULL) ||
+      zkr_lock_new(client, "/owned/lock", NULL, &theirs, NULL) || zkr_lock_acquire(lock, 10000, &held, NULL))
+    exit(3);
+  if (zkr_nodes_delete(client, zkr_held_node(held), -1, NULL) != ZKR_DENIED ||
+      zkr_lock_acquire(theirs, 10000, NULL, NULL) != ZKR_DENIED ||
+      zkr_lock_revoke(theirs, zkr_held_node(held), 0, &asked, NULL) != ZKR_DENIED ||
+      zkr_lock_verify(lock, NULL) != ZKR_OK)
+    exit(4);
+  zkr_held_free(held);
+  zkr_lock_free(theirs);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+  zkr_client_free(owner);
+}
+
 int main(void) {
   const char *hosts = getenv("ZKR_SECURE_TLS_39"), *plain = getenv("ZKR_SECURE_PLAIN_39");
   const char *secret = getenv("ZKR_SECURE_SECRET");
@@ -60,6 +84,8 @@ int main(void) {
   /* Many servers are started at once, and a machine may be busy. */
   options.connect_timeout_ms = 60000;
   good(plain, &options);
+  stranger(plain, &options);
+  bad(ZKR_INVALID, "ZKRECIPES_FORBID_EMBEDDED", "embedded:", &options);
   options.tls = true;
   options.tls_ca = file(ca, "ca.pem");
   options.tls_cert = file(cert, "client.pem");

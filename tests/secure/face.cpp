@@ -36,6 +36,29 @@ static void bad(zkr_status status, const std::string &word, const std::string &h
   std::exit(1);
 }
 
+template <typename Verb>
+static void denied(const Verb &verb) {
+  try {
+    verb();
+  } catch (const zkr::Denied &error) {
+    std::cerr << error.what() << '\n';
+    return;
+  }
+  std::cerr << "a stranger was let in\n";
+  std::exit(1);
+}
+
+// What the owner holds can be neither deleted, nor queued for, nor asked for by whoever has no credentials.
+static void stranger(const std::string &hosts, const zkr::Options &options) {
+  zkr::Client owner(hosts, options), client(hosts);
+  zkr::Lock lock = owner.lock("/owned/lock"), theirs = client.lock("/owned/lock");
+  zkr::Held held = lock.acquire();
+  denied([&] { client.nodes().remove(held.node()); });
+  denied([&] { theirs.lock(); });
+  denied([&] { theirs.revoke(held.node(), std::chrono::milliseconds(0)); });
+  held.verify();
+}
+
 int main() {
   const std::string hosts = from("ZKR_SECURE_TLS_39"), plain = from("ZKR_SECURE_PLAIN_39");
   const std::string secret = from("ZKR_SECURE_SECRET");
@@ -62,6 +85,8 @@ int main() {
   bad(ZKR_DENIED, "for other hosts", from("ZKR_SECURE_ELSEWHERE"), options);
   options.tls.reset();
   good(plain, options);
+  stranger(plain, options);
+  bad(ZKR_INVALID, "ZKRECIPES_FORBID_EMBEDDED", "embedded:", options);
   bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", options);
   bad(ZKR_INVALID, "has credentials", "me:" + secret + "@zk.example.org:2181", options);
   bad(ZKR_INVALID, "SRV", "_zookeeper._tcp.example.org", options);

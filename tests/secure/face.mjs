@@ -32,6 +32,19 @@ for (const [where, options] of [
   await client.close()
 }
 
+{
+  // What the owner holds can be neither deleted, nor queued for, nor asked for by whoever has no credentials.
+  const [owner, stranger] = [await Client.connect(plain, { sasl, auth }), await Client.connect(plain)]
+  await owner.lock('/owned/lock').run(async (held) => {
+    const theirs = stranger.lock('/owned/lock')
+    await assert.rejects(stranger.nodes.delete(held.node), { code: 'DENIED' })
+    await assert.rejects(theirs.acquire(), { code: 'DENIED' })
+    await assert.rejects(theirs.revoke(held.node, { forceAfter: 0 }), { code: 'DENIED' })
+    await held.verify()
+  })
+  await Promise.all([owner.close(), stranger.close()])
+}
+
 for (const [code, word, where, options] of [
   ['DENIED', 'tls.ca', hosts, { tls: { ...files, ca: `${folder}/other.pem` } }],
   ['DENIED', 'tls.cert', hosts, { tls: { ca: files.ca } }],
@@ -46,6 +59,7 @@ for (const [code, word, where, options] of [
   ['INVALID', 'tls.ca', hosts, { tls: { ca: headless } }],
   ['INVALID', 'has credentials', `me:${secret}@zk.example.org:2181`, {}],
   ['INVALID', 'SRV', '_zookeeper._tcp.example.org', {}],
+  ['INVALID', 'ZKRECIPES_FORBID_EMBEDDED', 'embedded:', {}],
   ['INVALID', 'allow_plaintext_auth', 'zk.example.org', { auth }],
 ]) {
   await assert.rejects(Client.connect(where, options), (error) => {

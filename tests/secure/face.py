@@ -50,11 +50,24 @@ BAD: list[tuple[type[zkrecipes.Error], str, dict[str, Any]]] = [
     (zkrecipes.Invalid, "tls.ca", {"hosts": HOSTS, "tls": {"ca": HEADLESS}}),
     (zkrecipes.Invalid, "has credentials", {"hosts": f"me:{SECRET}@zk.example.org:2181"}),
     (zkrecipes.Invalid, "SRV", {"hosts": "_zookeeper._tcp.example.org"}),
+    (zkrecipes.Invalid, "ZKRECIPES_FORBID_EMBEDDED", {"hosts": "embedded:"}),
     (zkrecipes.Invalid, "allow_plaintext_auth", {"hosts": "zk.example.org", "auth": AUTH}),
 ]
 
 
 def blocking() -> None:
+    # What the owner holds can be neither deleted, nor queued for, nor asked for by whoever has no credentials.
+    owner, stranger = zkrecipes.Client(PLAIN, sasl=SASL, auth=AUTH), zkrecipes.Client(PLAIN)
+    with owner, stranger, owner.lock("/owned/lock") as held:
+        theirs = stranger.lock("/owned/lock")
+        for attempt in (
+            lambda: stranger.nodes.delete(held.node),
+            theirs.acquire,
+            lambda: theirs.revoke(held.node, force_after=0),
+        ):
+            with pytest.raises(zkrecipes.Denied):
+                attempt()
+        held.verify()
     for options in GOOD:
         with zkrecipes.Client(**options) as client, client.lock("/secure/lock") as held:
             held.verify()
@@ -66,6 +79,17 @@ def blocking() -> None:
 
 
 async def by_asyncio() -> None:
+    owner, stranger = aio.Client(PLAIN, sasl=SASL, auth=AUTH), aio.Client(PLAIN)
+    async with owner, stranger, owner.lock("/owned/lock") as held:
+        theirs = stranger.lock("/owned/lock")
+        for attempt in (
+            lambda: stranger.nodes.delete(held.node),
+            theirs.acquire,
+            lambda: theirs.revoke(held.node, force_after=0),
+        ):
+            with pytest.raises(zkrecipes.Denied):
+                await attempt()
+        await held.verify()
     for options in GOOD:
         async with aio.Client(**options) as client, client.lock("/secure/lock") as held:
             await held.verify()
