@@ -120,6 +120,11 @@ pub(crate) fn named(hosts: &str) -> String {
             "{}/… (if what stands before the '@' are credentials: give them as auth or sasl)",
             servers.join(",")
         ),
+        // The parameters that other kinds of addresses have.
+        (servers, chroot) if chroot.contains(IN_NO_HOST) => format!(
+            "{}/… (what stands behind the '/' is a path; if there are credentials in it: give them as auth or sasl)",
+            servers.join(",")
+        ),
         _ => hosts.to_owned(),
     }
 }
@@ -366,6 +371,10 @@ mod tests {
         let told = named("user:2181/hunter2@zk1");
         assert!(told.contains("user:2181/…") && told.contains("auth or sasl"), "{told}");
         assert!(!told.contains("hunter2"), "{told}");
+        for given in ["zk1:2181/app?token=hunter2", "zk1:2181/app;hunter2", "zk1:2181/hunter2#x"] {
+            let told = named(given);
+            assert!(told.starts_with("zk1:2181/… ") && !told.contains("hunter2"), "{given}: {told}");
+        }
         assert_eq!(named("a:1,b:2/app"), "a:1,b:2/app");
     }
 
