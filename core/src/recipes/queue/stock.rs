@@ -34,14 +34,16 @@ use crate::session::wire::{Flight, Stat, WireError};
 const AHEAD: usize = 8;
 const MOST_AHEAD: usize = 64;
 /// Among how many to choose at most, as a power of two. So many that the starts of a dozen clients are far from each other.
-const WIDEST: usize = 9;
+const WIDEST: usize = 10;
+/// By how many powers of two one that somebody else was faster at makes the choice wider.
+const WIDENS: usize = 3;
 /// The choice is as many times as wide as the client has items at a time, and at most so many times.
 const MOST_AT_ONCE: usize = 16;
-/// How many times that nobody was faster outweigh one that somebody was.
-const LASTS: usize = 8;
+/// After how many times that nobody was faster the choice is half as wide.
+const LASTS: usize = 32;
 /// After how many misses to list anew at least, and how many names in a list cost as much as a miss.
 const FEWEST_MISSES: usize = 2;
-const NAMES_FOR_A_MISS: usize = 64;
+const NAMES_FOR_A_MISS: usize = 128;
 /// How long what was read ahead counts: some round trips. Whoever works at an item for longer reads the next one again.
 const FRESH: Duration = Duration::from_millis(100);
 /// When nobody was faster for so long, nobody is about.
@@ -72,7 +74,7 @@ struct Items {
     out: BTreeMap<String, bool>,
     /// Those whose data nobody can read.
     spoilt: BTreeSet<String>,
-    /// How often somebody was faster lately: each time counts for `LASTS` times that nobody was.
+    /// How wide the choice is: `LASTS` for each power of two.
     losses: usize,
     /// When that was for the last time.
     lost: Moment,
@@ -236,7 +238,7 @@ impl Stock {
         let mut items = self.items();
         if is_lost {
             items.lost = now;
-            items.losses = items.losses.next_multiple_of(LASTS) + 2 * LASTS;
+            items.losses = items.losses.next_multiple_of(LASTS) + WIDENS * LASTS;
             items.run = 0;
         } else {
             items.losses = items.losses.saturating_sub(1);
@@ -443,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_list_of_which_many_were_gone_is_made_anew_once_and_a_long_one_later() {
-        for (listed, most) in [(20, 2), (64 * 20, 20)] {
+        for (listed, most) in [(20, 2), (NAMES_FOR_A_MISS * 20, 20)] {
             let stock = stock(Order::Arrival);
             let names = names(&stock, &vec![0; listed + most]);
             stock.fill(names.clone());
@@ -454,5 +456,37 @@ mod tests {
             assert!(stock.is_outdated(), "after {most} of {listed}");
             assert!(!stock.is_outdated());
         }
+    }
+
+    #[test]
+    fn eight_that_compete_are_seldom_in_each_others_way() {
+        const ALL: usize = 1000;
+        let stocks: Vec<_> = (0..8).map(|_| stock(Order::Arrival)).collect();
+        let mut left: BTreeSet<_> = names(&stocks[0], &[0; ALL]).into_iter().collect();
+        let (mut refused, mut lists, mut seed) = (0, 0, 1u64);
+        let mut turns = stocks.iter().cycle();
+        while !left.is_empty() {
+            let stock = turns.next().expect("it has no end");
+            if stock.is_outdated() || stock.first().is_none() {
+                lists += 1;
+                stock.fill(left.iter().cloned().collect());
+                continue;
+            }
+            let dice = || {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (seed >> 33) as usize
+            };
+            let name = stock.items().choose(&stock.layout, 0, dice).expect("some are ready");
+            let out = hand_out(stock, &name);
+            let is_lost = !left.remove(&name);
+            stock.raced(is_lost, Moment(0));
+            if is_lost {
+                refused += 1;
+                out.lost();
+            } else {
+                out.over();
+            }
+        }
+        assert!(refused < ALL / 10 && lists < 5 * 8, "{refused} refused, {lists} lists");
     }
 }
