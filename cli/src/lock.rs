@@ -173,8 +173,9 @@ fn acquire(client: &Client, plan: &Plan, cancel: &CancelToken) -> Outcome<Held> 
     wait(async move { Ok(acquiring.await?.hand_over()) }, cancel).map_err(|error| {
         match (error.kind(), limit) {
             (ErrorKind::Timeout, Some(limit)) => {
-                let when = if limit.is_zero() { "now".into() } else { format!("within {limit:?}") };
-                Failure::new(plan.conflict, format!("{path} cannot be had {when}; see zkrecipes ls {path}"))
+                let what =
+                    if limit.is_zero() { format!("{path} cannot be had now") } else { error.to_string() };
+                Failure::new(plan.conflict, format!("{what}; see zkrecipes ls {path}"))
             }
             _ => error.into(),
         }

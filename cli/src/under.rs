@@ -48,7 +48,7 @@ pub(crate) fn who(progress: &WaitProgress, what: &str) -> String {
 
 fn others(progress: &WaitProgress) -> String {
     match progress.ahead {
-        Some(ahead) if ahead > 1 => format!(", {} more are ahead", ahead - 1),
+        Some(ahead) if ahead > 1 => format!(", {} more ahead", ahead - 1),
         _ => String::new(),
     }
 }

@@ -88,6 +88,7 @@ fn trying_and_waiting_in_vain_is_75_or_what_was_asked_for() {
         assert!(ended.err.contains(PATH) && ended.err.contains("zkrecipes ls"), "{ended:?}");
         if options.contains(&"200ms") {
             assert!(begun.elapsed() >= Duration::from_millis(200));
+            assert!(ended.err.contains("not acquired within 200ms"), "{ended:?}");
         }
     }
     holder.send_line();

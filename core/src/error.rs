@@ -140,20 +140,15 @@ impl Error {
         Error::new(ErrorKind::Lost, message).with_reason(reason)
     }
 
+    /// `what` is how things stand: "not acquired".
     pub(crate) fn timeout(what: &str) -> Error {
-        Error::new(
-            ErrorKind::Timeout,
-            format!("{what} did not happen within the time given; try again or allow more"),
-        )
+        Error::new(ErrorKind::Timeout, format!("{what} in time; try again or allow more"))
     }
 
     /// The same after a time that is known.
     pub(crate) fn timeout_after(what: &str, limit: Option<Duration>) -> Error {
         let Some(limit) = limit else { return Error::timeout(what) };
-        Error::new(
-            ErrorKind::Timeout,
-            format!("{what} did not happen within {limit:?}, the time given; try again or allow more"),
-        )
+        Error::new(ErrorKind::Timeout, format!("{what} within {limit:?}; try again or allow more"))
     }
 
     /// The same error, with the reason before what to do about it.
@@ -261,8 +256,8 @@ impl fmt::Display for Error {
                 let start: String = path.chars().take(100).collect();
                 write!(f, " ({start}… of {} bytes)", path.len())
             }
-            Some(path) => write!(f, " ({path})"),
-            None => Ok(()),
+            Some(path) if !path.is_empty() => write!(f, " ({path})"),
+            _ => Ok(()),
         }
     }
 }

@@ -80,7 +80,7 @@ async fn time_runs_out_and_an_attempt_does_not_wait() {
         for limit in [Duration::ZERO, Duration::from_millis(30)] {
             let error = soon("the end", of(&client).wait(Some(limit))).await.expect_err("it is up");
             assert_eq!((error.kind(), error.path()), (ErrorKind::Timeout, Some(PATH)));
-            assert!(error.to_string().starts_with("the lifting of the barrier did not happen"), "{error}");
+            assert!(error.to_string().starts_with("the barrier was not lifted"), "{error}");
         }
         of(&client).remove().await.expect("lifted");
         soon("the attempt", of(&client).wait(Some(Duration::ZERO))).await.expect("lifted");

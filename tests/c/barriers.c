@@ -149,8 +149,7 @@ void waits_at_barriers_and_queues_are_told(void) {
   CHECK(at_barrier.ahead == -1 && at_barrier.waited_ms >= 1000);
   CHECK(strcmp(at_round.path, path("round")) == 0 && at_round.ahead == 2 && !*at_round.holder);
   CHECK(strcmp(at_queue.path, path("empty")) == 0 && at_queue.ahead == -1 && !*at_queue.holder);
-  REFUSED(zkr_barrier_wait(barrier, 50, &error), ZKR_TIMEOUT,
-          "within 50ms, the time given: keeper has put it up");
+  REFUSED(zkr_barrier_wait(barrier, 50, &error), ZKR_TIMEOUT, "within 50ms: keeper has put it up");
   REFUSED(zkr_queue_on_wait(queue, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
   OK(zkr_barrier_remove(barrier, &error));
   OK(zkr_queue_put(queue, "one", 3, -1, &error));

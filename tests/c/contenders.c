@@ -113,8 +113,7 @@ void a_wait_is_told_for_whom_and_how_long(void) {
   OK(zkr_lock_on_wait(waiter, note_wait, &unheard, &ended, &error));
   zkr_subscription_free(ended);
   OK(zkr_lock_acquire(holder, 5000, NULL, &error));
-  REFUSED(zkr_lock_acquire(waiter, 250, NULL, &error), ZKR_TIMEOUT,
-          "within 250ms, the time given: first holds it");
+  REFUSED(zkr_lock_acquire(waiter, 250, NULL, &error), ZKR_TIMEOUT, "within 250ms: first holds it");
   CHECK(zkr_lock_acquire_async(waiter, -1, note_held, &waiting) == ZKR_OK);
   EVENTUALLY(news.calls == 1);
   CHECK(news.is_right && news.progress.waited_ms >= 1000 && news.progress.ahead == 1);

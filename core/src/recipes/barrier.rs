@@ -224,7 +224,7 @@ fn explained(error: Error, up: Up) -> Error {
     })
 }
 
-const LIFTING: &str = "the lifting of the barrier";
+const LIFTING: &str = "the barrier was not lifted";
 
 impl std::fmt::Debug for Barrier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -40,7 +40,7 @@ impl Gate {
             match now {
                 Some(pass) => Ok(pass),
                 None if may_wait => Ok(turn.await),
-                None => Err(Error::timeout("the turn")),
+                None => Err(Error::timeout("not acquired")),
             }
         }
     }

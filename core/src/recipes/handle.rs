@@ -28,6 +28,11 @@ pub(crate) trait Recipe: Send + Sync + 'static {
     /// What it is, for people.
     fn word(&self) -> &'static str;
 
+    /// How things stand for who has run out of time, and what whoever has it does.
+    fn words(&self) -> (&'static str, &'static str) {
+        ("not acquired", "holds it")
+    }
+
     /// Waits for the turn, or for `n` permits where there are several.
     fn take(self: Arc<Self>, session: Arc<Session>, call: Call, n: usize) -> Later<Result<Grant>>;
 
@@ -272,7 +277,8 @@ impl Handle {
 
     /// A call that ends when the waits in progress on this handle are to end.
     fn call(&self, limit: Option<Duration>) -> Result<Call> {
-        Ok(self.inner.client.session()?.call(limit).withdrawable(self.inner.cancels.subscribe()))
+        let call = self.inner.client.session()?.call(limit).for_the(self.inner.recipe.words().0);
+        Ok(call.withdrawable(self.inner.cancels.subscribe()))
     }
 
     /// Calls back while an acquire through this handle waits: after a second, and then ever less often, up to once a minute.

@@ -274,8 +274,8 @@ impl Waiting {
             Some(Contender { identity, node, since, .. }) => {
                 // Others write what they are called.
                 let (identity, node) = (log::quoted(&identity), log::quoted(&node));
-                error
-                    .because(format!("{identity} holds it, since {}, by {node}", crate::time::rfc3339(since)))
+                let (_, has) = recipe.words();
+                error.because(format!("{identity} {has}, since {}, by {node}", crate::time::rfc3339(since)))
             }
             None => error,
         }

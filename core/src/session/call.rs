@@ -47,7 +47,7 @@ pub(crate) struct Call {
     resumed: Moment,
     withdrawn: Option<watch::Receiver<u64>>,
     single_attempt: bool,
-    /// What did not happen when the time is over.
+    /// How things stand when the time is over.
     subject: &'static str,
     /// How much time was given.
     limit: Option<Duration>,
@@ -86,7 +86,7 @@ impl Call {
             resumed: now,
             withdrawn: None,
             single_attempt,
-            subject: "the turn",
+            subject: "not acquired",
             limit,
             line: None,
             ending: None,
@@ -97,7 +97,7 @@ impl Call {
         }
     }
 
-    /// What the call waits for, for the error when its time is over.
+    /// How things stand, for the error when its time is over.
     pub(crate) fn for_the(mut self, subject: &'static str) -> Call {
         self.subject = subject;
         self

@@ -22,7 +22,7 @@ impl Session {
                 // Whatever the first closer still waits for, the session is to end now.
                 self.clock.spawn(self.epoch().close());
                 self.enter(State::Closed);
-                Err(Error::timeout("the server's confirmation that the session is closed"))
+                Err(Error::timeout("no server confirmed that the session is closed"))
             }
         }
     }

@@ -172,7 +172,7 @@ impl<'a> Wait<'a> {
                 continue;
             }
             if call.is_single_attempt() {
-                return Err(Error::timeout("the turn"));
+                return Err(Error::timeout("not acquired"));
             }
             // Only the two closest matter from here on. Each of a thousand waiters would else keep a thousand names. Past the
             // end of the range they do not do: looking again tells which of them have gone, and not who was ahead of those.

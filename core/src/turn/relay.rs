@@ -106,7 +106,7 @@ pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Resu
     let relay = queue.session.shelf.of::<Relays>().of(queue.path);
     let waiting = Waiting::for_the_baton(&relay);
     let hand = match call.is_single_attempt() {
-        true => relay.baton.clone().try_lock_owned().map_err(|_| Error::timeout("the turn"))?,
+        true => relay.baton.clone().try_lock_owned().map_err(|_| Error::timeout("not acquired"))?,
         false => call.patiently(relay.baton.clone().lock_owned()).await?,
     };
     let mut hand = Hand(Some(hand), relay.process);

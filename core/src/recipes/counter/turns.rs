@@ -143,7 +143,7 @@ impl Turns {
                     Some(granted) => break granted,
                     None => match first_in_line(line, session).await {
                         now if now.is_some() && now != first => first = now,
-                        _ => break Err(Error::timeout("the turn")),
+                        _ => break Err(Error::timeout("not acquired")),
                     },
                 }
             }

@@ -76,8 +76,8 @@ pub(crate) fn parties(name: &str) -> Option<usize> {
 
 /// All of them are checked in one transaction.
 const MOST_PARTIES: usize = 5000;
-const ENTERING: &str = "the coming of all parties";
-const LEAVING: &str = "the leaving of all parties";
+const ENTERING: &str = "not all parties came";
+const LEAVING: &str = "not all parties left";
 /// A member that waits for longer looks for what seldom goes wrong, which costs a request: its own node or the anchor's is gone.
 const MOMENT: Duration = Duration::from_millis(500);
 

@@ -247,6 +247,10 @@ impl Recipe for Candidacy {
         "election"
     }
 
+    fn words(&self) -> (&'static str, &'static str) {
+        ("not elected", "leads")
+    }
+
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
             let queue = Queue {

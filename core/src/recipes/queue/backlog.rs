@@ -120,7 +120,7 @@ impl Backlog {
             };
             let taking = shards::anywhere(&stores, &session, call, take::VERB, take);
             let taken = telling(&session, &path, &listeners, nobody, taking).await;
-            taken.map_err(|error| about(error, "the arrival of an item to take", limit, &path))
+            taken.map_err(|error| about(error, "no item to take came", limit, &path))
         }
     }
 
@@ -167,7 +167,7 @@ impl Backlog {
             };
             let claiming = shards::anywhere(&backlog.stores, &session, call, claim::VERB, claim);
             let claimed = telling(&session, &backlog.path, &backlog.listeners, nobody, claiming).await;
-            claimed.map_err(|error| about(error, "the arrival of an item to claim", limit, backlog.path()))
+            claimed.map_err(|error| about(error, "no item to claim came", limit, backlog.path()))
         }
     }
 
@@ -234,7 +234,7 @@ impl Backlog {
                                 (1, _) => error,
                                 (_, put) => error.with_put(before + put.unwrap_or(0)),
                             };
-                            return Err(about(error, "the put", limit, backlog.path()));
+                            return Err(about(error, "not put", limit, backlog.path()));
                         }
                     }
                 }

@@ -303,7 +303,7 @@ impl Waiting {
 }
 
 fn full() -> Error {
-    Error::timeout("room in the queue")
+    Error::timeout("there was no room in the queue")
 }
 
 struct Full<'a>(&'a Puts);

@@ -131,7 +131,7 @@ impl Stock {
             // The call that has the scout may keep it for long, so this one lists by itself.
             let names = self.list(call, verb, true).await?;
             self.fill(names);
-            let nothing = || Error::timeout("an item to take").with_path(&self.layout.path);
+            let nothing = || Error::timeout("no item to take came").with_path(&self.layout.path);
             return if self.is_used_up(session) { Err(nothing()) } else { Ok(()) };
         }
         let mut scout = call.patiently(self.post.scout()).await?;

@@ -82,7 +82,7 @@ pub(super) async fn anywhere<T>(
         }
         // What is known of and cannot be taken in time would be found again and again.
         let over = match call.is_single_attempt() {
-            true => Some(Error::timeout("an item to take")),
+            true => Some(Error::timeout("no item to take came")),
             false => call.over(),
         };
         if let Some(over) = over {

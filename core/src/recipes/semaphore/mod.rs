@@ -374,7 +374,7 @@ impl Taking {
                 return Ok(grant);
             }
             if call.is_single_attempt() {
-                return Err(Error::timeout("a free permit"));
+                return Err(Error::timeout("not acquired"));
             }
             let event = call.patiently(first_of(news, epoch.link_changed(link))).await?;
             if event == Some(Event::SessionEnded) || epoch.has_ended() {

@@ -20,7 +20,7 @@ use crate::session::wire::{Watch, WireError};
 const JOIN: &str = "join";
 const LEAVE: &str = "leave";
 const NEXT: &str = "next";
-const ASKING: &str = "the beginning of a transaction";
+const ASKING: &str = "no transaction began";
 
 /// A name that is to be that of a node.
 pub(super) fn check(layout: &Layout, argument: &str, name: &str) -> Result<()> {

@@ -14,7 +14,7 @@ use crate::session::clock::Moment;
 use crate::session::wire::{CreateMode, Flight, LinkState, Stat, Watch, WireError, Write};
 
 const VERB: &str = "outcome";
-pub(super) const DECIDING: &str = "the decision";
+pub(super) const DECIDING: &str = "nothing was decided";
 
 /// How long whose vote was the last has to decide it itself.
 const MOMENT: Duration = Duration::from_millis(100);

@@ -184,7 +184,7 @@ mod tests {
             Ok((before, client.session_id(), client.close(Some(Duration::from_secs(20))).await))
         };
         let within = async move {
-            let late = crate::Error::timeout("what is certain to come");
+            let late = crate::Error::timeout("it did not come");
             tokio::time::timeout(Duration::from_secs(20), test).await.unwrap_or(Err(late))
         };
         let (before, after, closed) = crate::drive::wait(within, None, None).expect("a new session");

@@ -38,7 +38,7 @@ where
         Ok(())
     };
     let within = async move {
-        let late = crate::Error::timeout("what is certain to come");
+        let late = crate::Error::timeout("it did not come");
         tokio::time::timeout(Duration::from_secs(20), test).await.unwrap_or(Err(late))
     };
     drive::wait(within, None, None).expect("in time");
