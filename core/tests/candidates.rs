@@ -125,7 +125,9 @@ fn blocking_work_is_told_that_it_was_cancelled_and_leads_until_it_returns() {
         terms += 1;
         begun.send(()).expect("somebody waits");
         assert!(format!("{leadership:?}").ends_with(&format!("epoch: {} }}", leadership.epoch())));
+        let since = Instant::now();
         while leadership.is_held() {
+            assert!(since.elapsed() < TEN, "nobody has told it");
             std::thread::sleep(Duration::from_millis(5));
         }
         // Nobody else leads yet, and what is left to do can be done.

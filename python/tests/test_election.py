@@ -145,7 +145,7 @@ def test_work_that_is_cancelled_is_told_and_leads_until_it_returns(client: zkrec
         leadership.verify()
         outcomes.append(election.is_leader)
 
-    running = threading.Thread(target=election.run, args=[work])
+    running = threading.Thread(target=election.run, args=[work], daemon=True)
     running.start()
     assert begun.wait(10)
     election.cancel()
