@@ -351,7 +351,7 @@ def rust(of: Description) -> str:
     code = re.sub(r"^\s*///.*$", "", body, flags=re.M)
 
     used: dict[str, list[str]] = {}
-    named = set(re.findall(r"\w+", code))
+    named = set(re.findall(r"(?<!::)\b\w+", code))
     known = testing_homes() if of.name.startswith("testing/") else homes()
     for name, home in sorted(known.items()):
         if name in named and not re.search(rf"\b(type|struct|enum) {name}\b", code):
