@@ -247,3 +247,21 @@ fn threads_wait_too() {
     barrier.wait(Some(Duration::ZERO)).expect("lifted");
     assert_eq!(client.barrier("relative").expect_err("a path").kind(), ErrorKind::Invalid);
 }
+
+#[test]
+fn a_thread_that_waits_can_be_called_away() {
+    let server = support::server();
+    let client = blocking::Client::connect(&server.connect_string(), options(TEN)).expect("it answers");
+    let barrier = client.barrier(PATH).expect("valid");
+    barrier.cancel();
+    barrier.create().expect("put up");
+    let waiting = barrier.clone();
+    let waiter = std::thread::spawn(move || waiting.wait(None));
+    while server.watch_count() == 0 {
+        std::thread::yield_now();
+    }
+    barrier.cancel();
+    assert_eq!(waiter.join().expect("no panic").expect_err("cancelled").kind(), ErrorKind::Cancelled);
+    let later = barrier.wait(Some(Duration::from_millis(50))).expect_err("it is up");
+    assert_eq!(later.kind(), ErrorKind::Timeout, "no later wait is cancelled");
+}

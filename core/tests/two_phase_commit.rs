@@ -386,3 +386,37 @@ fn threads_commit_too() {
     assert_eq!(commits.show("one").expect("asked"), None);
     commits.leave().expect("left");
 }
+
+#[test]
+fn threads_that_wait_for_proposals_or_outcomes_can_be_called_away() {
+    /// Runs `wait` in a thread, which begins whenever it does, and cancels it.
+    fn cancelled<T: Send + 'static>(wait: impl FnOnce() -> Result<T> + Send + 'static, cancel: impl Fn()) {
+        let waiter = std::thread::spawn(wait);
+        while !waiter.is_finished() {
+            cancel();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let ended = waiter.join().expect("no panic").err().expect("cancelled");
+        assert_eq!(ended.kind(), ErrorKind::Cancelled);
+    }
+    let server = support::server();
+    let client = blocking::Client::connect(&server.connect_string(), options(TEN)).expect("it answers");
+    let commits = client.two_phase_commit(PATH, CommitMode::default()).expect("valid");
+    commits.join("a").expect("joined");
+    let waiting = commits.clone();
+    cancelled(move || waiting.next(None), || commits.cancel());
+    let transaction = commits.begin("one", &["a"], b"x", MINUTE).expect("a later call is not cancelled");
+    let proposal = commits.next(None).expect("nothing was lost");
+    proposal.vote_commit().expect("voted");
+    assert_eq!(transaction.outcome(None).expect("known"), Outcome::Commit);
+    proposal.acknowledge().expect("done");
+
+    let transaction = commits.begin("two", &["a"], b"x", MINUTE).expect("begun");
+    let proposal = commits.next(None).expect("asked");
+    let waiting = proposal.clone();
+    cancelled(move || waiting.outcome(None), || proposal.cancel());
+    let waiting = transaction.clone();
+    cancelled(move || waiting.outcome(None), || transaction.cancel());
+    proposal.vote_abort("enough").expect("voted");
+    assert_eq!(transaction.outcome(None).expect("known"), Outcome::Abort);
+}

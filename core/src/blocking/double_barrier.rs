@@ -1,9 +1,10 @@
 //! Double barriers, blocking.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Client;
-use crate::drive::{check_may_wait, wait};
+use crate::drive::{Cancels, check_may_wait, wait};
 use crate::error::Result;
 use crate::recipes::waiting::WaitProgress;
 use crate::session::delivery::Subscription;
@@ -11,55 +12,65 @@ use crate::session::delivery::Subscription;
 impl Client {
     /// See [`crate::Client::double_barrier`].
     pub fn double_barrier(&self, path: &str, parties: usize, name: Option<&str>) -> Result<DoubleBarrier> {
-        self.0.double_barrier(path, parties, name).map(DoubleBarrier)
+        let barrier = self.0.double_barrier(path, parties, name)?;
+        Ok(DoubleBarrier { barrier, cancels: Arc::default() })
     }
 }
 
 /// [`crate::DoubleBarrier`], blocking.
 #[derive(Clone, Debug)]
-pub struct DoubleBarrier(crate::DoubleBarrier);
+pub struct DoubleBarrier {
+    barrier: crate::DoubleBarrier,
+    cancels: Arc<Cancels>,
+}
 
 impl DoubleBarrier {
     /// See [`crate::DoubleBarrier::path`].
     pub fn path(&self) -> &str {
-        self.0.path()
+        self.barrier.path()
     }
 
     /// See [`crate::DoubleBarrier::parties`].
     pub fn parties(&self) -> usize {
-        self.0.parties()
+        self.barrier.parties()
     }
 
     /// See [`crate::DoubleBarrier::name`].
     pub fn name(&self) -> &str {
-        self.0.name()
+        self.barrier.name()
     }
 
     /// See [`crate::DoubleBarrier::has_entered`].
     pub fn has_entered(&self) -> bool {
-        self.0.has_entered()
+        self.barrier.has_entered()
     }
 
     /// See [`crate::DoubleBarrier::on_wait`].
     pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
-        self.0.on_wait(callback)
+        self.barrier.on_wait(callback)
     }
 
     /// See [`crate::DoubleBarrier::enter`].
     pub fn enter(&self, limit: Option<Duration>) -> Result<()> {
-        let barrier = self.0.clone();
-        wait(async move { barrier.enter(limit).await }, None, None)
+        let barrier = self.barrier.clone();
+        wait(self.cancels.heed(async move { barrier.enter(limit).await }), None, None)
     }
 
     /// See [`crate::DoubleBarrier::leave`].
     pub fn leave(&self, limit: Option<Duration>) -> Result<()> {
-        let barrier = self.0.clone();
-        wait(async move { barrier.leave(limit).await }, None, None)
+        let barrier = self.barrier.clone();
+        wait(self.cancels.heed(async move { barrier.leave(limit).await }), None, None)
+    }
+
+    /// Ends the waits in progress on this handle with Cancelled; later ones are not affected. Who was entering counts for
+    /// nobody then; who was leaving has left.
+    pub fn cancel(&self) {
+        self.cancels.cancel();
     }
 
     /// See [`crate::DoubleBarrier::withdraw`].
     pub fn withdraw(&self) -> Result<()> {
-        self.0.withdraw()
+        self.barrier.withdraw()
     }
 
     /// Enters, does the work on this thread, and leaves. A panic of it gives the round up.
