@@ -209,7 +209,7 @@ async fn who_learns_while_it_leaves_that_it_was_lost_is_told() {
             }
             let leave = leaving(&member);
             if waits {
-                eventually("it waits", || ground.requests_of(&client, "exists").len() >= watches + 3).await;
+                eventually("it waits", || ground.requests_of(&client, "exists").len() >= watches + 2).await;
                 ground.expire(session).await;
             }
             let error = soon(&what, leave).await.expect("joined").expect_err(&what);

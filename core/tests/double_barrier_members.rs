@@ -167,6 +167,44 @@ async fn a_member_that_was_to_leave_last_and_gives_up_wakes_those_who_wait_for_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_death_of_the_member_that_was_to_leave_last_is_seen_at_once() {
+    for ground in grounds() {
+        let mut quickest = SOON;
+        for _ in 0..5 {
+            let mut members = Vec::new();
+            for _ in 0..3 {
+                let client = ground.client(TEN).await;
+                members.push((of(&client, 3), client));
+            }
+            for member in members.iter().map(|(member, _)| entering(member)).collect::<Vec<_>>() {
+                done("enter", member).await;
+            }
+            let client = &members[0].1;
+            let ready = client.nodes().get(READY).await.expect("a round is on").0;
+            let ready = String::from_utf8(ready).expect("text");
+            let node = format!("{PATH}/{}", ready.split(' ').nth(1).expect("it says who leaves last"));
+            let owner =
+                client.nodes().exists(&node).await.expect("asked").expect("it is inside").ephemeral_owner;
+            let anchor = members.iter().position(|(_, client)| client.session_id() == owner as u64);
+            let anchor = members.remove(anchor.expect("one of them"));
+            let calls: Vec<_> = members.iter().map(|(member, _)| leaving(member)).collect();
+            let client = &members[0].1;
+            // `ready` and the anchor; and then the deputy looks.
+            count_is(client, 2).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            ground.expire(anchor.1.session_id()).await;
+            let begun = Instant::now();
+            for call in calls {
+                done("leave", call).await;
+            }
+            quickest = quickest.min(begun.elapsed());
+            nothing_left(&ground, client).await;
+        }
+        assert!(quickest < Duration::from_millis(200), "{quickest:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_was_told_cancelled_lets_nobody_in() {
     for by_token in [true, false] {
         let server = support::server();

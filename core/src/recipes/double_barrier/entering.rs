@@ -19,7 +19,7 @@ use crate::turn::deletable;
 pub(super) const VERB: &str = "enter";
 
 /// Of so few a list costs little, and no more of them list.
-const FEW: usize = 8;
+const FEW: usize = 3;
 
 /// What became of a member that had come.
 enum End {

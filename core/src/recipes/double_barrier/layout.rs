@@ -201,6 +201,17 @@ impl Round {
         }
     }
 
+    /// Whether the member of that name is the first to look whether the anchor has died: it has the highest number,
+    /// or the highest but the anchor's own.
+    pub(super) fn has_as_deputy(&self, name: &str) -> bool {
+        let Some(Numbers::Exactly(ranges)) = &self.numbers else { return false };
+        let number = |name: &str| Member::of(name).says.map(|(_, number)| number);
+        let anchors = self.anchor.as_deref().and_then(number);
+        let mut highest_first = ranges.iter().rev().flat_map(|(first, last)| (*first..=*last).rev());
+        let deputys = highest_first.find(|number| Some(*number) != anchors);
+        deputys.is_some() && deputys == number(name)
+    }
+
     /// Whether it is this round that `ready` stands for.
     pub(super) fn is_on(&self, ready: Option<&Stat>) -> bool {
         ready.is_some_and(|stat| stat.czxid == self.generation)
@@ -233,6 +244,11 @@ mod tests {
         assert_eq!((round.generation, round.anchor.as_deref()), (50, Some("a-of-2-0000000009")));
         assert!(members.iter().all(|member| round.includes(member)));
         assert!(!round.includes(&Member::of("0-of-2-0000000010")));
+        let deputies = [7, 8, 9, 10].map(|number| round.has_as_deputy(&format!("c-of-2-{number:010}")));
+        assert_eq!(deputies, [true, false, false, false], "the anchor is none, whatever its number is");
+        let other = ["a-of-2-0000000007", "b-of-2-0000000008"].map(Member::of);
+        let other = Round::of(&Round::declaration(&other), &stat);
+        assert!(other.has_as_deputy("b-of-2-0000000008") && !other.has_as_deputy("a-of-2-0000000007"));
         // Who waits for another number is in none of theirs, wherever it came.
         assert_eq!(round.parties(), Some(2));
         assert!(!round.includes(&Member::of("0-of-3-0000000008")));

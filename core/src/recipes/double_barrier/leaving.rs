@@ -3,17 +3,19 @@
 //! One member, the anchor, keeps its node until it is alone, and then deletes `ready` with it. Everybody else has watched
 //! `ready` since it entered, so its end is one wake-up for each, and nothing is asked any more. The anchor's name is the
 //! lowest, so that Curator's and kazoo's members wait for it, too. It watches the highest of those who are left; names are
-//! random, so that each time about half of them have gone meanwhile.
+//! random, so that each time about half of them have gone meanwhile. Of the last few it watches each, and need not look again.
 //!
 //! If the anchor dies, `ready` still stands: so a member that has waited for a moment waits for the anchor's node to
-//! go, and then looks who is left. The death of an anchor, and of it alone, costs those who wait up to that moment: to
-//! hear of it at once, each of them would have to watch the anchor's node as well, a request and a second wake-up for
-//! each member in each round. An anchor that gives up writes `ready` again, and wakes them.
+//! go, and then looks who is left. If all of them did that at once, it would be a request and a second wake-up for each
+//! member in each round. So one does it, the deputy, after a much shorter moment; it ends the round for all. Only if both
+//! die does that cost the others their own moment. An anchor that gives up writes `ready` again, and wakes them.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join_all};
 
 use super::layout::{self, Member, Round, members};
 use super::place::Place;
@@ -29,6 +31,9 @@ use crate::session::wire::{Event, WireError, Write};
 
 pub(super) const VERB: &str = "leave";
 
+/// For so long the deputy does not look whether the anchor is there: a round of quick members is over by then.
+const DEPUTYS_MOMENT: Duration = Duration::from_millis(50);
+
 pub(super) async fn leave(barrier: &Inner, inside: Inside, call: &mut Call) -> Result<()> {
     let Inside { mut place, round } = inside;
     if place.epoch.has_ended() {
@@ -40,20 +45,26 @@ pub(super) async fn leave(barrier: &Inner, inside: Inside, call: &mut Call) -> R
     // What was told before we have left is no news of us.
     let ends = place.told_when_over().filter(|_| barrier.naming != Naming::Kazoo);
     let mut ends = ends.and_then(|mut ends| (&mut ends).now_or_never().is_none().then_some(ends));
+    let is_deputy = round.has_as_deputy(place.name());
     place.leave(call, VERB).await?;
     call.insist();
+    let moment = if is_deputy { DEPUTYS_MOMENT } else { super::MOMENT };
     if !call.is_single_attempt()
         && let Some(ends) = &mut ends
-        && call.for_a(super::MOMENT, ends).await? == Some(Event::Deleted)
+        && call.for_a(moment, ends).await? == Some(Event::Deleted)
     {
         return Ok(());
     }
     if let Some(anchor) = &round.anchor {
-        let anchor = path::join(&barrier.path, anchor);
-        until_gone(&anchor, None, call, VERB).await?;
+        until_gone(path::join(&barrier.path, anchor), None, call, VERB).await?;
     }
     over(barrier, &round, None, call, VERB).await
 }
+
+/// So few are watched all at once. Of more a new list costs less.
+const FEW: usize = 4;
+/// For so long the anchor goes by what it has seen.
+const NEW: Duration = Duration::from_millis(50);
 
 /// Of so many it is told who they are.
 const NAMED: usize = 3;
@@ -106,19 +117,35 @@ where
     }
 }
 
-/// Waits until nobody else has the node.
-async fn until_gone(node: &str, own: Option<&Place>, call: &mut Call, verb: &'static str) -> Result<()> {
-    loop {
-        let (found, watch) = ask(own, call, verb, node, |epoch| epoch.watch_exists(node)).await?;
+/// Waits until nobody has the node.
+async fn until_gone(node: String, own: Option<&Place>, call: &mut Call, verb: &'static str) -> Result<()> {
+    let nodes = [node];
+    while !until_all_gone(&nodes, own, call, verb).await? {}
+    Ok(())
+}
+
+/// Waits until every one of these nodes has gone or something else has happened to it; whether all have certainly gone.
+async fn until_all_gone(
+    nodes: &[String],
+    own: Option<&Place>,
+    call: &mut Call,
+    verb: &'static str,
+) -> Result<bool> {
+    let watched = ask(own, call, verb, &nodes[0], |epoch| {
+        try_join_all(nodes.iter().map(|node| epoch.watch_exists(node)).collect::<Vec<_>>())
+    });
+    let mut have_gone = true;
+    for (found, watch) in watched.await? {
         if found.is_none() {
-            return Ok(());
+            continue;
         }
         if call.is_single_attempt() {
             return Err(Error::timeout(super::LEAVING));
         }
         call.insist();
-        call.patiently(watch).await?;
+        have_gone &= call.patiently(watch).await? == Event::Deleted;
     }
+    Ok(have_gone)
 }
 
 /// Waits until the round is over, and takes `ready` back if nobody is left who would. Our own node, if we have one in
@@ -142,18 +169,17 @@ pub(super) async fn over(
                 return Ok(());
             }
         }
-        // The version goes ahead: `ready` is taken back only if nobody has entered since.
+        // With the version of the path: `ready` is taken back only if nobody has entered since.
         let asked = ask(own.as_ref(), call, verb, &barrier.path, |epoch| {
-            let path = &barrier.path;
-            let (stat, names, ready) = (epoch.exists(path), epoch.children(path), epoch.exists(&ready));
-            async move { Ok((stat.await?, names.await, ready.await?)) }
+            let (names, ready) = (epoch.children_and_stat(&barrier.path), epoch.exists(&ready));
+            async move { Ok((names.await, ready.await?)) }
         });
-        let (stat, names, found) = asked.await?;
-        let (stat, names) = match (stat, names) {
-            (Some(stat), Ok(names)) => (stat, names),
-            (None, _) | (_, Err(WireError::NoNode)) => return Ok(()),
-            (_, Err(error)) if error.is_unanswered() => continue,
-            (_, Err(error)) => return Err(refusal(error, verb, &barrier.path)),
+        let (names, found) = asked.await?;
+        let (names, stat) = match names {
+            Ok(names) => names,
+            Err(WireError::NoNode) => return Ok(()),
+            Err(error) if error.is_unanswered() => continue,
+            Err(error) => return Err(refusal(error, verb, &barrier.path)),
         };
         let is_on = round.is_on(found.as_ref());
         if own.is_none() && ready_tells && !is_on {
@@ -161,7 +187,7 @@ pub(super) async fn over(
         }
         let name = own.as_ref().map(|place| place.name().to_owned());
         let is_other = |member: &Member<'_>| round.includes(member) && Some(member.name) != name.as_deref();
-        let others: Vec<_> = members(&names).filter(is_other).collect();
+        let mut others: Vec<_> = members(&names).filter(is_other).collect();
         if let Some(name) = name {
             if !names.contains(&name) {
                 return if sent_last { Ok(()) } else { Err(Error::lost(LostReason::Deleted)) };
@@ -174,9 +200,17 @@ pub(super) async fn over(
                 continue;
             }
         }
-        if let Some(last) = others.iter().map(|member| member.name).max() {
-            until_gone(&path::join(&barrier.path, last), own.as_ref(), call, verb).await?;
-            continue;
+        if !others.is_empty() {
+            let (peers, looked) = (others.iter().any(|other| other.says.is_none()), call.now());
+            others.sort_unstable_by_key(|other| Reverse(other.name));
+            let awaited = &others[..if others.len() > FEW { 1 } else { others.len() }];
+            let nodes: Vec<_> = awaited.iter().map(|other| path::join(&barrier.path, other.name)).collect();
+            let have_gone = until_all_gone(&nodes, own.as_ref(), call, verb).await?;
+            // Nobody of ours can come into the round any more, and peers that do are not looked for if that took a moment only.
+            let were_all = have_gone && awaited.len() == others.len() && !peers;
+            if own.is_none() || !ready_tells || !were_all || call.now().since(looked) >= NEW {
+                continue;
+            }
         }
         let mut writes = vec![match &own {
             Some(place) => Write::Delete { path: place.path(), version: None },

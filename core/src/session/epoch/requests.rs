@@ -127,6 +127,12 @@ impl Epoch {
         self.send(Request::Children, Proof::None, self.measure.read(path), |wire| wire.children(path))
     }
 
+    pub(crate) fn children_and_stat(self: &Arc<Self>, path: &str) -> Flight<(Vec<String>, Stat)> {
+        self.send(Request::Children, Proof::None, self.measure.read(path), |wire| {
+            wire.children_and_stat(path)
+        })
+    }
+
     pub(crate) fn own_ephemerals(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
         self.send(Request::Other, Proof::None, self.measure.sync(path), |wire| wire.own_ephemerals(path))
     }

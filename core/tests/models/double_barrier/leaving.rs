@@ -68,8 +68,9 @@ impl Barrier {
                 && *number <= ending.round.last
                 && Some(*number) != ending.own
         };
-        Ok(match view.numbers().rfind(others) {
-            Some(last) if self.rules.waits_for_others => world.with(member, At::Watching(ending, last)),
+        let others = view.numbers().filter(others).fold(0, |mask, number| mask | 1 << number);
+        Ok(match others {
+            1.. if self.rules.waits_for_others => world.with(member, At::Watching(ending, others, is_on)),
             _ => world.with(member, At::Closing(ending, version, is_on)),
         })
     }

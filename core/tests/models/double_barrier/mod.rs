@@ -67,7 +67,8 @@ pub enum At {
     Left(Round),
     Over(Ending),
     Counting(Ending, u8),
-    Watching(Ending, u8),
+    /// The others that were there, as a set, and whether the round was on.
+    Watching(Ending, u8, bool),
     Closing(Ending, u8, bool),
     Dead,
     Done,
@@ -326,9 +327,17 @@ impl Barrier {
                     tell("over, list", self.count(&view, after, member, ending, version));
                 }
             }
-            At::Watching(ending, other) => {
-                for (_, after) in told.into_iter().filter(|(view, _)| !view.stands(other)) {
-                    tell("over, until_gone", Ok(after.with(member, At::Over(ending))));
+            At::Watching(ending, others, is_on) => {
+                let highest = 7 - others.leading_zeros() as u8;
+                for (view, after) in told {
+                    if !view.stands(highest) {
+                        tell("over, until_gone", Ok(after.with(member, At::Over(ending))));
+                    }
+                    // Who waits with its own node needs no further look.
+                    if ending.own.is_some() && view.numbers().all(|number| others & (1 << number) == 0) {
+                        let closing = At::Closing(ending, NOBODY, is_on);
+                        tell("over, until_all_gone", Ok(after.with(member, closing)));
+                    }
                 }
             }
             At::Closing(ending, version, is_on) => self.close(world, member, ending, version, is_on, steps),
