@@ -132,11 +132,11 @@ fn blocking_work_is_told_that_it_was_cancelled_and_leads_until_it_returns() {
         }
         // Nobody else leads yet, and what is left to do can be done.
         assert!(!election.is_leader());
-        leadership.verify()?;
-        leadership.acknowledge(b"the last word")?;
-        let last = election.guarded()?;
-        last.check(PATH, None)?;
-        last.commit()?;
+        leadership.verify().expect("it stands");
+        leadership.acknowledge(b"the last word").expect("it leads");
+        let last = election.guarded().expect("it leads");
+        last.check(PATH, None).expect("valid");
+        last.commit().expect("applied");
         assert_eq!(server.count("delete*", &format!("{PATH}/**")), 0);
         Ok::<(), Error>(())
     });
