@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import subprocess
+import sys
 import threading
 import warnings
 import weakref
@@ -203,3 +205,17 @@ def test_nothing_piles_up() -> None:
         assert after[2] - before[2] < 50
         assert after[3] == 0
         assert threading.active_count() == started
+
+
+def test_threads_that_read_values_when_the_process_ends_do_not_crash_it(server: EmbeddedServer) -> None:
+    """CPython ends daemon threads wherever they next want the GIL, also in Python code that ours has called."""
+    program = """
+import sys, threading, time, zkrecipes
+client = zkrecipes.Client(sys.argv[1])
+def read():
+    while True: client.metrics, client.state
+for _ in range(2): threading.Thread(target=read, daemon=True).start()
+time.sleep(0.2)
+"""
+    child = subprocess.run([sys.executable, "-c", program, server.connect_string], timeout=60)
+    assert child.returncode == 0

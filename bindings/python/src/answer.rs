@@ -14,6 +14,7 @@ use zkrecipes::{
 };
 use zkrecipes_embedded::{LogEntry, Outcome};
 
+use crate::attach::{call, parked_if_unwound};
 use crate::face::{Answered, Arg};
 
 /// A value of the core that a verb may answer.
@@ -95,13 +96,14 @@ impl<T: Answer> Answer for BTreeMap<String, T> {
     }
 }
 
-/// The class of this name in zkrecipes/_values.py, called with `$fields`.
+/// The class of this name in zkrecipes/_values.py, called with `$fields`. That runs Python code, also in a daemon thread that
+/// CPython ends there when the interpreter exits.
 macro_rules! value {
     ($py:expr, $name:literal, $fields:expr) => {{
         static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let fields = $fields.into_pyobject($py)?;
         let fields: &Bound<'_, PyTuple> = &fields;
-        Ok(TYPE.import($py, "zkrecipes._values", $name)?.call1(fields)?.unbind())
+        Ok(call(TYPE.import($py, "zkrecipes._values", $name)?, fields)?.unbind())
     }};
 }
 
@@ -125,7 +127,8 @@ impl Answer for Metrics {
             }
         }
         fields.set_item("prometheus", self.to_prometheus())?;
-        Ok(TYPE.import(py, "zkrecipes._values", "Metrics")?.call((), Some(&fields))?.unbind())
+        let (class, none) = (TYPE.import(py, "zkrecipes._values", "Metrics")?, PyTuple::empty(py));
+        Ok(parked_if_unwound(|| class.call(&none, Some(&fields)))?.unbind())
     }
 }
 
