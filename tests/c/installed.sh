@@ -50,25 +50,52 @@ no_name_of_zookeepers_recipes_is_taken() {
     [ -z "$taken" ]
 }
 
-# The C interface is kept for a whole major version, 0 included: the soname, CMake and the changelog say so.
+# The C interface is kept for a whole major version, 0 included: the soname, the documents and CMake say so.
 the_soname_is_the_major_version() {
     readelf -d "$library" | grep -F 'soname: [libzkrecipes.so.0]' &&
         readelf -d "$kit" | grep -F 'soname: [libzkrecipes_testing.so.0]'
 }
 
-cmake_takes_the_same_major_version_only() {
-    local wanted found=''
-    for wanted in 0.1 0.99 1.0; do
+the_documents_say_the_same() {
+    local document
+    for document in CHANGELOG.md docs/support.md; do
+        tr '\n' ' ' <"$document" | grep -oE 'a whole major version, 0 included, as (its|the) soname says \(.libzkrecipes\.so\.0.\)' || return
+    done
+}
+
+# takes FILE VERSION…: what a version file of CMake says to who wants these.
+takes() {
+    local wanted file=$1 said=''
+    for wanted in "${@:2}"; do
         cat >"$place/wanted.cmake" <<EOF
 set(PACKAGE_FIND_VERSION $wanted)
 set(PACKAGE_FIND_VERSION_MAJOR ${wanted%%.*})
-include($prefix/lib/cmake/zkrecipes/zkrecipesConfigVersion.cmake)
+string(REPLACE . ";" parts $wanted)
+list(GET parts 1 PACKAGE_FIND_VERSION_MINOR)
+include($file)
 message("\${PACKAGE_VERSION_COMPATIBLE}")
 EOF
-        found+="$wanted $(cmake -P "$place/wanted.cmake" 2>&1) "
+        said+="$wanted $(cmake -P "$place/wanted.cmake" 2>&1) "
     done
-    printf '%s\n' "$found"
-    [ "$found" = '0.1 TRUE 0.99 FALSE 1.0 FALSE ' ]
+    printf '%s\n' "${said% }"
+}
+
+cmake_takes_the_same_major_version_only() {
+    local file=$prefix/lib/cmake/zkrecipes/zkrecipesConfigVersion.cmake version major
+    version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$file") major=${version%%.*}
+    # What later versions will say of those before them.
+    sed "s/\"$version\"/\"$major.99.0\"/" "$file" >"$place/later.cmake"
+    sed "s/\"$version\"/\"$((major + 1)).2.0\"/; s/\(MAJOR EQUAL\) $major/\1 $((major + 1))/" "$file" >"$place/next.cmake"
+    {
+        takes "$file" 0.1 0.99 1.0
+        takes "$place/later.cmake" 0.1 0.99 1.0
+        takes "$place/next.cmake" 0.1 1.0 1.2 2.0
+    } | tee "$place/said"
+    diff "$place/said" - <<EOF
+0.1 TRUE 0.99 FALSE 1.0 FALSE
+0.1 TRUE 0.99 TRUE 1.0 FALSE
+0.1 FALSE 1.0 TRUE 1.2 TRUE 2.0 FALSE
+EOF
 }
 
 # A program that was built against an older header of this major version runs with this library.
@@ -196,6 +223,7 @@ check every_function_of_the_headers_is_exported
 check the_server_is_in_the_testing_kit_alone
 check no_name_of_zookeepers_recipes_is_taken
 check the_soname_is_the_major_version
+check the_documents_say_the_same
 check a_program_of_0_1_runs
 [ "$(uname -sm)" = "Linux x86_64" ] && ldd --version 2>&1 | grep -qiF libc && check a_binary_of_0_1_runs
 check todays_header_has_the_layout_of_0_1
