@@ -59,6 +59,8 @@ struct Play<'a> {
     faults: HashMap<String, Vec<FaultId>>,
     variables: HashMap<String, String>,
     runners: Vec<Runner>,
+    /// The counters of clients: who has a handle keeps its mark for a while.
+    counters: Vec<(String, String)>,
     /// Nodes that may be left at the end: what the scenario itself made, and the locks' parents.
     known: BTreeSet<String>,
     transcript: Vec<String>,
@@ -90,6 +92,7 @@ pub fn play(
         faults: HashMap::new(),
         variables: HashMap::from([("P".to_owned(), path.clone())]),
         runners: Vec::new(),
+        counters: Vec::new(),
         known: BTreeSet::new(),
         transcript: Vec::new(),
         started: Instant::now(),
@@ -157,6 +160,11 @@ impl Play<'_> {
         self.note(&step.text);
         if let Some(clients) = clients_of(&words[0]) {
             for client in clients {
+                if let [_, verb, name, ..] = &words[..]
+                    && verb == "counter"
+                {
+                    self.counters.push((client.clone(), name.clone()));
+                }
                 match &step.label {
                     Some(label) => {
                         let number = self.send(&client, &words[1..])?;

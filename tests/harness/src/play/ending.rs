@@ -10,6 +10,11 @@ impl Play<'_> {
     pub(super) fn clean_ending(&mut self, path: &str) -> Told<()> {
         self.note("(nothing is left behind)");
         self.observer.end_session();
+        for (client, name) in std::mem::take(&mut self.counters) {
+            if self.clients.get(&client).is_some_and(|client| client.connected) {
+                self.ask(&client, &["free".into(), name])?;
+            }
+        }
         self.until("nodes are left", |play| {
             let found = play.observer.walk(path).map_err(|error| error.to_string())?;
             let known = &play.known;
