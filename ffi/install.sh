@@ -36,13 +36,14 @@ major=${version%%.*}
 lib=$DESTDIR$LIBDIR include=$DESTDIR$PREFIX/include
 mkdir -p "$lib/pkgconfig" "$lib/cmake/zkrecipes" "$include"
 
-# Into place by renaming, so that a program which runs with the old library keeps it.
+# Into place by renaming, so that a program which runs with the old library keeps it. What is the same already stays, and
+# nobody builds anything anew because of it.
 place() {
     cp "$1" "$2.new"
     # Names for backtraces stay; line tables would make the library four times as large.
     case $PROFILE:$1 in release:*.so | release:*.a) strip --strip-debug "$2.new" ;; esac
     chmod "$3" "$2.new"
-    mv -f "$2.new" "$2"
+    if cmp -s "$2.new" "$2"; then rm "$2.new"; else mv -f "$2.new" "$2"; fi
 }
 for name in zkrecipes zkrecipes_testing; do
     place "$built/lib${name}_c.so" "$lib/lib$name.so.$version" 755

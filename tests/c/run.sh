@@ -26,25 +26,7 @@ place=$PWD/target/tests-c
 mkdir -p "$place"
 ffi/install.sh PREFIX="$place/prefix" PROFILE="${ZKR_PROFILE:-dev}" >/dev/null
 export LD_LIBRARY_PATH=$place/prefix/lib
-cflags=(-I"$place/prefix/include") libs=(-L"$place/prefix/lib" -lzkrecipes_testing -lzkrecipes -pthread -lm)
-warnings=(-g -O1 -Wall -Wextra -Wpedantic -Werror)
-
-cflags+=(-D_GNU_SOURCE)
-
-# compile COMPILER STANDARD PROGRAM FILE…: as it is, and for each sanitizer.
-compile() {
-    local compiler=$1 standard=$2 program=$place/$3 sanitizer
-    shift 3
-    "$compiler" "$standard" "${warnings[@]}" "${cflags[@]}" -o "$program" "$@" "${libs[@]}"
-    for sanitizer in thread address; do
-        "$compiler" "$standard" -g -O1 -fsanitize="$sanitizer" "${cflags[@]}" -o "$program-$sanitizer" "$@" "${libs[@]}"
-    done
-}
-compile cc -std=c11 c tests/c/*.c &
-in_c=$!
-compile c++ -std=c++17 c++ tests/c/*.cpp
-wait "$in_c"
-cc -std=c11 -g -fsanitize=thread "${cflags[@]}" -o "$place/race" tests/c/race/race.c "${libs[@]}"
+make --no-print-directory -f tests/c/Makefile -j 2 PLACE="$place"
 
 # Nothing but what the tests of fork need: users have no options set. The library keeps ThreadSanitizer from looking at
 # what it does with malloc and memcpy itself.
@@ -58,7 +40,7 @@ race_is_seen() {
 # Who throws away what is held lets go of it at once: compilers warn.
 throwing_away() {
     printf '#include <zkrecipes.hpp>\nvoid it(zkr::Lock &l, zkr::Election &e, zkr::Queue &q) { (void)l, (void)e, (void)q; %s; }\n' "$1" |
-        c++ -std=c++17 "${warnings[@]}" "${cflags[@]}" -fsyntax-only -x c++ - >/dev/null 2>&1
+        c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$place/prefix/include" -fsyntax-only -x c++ - >/dev/null 2>&1
 }
 is_warned_of() {
     if throwing_away '' && ! throwing_away 'l.acquire()' && ! throwing_away 'e.campaign()' &&
