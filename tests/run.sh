@@ -172,7 +172,8 @@ done
 # Of many, the machine is not the reason.
 if [ -n "${ZKR_AGAIN-}" ] && [ -e "$notes/failed" ] && [ "$(wc -l <"$notes/failed")" -le 3 ] && ! grep -q build "$notes/failed"; then
     mv "$notes/failed" "$notes/unsure"
-    while read -r part; do run_part "$part" -again; done <"$notes/unsure"
+    # Each in a shell of its own, which is asked how busy it was.
+    while read -r part; do (run_part "$part" -again); done <"$notes/unsure"
     [ -e "$notes/failed" ] || sed 's/$/ passed only when run again, alone: look into its log/' "$notes/unsure" >>"$notes/report"
 fi
 
