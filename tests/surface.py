@@ -232,6 +232,28 @@ def aligned(capability: str, cells: list[str]) -> str:
     return line
 
 
+# For these no row stands, but a list of their own: the other languages await the verb itself.
+COROUTINE = "zkr::coro::"
+AWAITED = re.compile(r"^only c\+\+ -awaited coro::\{.*\}$", re.MULTILINE)
+
+
+def with_coroutines(text: str, undeclared: Names) -> str:
+    """The table with the coroutines of C++ that are in no row, in their list; they are not undeclared any more."""
+    new = {name for name in undeclared.get("c++", ()) if re.fullmatch(f"{COROUTINE}[a-z_]+", name)}
+    lines = AWAITED.findall(text)
+    if not new or not lines:
+        return text
+    undeclared["c++"] -= new
+    known = {name for line in lines for name in braces(line.split()[-1])}
+    names = sorted(known | {name.removeprefix("zkr::") for name in new})
+    # About as many a line as there are now.
+    each = -(-len(names) // len(lines))
+    listed = [[name.removeprefix("coro::") for name in names[at : at + each]] for at in range(0, len(names), each)]
+    first = text.index(lines[0])
+    written = "\n".join(f"only c++ -awaited coro::{{{','.join(some)}}}" for some in listed)
+    return text[:first] + written + text[first + len("\n".join(lines)) :]
+
+
 # In front of this heading are the recipes.
 BEHIND_RECIPES = "\n# everywhere or nowhere "
 
@@ -267,6 +289,12 @@ def main() -> int:
     problems, undeclared = compare(table, found)
     for sentence in (problems := problems + contradictions):
         print(f"surface: {sentence}")
+    listed = with_coroutines(text, undeclared)
+    if listed != text and options.write:
+        TABLE.write_text(text := listed)
+        print(f"surface: added the new coroutines of C++ to their list in {TABLE.name}")
+    elif listed != text:
+        print("surface: --write adds the new coroutines of C++ to their list")
     rows = proposals(undeclared)
     if rows and options.write:
         TABLE.write_text(with_rows(text, rows))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from surface import COLUMNS, TABLE, Names, Table, compare, proposals, with_rows
+from surface import AWAITED, COLUMNS, TABLE, Names, Table, braces, compare, proposals, with_coroutines, with_rows
 
 TEXT = TABLE.read_text()
 
@@ -70,6 +70,21 @@ def test_a_verb_of_what_is_there_goes_to_the_end_and_waits_for_its_place() -> No
     written = with_rows(without, proposals(undeclared))
     assert written.splitlines()[-1].split() == line.split()
     assert problems(written, promised(TEXT)) == []
+
+
+def test_a_coroutine_of_a_new_verb_is_added_to_their_list() -> None:
+    names = promised(TEXT)
+    names["c++"] |= {"zkr::coro::aim", "zkr::coro::zoom"}
+    _, undeclared = compare(Table().read(TEXT), names)
+    written = with_coroutines(TEXT, undeclared)
+    assert proposals(undeclared) == []
+    assert problems(written, names) == []
+    # Nothing else has changed but that list, which is in order.
+    kept = [line for line in TEXT.splitlines() if not AWAITED.match(line)]
+    assert [line for line in written.splitlines() if not AWAITED.match(line)] == kept
+    listed = [name for line in AWAITED.findall(written) for name in braces(line.split()[-1])]
+    assert listed == sorted(listed)
+    assert max(map(len, AWAITED.findall(written))) < 160
 
 
 def test_a_hole_without_a_reason_is_refused() -> None:
