@@ -53,6 +53,17 @@ crates_can_be_packed() {
 
 everything_takes_a_lock_here() { on_zookeeper tests/elsewhere/smoke.sh "$platform-gnu" {}; }
 
+# An older C library than that of the machine which built it.
+wheel_takes_a_lock_on_an_old_system() {
+    local tree=$place/debian-python as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+    tests/elsewhere/old-python.sh "$tree"
+    "${as_root[@]}" rm -rf "$tree"/tmp/*
+    "${as_root[@]}" cp target/dist/python/zkrecipes-*-manylinux*"$cpu".whl tests/elsewhere/lock.py "$tree/tmp/"
+    "${as_root[@]}" chroot "$tree" sh -ec '/opt/python/bin/python3 -m venv /tmp/venv; /tmp/venv/bin/python -m pip install --quiet --no-index /tmp/*.whl'
+    on_zookeeper "${as_root[@]}" chroot "$tree" /tmp/venv/bin/python /tmp/lock.py {} /tmp/venv/bin/zkrecipes
+}
+
 # npm has each major of Node as a package.
 npm_packages_take_a_lock_in_every_major_of_node() {
     local major
@@ -113,7 +124,7 @@ command_for_musl_takes_a_lock() {
 other_targets_compile() { tests/elsewhere/targets.sh; }
 
 all=(what_is_released_can_be_built wheel_is_for_manylinux2014 wheel_keeps_the_stable_abi crates_can_be_packed
-    everything_takes_a_lock_here npm_packages_take_a_lock_in_every_major_of_node sources_make_a_wheel_that_takes_a_lock
+    everything_takes_a_lock_here wheel_takes_a_lock_on_an_old_system npm_packages_take_a_lock_in_every_major_of_node sources_make_a_wheel_that_takes_a_lock
     debian_packages_take_a_lock_on_a_clean_tree command_for_musl_takes_a_lock other_targets_compile)
 for name in "${@:-${all[@]}}"; do check "$name"; done
 printf '%d passed, %d failed\n' "$passed" "$failed"
