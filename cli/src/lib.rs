@@ -3,16 +3,16 @@
 //! - `ls`, `watch`: who holds a path and who waits for it ([`contenders`] gathers, [`table`] prints).
 //! - `ls --recursive`, `top`, `serve`: what is in use below a path ([`survey`] reads, [`history`] tells who took over,
 //!   [`screen`] is the terminal).
-//! - `break`: asks a contender to let go, and deletes its node when it does not.
+//! - `break`: asks a contender to let go, and deletes its node when it does not ([`revoke`]).
 //! - `lock`: runs a command under a lock ([`job`] runs it, [`under`] is what it runs under, [`signals`] passes signals on,
-//!   [`tree`] ends what it started).
+//!   [`processes`] ends what it started).
 //! - `elect`: runs a command while it leads; `leader`: who does.
 //! - `members`: who is in a group.
 //! - `counter`: reads and changes a counter.
 //! - `config`: reads, sets and follows a value ([`follow`] tells what changes).
 //! - `barrier`: waits for others, and runs a command together with theirs.
 //! - `queue`: puts and takes items, and runs a command for each.
-//! - `2pc`: looks after two-phase commits.
+//! - `2pc`: looks after two-phase commits ([`two_phase`]).
 //! - `doctor`: looks at the servers.
 //! - `tree`: what stands below a path ([`nodes`]).
 //! - `completions`, `man`: for shells and for man(1) ([`pages`]).
