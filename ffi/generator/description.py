@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +92,21 @@ class Description:
         return camel(self.argument)
 
 
+# Besides what a Description keeps by the same name.
+KEYS = {"like", "without", "words", "heading", "is"}
+
+
 def load(name: str) -> dict[str, Any]:
-    return tomllib.loads((VERBS / f"{name}.toml").read_text())
+    """One of them as it is written. A key that nobody reads is a mistake: what it says would be left out in silence."""
+    given = tomllib.loads((VERBS / f"{name}.toml").read_text())
+    known = KEYS | {key.name for key in fields(Description)} - {"name", "is_a"}
+    problems = [f"{key} is no key of a description" for key in given.keys() - known]
+    known = {key.name for key in fields(Verb)} - {"name", "inherited", "of"}
+    for verb, described in given.get("verbs", {}).items():
+        problems += [f"{verb}: {key} is no key of a verb" for key in described.keys() - known]
+    if problems:
+        raise SystemExit("\n".join(f"ffi/verbs/{name}.toml: {problem}" for problem in sorted(problems)))
+    return given
 
 
 def inherited(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
