@@ -114,7 +114,7 @@ INPUTS = {
         "commits::mode({n})?",
         cpp="CommitMode {n} = CommitMode::Coordinator",
     ),
-    "count": Input("{n}: usize", cpp="std::size_t {n}"),
+    "count": Input("{n}: usize", 'input::count("{n}", {n})?', cpp="std::size_t {n}"),
     "i32": Input("{n}: i32", cpp="std::int32_t {n}"),
     "u64": Input("{n}: u64", cpp="std::uint64_t {n}"),
     "i64": Input("{n}: i64", cpp="std::int64_t {n}"),

@@ -71,6 +71,17 @@ pub(crate) fn version(given: i32) -> Result<Option<i32>> {
     }
 }
 
+/// How many. A negative number of the caller's has become a huge one on its way.
+pub(crate) fn count(argument: &str, given: usize) -> Result<usize> {
+    match isize::try_from(given) {
+        Ok(_) => Ok(given),
+        Err(_) => Err(Error::invalid(
+            argument,
+            format_args!("{} is negative; give a number from 1 on", given as isize),
+        )),
+    }
+}
+
 /// A duration that has an end.
 pub(crate) fn millis(argument: &str, given: i64) -> Result<Duration> {
     match u64::try_from(given) {

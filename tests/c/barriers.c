@@ -59,6 +59,8 @@ void parties_enter_and_leave_together(void) {
   ending entered = {0}, left = {0};
 
   REFUSED(zkr_double_barrier_new(client, path("double"), 0, NULL, &bad, &error), ZKR_INVALID, "parties");
+  REFUSED(zkr_double_barrier_new(client, path("double"), (size_t)-3, NULL, &bad, &error), ZKR_INVALID,
+          "parties: -3 is negative");
   OK(zkr_double_barrier_new(client, path("double"), 2, NULL, &one, &error));
   OK(zkr_double_barrier_new(other, path("double"), 2, "two", &two, &error));
   CHECK(strcmp(zkr_double_barrier_path(one), path("double")) == 0 && zkr_double_barrier_parties(one) == 2);

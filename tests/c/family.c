@@ -231,7 +231,8 @@ void bad_numbers_of_permits_are_refused(void) {
   zkr_semaphore *semaphore = NULL;
 
   REFUSED(zkr_semaphore_new(client, at, 0, &semaphore, &error), ZKR_INVALID, "permits");
-  REFUSED(zkr_semaphore_new(client, at, (size_t)-1, &semaphore, &error), ZKR_INVALID, "permits");
+  REFUSED(zkr_semaphore_new(client, at, (size_t)-1, &semaphore, &error), ZKR_INVALID,
+          "permits: -1 is negative");
   REFUSED(zkr_semaphore_new(client, "relative", 1, &semaphore, &error), ZKR_INVALID, "path");
   REFUSED(zkr_semaphore_new(client, at, 1, NULL, &error), ZKR_INVALID, "semaphore");
   CHECK(semaphore == NULL);

@@ -53,6 +53,7 @@ pub extern "C" fn zkr_double_barrier_new(
         || HandlePlace::required("double_barrier", double_barrier),
         |it: &ClientHandle| {
             let path = input::text("path", path)?;
+            let parties = input::count("parties", parties)?;
             let name = input::optional_text("name", name)?;
             let core = it.core.double_barrier(&path, parties, name.as_deref())?;
             Ok(Recipe { client: it.core.clone(), path: to_c(core.path()), core, is_part: false })

@@ -73,6 +73,7 @@ pub extern "C" fn zkr_semaphore_acquire_cancellable(
         error,
         || Ok(HandlePlace::optional(held)),
         |it: &SemaphoreHandle| {
+            let n = input::count("n", n)?;
             let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
             Ok(drive::acquire(&it.core, n, timeout_ms))
         },
@@ -102,6 +103,7 @@ pub extern "C" fn zkr_semaphore_acquire_cancellable_async(
     user_data: *mut c_void,
 ) -> zkr_status {
     verbs::start(semaphore, token, callback, user_data, |it: &SemaphoreHandle| {
+        let n = input::count("n", n)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::acquire(&it.core, n, timeout_ms))
     })
@@ -391,6 +393,7 @@ pub extern "C" fn zkr_semaphore_new(
         || HandlePlace::required("semaphore", semaphore),
         |it: &ClientHandle| {
             let path = input::text("path", path)?;
+            let permits = input::count("permits", permits)?;
             let core = it.core.semaphore(&path, permits)?;
             Ok(Recipe { client: it.core.clone(), path: to_c(core.path()), core, is_part: false })
         },
@@ -465,6 +468,7 @@ pub extern "C" fn zkr_semaphore_resize(
         || Ok(()),
         |it: &SemaphoreHandle| {
             let core = it.core.clone();
+            let permits = input::count("permits", permits)?;
             Ok(async move { core.resize(permits).await })
         },
     )
@@ -480,6 +484,7 @@ pub extern "C" fn zkr_semaphore_resize_async(
 ) -> zkr_status {
     verbs::start(semaphore, null(), callback, user_data, |it: &SemaphoreHandle| {
         let core = it.core.clone();
+        let permits = input::count("permits", permits)?;
         Ok(async move { core.resize(permits).await })
     })
 }
