@@ -6,8 +6,9 @@ import ast
 import importlib
 import inspect
 import re
+import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic
 
 from pages import ROOT
 
@@ -58,7 +59,8 @@ def written(node: ast.FunctionDef) -> str:
     answer = ast.unparse(node.returns) if node.returns else "None"
     if "property" in decorators:
         return f"{node.name}: {answer}"
-    return f"{node.name}({ast.unparse(node.args)}) -> {answer}"
+    # What both faces share has the name of what users have.
+    return re.sub(r"\b(\w+)Base\b", r"\1", f"{node.name}({ast.unparse(node.args)}) -> {answer}")
 
 
 def markdown(doc: str | None) -> str:
@@ -96,10 +98,13 @@ def signature(owner: type | None, name: str, value: Any, known: dict[str, dict[s
 
 
 def class_page(name: str, one: type, known: dict[str, dict[str, str]]) -> str:
+    public = {name for module, _ in PAGES.values() for name in getattr(sys.modules.get(module), "__all__", ())}
     bases = [
         base.__name__
         for base in one.__bases__
-        if not base.__name__.startswith("_") and base.__module__ != "zkrecipes._native" and base is not object
+        if base not in (object, Generic)
+        and base.__module__ != "zkrecipes._native"
+        and (base.__name__ in public or not base.__module__.startswith("zkrecipes"))
     ]
     begin = known.get(one.__name__, {}).get("__init__") or known.get(f"{one.__name__}Base", {}).get("__init__") or ""
     arguments = re.sub(r"__init__\((.*)\) -> None", r"(\1)", begin) if begin and "aio" not in one.__module__ else ""

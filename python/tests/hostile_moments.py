@@ -177,7 +177,7 @@ async def _aio_unsubscribe() -> Any:
 
 def call() -> Any:
     """A verb of asyncio that was not begun."""
-    return _native.HandleBase.acquire(aio_handle("lock"))
+    return _native.Handle.acquire(aio_handle("lock"))
 
 
 def seed() -> Any:

@@ -29,6 +29,13 @@ def test_types_check(arguments: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_type_checker_names_what_users_have_in_their_hands(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text('import zkrecipes\nzkrecipes.Client("embedded:").lock("/lock").acquire("five")\n')
+    done = subprocess.run([sys.executable, "-m", "mypy", wrong], cwd=PACKAGE, capture_output=True, text=True)
+    assert 'No overload variant of "acquire" of "Handle" matches argument type "str"' in done.stdout, done.stdout
+
+
 def test_an_editor_shows_what_the_module_says() -> None:
     done = subprocess.run(
         [sys.executable, PACKAGE.parent / "tests/stub_docs.py"], cwd=PACKAGE, capture_output=True, text=True

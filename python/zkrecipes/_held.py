@@ -23,14 +23,14 @@ class Transaction(_native.TransactionBase):
     def commit(self) -> None: ...
 
 
-class Holding(_native.HoldingBase):
+class Holding(_native.Holding):
     """The verbs that acquisitions and handles have in common."""
 
-    @instead(awaited(_native.HoldingBase.release))
+    @instead(awaited(_native.Holding.release))
     def release(self) -> None: ...
-    @instead(awaited(_native.HoldingBase.verify))
+    @instead(awaited(_native.Holding.verify))
     def verify(self) -> None: ...
-    @instead(Answers[Transaction].at_once(_native.HoldingBase.guarded))
+    @instead(Answers[Transaction].at_once(_native.Holding.guarded))
     def guarded(self) -> None: ...
 
 

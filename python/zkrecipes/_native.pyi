@@ -1,4 +1,4 @@
-# The extension module. Its classes named …Base are shared by both faces. Verbs are described as they are on a blocking
+# The extension module. Its classes named …Base, Handle and Holding are shared by both faces. Verbs are described as they are on a blocking
 # object, where they wait; on an asyncio one they return a Call, which zkrecipes._bridge awaits.
 
 from collections.abc import Callable, Iterable, Iterator
@@ -292,7 +292,7 @@ class Client(_Scope, ClientBase):
         """
 
 @disjoint_base
-class HoldingBase:
+class Holding:
     """What handles and acquisitions share, on both faces."""
 
     def release(self, wait: bool = True) -> None:
@@ -321,7 +321,7 @@ class HoldingBase:
         """
 
 @disjoint_base
-class HandleBase(HoldingBase):
+class Handle(Holding):
     """What all handles share, on both faces."""
 
     def _take(self, n: int, timeout: float | None) -> Call: ...
@@ -358,7 +358,7 @@ class HandleBase(HoldingBase):
         """Wakes all waits in progress on this handle with Cancelled, never later ones."""
 
 @disjoint_base
-class LockBase(HandleBase):
+class LockBase(Handle):
     """What `Lock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -440,7 +440,7 @@ class ReadWriteLock(ReadWriteLockBase):
     """
 
 @disjoint_base
-class MultiLockBase(HandleBase):
+class MultiLockBase(Handle):
     """What `MultiLock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -473,7 +473,7 @@ class MultiLock(_Scope, MultiLockBase):
     def __enter__(self) -> Held: ...
 
 @disjoint_base
-class SemaphoreBase(HandleBase):
+class SemaphoreBase(Handle):
     """What `Semaphore` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -532,7 +532,7 @@ class Hold(_Scope, Generic[_Acquired_co]):
     def __enter__(self) -> _Acquired_co: ...
 
 @disjoint_base
-class HeldBase(HoldingBase):
+class HeldBase(Holding):
     """What both faces of an acquisition have besides."""
 
     def __new__(cls, seed: Seed) -> Self: ...
@@ -581,7 +581,7 @@ class Held(_Scope, HeldBase):
     def __enter__(self) -> Self: ...
 
 @disjoint_base
-class ElectionBase(HandleBase):
+class ElectionBase(Handle):
     """What `Election` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...

@@ -169,7 +169,7 @@ class Hold(Scope[_Acquired]):
     """What `hold(timeout)` returns: the scope of one acquisition at a time."""
 
 
-class _Handle(Holding, _native.HandleBase, Generic[_Acquired]):
+class Handle(Holding, _native.Handle, Generic[_Acquired]):
     """What all handles share: `async with handle as held:` waits, and releases on any exit."""
 
     _cancel_on_lost = False
@@ -178,9 +178,9 @@ class _Handle(Holding, _native.HandleBase, Generic[_Acquired]):
         # Tasks take turns on one handle; one that released early must not leave with another's acquisition.
         self._scopes: list[tuple[asyncio.Task[object], Hold[_Acquired]]] = []
 
-    @instead(awaited(_native.HandleBase.contenders))
+    @instead(awaited(_native.Handle.contenders))
     def contenders(self) -> None: ...
-    @instead(awaited(_native.HandleBase.revoke))
+    @instead(awaited(_native.Handle.revoke))
     def revoke(self) -> None: ...
 
     if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class _Handle(Holding, _native.HandleBase, Generic[_Acquired]):
         async def acquire(self, blocking: bool = True, timeout: float | None = None) -> _Acquired | None: ...
         async def acquire(self, *arguments: Any, **named: Any) -> _Acquired | None: ...
     else:
-        acquire = awaited(_native.HandleBase.acquire)
+        acquire = awaited(_native.Handle.acquire)
 
     def hold(self, timeout: float | None = None) -> Hold[_Acquired]:
         """A context manager that acquires within `timeout` seconds or raises Timeout."""
@@ -219,7 +219,7 @@ class _Handle(Holding, _native.HandleBase, Generic[_Acquired]):
         await scope.__aexit__(kind, exception, traceback)
 
 
-class Lock(_Handle[Held], _native.LockBase):
+class Lock(Handle[Held], _native.LockBase):
     """A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
 
     `async with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
@@ -236,11 +236,11 @@ class ReadWriteLock(_native.ReadWriteLockBase):
     write: Lock
 
 
-class MultiLock(_Handle[Held], _native.MultiLockBase):
+class MultiLock(Handle[Held], _native.MultiLockBase):
     """Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`."""
 
 
-class Semaphore(_Handle[Held], _native.SemaphoreBase):
+class Semaphore(Handle[Held], _native.SemaphoreBase):
     """At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`."""
 
     if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class Campaign(Scope[Leadership], Coroutine[Any, Any, Leadership]):
         self._winning.close()
 
 
-class Election(_Handle[Leadership], _native.ElectionBase):
+class Election(Handle[Leadership], _native.ElectionBase):
     """One candidate in an election. Made by `client.election(path, data)`.
 
     `async with election as leadership:` and `async with election.campaign(timeout) as leadership:` wait until this
@@ -326,7 +326,7 @@ class Election(_Handle[Leadership], _native.ElectionBase):
         return _leading.asynchronous(self, function)
 
 
-_H = TypeVar("_H", bound=_Handle[Any])
+_H = TypeVar("_H", bound=Handle[Any])
 
 
 def _cancelling(cancel_on_lost: object, *handles: _H) -> _H:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pages
 import parts
 import pytest
+import python_reference
 import tables
 from snippets import ROOT, Snippet, snippets
 from zkrecipes.testing import EmbeddedServer
@@ -118,6 +119,14 @@ def test_every_option_of_the_core_is_in_the_table_of_each_language(language: str
     table = tables.options_table(language)
     assert table.count("\n") >= 30
     assert all(word in table for word in ("10", "handoff" if language != "Node" else "Handoff", "layout"))
+
+
+def test_the_reference_of_python_has_the_types_of_the_stubs_and_the_names_of_users() -> None:
+    reference = python_reference.all_pages()
+    for page in ("python-reference", "asyncio-reference"):
+        lock = reference[page].split("\n## Lock\n")[1].split("\n## ")[0]
+        assert "\nacquire(blocking: bool=True, timeout: float | None=None) -> Held | None\n" in lock
+        assert re.findall(r"\b\w+Base\b", reference[page]) == []
 
 
 def test_every_kind_of_error_is_in_the_table() -> None:
