@@ -361,8 +361,13 @@ def test_gunicorn_preload(hosts: str, tmp_path: Path) -> None:
         eventually(lambda: contenders(observer, "/parents") == 0, within=3)
 
 
+# Messages that are there only once they are whole.
+BROKER = Path(__file__).parents[2] / "tests/usage"
+
 CELERY = """
-import os, zkrecipes
+import os, sys, zkrecipes
+sys.path.append(os.environ["BROKER"])
+import whole_messages
 from celery import Celery
 from celery.signals import worker_process_init
 
@@ -411,17 +416,18 @@ def test_celery_prefork(hosts: str, tmp_path: Path) -> None:
     for folder in ("queue", "control", "results"):
         (tmp_path / folder).mkdir()
     command = [sys.executable, "-m", "celery", "-A", "tasks", "worker", "--pool=prefork", "--concurrency=2"]
+    variables = {"ZKRECIPES_HOSTS": hosts, "BROKER": str(BROKER)}
     log = (tmp_path / "log").open("wb")
     alone = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     worker = subprocess.Popen(
-        [*command, *alone], cwd=tmp_path, env=environment(ZKRECIPES_HOSTS=hosts, IS_WORKER="1"), stdout=log, stderr=log
+        [*command, *alone], cwd=tmp_path, env=environment(**variables, IS_WORKER="1"), stdout=log, stderr=log
     )
     with log, worker, zkrecipes.Client(hosts) as observer:
         try:
             asked = subprocess.run(
                 [sys.executable, "-c", ASK],
                 cwd=tmp_path,
-                env=environment(ZKRECIPES_HOSTS=hosts),
+                env=environment(**variables),
                 capture_output=True,
                 text=True,
                 timeout=90,

@@ -4,6 +4,7 @@ import os
 
 import gate
 import tasks
+import whole_messages  # noqa: F401
 
 app = tasks.app
 app.conf.broker_url = "filesystem://"

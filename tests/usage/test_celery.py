@@ -7,6 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
+import whole_messages  # noqa: F401
 from celery import Celery
 from world import Program, World, eventually
 
