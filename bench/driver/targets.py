@@ -127,6 +127,10 @@ def targets(results: Results) -> Iterator[Target]:
         ("kazoo", "claim and ack"),
         5,
     )
+    # As many of ours as of theirs.
+    eight = "get, 8 clients"
+    yield faster("queue: get, 8 clients, to 8 of kazoo's", "queue", ("rust", eight), ("kazoo", eight), 10)
+    yield faster("queue: get, 8 clients, to 8 of Curator's", "queue", ("rust", eight), ("curator", eight), 5)
     # One call after the other costs a round trip each: what is removed ahead of its call is lost with its process.
     yield faster("queue: get, one at a time, to kazoo's get", "queue", ("rust", "get"), ("kazoo", "get"), 10)
     yield faster("queue: get, one at a time, to Curator's take", "queue", ("rust", "get"), ("curator", "get"), 5)
@@ -137,12 +141,12 @@ def targets(results: Results) -> Iterator[Target]:
         ("raw", "get"),
         1.5,
     )
-    yield faster("queue: get, 8 clients, to one", "queue", ("rust", "get, 8 clients"), ("rust", "get"), 3)
+    yield faster("queue: get, 8 clients, to one", "queue", ("rust", eight), ("rust", "get"), 3)
     # What the servers and the machine allow: where these are missed, they are what limits the line above.
     yield faster(
         "queue: get, 8 raw sockets with the same requests, to one",
         "queue",
-        ("raw", "get, 8 clients"),
+        ("raw", eight),
         ("raw", "get"),
         3,
     )
