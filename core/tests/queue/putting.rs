@@ -50,6 +50,9 @@ async fn a_queue_that_nobody_could_list_is_refused_long_before() {
     let queue = queue_of(&producer);
     let error = queue.put_many(&vec!["x"; 60_000]).await.expect_err("names of more than 80 % of a packet");
     assert_eq!(error.kind(), ErrorKind::TooLarge);
+    for way_out in ["shards", "several queues", "max_items"] {
+        assert!(error.to_string().contains(way_out), "{error}");
+    }
     let put = error.put().expect("it says how many went in");
     assert!((45_000..50_000).contains(&put), "{put}");
     assert_eq!(queue.len().await.expect("looked"), put);

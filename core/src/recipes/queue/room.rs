@@ -111,8 +111,8 @@ impl Room {
                 ErrorKind::TooLarge,
                 format!(
                     "too large: the queue has {there} items, and with more than {most} nobody could list it any more, as a \
-                     server answers at most {PACKET_LIMIT} bytes; take items first, or spread them over several queues. \
-                     max_items makes producers wait instead"
+                     server answers at most {PACKET_LIMIT} bytes; take items first. For more of them, spread a plain queue \
+                     over several nodes with shards, or use several queues; max_items makes producers wait instead"
                 ),
             ));
         }
