@@ -54,6 +54,22 @@ async fn assert_nothing_left(ground: &Ground) {
     eventually("no watch is left", || ground.watch_count() == 0).await;
 }
 
+/// What is in line at `…/locks` while there is no `…/leases` is a lock to whoever looks at it, such as `zkrecipes top`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_semaphore_is_at_no_moment_what_a_lock_is() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        of(&client, 1).acquire(1).await.expect("free").release().await.expect("released");
+        let mut made = Vec::new();
+        for name in ["leases", "locks"] {
+            let stat = client.nodes().exists(&format!("{PATH}/{name}")).await.expect("asked");
+            made.push(stat.expect("there").czxid);
+        }
+        assert!(made[0] < made[1], "the leases were made at {}, the line at {}", made[0], made[1]);
+        assert_nothing_left(&ground).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_lost_the_lock_takes_no_permits_beside_its_new_holder() {
     for ground in grounds() {

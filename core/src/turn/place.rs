@@ -30,6 +30,8 @@ pub(crate) struct Queue<'a> {
     pub(crate) data: &'a [u8],
     /// What the path is made as, if it is missing.
     pub(crate) mode: CreateMode,
+    /// What is made before the path, if that is missing.
+    pub(crate) first: Option<&'a str>,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
 }
@@ -38,7 +40,7 @@ impl<'a> Queue<'a> {
     /// As the client goes by name, and saying who it is.
     pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> Queue<'a> {
         let (naming, data) = (session.options().naming, session.identity().as_bytes());
-        Queue { session, path, kind, naming, data, mode: session.parents(), verb: "acquire" }
+        Queue { session, path, kind, naming, data, mode: session.parents(), first: None, verb: "acquire" }
     }
 }
 
@@ -295,12 +297,15 @@ impl Place {
 
 /// Creates the path, whose nodes go away with what is below them, or did not exist yet.
 async fn make_path(queue: &Queue<'_>, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
-    let Queue { session, path, mode, verb, .. } = *queue;
-    match call.briefly(verb, session.ensure(epoch, path, mode)).await? {
-        Ok(()) => Ok(()),
-        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
-        Err(error) => Err(refusal(error, verb, path)),
+    let Queue { session, path, mode, first, verb, .. } = *queue;
+    for path in first.into_iter().chain([path]) {
+        match call.briefly(verb, session.ensure(epoch, path, mode)).await? {
+            Ok(()) => {}
+            Err(error) if error.is_unanswered() => return call.retry_after_loss(verb).await,
+            Err(error) => return Err(refusal(error, verb, path)),
+        }
     }
+    Ok(())
 }
 
 impl Drop for Place {

@@ -264,10 +264,11 @@ struct Taking {
 impl Taking {
     async fn run(self, call: &mut Call) -> Result<Grant> {
         let Layout { locks, naming, .. } = &self.permits.layout;
+        let first = self.permits.layout.first();
         leases::fit(&self.permits.layout, &self.session.epoch(), self.n, self.session.identity())?;
         loop {
             let session = &self.session;
-            let queue = Queue { naming: *naming, ..Queue::of(session, locks, Kind::Lock) };
+            let queue = Queue { naming: *naming, first, ..Queue::of(session, locks, Kind::Lock) };
             let (before, since) = (session.epoch(), session.epoch().link());
             // Dropped at the end, whatever the end is: the lock goes to the next.
             let lock = self.queue_up(&queue, call).await?;
