@@ -426,7 +426,9 @@ pub(crate) fn refusal(error: WireError, what: &str, path: &str) -> Error {
         WireError::NoNode => (ErrorKind::NoNode, format!("no such node for {what}; create it first")),
         WireError::NodeExists => (
             ErrorKind::Exists,
-            format!("a node exists there already, so {what} was refused; change or remove it, or choose another path"),
+            format!(
+                "a node exists there already, so {what} was refused; change or remove it, or choose another path"
+            ),
         ),
         WireError::BadVersion => (
             ErrorKind::BadVersion,
