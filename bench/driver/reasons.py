@@ -32,7 +32,7 @@ REASONS = [
     ),
     Reason(
         ("client CPU of acquire",),
-        "Half of it is the kernel's: three requests are three writes (the transport writes each by itself), "
+        "Half of it is the kernel's: three requests are two writes (the create and the list leave together), "
         "four wake-ups are four more, and each has its way through the network stack. The rest is spread "
         "thin: no function of ours has more than one part in a hundred. zookeeper-client's own lock, with the "
         "same requests and one thread, has twice the socket's.",

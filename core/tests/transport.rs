@@ -137,3 +137,66 @@ async fn credentials_that_are_answered_before_there_is_a_session_cost_no_time() 
     assert_eq!(disorder.left.load(Ordering::SeqCst), 0);
     client.close(None).await.expect("closed");
 }
+
+/// Passes everything on, and counts in how many pieces a client's requests come.
+struct Pieces {
+    come: AtomicUsize,
+    hosts: String,
+}
+
+impl Pieces {
+    fn begin(server: &str) -> Arc<Pieces> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let hosts = listener.local_addr().expect("bound").to_string();
+        let pieces = Arc::new(Pieces { come: AtomicUsize::new(0), hosts });
+        let (server, counted) = (server.to_owned(), pieces.clone());
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (server, pieces) = (server.clone(), counted.clone());
+                thread::spawn(move || pieces.pass(client, &server));
+            }
+        });
+        pieces
+    }
+
+    fn pass(&self, mut client: TcpStream, server: &str) -> io::Result<()> {
+        let mut server = TcpStream::connect(server)?;
+        server.set_nodelay(true)?;
+        let (mut from, mut to) = (server.try_clone()?, client.try_clone()?);
+        thread::spawn(move || {
+            let _ = io::copy(&mut from, &mut to);
+            to.shutdown(Shutdown::Both)
+        });
+        let mut piece = [0; 1 << 16];
+        loop {
+            match client.read(&mut piece)? {
+                0 => return server.shutdown(Shutdown::Write),
+                bytes => server.write_all(&piece[..bytes])?,
+            }
+            self.come.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Each piece wakes the server, and has its way through the network.
+#[test]
+fn what_is_asked_in_one_go_leaves_in_one_piece() {
+    const TIMES: usize = 50;
+    let server = support::server();
+    let pieces = Pieces::begin(&server.connect_string());
+    let client =
+        zkrecipes::blocking::Client::connect(&pieces.hosts, ClientOptions::default()).expect("connected");
+    let lock = client.lock("/locks/pieces", Default::default()).expect("a path");
+    let mut by_session = Vec::new();
+    for _ in 0..2 {
+        let before = pieces.come.load(Ordering::SeqCst);
+        for _ in 0..TIMES {
+            lock.acquire().expect("free").release().expect("released");
+        }
+        by_session.push(pieces.come.load(Ordering::SeqCst) - before);
+    }
+    client.close(None).expect("closed");
+    // A create and a list leave together, and a deletion; the session says something of its own now and then.
+    let most = 2 * TIMES + 10;
+    assert!(by_session[1] <= most, "{by_session:?} pieces for {TIMES} locks each");
+}

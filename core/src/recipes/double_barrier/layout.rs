@@ -3,6 +3,8 @@
 //! Curator and kazoo take every other child for a member, whatever its name is. So the name of ours can say more: for
 //! how many its owner waits, and the number that the server gave it tells who came first.
 
+use std::sync::LazyLock;
+
 use crate::path;
 use crate::session::wire::frame::Measure;
 use crate::session::wire::{CreateMode, Stat, Write};
@@ -20,11 +22,14 @@ pub(super) fn prefix(guid: &str, parties: usize) -> String {
     format!("{guid}{OF}{parties}-")
 }
 
+/// The numbers of a round where they take most. Every handle measures them.
+static LONGEST: LazyLock<String> =
+    LazyLock::new(|| Numbers::Exactly(vec![(SPENT, SPENT); MOST_RANGES]).to_string());
+
 /// What declaring a round of so many of ours takes at most; peers have shorter names.
 pub(super) fn largest_declaration(measure: &Measure, barrier: &str, parties: usize) -> usize {
     let name = format!("{}{}", prefix(&uuid::Uuid::nil().simple().to_string(), parties), i32::MIN);
-    let numbers = Numbers::Exactly(vec![(SPENT, SPENT); MOST_RANGES]);
-    let data = format!("{numbers} {name}").into_bytes();
+    let data = format!("{} {name}", *LONGEST).into_bytes();
     let (mode, says) = (CreateMode::Persistent, parties.to_string().into_bytes());
     let rest = [
         Write::Create { path: ready(barrier), data, mode, acl: None },

@@ -142,6 +142,7 @@ impl Session {
         let mut flight: Flight<T> = Box::pin(future);
         // Locked over the sending, so that nobody else's request comes between it and its place.
         let order = lock(&self.order);
+        self.service.asks();
         if let Some(done) = (&mut flight).now_or_never() {
             // The answer is there already: the server was quicker than the system's scheduler.
             self.counters.bytes_received.add(answers::bytes(&done));

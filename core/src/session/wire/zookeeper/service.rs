@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use zookeeper_client as zk;
 use super::super::LinkState;
 use super::hearsay::Hearsay;
 use super::link::link_state;
+use super::transport::polled_in_one;
 use crate::session::wire::open::Entry;
 use crate::{log, runtime};
 
@@ -36,6 +38,7 @@ pub(super) async fn attended(
         entry: Arc::new(Entry::new()),
         over: Arc::new(watch::Sender::new(false)),
         hearsay: Hearsay::default(),
+        asked: Arc::default(),
         #[cfg(test)]
         task: Arc::default(),
     };
@@ -68,6 +71,7 @@ pub(super) async fn attended(
     let service = Service {
         is_over: attendant.over.subscribe(),
         hearsay: attendant.hearsay.clone(),
+        asked: attendant.asked.clone(),
         #[cfg(test)]
         task: attendant.task.clone(),
     };
@@ -79,18 +83,27 @@ struct Attendant {
     entry: Arc<Entry>,
     over: Arc<watch::Sender<bool>>,
     hearsay: Hearsay,
+    asked: Arc<AtomicUsize>,
     #[cfg(test)]
     task: Arc<std::sync::OnceLock<tokio::task::AbortHandle>>,
 }
 
 impl Spawn for Attendant {
     fn spawn(&self, task: Task) {
-        let hearsay = self.hearsay.clone();
+        let (hearsay, asked) = (self.hearsay.clone(), self.asked.clone());
         let end = End { over: self.over.clone(), _entry: self.entry.clone() };
         let _task = runtime::spawn(Box::pin(async move {
             let _end = end;
             let mut serving = Box::into_pin(task.future);
-            poll_fn(|context| hearsay.listening(|| serving.as_mut().poll(context))).await;
+            poll_fn(|context| {
+                // One alone gains nothing by it.
+                let are_several = asked.swap(0, Ordering::AcqRel) > 1;
+                hearsay.listening(|| match are_several {
+                    true => polled_in_one(context, |context| serving.as_mut().poll(context)),
+                    false => serving.as_mut().poll(context),
+                })
+            })
+            .await;
         }));
         #[cfg(test)]
         let _ = self.task.set(_task.abort_handle());
@@ -114,11 +127,18 @@ impl Drop for End {
 pub(super) struct Service {
     is_over: watch::Receiver<bool>,
     pub(super) hearsay: Hearsay,
+    /// Requests that were made since the task was last polled.
+    asked: Arc<AtomicUsize>,
     #[cfg(test)]
     task: Arc<std::sync::OnceLock<tokio::task::AbortHandle>>,
 }
 
 impl Service {
+    /// A request is about to be made.
+    pub(super) fn asks(&self) {
+        self.asked.fetch_add(1, Ordering::AcqRel);
+    }
+
     pub(super) fn is_over(&self) -> bool {
         *self.is_over.borrow()
     }
