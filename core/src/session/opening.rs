@@ -77,7 +77,7 @@ pub(super) async fn first(
             () = clock.sleep_until(until) => WireError::ConnectionLoss,
             never = &mut asking => match never {},
         };
-        if let Some(refusal) = refusal(&failure) {
+        if let Some(refusal) = final_refusal(&failure) {
             return Err(refusal);
         }
         if let WireError::Other(problem) = failure {
@@ -145,7 +145,7 @@ async fn refused(diagnosis: &Diagnosis, clock: &Arc<dyn Clock>, suspicion: &mut 
 }
 
 /// What a failure says that no further attempt would change.
-pub(super) fn refusal(failure: &WireError) -> Option<Error> {
+pub(super) fn final_refusal(failure: &WireError) -> Option<Error> {
     match failure {
         WireError::AuthFailed => Some(Error::new(
             ErrorKind::Denied,

@@ -160,7 +160,7 @@ impl Session {
                     *lock(&self.refusal) = None;
                     return Some(epoch);
                 }
-                Err(failure) => match opening::refusal(&failure) {
+                Err(failure) => match opening::final_refusal(&failure) {
                     Some(refusal) => {
                         *lock(&self.refusal) = Some(refusal);
                         // Callers that wait for a session are told.
