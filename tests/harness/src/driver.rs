@@ -1,11 +1,15 @@
 //! One driver process: commands go in by line, answers and events come out in any order.
+//!
+//! To start an interpreter takes longer than most scenarios. So a process that has ended its scenario well serves others after
+//! that, in which its clients have other names.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +37,11 @@ impl Language {
 
     pub fn named(name: &str) -> Option<Language> {
         Language::ALL.into_iter().find(|language| language.name() == name)
+    }
+
+    /// Whether a process of it is used again.
+    fn starts_slowly(self) -> bool {
+        !matches!(self, Language::Rust | Language::C)
     }
 
     fn command(self, root: &Path) -> Vec<PathBuf> {
@@ -77,6 +86,8 @@ impl std::fmt::Display for Answer {
 
 #[derive(Default)]
 struct Heard {
+    /// What the names of clients end with in this scenario.
+    mark: String,
     answers: HashMap<u64, Answer>,
     events: Vec<String>,
     /// Lines that are neither: a driver must not chatter on stdout.
@@ -91,11 +102,62 @@ pub struct Driver {
     heard: Arc<(Mutex<Heard>, Condvar)>,
     next: u64,
     diary: PathBuf,
+    /// How many scenarios it was in.
+    served: u64,
+    was_signalled: Cell<bool>,
+}
+
+/// Those that have nothing to do.
+static IDLE: Mutex<Vec<Driver>> = Mutex::new(Vec::new());
+/// After so many scenarios one ends, so that ends are seen, too.
+const MOST_SERVED: u64 = 25;
+
+fn idle() -> MutexGuard<'static, Vec<Driver>> {
+    IDLE.lock().expect("no panics inside")
 }
 
 impl Driver {
+    /// One for a scenario: an idle one, if there is one.
+    pub fn find(language: Language, root: &Path, diary: PathBuf) -> Result<Driver, String> {
+        let mut idle = idle();
+        let Some(index) = idle.iter().position(|driver| driver.language == language) else {
+            drop(idle);
+            return Driver::start(language, root, diary);
+        };
+        let mut driver = idle.swap_remove(index);
+        drop(idle);
+        driver.begin_another();
+        match driver.child.try_wait() {
+            Ok(None) => Ok(driver),
+            ended => Err(format!("the {} driver was idle and has ended: {ended:?}", language.name())),
+        }
+    }
+
+    fn begin_another(&mut self) {
+        self.served += 1;
+        let mut heard = self.heard.0.lock().expect("no panics inside");
+        *heard = Heard { mark: format!(".{}", self.served), ended: heard.ended, ..Heard::default() };
+    }
+
+    /// Its scenario has ended well, and none of its clients is left.
+    pub fn rest(mut self, patience: Duration) -> Result<(), String> {
+        if self.is_dead() {
+            return Ok(());
+        }
+        if self.language.starts_slowly() && !self.was_signalled.get() && self.served < MOST_SERVED {
+            idle().push(self);
+            return Ok(());
+        }
+        self.quit(patience)
+    }
+
+    /// Lets all that are idle end.
+    pub fn dismiss_all(patience: Duration) -> Result<(), String> {
+        std::mem::take(&mut *idle()).into_iter().try_for_each(|mut driver| driver.quit(patience))
+    }
+
     /// `diary` receives the process's stderr.
-    pub fn start(language: Language, root: &Path, diary: PathBuf) -> Result<Driver, String> {
+    fn start(language: Language, root: &Path, diary: PathBuf) -> Result<Driver, String> {
         let command = language.command(root);
         let stderr = File::create(&diary).map_err(|error| format!("{}: {error}", diary.display()))?;
         let mut child = Command::new(&command[0])
@@ -125,14 +187,15 @@ impl Driver {
             heard.lock().expect("no panics inside").ended = true;
             news.notify_all();
         });
-        Ok(Driver { language, child, stdin, heard, next: 0, diary })
+        Ok(Driver { language, child, stdin, heard, next: 0, diary, served: 0, was_signalled: Cell::new(false) })
     }
 
-    /// Sends a command and returns its number; the answer comes in its own time.
-    pub fn send(&mut self, command: &str) -> Result<u64, String> {
+    /// Has a client do something and returns the number of the command; the answer comes in its own time.
+    pub fn send(&mut self, client: &str, command: &str) -> Result<u64, String> {
         self.next += 1;
         let stdin = self.stdin.as_mut().ok_or("the driver has ended")?;
-        writeln!(stdin, "{} {command}", self.next)
+        let mark = &self.heard.0.lock().expect("no panics inside").mark;
+        writeln!(stdin, "{} {client}{mark} {command}", self.next)
             .and_then(|()| stdin.flush())
             .map_err(|error| format!("the driver does not listen: {error}"))?;
         Ok(self.next)
@@ -158,6 +221,7 @@ impl Driver {
     }
 
     pub fn signal(&self, signal: i32) {
+        self.was_signalled.set(true);
         // SAFETY: the child has not been waited for, so the id is still its own.
         unsafe { libc::kill(self.child.id() as i32, signal) };
     }
@@ -175,7 +239,7 @@ impl Driver {
     }
 
     /// Closes the driver's stdin and gives it a moment to end with status 0 by itself.
-    pub fn quit(&mut self, patience: Duration) -> Result<(), String> {
+    fn quit(&mut self, patience: Duration) -> Result<(), String> {
         self.stdin = None;
         let end = Instant::now() + patience;
         loop {
@@ -250,7 +314,10 @@ impl Heard {
         let mut words = line.split_whitespace();
         let first = words.next().unwrap_or_default();
         if first == "event" {
-            self.events.push(words.collect::<Vec<_>>().join(" "));
+            // What is told of another scenario's client comes too late to matter.
+            if let Some(client) = words.next().and_then(|client| client.strip_suffix(&self.mark)) {
+                self.events.push([client].into_iter().chain(words).collect::<Vec<_>>().join(" "));
+            }
             return;
         }
         let status = words.next();

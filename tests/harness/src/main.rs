@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use driver::Language;
+use driver::{Driver, Language};
 use scenario::Scenario;
 use world::{Hall, Kind, World};
 
@@ -246,12 +246,15 @@ fn play_all(jobs: &[Job<'_>], threads: usize, root: &Path, diaries: &Path) -> us
             });
         }
     });
-    let failures = failures.into_inner().expect("no panics inside");
+    let mut failures = failures.into_inner().expect("no panics inside");
+    if let Err(problem) = Driver::dismiss_all(Duration::from_secs(30)) {
+        failures.push(format!("the end: {problem}"));
+    }
     println!();
     for title in &failures {
         println!("failed: {title}");
     }
-    let passed = jobs.len() - failures.len();
+    let passed = jobs.len().saturating_sub(failures.len());
     println!("{passed} passed, {} failed in {:.0} s", failures.len(), started.elapsed().as_secs_f64());
     failures.len()
 }

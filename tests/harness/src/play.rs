@@ -102,6 +102,7 @@ pub fn play(
     let outcome = outcome.and_then(|()| play.clean_ending(&path));
     world.clear_faults();
     let story = outcome.map_err(|problem| play.story(&problem));
+    // Nobody meets one again that was in a scenario that failed.
     for driver in &mut play.drivers {
         driver.kill();
     }
@@ -128,7 +129,7 @@ impl Play<'_> {
         for (index, names) in processes.into_iter().enumerate() {
             let language = self.languages[index % self.languages.len()];
             let diary = self.diaries.join(format!("{}.log", names.join("-")));
-            self.drivers.push(Driver::start(language, self.root, diary)?);
+            self.drivers.push(Driver::find(language, self.root, diary)?);
             for name in names {
                 self.clients.insert(name, Client { driver: index, connected: false });
             }
@@ -331,7 +332,8 @@ impl Play<'_> {
         let mut clients: Vec<_> = self.clients.iter().collect();
         clients.sort_by_key(|(name, _)| name.as_str());
         for (name, client) in clients {
-            let driver = &self.drivers[client.driver];
+            // None are left if one did not end well.
+            let Some(driver) = self.drivers.get(client.driver) else { continue };
             story.push(format!("-- {name} ({}), events {:?}", driver.language.name(), driver.events()));
             let diary = driver.diary();
             if !diary.is_empty() {

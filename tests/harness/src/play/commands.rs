@@ -6,7 +6,7 @@ use crate::world::Told;
 
 impl Play<'_> {
     pub(super) fn send(&mut self, client: &str, words: &[String]) -> Told<u64> {
-        let mut command = format!("{client} {}", words.join(" "));
+        let mut command = words.join(" ");
         match (words[0].as_str(), words.get(1), words.get(2)) {
             ("connect", ..) => command = self.connecting(client, &words[1..]),
             (
@@ -41,7 +41,7 @@ impl Play<'_> {
             _ => {}
         }
         let index = self.clients.get(client).ok_or_else(|| format!("no client {client}"))?.driver;
-        self.drivers[index].send(&command)
+        self.drivers[index].send(client, &command)
     }
 
     pub(super) fn connecting(&mut self, client: &str, options: &[String]) -> String {
@@ -66,7 +66,7 @@ impl Play<'_> {
         if let Some(client) = self.clients.get_mut(client) {
             client.connected = true;
         }
-        format!("{client} connect {hosts} {}", given.join(" "))
+        format!("connect {hosts} {}", given.join(" "))
     }
 
     pub(super) fn known_parents(&mut self, path: &str) {

@@ -49,8 +49,7 @@ impl Play<'_> {
                     .collect())
             })?;
         }
-        let dead: Vec<bool> = (0..self.drivers.len()).map(|i| self.drivers[i].is_dead()).collect();
-        for (driver, dead) in self.drivers.iter_mut().zip(dead) {
+        for driver in &self.drivers {
             let noise = driver.noise();
             if !noise.is_empty() {
                 return Err(format!(
@@ -58,11 +57,8 @@ impl Play<'_> {
                     driver.language.name()
                 ));
             }
-            if !dead {
-                driver.quit(patience())?;
-            }
         }
-        Ok(())
+        self.drivers.drain(..).try_for_each(|driver| driver.rest(patience()))
     }
 
     pub(super) fn until(
