@@ -3,7 +3,8 @@
 # Aim: 15 minutes on two cores when everything is built, 30 when nothing is.
 #
 #   tests/run.sh              all parts
-#   ZKR_ALL=1 tests/run.sh    the same with every scenario in every language on every server, the guards and the simulation
+#   ZKR_ALL=1 tests/run.sh    the same with every scenario in every language on every server, the peers' recipes beside ours, the guards
+#                             and the simulation
 #   tests/run.sh rust node    only these, one after the other; rust+node: at the same time; 2:c+node+docs: two at a time
 #
 # A part that has not ended within its limit has failed: it is cut off with all its processes, and the next one begins.
@@ -30,7 +31,10 @@ profile=${ZKR_PROFILE:-dev}
 target=target/$([ "$profile" = dev ] && echo debug || echo "$profile")
 
 # The parts, in order. Building comes first, so that a compile error is seen before anything is run.
-part_build() { make build-rust build-python build-node build-drivers; }
+# Also what the crowds run: beside other parts nothing is built again, for it would replace what they have loaded.
+part_build() {
+    make build-rust build-python build-node build-drivers && "$(tests/interop/environment.sh)" tests/interop/peers.py ours
+}
 test_crates() { cargo test --quiet --no-fail-fast --profile "$profile" "$@"; }
 # The core and the C interface apart: the features that their tests need would have everything else built a second time.
 # A leader that pauses again and again is watched for less long, unless all is to be tested.
@@ -49,7 +53,7 @@ part_crates() {
 part_c() { tests/c/run.sh; }
 part_python() { (cd python && python -m pytest -q); }
 part_node() { (cd node && npm test --silent); }
-part_surface() { python -m pytest -q tests/test_surface.py tests/test_defaults.py tests/test_contributing.py tests/test_version.py tests/test_bill.py bench/test_driver.py && python tests/surface.py; }
+part_surface() { python -m pytest -q tests/test_surface.py tests/test_defaults.py tests/test_contributing.py tests/test_version.py tests/test_sbom.py bench/test_driver.py && python tests/surface.py; }
 # What the pages say: links, tables, programs. The site itself is `make docs`.
 part_docs() { python -m pytest -q tests/docs; }
 # The example of several processes, which are killed again and again.
@@ -63,7 +67,7 @@ part_browser() { (cd python && python -m pytest -q ../tests/browser); }
 # TLS, SASL and secrets, on servers of its own.
 part_secure() { tests/secure/run.py; }
 # The other sides, and our own faces for those who meet them.
-part_peers() { "$(tests/interop/environment.sh)" tests/interop/peers.py; }
+part_peers() { env -u ZKR_IS_BUILT "$(tests/interop/environment.sh)" tests/interop/peers.py; }
 part_interop() { tests/interop/run.sh; }
 part_crowds() {
     local status=0 items=100000
@@ -102,8 +106,8 @@ if [ -n "${ZKR_PART-}" ]; then
 fi
 
 # Scenarios keep the processors busy by themselves. Of what comes behind them most waits for servers and sessions.
-all=(build rust+peers scenarios 4:interop+c+python+node+usage+crowds+surface+secure+docs+real+transfer+range+browser+packages demo)
-[ -n "${ZKR_ALL-}" ] && all+=(elsewhere site guards sim)
+all=(build rust scenarios 4:c+python+node+usage+crowds+surface+secure+docs+real+transfer+range+browser+packages demo)
+[ -n "${ZKR_ALL-}" ] && all+=(peers interop elsewhere site guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.
 limit_of() {
@@ -165,8 +169,8 @@ for group in "${@:-${all[@]}}"; do
     run_group "$group"
     # Nothing else makes sense on top of a build that failed.
     [ "$group" = build ] && [ -e "$notes/failed" ] && break
-    # No part builds them once more while another one uses them.
-    case $group in *+peers) export ZKR_IS_BUILT=1 ;; esac
+    # No part builds once more what another one uses.
+    [ "$group" != build ] || export ZKR_IS_BUILT=1
 done
 
 # Of many, the machine is not the reason.

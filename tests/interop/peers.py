@@ -184,11 +184,17 @@ def build_faces() -> None:
     """The product's own faces in C, Python and Node, for the crowd."""
     if is_built():
         return
+    build_for_c()
+    run("make", "setup", "build-python", "build-node", f"PROFILE={PROFILE}", cwd=ROOT)
+
+
+def build_for_c() -> None:
+    """The C library where programs find it, and our own."""
+    BUILT.mkdir(parents=True, exist_ok=True)
     prefix = BUILT / "prefix"
     run("cargo", "build", "--quiet", "--profile", PROFILE, "-p", "zkrecipes-ffi", cwd=ROOT)
     run(ROOT / "ffi" / "install.sh", f"PREFIX={prefix}", f"PROFILE={PROFILE}", cwd=ROOT)
     build_c_program(HERE / "c" / "worker.c", BUILT / "c-worker")
-    run("make", "setup", "build-python", "build-node", f"PROFILE={PROFILE}", cwd=ROOT)
 
 
 def build_c_program(source: Path, product: Path) -> None:
@@ -216,5 +222,10 @@ def owners(language: str) -> list[str | Path]:
 
 
 if __name__ == "__main__":
-    build()
-    build_faces()
+    if sys.argv[1:] == ["ours"]:
+        # Behind a build of everything else.
+        build_rust()
+        build_for_c()
+    else:
+        build()
+        build_faces()
