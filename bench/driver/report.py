@@ -32,7 +32,7 @@ def into_readme(folder: Path, readme: Path) -> None:
     text = readme.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    intro = "Our time, divided by that of each of them: below 1 we are faster."
+    intro = "Each number is our time divided by theirs: 0.5 means that we need half the time."
     head = "| | the raw requests, over one blocking socket | Curator | kazoo |"
     lines = [BEGIN, "", intro, "", head, "|---|---|---|---|"]
     for what, workload, case, floor in RATIOS:
