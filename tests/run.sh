@@ -105,7 +105,7 @@ if [ -n "${ZKR_PART-}" ]; then
     exit
 fi
 
-# Scenarios keep the processors busy by themselves. Of what comes behind them most waits for servers and sessions.
+# Many scenarios are played at the same time. Of what comes behind them most waits for servers and sessions, too.
 all=(build rust scenarios 4:c+python+node+usage+crowds+surface+secure+docs+real+transfer+range+browser+packages demo)
 [ -n "${ZKR_ALL-}" ] && all+=(peers interop elsewhere site guards sim)
 

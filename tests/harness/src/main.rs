@@ -106,7 +106,7 @@ fn run() -> Result<usize, String> {
 
 fn options() -> Result<Options, String> {
     let mut options =
-        Options { filter: vec![], casts: vec![], kinds: vec![], jobs: 8, repeat: 1, all: false, list: false };
+        Options { filter: vec![], casts: vec![], kinds: vec![], jobs: 12, repeat: 1, all: false, list: false };
     let mut words = std::env::args().skip(1);
     while let Some(flag) = words.next() {
         match flag.as_str() {
