@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
 import os
 import re
 import shutil
@@ -237,12 +239,18 @@ def test_a_program_in_c_compiles_and_runs(snippet: Snippet, prefix: Path) -> Non
     run(snippet, program)
 
 
+@functools.cache
 def rust_flags() -> list[str]:
-    """The crates as they were built for this profile, by their newest build."""
+    """The crates as they are built for everything in this checkout; of some there are others, too, with fewer features."""
+    command = ["cargo", "build", "--profile", PROFILE, "--workspace", "--message-format=json"]
+    command += ["--exclude=zkrecipes-python", "--exclude=zkrecipes-node"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     flags = ["--edition=2024", "-L", f"dependency={BUILT / 'deps'}"]
-    for crate in ("zkrecipes", "zkrecipes_embedded", "tokio"):
-        newest = max((BUILT / "deps").glob(f"lib{crate}-*.rlib"), key=lambda one: one.stat().st_mtime)
-        flags += ["--extern", f"{crate}={newest}"]
+    for told in map(json.loads, done.stdout.splitlines()):
+        crate = told.get("target", {}).get("name")
+        if told["reason"] == "compiler-artifact" and crate in ("zkrecipes", "zkrecipes_embedded", "tokio"):
+            built = next(file for file in told["filenames"] if file.endswith(".rlib"))
+            flags += ["--extern", f"{crate}={built}"]
     return flags
 
 
