@@ -247,8 +247,14 @@ def rust_flags() -> list[str]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     flags = ["--edition=2024", "-L", f"dependency={BUILT / 'deps'}"]
     for told in map(json.loads, done.stdout.splitlines()):
-        if told["reason"] == "compiler-artifact" and told["target"]["name"] in ("zkrecipes", "zkrecipes_embedded", "tokio"):
-            flags += [f"--extern={told['target']['name']}={file}" for file in told["filenames"] if file.endswith(".rlib")]
+        if told["reason"] == "compiler-artifact" and told["target"]["name"] in (
+            "zkrecipes",
+            "zkrecipes_embedded",
+            "tokio",
+        ):
+            flags += [
+                f"--extern={told['target']['name']}={file}" for file in told["filenames"] if file.endswith(".rlib")
+            ]
     return flags
 
 
