@@ -79,8 +79,8 @@ class Arena:
         return self._servers[nodes]
 
     def _warm(self, server: Server) -> None:
-        """Its machine compiles what runs often. Who came first would pay for that, and a part of a run would measure another
-        server than the whole."""
+        """Its machine compiles what runs often. Who came first would pay for that, and a part of a run would measure
+        another server than the whole."""
         worker, path = self.start("rust", server.first), self.path()
         until = time.monotonic() + (2 if self.quick else 10)
         while time.monotonic() < until:
