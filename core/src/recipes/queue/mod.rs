@@ -17,7 +17,7 @@ mod kept;
 mod layout;
 mod line;
 mod look;
-mod put_back;
+mod undo_take;
 mod puts;
 mod removals;
 mod room;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Store;
 use super::layout::Name;
-use super::put_back::Undo;
+use super::undo_take::Undo;
 use super::puts::make_claims;
 use super::removals::Removed;
 use super::stock::Out;
