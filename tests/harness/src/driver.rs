@@ -187,7 +187,16 @@ impl Driver {
             heard.lock().expect("no panics inside").ended = true;
             news.notify_all();
         });
-        Ok(Driver { language, child, stdin, heard, next: 0, diary, served: 0, was_signalled: Cell::new(false) })
+        Ok(Driver {
+            language,
+            child,
+            stdin,
+            heard,
+            next: 0,
+            diary,
+            served: 0,
+            was_signalled: Cell::new(false),
+        })
     }
 
     /// Has a client do something and returns the number of the command; the answer comes in its own time.

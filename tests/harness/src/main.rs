@@ -105,8 +105,15 @@ fn run() -> Result<usize, String> {
 }
 
 fn options() -> Result<Options, String> {
-    let mut options =
-        Options { filter: vec![], casts: vec![], kinds: vec![], jobs: 12, repeat: 1, all: false, list: false };
+    let mut options = Options {
+        filter: vec![],
+        casts: vec![],
+        kinds: vec![],
+        jobs: 12,
+        repeat: 1,
+        all: false,
+        list: false,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(flag) = words.next() {
         match flag.as_str() {

@@ -17,7 +17,6 @@ mod kept;
 mod layout;
 mod line;
 mod look;
-mod undo_take;
 mod puts;
 mod removals;
 mod room;
@@ -28,6 +27,7 @@ mod stock;
 mod take;
 mod take_back;
 mod told;
+mod undo_take;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;

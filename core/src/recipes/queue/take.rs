@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::Store;
 use super::layout::Name;
-use super::undo_take::Undo;
 use super::puts::make_claims;
 use super::removals::Removed;
 use super::stock::Out;
+use super::undo_take::Undo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
