@@ -23,7 +23,7 @@ pub fn from_seconds(argument: &str, seconds: f64, minus_one_is_forever: bool) ->
         let forever = if minus_one_is_forever { "None or -1" } else { "None" };
         return Err(Error::invalid(
             argument,
-            format!("{seconds} is not a duration; use seconds ≥ 0, or {forever} to wait for ever"),
+            format!("{seconds} is not a duration; use seconds ≥ 0, and {forever} for a wait without limit"),
         ));
     }
     Ok(duration_from(seconds))
@@ -34,7 +34,7 @@ pub fn from_js_millis(argument: &str, ms: f64) -> Result<Option<Duration>> {
     if ms.is_nan() || ms < 0.0 {
         return Err(Error::invalid(
             argument,
-            format!("{ms} is not a duration; use milliseconds ≥ 0, or Infinity to wait for ever"),
+            format!("{ms} is not a duration; use milliseconds ≥ 0, and Infinity for a wait without limit"),
         ));
     }
     Ok(duration_from(ms / 1000.0))
