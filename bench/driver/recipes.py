@@ -68,6 +68,11 @@ def queue(arena: Arena) -> dict[str, Any]:
                 if name != "kazoo" or clients <= 8:
                     ops = (many if name == "rust" else few) // 16 * 16
                     add(name, f"get, {clients} clients", "get", ops, clients)
+                if clients > 2:
+                    add(name, f"put, {clients} clients", "put", few // 16 * 16, clients)
+            if clients > 2:
+                add("rust", f"claim and ack, {clients} clients", "claim", few // 16 * 16, clients)
+        add("kazoo", "claim and ack, 8 clients", "claim", few // 16 * 16, 8)
         add("raw", "get, 8 clients", "get", many // 16 * 16, 8)
         add("rust", "get, 8 clients, each its own queue", "get", many // 16 * 16, 8, queues="own")
         for depth in (100, 1000, 10_000):

@@ -139,13 +139,16 @@ class Worker:
         return f"at={begun}"
 
     def put(self, order: Order) -> str | None:
-        if order.number("calls") > 1 or order.number("clients") > 1:
+        if order.number("calls") > 1:
             return None
-        queue = self.client.Queue(order.path)
-        begun = now()
-        for _ in range(order.number("ops")):
-            queue.put(ITEM)
-        return f"took={now() - begun}"
+        clients, ops = self.sessions(order.number("clients")), order.number("ops")
+
+        def caller(number: int) -> None:
+            queue = clients[number].Queue(order.path)
+            for _ in range(ops // len(clients)):
+                queue.put(ITEM)
+
+        return f"took={together(len(clients), caller)}"
 
     def get(self, order: Order) -> str | None:
         return self.take(order, "Queue")
