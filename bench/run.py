@@ -115,11 +115,15 @@ def measure_one(name: str, arena: measure.Arena, out: Path) -> None:
     )
 
 
-# The hottest of them: what most of a client's processor time is spent on by those who use it most.
-FLAMES: list[tuple[str, dict[str, str]]] = [
-    ("lock", {"ops": "8000"}),
-    ("handoff", {"waiters": "1000", "times": "2"}),
-    ("local", {"callers": "100", "ops": "500000"}),
+# The hottest of them, what most of a client's processor time is spent on by those who use it most; and others by which
+# a target is missed.
+FLAMES: list[tuple[str, str, dict[str, str]]] = [
+    ("rust", "lock", {"ops": "8000"}),
+    ("rust", "handoff", {"waiters": "1000", "times": "2"}),
+    ("rust", "local", {"callers": "100", "ops": "500000"}),
+    ("rust", "background", {"ops": "8000"}),
+    ("aio", "lock", {"ops": "4000"}),
+    ("node", "lock", {"ops": "4000"}),
 ]
 
 
@@ -128,11 +132,13 @@ def draw_flames(arena: measure.Arena, out: Path) -> None:
     if not shutil.which("perf"):
         libraries.shout("flame graphs are left out", "there is no perf (Debian's linux-perf)")
         return
-    for verb, parameters in FLAMES:
+    for library, verb, parameters in FLAMES:
+        if library not in arena.libraries:
+            continue
         try:
-            measure.progress(f"flame graph: {flame.graph(arena, 'rust', verb, parameters, out)}")
+            measure.progress(f"flame graph: {flame.graph(arena, library, verb, parameters, out)}")
         except (processes.Failed, OSError, subprocess.CalledProcessError) as problem:
-            libraries.shout(f"the flame graph of {verb} is left out", repr(problem))
+            libraries.shout(f"the flame graph of {library} at {verb} is left out", repr(problem))
 
 
 def note_run(given: argparse.Namespace, arena: measure.Arena, missing: dict[str, str]) -> None:

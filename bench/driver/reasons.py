@@ -11,8 +11,8 @@ class Reason:
     # What the targets' work begins with.
     works: tuple[str, ...]
     why: str
-    # The flame graph that shows it.
-    flame: str = ""
+    # The flame graphs that show it: of which worker, at what.
+    flames: tuple[str, ...] = ()
 
 
 REASONS = [
@@ -28,7 +28,7 @@ REASONS = [
         "it. The library's thread cannot be left out: it keeps the session and the lease while callers do "
         "something else. The limit with this transport is the line of zookeeper-client's own lock, which "
         "sends the same requests from the caller's thread and keeps no lease.",
-        "lock",
+        ("rust-lock",),
     ),
     Reason(
         ("client CPU of acquire",),
@@ -36,13 +36,14 @@ REASONS = [
         "four wake-ups are four more, and each has its way through the network stack. The rest is spread "
         "thin: no function of ours has more than one part in a hundred. zookeeper-client's own lock, with the "
         "same requests and one thread, has twice the socket's.",
-        "lock",
+        ("rust-lock",),
     ),
     Reason(
         ("release in the background",),
         "The caller does not wait for the deletion, but the server makes it ahead of the next create, which "
         "is behind it on the same connection. The row `create, delete not waited for` of the raw socket is "
         "the limit of that.",
+        ("rust-background",),
     ),
     Reason(
         ("100 locks at once",),
@@ -59,7 +60,7 @@ REASONS = [
         "tells the next waiter, who lets go in turn. What it takes above a write is the server's work for the "
         "watches of a deleted node (its own waiter's and those of the two behind it), the waking of the "
         "waiter, and its way to the thread that sends.",
-        "handoff",
+        ("rust-handoff",),
     ),
     Reason(
         ("hand-off, 5,000 waiters",),
@@ -72,7 +73,7 @@ REASONS = [
         "A pass is no request and no wake-up, but a whole acquisition in memory: a place at the gate of the "
         "handle, the baton, a hold with its own callbacks, metrics and log, and a timer in case that it waits "
         "long.",
-        "local",
+        ("rust-local",),
     ),
     Reason(
         ("queue: get, 8 clients, to one", "queue: get, 8 clients, each its own", "queue: get, 8 raw sockets"),
@@ -101,6 +102,7 @@ REASONS = [
         "A call of a face is one task on the library's thread and one wake-up of the caller. What is on top "
         "is the language's: its lock of the interpreter, or its loop, which is woken by a descriptor and runs "
         "the callback in its next turn.",
+        ("aio-lock", "node-lock"),
     ),
     Reason(
         ("memory of one",),

@@ -124,8 +124,8 @@ def told_reasons(results: Results, folder: Path) -> Iterator[str]:
     missed: dict[str, list[str]] = {}
     for target in targets(results):
         if target.met is False and (found := reason(target.work)):
-            flame = f"flame-rust-{found.flame}.svg"
-            shown = f" [Flame graph]({flame})." if found.flame and (folder / flame).exists() else ""
+            drawn = [f"flame-{name}.svg" for name in found.flames if (folder / f"flame-{name}.svg").exists()]
+            shown = "".join(f" [Flame graph]({file})." for file in drawn)
             missed.setdefault(found.why + shown, []).append(target.work)
     if missed:
         yield "## Why targets are missed\n"
