@@ -81,6 +81,8 @@ class Arena:
     def _warm(self, server: Server) -> None:
         """Its machine compiles what runs often. Who came first would pay for that, and a part of a run would measure
         another server than the whole."""
+        if "rust" not in self.libraries:
+            return
         worker, path = self.start("rust", server.first), self.path()
         until = time.monotonic() + (2 if self.quick else 10)
         while time.monotonic() < until:
