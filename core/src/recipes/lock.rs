@@ -19,6 +19,7 @@ use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::turn;
+use crate::turn::alone::Alone;
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
 use crate::turn::place::Queue;
@@ -62,7 +63,8 @@ impl Client {
         self.session()?;
         path::recipe(path)?;
         let meanwhile = if options.reentrant { Meanwhile::Nests } else { Meanwhile::Waits };
-        let mutex = Arc::new(Mutex { path: path.to_owned(), local_handoff: options.local_handoff });
+        let (path_of_it, local_handoff) = (path.to_owned(), options.local_handoff);
+        let mutex = Arc::new(Mutex { path: path_of_it, local_handoff, alone: Arc::default() });
         Ok(Lock { handle: Handle::new(self, path, meanwhile, mutex), is_plain: true })
     }
 }
@@ -83,6 +85,7 @@ struct Mutex {
     path: String,
     /// How often in a row the turn is passed on in memory.
     local_handoff: u32,
+    alone: Arc<Alone>,
 }
 
 impl Recipe for Mutex {
@@ -92,7 +95,7 @@ impl Recipe for Mutex {
 
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
-            let queue = Queue::of(&session, &self.path, Kind::Lock);
+            let queue = Queue { alone: Some(&self.alone), ..Queue::of(&session, &self.path, Kind::Lock) };
             match self.local_handoff {
                 0 => turn::take(&queue, &mut call).await,
                 limit => relay::take(limit, &queue, &mut call).await,

@@ -20,6 +20,7 @@ use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn;
+use crate::turn::alone::Alone;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 use crate::turn::name::{self, Kind};
@@ -54,8 +55,9 @@ impl Client {
         path::recipe(path)?;
         let (reading, writing) = (Arc::<Acquired>::default(), Arc::<Acquired>::default());
         let side = |kind, own: &Arc<Acquired>, other: &Arc<Acquired>| {
-            let side = Arc::new(Side { path: path.to_owned(), kind, other: other.clone() });
-            Lock::side(Handle::sharing(self, path, Meanwhile::Waits, side, own.clone()))
+            let (path, alone) = (path.to_owned(), Arc::default());
+            let side = Arc::new(Side { path, kind, other: other.clone(), alone });
+            Lock::side(Handle::sharing(self, &side.path.clone(), Meanwhile::Waits, side, own.clone()))
         };
         Ok(ReadWriteLock {
             read: side(Kind::Read, &reading, &writing),
@@ -86,6 +88,7 @@ struct Side {
     path: String,
     kind: Kind,
     other: Arc<Acquired>,
+    alone: Arc<Alone>,
 }
 
 impl Recipe for Side {
@@ -98,7 +101,10 @@ impl Recipe for Side {
             match self.other.hold() {
                 Some(_) if self.kind == Kind::Write => Err(upgrade()),
                 Some(writing) => downgrade(&session, &mut call, &self.path, &writing).await,
-                None => turn::take(&Queue::of(&session, &self.path, self.kind), &mut call).await,
+                None => {
+                    let queue = Queue::of(&session, &self.path, self.kind);
+                    turn::take(&Queue { alone: Some(&self.alone), ..queue }, &mut call).await
+                }
             }
         })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::alone::Alone;
 use super::hold::own_nodes::Follower;
 use super::place::Node;
 use super::relay::Baton;
@@ -35,12 +36,15 @@ pub(crate) struct Grant {
     pub(crate) guard: Option<Box<Write>>,
     /// Whether to watch the nodes from the start, because the holder before us did.
     pub(crate) is_watched: bool,
+    /// What the handle remembers: it is told when the node has been let go.
+    pub(crate) alone: Option<Arc<Alone>>,
 }
 
 impl Grant {
     pub(crate) fn of(epoch: Arc<Epoch>, nodes: Vec<Node>, interests: Vec<Interest>) -> Grant {
         let (own, baton) = (Vec::new(), None);
-        Grant { epoch, nodes, interests, own, is_revoked: false, baton, guard: None, is_watched: false }
+        let (is_revoked, is_watched, guard, alone) = (false, false, None, None);
+        Grant { epoch, nodes, interests, own, is_revoked, baton, guard, is_watched, alone }
     }
 
     /// Both together; `None`, and neither, if they were won in different sessions.

@@ -4,7 +4,7 @@
 //! closest ahead, the second closest, and their own node. When the **only** contender ahead is deleted, the turn is
 //! ours without another read, provided nothing happened that could make that wrong (see [`is_ours_without_a_read`]).
 //! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
-//! costs the same with two waiters and with five thousand.
+//! costs the same with two waiters and with five thousand. Who is [`alone`] time after time needs no list at all.
 
 use std::pin::pin;
 
@@ -17,6 +17,7 @@ use crate::session::epoch::Interest;
 use crate::session::epoch::looks::Names;
 use crate::session::wire::{Event, Link, Watch, WireError};
 
+pub(crate) mod alone;
 pub(crate) mod deletable;
 pub(crate) mod grant;
 pub(crate) mod hold;
@@ -55,6 +56,7 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
                     let mut grant = Grant::of(epoch, vec![node], vec![interest]);
                     grant.own.extend(own.map(|armed| Own::Armed(armed.watch)));
                     grant.is_revoked = is_revoked;
+                    grant.alone = queue.alone.cloned();
                     return Ok(grant);
                 }
             }

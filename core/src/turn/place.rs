@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::alone::{Alone, Beside};
 use super::deletable;
 use super::name::{self, Entry, Kind};
 use crate::error::Result;
@@ -32,6 +33,8 @@ pub(crate) struct Queue<'a> {
     pub(crate) mode: CreateMode,
     /// What is made before the path, if that is missing.
     pub(crate) first: Option<&'a str>,
+    /// What the handle remembers of this line, if it does.
+    pub(crate) alone: Option<&'a Arc<Alone>>,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
 }
@@ -40,7 +43,8 @@ impl<'a> Queue<'a> {
     /// As the client goes by name, and saying who it is.
     pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> Queue<'a> {
         let (naming, data) = (session.options().naming, session.identity().as_bytes());
-        Queue { session, path, kind, naming, data, mode: session.parents(), first: None, verb: "acquire" }
+        let (mode, first, alone, verb) = (session.parents(), None, None, "acquire");
+        Queue { session, path, kind, naming, data, mode, first, alone, verb }
     }
 }
 
@@ -102,9 +106,13 @@ impl Place {
                     Place::new(&epoch, path, naming, kind)
                 }
             };
-            let create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
-            let list = epoch.look(path, false);
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
+            let beside = match queue.alone {
+                Some(alone) if !was_in_doubt => alone.beside(&epoch, path),
+                _ => Beside::List(None),
+            };
+            let create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
+            let list = matches!(beside, Beside::List(_)).then(|| epoch.look(path, false));
             match call.briefly(verb, create).await? {
                 Ok(created) => {
                     place.found(created.path, created.czxid);
@@ -130,12 +138,17 @@ impl Place {
                     continue;
                 }
             }
-            let names = match call.briefly(verb, list).await? {
-                Ok(names) if place.is_among(&names) => names,
-                Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
-                    return Err(refusal(error, verb, path));
-                }
-                _ => match place.list(call, verb).await? {
+            let listed = match list {
+                None => place.names_unlisted(queue, &beside),
+                Some(list) => match call.briefly(verb, list).await? {
+                    Ok(names) => Some(names).filter(|names| place.is_among(names)),
+                    Err(error) if error.is_unanswered() || error == WireError::NoNode => None,
+                    Err(error) => return Err(refusal(error, verb, path)),
+                },
+            };
+            let names = match listed {
+                Some(names) => names,
+                None => match place.list(call, verb).await? {
                     Listing::Names(names) => names,
                     Listing::Gone => continue,
                 },
@@ -144,8 +157,18 @@ impl Place {
             if was_in_doubt && !Box::pin(place.adopt(&names, call, verb)).await? {
                 continue;
             }
+            if let (Some(alone), Some(node)) = (queue.alone, &place.node) {
+                alone.remember(&epoch, node, beside);
+            }
             return Ok((place, names));
         }
+    }
+
+    /// Our own name, if it is our turn whatever a list would tell.
+    fn names_unlisted(&self, queue: &Queue<'_>, beside: &Beside) -> Option<Names> {
+        let node = self.node.as_ref()?;
+        let has_turn = queue.alone?.has_turn(&self.epoch, node, beside);
+        has_turn.then(|| Names::new(vec![node.entry.name.clone()]))
     }
 
     fn new(epoch: &Arc<Epoch>, parent: &str, naming: Naming, kind: Kind) -> Place {

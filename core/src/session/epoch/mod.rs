@@ -65,6 +65,8 @@ pub(crate) struct Epoch {
     /// Servers before 3.5.7 do not say which ephemeral nodes a session has.
     keeps_to_itself: AtomicBool,
     looks: Looks,
+    /// Each path that is watched for who is alone on it has a clone: see [`crate::turn::alone`].
+    pub(crate) watched_parents: Arc<()>,
     catching_up: CatchingUp,
     counters: Arc<Counters>,
     process: Process,
@@ -123,6 +125,7 @@ impl Epoch {
             reads_one_by_one: AtomicBool::new(false),
             keeps_to_itself: AtomicBool::new(false),
             looks: Looks::default(),
+            watched_parents: Arc::default(),
             catching_up: CatchingUp::default(),
             counters,
             process: Process::present(),

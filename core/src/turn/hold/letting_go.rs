@@ -98,6 +98,9 @@ impl Hold {
             is_confirmed: false,
         });
         let deletions = deletions.collect();
+        if let Some(alone) = &self.alone {
+            alone.let_go(&self.epoch, self.node());
+        }
         drop(self.wind_up());
         Ok(deletions)
     }
@@ -137,6 +140,7 @@ impl Hold {
         let mut grant = Grant::of(self.epoch.clone(), self.nodes.clone(), interests);
         grant.own = followers.into_iter().map(Own::Followed).collect();
         grant.is_watched = is_watched;
+        grant.alone = self.alone.clone();
         if outcome == Outcome::Known {
             baton.pass(grant);
             return true;

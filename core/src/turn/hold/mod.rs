@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use finishing::InDoubt;
 use guarded::Writes;
 
+use super::alone::Alone;
 use super::grant::{Grant, Own};
 use super::place::Node;
 use super::relay::Baton;
@@ -50,6 +51,8 @@ pub(crate) struct Hold {
     nodes: Vec<Node>,
     /// A condition of their deletion: see [`Grant::guard`].
     guard: Option<Box<Write>>,
+    /// What the handle remembers: it is told when our node has been let go.
+    alone: Option<Arc<Alone>>,
     /// How many let it go one by one: the nested acquisitions of a reentrant handle.
     owners: AtomicUsize,
     began: Moment,
@@ -116,6 +119,7 @@ impl Hold {
             path: path.to_owned(),
             nodes,
             guard: grant.guard.take(),
+            alone: grant.alone.take(),
             owners: AtomicUsize::new(1),
             passes,
             writes: Arc::default(),

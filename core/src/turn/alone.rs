@@ -1,0 +1,161 @@
+//! Acquiring without a list, for who has the same path time after time and nobody in between.
+//!
+//! The server numbers the children of a path as they are created, whoever creates them. Who had the turn with number *n* had
+//! nobody ahead that it would have to wait for. Has it let go since, and is its next node number *n + 1*, then nobody has
+//! created a node meanwhile, and it has the turn again.
+//!
+//! That is so as long as the path is the same node. One that was removed and made again begins anew at zero, and by chance
+//! could give just that number to who stands behind somebody else. So it is watched: on one connection the server tells that
+//! it was removed before it answers a create that came after that. After a reconnection, and whenever the number is another
+//! one, a list decides as always.
+
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use futures_util::FutureExt;
+
+use super::place::Node;
+use crate::process::Process;
+use crate::session::epoch::Epoch;
+use crate::session::wire::{Flight, Stat, Watch};
+
+/// How often in a row number must have followed number before the path is watched.
+const WORTH_A_WATCH: u32 = 2;
+/// How many paths one session watches for this: it can watch so many and no more, and those who wait need it.
+const MOST_WATCHED: usize = 200;
+
+/// What one handle remembers of the line that it queues in.
+#[derive(Default)]
+pub(crate) struct Alone {
+    last: Mutex<Last>,
+    process: Process,
+}
+
+/// How its last node stood.
+#[derive(Default)]
+struct Last {
+    epoch: Weak<Epoch>,
+    number: i32,
+    /// It had the turn, and its deletion has left.
+    has_let_go: bool,
+    /// How often in a row such a number was followed by the next one.
+    in_a_row: u32,
+    parent: Option<Parent>,
+}
+
+/// The path, watched on one connection.
+struct Parent {
+    watch: Watch,
+    generation: u64,
+    /// One of those that the session has for this.
+    _room: Arc<()>,
+}
+
+impl Parent {
+    /// Whether it certainly is the node that it was. What was heard is not heard a second time.
+    fn stands(&mut self, epoch: &Epoch) -> bool {
+        (&mut self.watch).now_or_never().is_none() && epoch.link().generation == self.generation
+    }
+}
+
+/// What is to leave with a create.
+pub(super) enum Beside {
+    /// Nothing: who gets this number has the turn.
+    Nothing(i32),
+    /// A list, and ahead of the create a watch of the path if that is worth it by now.
+    List(Option<Watching>),
+}
+
+/// A watch of the path, on its way.
+pub(super) struct Watching {
+    flight: Flight<(Option<Stat>, Watch)>,
+    generation: u64,
+    room: Arc<()>,
+}
+
+impl Watching {
+    /// It left ahead of a create that has been answered, so its own answer is there, unless it could not be set.
+    fn arrived(self) -> Option<Parent> {
+        let (_, watch) = self.flight.now_or_never()?.ok()?;
+        watch.is_armed().then_some(Parent { watch, generation: self.generation, _room: self.room })
+    }
+}
+
+impl Last {
+    fn is_of(&self, epoch: &Arc<Epoch>) -> bool {
+        std::ptr::eq(self.epoch.as_ptr(), Arc::as_ptr(epoch))
+    }
+
+    /// The number that proves by itself that it is our turn. At the end of the range numbers prove nothing.
+    fn next(&self) -> Option<i32> {
+        self.number.checked_add(1).filter(|next| self.has_let_go && *next > 0 && *next < i32::MAX)
+    }
+}
+
+impl Alone {
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// To be asked right before the create leaves: whatever this session has let go of by then is deleted ahead of it.
+    pub(super) fn beside(&self, epoch: &Arc<Epoch>, path: &str) -> Beside {
+        let mut last = self.last();
+        if !last.is_of(epoch) {
+            return Beside::List(None);
+        }
+        last.parent.take_if(|parent| !parent.stands(epoch));
+        let Some(next) = last.next().filter(|_| last.in_a_row >= WORTH_A_WATCH) else {
+            return Beside::List(None);
+        };
+        if last.parent.is_some() {
+            return Beside::Nothing(next);
+        }
+        let room = epoch.watched_parents.clone();
+        if Arc::strong_count(&room) > MOST_WATCHED {
+            return Beside::List(None);
+        }
+        let (generation, flight) = (epoch.link().generation, epoch.watch_exists(path));
+        Beside::List(Some(Watching { flight, generation, room }))
+    }
+
+    /// Whether `node` has the turn, without a list.
+    pub(super) fn has_turn(&self, epoch: &Arc<Epoch>, node: &Node, beside: &Beside) -> bool {
+        let Beside::Nothing(expected) = beside else { return false };
+        let mut last = self.last();
+        last.is_of(epoch)
+            && last.next() == Some(*expected)
+            && node.entry.sequence == *expected
+            && last.parent.as_mut().is_some_and(|parent| parent.stands(epoch))
+    }
+
+    /// Remembers that `node` stands in line now, and what became of the watch that left ahead of it.
+    pub(super) fn remember(&self, epoch: &Arc<Epoch>, node: &Node, beside: Beside) {
+        let arrived = match beside {
+            Beside::List(Some(watching)) => watching.arrived(),
+            _ => None,
+        };
+        let mut last = self.last();
+        if !last.is_of(epoch) {
+            *last = Last { epoch: Arc::downgrade(epoch), ..Last::default() };
+        }
+        let follows = last.next() == Some(node.entry.sequence);
+        last.in_a_row = if follows { last.in_a_row.saturating_add(1) } else { 0 };
+        (last.number, last.has_let_go) = (node.entry.sequence, false);
+        last.parent = arrived.or(last.parent.take());
+    }
+
+    /// `node` had the turn, and its deletion has left.
+    pub(super) fn let_go(&self, epoch: &Arc<Epoch>, node: &Node) {
+        let mut last = self.last();
+        last.has_let_go = last.is_of(epoch) && last.number == node.entry.sequence;
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        if !self.process.is_present() {
+            // A forked child: the watch is the parent's, and so are the locks below it.
+            let last = self.last.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+            std::mem::forget(std::mem::take(last));
+        }
+    }
+}
