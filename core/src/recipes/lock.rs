@@ -1,6 +1,7 @@
 //! A mutual-exclusion lock.
 //!
-//! 1. Create an ephemeral sequential node under the path and list its siblings, in one flight.
+//! 1. Create an ephemeral sequential node under the path and list its siblings, in one flight. Who comes time after time, and
+//!    sees by the numbers that nobody came in between, needs no list (see [`crate::turn::alone`]).
 //! 2. The first in order holds the lock; its node's czxid is the fencing token.
 //! 3. Everybody else waits for the contender closest ahead to go (see [`crate::turn`]).
 //! 4. While it holds, a heartbeat keeps the lease; when the lease runs out the lock is lost, whatever the network says.

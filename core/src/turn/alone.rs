@@ -7,19 +7,24 @@
 //! That is so as long as the path is the same node. One that was removed and made again begins anew at zero, and by chance
 //! could give just that number to who stands behind somebody else. So it is watched: on one connection the server tells that
 //! it was removed before it answers a create that came after that. After a reconnection, and whenever the number is another
-//! one, a list decides as always.
+//! one, a list decides as always. Who does not come again soon watches nothing any more.
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 
 use super::place::Node;
 use crate::process::Process;
+use crate::session::Session;
+use crate::session::clock::{Clock, Moment};
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Flight, Stat, Watch};
 
 /// How often in a row number must have followed number before the path is watched.
 const WORTH_A_WATCH: u32 = 2;
+/// Who comes again within this comes soon.
+const SOON: Duration = Duration::from_secs(1);
 /// How many paths one session watches for this: it can watch so many and no more, and those who wait need it.
 const MOST_WATCHED: usize = 200;
 
@@ -35,11 +40,14 @@ pub(crate) struct Alone {
 struct Last {
     epoch: Weak<Epoch>,
     number: i32,
+    came: Moment,
     /// It had the turn, and its deletion has left.
     has_let_go: bool,
-    /// How often in a row such a number was followed by the next one.
+    /// How often in a row such a number was soon followed by the next one.
     in_a_row: u32,
     parent: Option<Parent>,
+    /// Somebody sees to it that it does not stay for nothing.
+    is_attended: bool,
 }
 
 /// The path, watched on one connection.
@@ -128,19 +136,43 @@ impl Alone {
     }
 
     /// Remembers that `node` stands in line now, and what became of the watch that left ahead of it.
-    pub(super) fn remember(&self, epoch: &Arc<Epoch>, node: &Node, beside: Beside) {
+    pub(super) fn remember(
+        self: &Arc<Self>,
+        session: &Session,
+        epoch: &Arc<Epoch>,
+        node: &Node,
+        beside: Beside,
+    ) {
         let arrived = match beside {
             Beside::List(Some(watching)) => watching.arrived(),
             _ => None,
         };
         let mut last = self.last();
         if !last.is_of(epoch) {
-            *last = Last { epoch: Arc::downgrade(epoch), ..Last::default() };
+            let is_attended = last.is_attended;
+            *last = Last { epoch: Arc::downgrade(epoch), is_attended, ..Last::default() };
         }
-        let follows = last.next() == Some(node.entry.sequence);
-        last.in_a_row = if follows { last.in_a_row.saturating_add(1) } else { 0 };
-        (last.number, last.has_let_go) = (node.entry.sequence, false);
+        let (now, follows) = (session.now(), last.next() == Some(node.entry.sequence));
+        let is_soon = now.since(last.came) < SOON;
+        last.in_a_row = if follows && is_soon { last.in_a_row.saturating_add(1) } else { 0 };
+        (last.number, last.came, last.has_let_go) = (node.entry.sequence, now, false);
         last.parent = arrived.or(last.parent.take());
+        if last.parent.is_some() && !std::mem::replace(&mut last.is_attended, true) {
+            session.clock().spawn(Box::pin(Alone::attend(Arc::downgrade(self), session.clock().clone())));
+        }
+    }
+
+    /// Gives the watch back when nobody comes any more.
+    async fn attend(alone: Weak<Alone>, clock: Arc<dyn Clock>) {
+        loop {
+            clock.sleep_until(clock.now() + SOON).await;
+            let Some(alone) = alone.upgrade() else { return };
+            let mut last = alone.last();
+            if last.parent.is_none() || clock.now().since(last.came) >= SOON {
+                (last.parent, last.in_a_row, last.is_attended) = (None, 0, false);
+                return;
+            }
+        }
     }
 
     /// `node` had the turn, and its deletion has left.

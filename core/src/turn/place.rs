@@ -158,7 +158,7 @@ impl Place {
                 continue;
             }
             if let (Some(alone), Some(node)) = (queue.alone, &place.node) {
-                alone.remember(&epoch, node, beside);
+                alone.remember(session, &epoch, node, beside);
             }
             return Ok((place, names));
         }
