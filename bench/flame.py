@@ -3,12 +3,16 @@
 
 bench/flame.py rust lock ops=20000                     into bench/results/flame-rust-lock.svg
 bench/flame.py rust handoff waiters=1000 times=20
+bench/flame.py rust lock ops=200 away=5                the server is 5 ms away
+bench/flame.py rust get ops=4000                       of a queue with so many items
+bench/flame.py rust memory waiters=2000                where the memory of those who wait is; needs heaptrack, of Debian
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -16,7 +20,7 @@ from html import escape
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from driver import libraries, locks, measure, processes
+from driver import libraries, locks, measure, processes, settings
 
 WIDTH, ROW, NARROWEST = 1200, 17, 0.4
 STYLE = """
@@ -49,33 +53,72 @@ def main() -> int:
     out.mkdir(exist_ok=True)
     try:
         parameters = dict(word.split("=", 1) for word in given.parameters)
-        print(graph(arena, given.library, given.verb, parameters, out))
+        print(graph(arena, given.library, given.verb, parameters, out / f"flame-{given.library}-{given.verb}.svg"))
     finally:
         arena.close()
     return 0
 
 
-def graph(arena: measure.Arena, library: str, verb: str, parameters: dict[str, str], folder: Path) -> str:
-    """Draws one into the folder, and says what it came to."""
+def graph(arena: measure.Arena, library: str, verb: str, parameters: dict[str, str], file: Path) -> str:
+    """Draws one into the file, and says what it came to."""
     with tempfile.TemporaryDirectory() as temporary:
-        data = Path(temporary) / "perf.data"
-        record(arena, library, verb, parameters, data)
-        # Names of what was inlined would take minutes.
-        script = ["perf", "script", "--no-inline", "-i", data]
-        stacks = subprocess.run(script, capture_output=True, text=True, check=True).stdout
-    file = folder / f"flame-{library}-{verb}.svg"
-    root = folded(stacks)
+        take = memory if verb == "memory" else time
+        root = take(arena, library, verb, parameters, Path(temporary))
     if not root.samples:
-        raise processes.Failed(f"perf has no sample of {library} at {verb}")
+        raise processes.Failed(f"there is no sample of {library} at {verb}")
     title = " ".join(
         [f"{libraries.TITLES[library]}:", verb, *(f"{name}={value}" for name, value in parameters.items())]
     )
     file.write_text(drawn(root, title))
-    return f"{root.samples} samples; {file}"
+    return f"{root.samples} {'bytes' if verb == 'memory' else 'samples'}; {file}"
 
 
-def record(arena: measure.Arena, library: str, verb: str, parameters: dict[str, str], data: Path) -> None:
-    worker = arena.worker(library)
+def time(arena: measure.Arena, library: str, verb: str, parameters: dict[str, str], folder: Path) -> Frame:
+    data = folder / "perf.data"
+    away = int(parameters.get("away", 0))
+    with settings.far_away(arena, away) if away else contextlib.nullcontext() as hosts:
+        record(arena, arena.worker(library, hosts), verb, parameters, data)
+    # Names of what was inlined would take minutes.
+    script = ["perf", "script", "--no-inline", "-i", data]
+    return folded(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
+
+
+def memory(arena: measure.Arena, library: str, _: str, parameters: dict[str, str], folder: Path) -> Frame:
+    """What was allocated, and by whom, at the moment when there was most of it: when all wait."""
+    places = subprocess.run(["dpkg", "-L", "heaptrack"], capture_output=True, text=True, check=True).stdout.split()
+    preload = next(place for place in places if place.endswith("libheaptrack_preload.so"))
+    interpret = next(place for place in places if place.endswith("heaptrack_interpret"))
+    raw, told, stacks = folder / "raw", folder / "told", folder / "stacks"
+    listening = {"LD_PRELOAD": preload, "DUMP_HEAPTRACK_OUTPUT": str(raw)}
+    worker = arena.start(library, environment=listening)
+    try:
+        path, waiters = arena.path(), int(parameters["waiters"])
+        worker.tell("hold", path=path)
+        worker.tell("queue", path=path, waiters=waiters, times=1)
+        arena.server().wait_for_children(path, waiters + 1)
+    finally:
+        worker.kill(softly=True)
+    with open(raw) as given, open(told, "w") as taken:
+        subprocess.run([interpret], stdin=given, stdout=taken, stderr=subprocess.DEVNULL, check=True)
+    printing = ["heaptrack_print", "-f", told, "-F", stacks, "--flamegraph-cost-type", "peak"]
+    subprocess.run(printing, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    readable = subprocess.run(["c++filt"], input=stacks.read_text(), capture_output=True, text=True, check=True)
+    root = Frame()
+    for line in readable.stdout.splitlines():
+        names, _, size = line.rpartition(" ")
+        frame = root
+        for name in [None, *(name.strip() for name in names.split(";") if name.strip())]:
+            frame = frame.below[name] if name else frame
+            frame.samples += int(size)
+    return root
+
+
+def record(
+    arena: measure.Arena, worker: processes.Worker, verb: str, parameters: dict[str, str], data: Path
+) -> None:
+    path, parameters = arena.path(), {name: value for name, value in parameters.items() if name != "away"}
+    if verb == "get":
+        arena.worker("raw").tell("put", path=path, ops=parameters["ops"], calls=128, prefix="qn-")
     command = [
         "perf",
         "record",
@@ -95,7 +138,7 @@ def record(arena: measure.Arena, library: str, verb: str, parameters: dict[str, 
                 waiters, times = int(parameters["waiters"]), int(parameters["times"])
                 locks.line_of(arena, [worker], waiters, times, arena.server())
             else:
-                worker.tell(verb, path=arena.path(), **parameters)
+                worker.tell(verb, path=path, **parameters)
         finally:
             perf.terminate()
 

@@ -117,28 +117,35 @@ def measure_one(name: str, arena: measure.Arena, out: Path) -> None:
 
 # The hottest of them, what most of a client's processor time is spent on by those who use it most; and others by which
 # a target is missed.
-FLAMES: list[tuple[str, str, dict[str, str]]] = [
-    ("rust", "lock", {"ops": "8000"}),
-    ("rust", "handoff", {"waiters": "1000", "times": "2"}),
-    ("rust", "local", {"callers": "100", "ops": "500000"}),
-    ("rust", "background", {"ops": "8000"}),
-    ("aio", "lock", {"ops": "4000"}),
-    ("node", "lock", {"ops": "4000"}),
+FLAMES: list[tuple[str, str, str, dict[str, str]]] = [
+    ("lock", "rust", "lock", {"ops": "8000"}),
+    ("handoff", "rust", "handoff", {"waiters": "1000", "times": "2"}),
+    ("handoff-5000", "rust", "handoff", {"waiters": "5000", "times": "1"}),
+    ("local", "rust", "local", {"callers": "100", "ops": "500000"}),
+    ("background", "rust", "background", {"ops": "8000"}),
+    ("get", "rust", "get", {"ops": "6000", "clients": "1", "calls": "1"}),
+    ("away", "rust", "lock", {"ops": "200", "away": "5"}),
+    ("memory", "rust", "memory", {"waiters": "2000"}),
+    ("memory", "c", "memory", {"waiters": "2000"}),
+    ("lock", "aio", "lock", {"ops": "4000"}),
+    ("lock", "node", "lock", {"ops": "4000"}),
 ]
 
 
 def draw_flames(arena: measure.Arena, out: Path) -> None:
-    """Where the time of the Rust worker goes; without perf those that are there stay."""
-    if not shutil.which("perf"):
-        libraries.shout("flame graphs are left out", "there is no perf (Debian's linux-perf)")
-        return
-    for library, verb, parameters in FLAMES:
-        if library not in arena.libraries:
+    """Where the time of a worker goes, or its memory; without the tools those that are there stay."""
+    tools = {"perf": "Debian's linux-perf", "heaptrack": "of Debian"}
+    lacking = {tool for tool in tools if not shutil.which(tool)}
+    for tool in lacking:
+        libraries.shout("flame graphs are left out", f"there is no {tool} ({tools[tool]})")
+    for name, library, verb, parameters in FLAMES:
+        if library not in arena.libraries or ("heaptrack" if verb == "memory" else "perf") in lacking:
             continue
+        file = out / f"flame-{library}-{name}.svg"
         try:
-            measure.progress(f"flame graph: {flame.graph(arena, library, verb, parameters, out)}")
+            measure.progress(f"flame graph: {flame.graph(arena, library, verb, parameters, file)}")
         except (processes.Failed, OSError, subprocess.CalledProcessError) as problem:
-            libraries.shout(f"the flame graph of {library} at {verb} is left out", repr(problem))
+            libraries.shout(f"the flame graph of {library} at {name} is left out", repr(problem))
 
 
 def note_run(given: argparse.Namespace, arena: measure.Arena, missing: dict[str, str]) -> None:

@@ -112,10 +112,16 @@ class Arena:
             self._workers[key] = self.start(name, hosts)
         return self._workers[key]
 
-    def start(self, name: str, hosts: str | None = None, session_ms: int = SESSION_MS) -> Worker:
+    def start(
+        self,
+        name: str,
+        hosts: str | None = None,
+        session_ms: int = SESSION_MS,
+        environment: dict[str, str] | None = None,
+    ) -> Worker:
         library = self.libraries[name]
         command = [*library.command, hosts or self.server().first, str(session_ms)]
-        return Worker(name, command, library.environment)
+        return Worker(name, command, library.environment | (environment or {}))
 
     def dismiss(self, name: str | None = None) -> None:
         for key in [key for key in self._workers if name in (None, key[0])]:

@@ -203,8 +203,8 @@ class Worker:
         except (OSError, subprocess.TimeoutExpired):
             self.kill()
 
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
+    def kill(self, softly: bool = False) -> None:
+        self._process.send_signal(signal.SIGTERM if softly else signal.SIGKILL)
         self._process.wait()
 
     def _line(self, patience: float) -> str:

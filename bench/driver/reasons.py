@@ -23,19 +23,16 @@ REASONS = [
             "the same, of Curator's",
             "the same, of kazoo's",
         ),
-        "A caller and the library's thread wake each other for each flight, which is some six waits or more in a "
-        "pair where the blocking socket has two; and a list goes with each create, which the server answers behind "
-        "it. The library's thread cannot be left out: it keeps the session and the lease while callers do "
-        "something else. The limit with this transport is the line of zookeeper-client's own lock, which "
-        "sends the same requests from the caller's thread and keeps no lease.",
+        "The requests are the same two, a create and a delete. But a caller and the library's thread wake each other "
+        "for each of them, which is some six waits or more in a pair where the blocking socket has two. The "
+        "library's thread cannot be left out: it keeps the session and the lease while callers do something else.",
         ("rust-lock",),
     ),
     Reason(
         ("client CPU of acquire",),
-        "Half of it is the kernel's: three requests are two writes (the create and the list leave together), "
-        "four wake-ups are four more, and each has its way through the network stack. The rest is spread "
-        "thin: no function of ours has more than one part in a hundred. zookeeper-client's own lock, with the "
-        "same requests and one thread, has twice the socket's.",
+        "Half of it is the kernel's: four wake-ups besides the two writes and reads, each with its way through the "
+        "scheduler. The rest is spread thin: no function of ours has more than one part in a hundred. "
+        "zookeeper-client's own lock, with one thread and a list more, has twice the socket's.",
         ("rust-lock",),
     ),
     Reason(
@@ -47,9 +44,9 @@ REASONS = [
     ),
     Reason(
         ("100 locks at once",),
-        "Each pair has a list besides the two requests of the raw socket, and the server, which has one of "
-        "two cores, answers it in the order of the session. zookeeper-client's own lock, with the same three "
-        "requests, is the limit.",
+        "Where a pair has a list besides the two requests of the raw socket (the first times, or after a pause), the "
+        "server, which has one of two cores, answers it in the order of the session. zookeeper-client's own lock, "
+        "with the same three requests, is the limit.",
     ),
     Reason(
         (
@@ -67,6 +64,7 @@ REASONS = [
         "A session can watch some 2,000 nodes: the transport sets all watches again in one request after a "
         "reconnection, and must not need a second one. The waiters beyond hear by one watch on their parent "
         "and have to look again.",
+        ("rust-handoff-5000",),
     ),
     Reason(
         ("local hand-off",),
@@ -91,11 +89,14 @@ REASONS = [
         "The items are read ahead, but not removed ahead: those would be lost with the process, without any call that "
         "had asked for them. What is on top of the raw socket is what it is for a lock: the way to the library's "
         "thread and back.",
+        ("rust-get",),
     ),
     Reason(
         ("round trips",),
         "Requests and answers are one flight each way: with 50 ms the same takes 2.0. What is above that with "
-        "5 ms is time of processors, of which the raw socket has some, too, and of the timers of the proxy.",
+        "5 ms is time of processors, of which the raw socket has nearly as much (its rows under Distance), and of the "
+        "timers of the proxy. The flame graph has half a millisecond of a pair of 21: the worker waits for the rest.",
+        ("rust-away",),
     ),
     Reason(
         ("acquire and release in",),
@@ -107,7 +108,8 @@ REASONS = [
     Reason(
         ("memory of one",),
         "See `Where the limits are` in bench/README.md: the transport's watches, the task of the user, and "
-        "what a call keeps.",
+        "what a call keeps. The flame graphs are of memory: what was allocated when all waited, and by whom.",
+        ("rust-memory", "c-memory"),
     ),
 ]
 
