@@ -85,11 +85,11 @@ def time(arena: measure.Arena, library: str, verb: str, parameters: dict[str, st
 
 def memory(arena: measure.Arena, library: str, _: str, parameters: dict[str, str], folder: Path) -> Frame:
     """What was allocated, and by whom, at the moment when there was most of it: when all wait."""
-    places = subprocess.run(["dpkg", "-L", "heaptrack"], capture_output=True, text=True, check=True).stdout.split()
-    preload = next(place for place in places if place.endswith("libheaptrack_preload.so"))
-    interpret = next(place for place in places if place.endswith("heaptrack_interpret"))
+    preload, interpret = (
+        next(Path("/usr/lib").glob(f"**/{name}")) for name in ("libheaptrack_preload.so", "heaptrack_interpret")
+    )
     raw, told, stacks = folder / "raw", folder / "told", folder / "stacks"
-    listening = {"LD_PRELOAD": preload, "DUMP_HEAPTRACK_OUTPUT": str(raw)}
+    listening = {"LD_PRELOAD": str(preload), "DUMP_HEAPTRACK_OUTPUT": str(raw)}
     worker = arena.start(library, environment=listening)
     try:
         path, waiters = arena.path(), int(parameters["waiters"])

@@ -50,6 +50,8 @@ pub(crate) struct Epoch {
     is_low: AtomicBool,
     beats_in_flight: AtomicUsize,
     interest_came: Notify,
+    /// When `keep` is going to look whether a beat is due; [`LOOKING`] while it looks.
+    planned: AtomicU64,
     beat_landed: Notify,
     lease_moved: Notify,
     /// When the server last answered what this session asked of the leader.
@@ -74,6 +76,8 @@ pub(crate) struct Epoch {
 
 /// More unanswered heartbeats than this prove nothing that the first ones do not.
 const MOST_BEATS_IN_FLIGHT: usize = 4;
+/// Whoever comes now is looked at, or looked for once more.
+const LOOKING: u64 = u64::MAX;
 /// Nodes that one heartbeat looks at, and how many bytes it may take.
 const MOST_CHECKS: usize = 100;
 const MOST_BYTES: usize = 128 << 10;
@@ -115,6 +119,7 @@ impl Epoch {
             is_low: AtomicBool::new(false),
             beats_in_flight: AtomicUsize::new(0),
             interest_came: Notify::new(),
+            planned: AtomicU64::new(LOOKING),
             beat_landed: Notify::new(),
             lease_moved: Notify::new(),
             heard: AtomicU64::new(asked.0),
@@ -253,7 +258,9 @@ impl Epoch {
             if matches!(link.state, LinkState::Ended | LinkState::Denied) {
                 return;
             }
+            self.planned.store(LOOKING, Ordering::Release);
             let due = lock(&self.lease).due(self.is_needed());
+            self.planned.store(due.0, Ordering::Release);
             tokio::select! {
                 biased;
                 () = self.clock.sleep_until(due) => {}
@@ -358,7 +365,10 @@ impl Epoch {
     pub(crate) fn interest(self: &Arc<Self>, node: &str) -> Interest {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         lock(&self.interests).insert(id, node.to_owned());
-        self.interest_came.notify_one();
+        // As a rule the heart looks soon enough: to wake it for each acquisition would cost more than the beat.
+        if lock(&self.lease).due(true).0 < self.planned.load(Ordering::Acquire) {
+            self.interest_came.notify_one();
+        }
         Interest { epoch: self.clone(), id }
     }
 

@@ -66,6 +66,34 @@ async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_fo
     assert_eq!(syncs.load(Ordering::Acquire), 1, "one for each connection");
 }
 
+/// An idle session only syncs, which is no beat.
+#[tokio::test]
+async fn the_heart_of_an_idle_session_is_woken_where_it_would_look_too_late() {
+    let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
+    let epoch = epoch_over(Line { generation, syncs });
+    let moment = || tokio::time::sleep(Duration::from_millis(1));
+    moment().await;
+    epoch.sync("/").await.expect("answered");
+    let beating = tokio::spawn(epoch.clone().keep());
+    let planned = || epoch.planned.load(Ordering::Acquire);
+    while planned() == LOOKING {
+        moment().await;
+    }
+    let idle = planned();
+    let interest = epoch.interest("/held");
+    let began = std::time::Instant::now();
+    while planned() >= idle {
+        assert!(began.elapsed() < Duration::from_secs(1), "it sleeps on");
+        moment().await;
+    }
+    let soon = planned();
+    let another = epoch.interest("/held/too");
+    tokio::task::yield_now().await;
+    assert_eq!(planned(), soon, "what comes then wakes nobody");
+    drop((interest, another));
+    beating.abort();
+}
+
 /// Knows no request that reads several nodes, nor which nodes a session has, as servers of long ago.
 #[derive(Default)]
 struct Old {
