@@ -107,11 +107,7 @@ impl Inbox {
         let token = CancelToken::new();
         lock(&self.0.calls).insert(call, token.clone());
         let inbox = self.clone();
-        let started =
-            drive::start_in_order(future, &token, move |outcome| inbox.post(call, outcome, convert));
-        if let Err(error) = started {
-            self.post(call, Err::<(), _>(error), |()| Null);
-        }
+        drive::start_for_inbox(future, &token, move |outcome| inbox.post(call, outcome, convert));
         js_number(call)
     }
 

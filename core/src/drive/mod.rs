@@ -196,6 +196,16 @@ pub fn start_in_order<T: Send + 'static>(
     Ok(())
 }
 
+/// The same for a `done` that waits for nobody, such as one that puts the result where somebody else finds it. It is called on
+/// the library's thread for I/O, so that no other thread has to wake up for it; but everybody waits for that one.
+pub fn start_for_inbox<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    cancel: &CancelToken,
+    done: impl FnOnce(Result<T>) + Send + 'static,
+) {
+    run(future, std::slice::from_ref(cancel), done);
+}
+
 /// The same, but `done` is called where the callbacks of `client` are.
 pub fn start_for<T: Send + 'static>(
     client: &Client,
