@@ -113,9 +113,7 @@ def memory(arena: measure.Arena, library: str, _: str, parameters: dict[str, str
     return root
 
 
-def record(
-    arena: measure.Arena, worker: processes.Worker, verb: str, parameters: dict[str, str], data: Path
-) -> None:
+def record(arena: measure.Arena, worker: processes.Worker, verb: str, parameters: dict[str, str], data: Path) -> None:
     path, parameters = arena.path(), {name: value for name, value in parameters.items() if name != "away"}
     if verb == "get":
         arena.worker("raw").tell("put", path=path, ops=parameters["ops"], calls=128, prefix="qn-")

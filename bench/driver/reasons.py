@@ -101,8 +101,8 @@ REASONS = [
     Reason(
         ("acquire and release in",),
         "A call of a face is one task on the library's thread and one wake-up of the caller. What is on top "
-        "is the language's: its lock of the interpreter, or its loop, which is woken by a descriptor and runs "
-        "the callback in its next turn.",
+        "is the language's: its loop, which is woken by a descriptor and runs the callback in its next turn; and the "
+        "lock of Python's interpreter, which a thread of its own waits for in place of the library's.",
         ("aio-lock", "node-lock"),
     ),
     Reason(

@@ -124,6 +124,30 @@ async fn a_path_that_was_made_anew_is_not_taken_for_the_old_one() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_happens_to_the_path_while_the_create_is_under_way_is_heard_once() -> Result<()> {
+    let server = server();
+    let (client, other) = (client(&server).await, client(&server).await);
+    let lock = lock_of(&client, PATH);
+    come_and_go(&lock, 6).await?;
+    server.clear_log();
+    server.inject_text("delay_reply create2 by=300ms").expect("a fault");
+    let acquiring = tokio::spawn({
+        let lock = lock.clone();
+        async move { lock.acquire().await }
+    });
+    assert!(server.wait_for(|entry| entry.op == "create2", SOON));
+    other.nodes().set(PATH, b"said", None).await?;
+    acquiring.await.expect("no panic")?.release().await?;
+    let lists = server.count("getChildren", PATH);
+    assert_eq!(lists, 1, "the number is right, and the path is not what it was");
+    come_and_go(&lock, 6).await?;
+    server.clear_log();
+    come_and_go(&lock, 1).await?;
+    assert_eq!(requests(&server), ["create2", "delete"], "watched anew");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn on_another_connection_a_list_decides() -> Result<()> {
     for ground in grounds() {
         let client = connect(&ground).await;
@@ -214,6 +238,9 @@ async fn a_session_watches_so_many_paths_and_no_more() -> Result<()> {
     let coming = locks.iter().map(|lock| come_and_go(lock, 4));
     futures_util::future::try_join_all(coming).await?;
     assert_eq!(server.watch_count(), 199);
+    let far = lock_of(&client, &format!("/many/{}", "x".repeat(123)));
+    come_and_go(&far, 6).await?;
+    assert_eq!(server.watch_count(), 199, "nor long ones");
     eventually("who does not come again watches nothing", || server.watch_count() == 0).await;
     drop(locks);
     Ok(())

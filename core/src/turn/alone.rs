@@ -25,8 +25,10 @@ use crate::session::wire::{Flight, Stat, Watch};
 const WORTH_A_WATCH: u32 = 2;
 /// Who comes again within this comes soon.
 const SOON: Duration = Duration::from_secs(1);
-/// How many paths one session watches for this: it can watch so many and no more, and those who wait need it.
+/// How many paths one session watches for this, and how long they are at most: it can watch so much and no more, and those who
+/// wait need it.
 const MOST_WATCHED: usize = 200;
+const LONGEST: usize = 128;
 
 /// What one handle remembers of the line that it queues in.
 #[derive(Default)]
@@ -40,6 +42,7 @@ pub(crate) struct Alone {
 struct Last {
     epoch: Weak<Epoch>,
     number: i32,
+    czxid: i64,
     came: Moment,
     /// It had the turn, and its deletion has left.
     has_let_go: bool,
@@ -48,20 +51,25 @@ struct Last {
     parent: Option<Parent>,
     /// Somebody sees to it that it does not stay for nothing.
     is_attended: bool,
+    /// The session could watch no more.
+    is_full: bool,
 }
 
 /// The path, watched on one connection.
 struct Parent {
-    watch: Watch,
+    /// `None` when it has told something.
+    watch: Option<Watch>,
     generation: u64,
     /// One of those that the session has for this.
     _room: Arc<()>,
 }
 
 impl Parent {
-    /// Whether it certainly is the node that it was. What was heard is not heard a second time.
+    /// Whether it certainly is the node that it was.
     fn stands(&mut self, epoch: &Epoch) -> bool {
-        (&mut self.watch).now_or_never().is_none() && epoch.link().generation == self.generation
+        // What has told something is not asked again.
+        self.watch.take_if(|watch| watch.now_or_never().is_some());
+        self.watch.is_some() && epoch.link().generation == self.generation
     }
 }
 
@@ -80,11 +88,24 @@ pub(super) struct Watching {
     room: Arc<()>,
 }
 
+/// What came of a watch.
+enum Arrived {
+    Watched(Parent),
+    /// The session watches as much as it can.
+    Full,
+    Nothing,
+}
+
 impl Watching {
-    /// It left ahead of a create that has been answered, so its own answer is there, unless it could not be set.
-    fn arrived(self) -> Option<Parent> {
-        let (_, watch) = self.flight.now_or_never()?.ok()?;
-        watch.is_armed().then_some(Parent { watch, generation: self.generation, _room: self.room })
+    /// It left ahead of a create that has been answered, so its own answer is there.
+    fn arrived(self) -> Arrived {
+        match self.flight.now_or_never() {
+            Some(Ok((_, watch))) if watch.is_armed() => {
+                Arrived::Watched(Parent { watch: Some(watch), generation: self.generation, _room: self.room })
+            }
+            Some(Ok(_)) => Arrived::Full,
+            _ => Arrived::Nothing,
+        }
     }
 }
 
@@ -118,7 +139,7 @@ impl Alone {
             return Beside::Nothing(next);
         }
         let room = epoch.watched_parents.clone();
-        if Arc::strong_count(&room) > MOST_WATCHED {
+        if last.is_full || path.len() > LONGEST || Arc::strong_count(&room) > MOST_WATCHED {
             return Beside::List(None);
         }
         let (generation, flight) = (epoch.link().generation, epoch.watch_exists(path));
@@ -145,7 +166,7 @@ impl Alone {
     ) {
         let arrived = match beside {
             Beside::List(Some(watching)) => watching.arrived(),
-            _ => None,
+            _ => Arrived::Nothing,
         };
         let mut last = self.last();
         if !last.is_of(epoch) {
@@ -155,8 +176,13 @@ impl Alone {
         let (now, follows) = (session.now(), last.next() == Some(node.entry.sequence));
         let is_soon = now.since(last.came) < SOON;
         last.in_a_row = if follows && is_soon { last.in_a_row.saturating_add(1) } else { 0 };
-        (last.number, last.came, last.has_let_go) = (node.entry.sequence, now, false);
-        last.parent = arrived.or(last.parent.take());
+        (last.number, last.czxid) = (node.entry.sequence, node.czxid);
+        (last.came, last.has_let_go) = (now, false);
+        match arrived {
+            Arrived::Watched(parent) => last.parent = Some(parent),
+            Arrived::Full => last.is_full = true,
+            Arrived::Nothing => {}
+        }
         if last.parent.is_some() && !std::mem::replace(&mut last.is_attended, true) {
             session.clock().spawn(Box::pin(Alone::attend(Arc::downgrade(self), session.clock().clone())));
         }
@@ -178,7 +204,7 @@ impl Alone {
     /// `node` had the turn, and its deletion has left.
     pub(super) fn let_go(&self, epoch: &Arc<Epoch>, node: &Node) {
         let mut last = self.last();
-        last.has_let_go = last.is_of(epoch) && last.number == node.entry.sequence;
+        last.has_let_go = last.is_of(epoch) && (last.number, last.czxid) == (node.entry.sequence, node.czxid);
     }
 }
 
