@@ -31,11 +31,11 @@ fn asked(ground: &Ground, client: &Client) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn from_the_fifth_time_on_a_pair_is_a_create_and_a_delete() -> Result<()> {
+async fn from_the_ninth_time_on_a_pair_is_a_create_and_a_delete() -> Result<()> {
     for ground in grounds() {
         let client = connect(&ground).await;
         let lock = lock_of(&client, PATH);
-        come_and_go(&lock, 3).await?;
+        come_and_go(&lock, 7).await?;
         ground.clear_log();
         come_and_go(&lock, 1).await?;
         assert_eq!(
@@ -66,7 +66,7 @@ async fn both_sides_of_a_read_write_lock_know_it_too() -> Result<()> {
         let client = connect(&ground).await;
         let lock = client.read_write_lock(PATH)?;
         for side in [lock.read(), lock.write()] {
-            come_and_go(side, 5).await?;
+            come_and_go(side, 9).await?;
             ground.clear_log();
             come_and_go(side, 2).await?;
             assert_eq!(asked(&ground, &client), ["create2", "delete"].repeat(2));
@@ -82,14 +82,14 @@ async fn somebody_who_came_in_between_is_waited_for() -> Result<()> {
         let lock = lock_of(&client, PATH);
         // Of another client, and by another handle of this one.
         for another in [lock_of(&other, PATH), lock_of(&client, PATH)] {
-            come_and_go(&lock, 6).await?;
+            come_and_go(&lock, 10).await?;
             let held = another.acquire().await?;
             assert!(lock.try_acquire().await?.is_none(), "it is held");
             let waiting = tokio::spawn({
                 let lock = lock.clone();
                 async move { lock.acquire().await }
             });
-            eventually("it waits", || ground.count("create2", PATH) >= 9).await;
+            eventually("it waits", || ground.count("create2", PATH) >= 13).await;
             assert!(!lock.is_held());
             held.release().await?;
             soon("its turn", waiting).await.expect("no panic")?.release().await?;
@@ -109,13 +109,13 @@ async fn a_path_that_was_made_anew_is_not_taken_for_the_old_one() -> Result<()> 
         let first = lock.acquire().await?;
         assert!(first.node().ends_with("0000000000"));
         first.release().await?;
-        come_and_go(&lock, 5).await?;
+        come_and_go(&lock, 9).await?;
         // As a server does with a container that has no children, and then everybody queues anew.
         other.nodes().delete(PATH, None).await?;
         let another = lock_of(&other, PATH);
-        come_and_go(&another, 5).await?;
+        come_and_go(&another, 9).await?;
         let held = another.acquire().await?;
-        assert!(held.node().ends_with("0000000005"), "the next one gets the number that would follow");
+        assert!(held.node().ends_with("0000000009"), "the next one gets the number that would follow");
         assert!(lock.try_acquire().await?.is_none(), "two would hold it");
         held.release().await?;
         come_and_go(&lock, 1).await?;
@@ -128,7 +128,7 @@ async fn what_happens_to_the_path_while_the_create_is_under_way_is_heard_once() 
     let server = server();
     let (client, other) = (client(&server).await, client(&server).await);
     let lock = lock_of(&client, PATH);
-    come_and_go(&lock, 6).await?;
+    come_and_go(&lock, 10).await?;
     server.clear_log();
     server.inject_text("delay_reply create2 by=300ms").expect("a fault");
     let acquiring = tokio::spawn({
@@ -140,7 +140,7 @@ async fn what_happens_to_the_path_while_the_create_is_under_way_is_heard_once() 
     acquiring.await.expect("no panic")?.release().await?;
     let lists = server.count("getChildren", PATH);
     assert_eq!(lists, 1, "the number is right, and the path is not what it was");
-    come_and_go(&lock, 6).await?;
+    come_and_go(&lock, 10).await?;
     server.clear_log();
     come_and_go(&lock, 1).await?;
     assert_eq!(requests(&server), ["create2", "delete"], "watched anew");
@@ -152,7 +152,7 @@ async fn on_another_connection_a_list_decides() -> Result<()> {
     for ground in grounds() {
         let client = connect(&ground).await;
         let lock = lock_of(&client, PATH);
-        come_and_go(&lock, 6).await?;
+        come_and_go(&lock, 10).await?;
         ground.break_connections();
         come_and_go(&lock, 1).await?;
         ground.clear_log();
@@ -170,7 +170,7 @@ async fn a_node_of_somebody_elses_recipe_counts_too() -> Result<()> {
     for ground in grounds() {
         let (client, other) = (connect(&ground).await, connect(&ground).await);
         let lock = lock_of(&client, PATH);
-        come_and_go(&lock, 6).await?;
+        come_and_go(&lock, 10).await?;
         // It has a number that it chose itself, and stands ahead of all that come.
         let path = format!("{PATH}/_c_00000000-0000-4000-8000-000000000000-lock-0000000000");
         other.nodes().create(&path, b"", CreateMode::Ephemeral).await?;
@@ -186,9 +186,9 @@ async fn who_gave_up_behind_somebody_proves_nothing_by_the_next_number() -> Resu
     for ground in grounds() {
         let (client, other) = (connect(&ground).await, connect(&ground).await);
         let (lock, another) = (lock_of(&client, PATH), lock_of(&other, PATH));
-        come_and_go(&lock, 6).await?;
+        come_and_go(&lock, 10).await?;
         let held = another.acquire().await?;
-        for _ in 0..6 {
+        for _ in 0..10 {
             assert!(lock.try_acquire().await?.is_none(), "it is held");
         }
         held.release().await?;
@@ -203,7 +203,7 @@ async fn readers_are_alone_beside_readers() -> Result<()> {
         let (client, other) = (connect(&ground).await, connect(&ground).await);
         let (lock, another) = (client.read_write_lock(PATH)?, other.read_write_lock(PATH)?);
         let held = another.read().acquire().await?;
-        come_and_go(lock.read(), 6).await?;
+        come_and_go(lock.read(), 10).await?;
         ground.clear_log();
         come_and_go(lock.read(), 1).await?;
         assert_eq!(asked(&ground, &client), ["create2", "delete"]);
@@ -222,8 +222,8 @@ async fn at_the_end_of_the_range_numbers_prove_nothing() -> Result<()> {
     let (client, other) = (client(&server).await, client(&server).await);
     let lock = lock_of(&client, PATH);
     come_and_go(&lock, 1).await?;
-    assert!(server.set_next_sequence(PATH, i32::MAX - 6));
-    come_and_go(&lock, 6).await?;
+    assert!(server.set_next_sequence(PATH, i32::MAX - 10));
+    come_and_go(&lock, 10).await?;
     let held = lock_of(&other, PATH).acquire().await?;
     assert!(lock.try_acquire().await?.is_none(), "it is held");
     held.release().await?;
@@ -235,11 +235,11 @@ async fn a_session_watches_so_many_paths_and_no_more() -> Result<()> {
     let server = server();
     let client = client(&server).await;
     let locks: Vec<_> = (0..210).map(|number| lock_of(&client, &format!("/many/{number}"))).collect();
-    let coming = locks.iter().map(|lock| come_and_go(lock, 4));
+    let coming = locks.iter().map(|lock| come_and_go(lock, 8));
     futures_util::future::try_join_all(coming).await?;
     assert_eq!(server.watch_count(), 199);
     let far = lock_of(&client, &format!("/many/{}", "x".repeat(123)));
-    come_and_go(&far, 6).await?;
+    come_and_go(&far, 10).await?;
     assert_eq!(server.watch_count(), 199, "nor long ones");
     eventually("who does not come again watches nothing", || server.watch_count() == 0).await;
     drop(locks);
@@ -251,7 +251,7 @@ async fn what_is_passed_on_in_memory_is_let_go_by_the_last() -> Result<()> {
     for ground in grounds() {
         let client = connect(&ground).await;
         let lock = client.lock(PATH, LockOptions::default().local_handoff(10))?;
-        come_and_go(&lock, 6).await?;
+        come_and_go(&lock, 10).await?;
         let held = lock.acquire().await?;
         let another = client.lock(PATH, LockOptions::default().local_handoff(10))?;
         let waiting = tokio::spawn(async move { another.acquire().await });

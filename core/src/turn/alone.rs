@@ -21,8 +21,9 @@ use crate::session::clock::{Clock, Moment};
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Flight, Stat, Watch};
 
-/// How often in a row number must have followed number before the path is watched.
-const WORTH_A_WATCH: u32 = 2;
+/// How often in a row number must have followed number before the path is watched: to set the watch and to give it back is two
+/// requests, and who came so often may come as often again.
+const WORTH_A_WATCH: u32 = 6;
 /// Who comes again within this comes soon.
 const SOON: Duration = Duration::from_secs(1);
 /// How many paths one session watches for this, and how long they are at most: it can watch so much and no more, and those who
