@@ -47,6 +47,7 @@ REASONS = [
         "Where a pair has a list besides the two requests of the raw socket (the first times, or after a pause), the "
         "server, which has one of two cores, answers it in the order of the session. zookeeper-client's own lock, "
         "with the same three requests, is the limit.",
+        ("rust-disjoint",),
     ),
     Reason(
         (
@@ -80,6 +81,7 @@ REASONS = [
         "library does. What eight of one queue lose to these is finding items that nobody else takes: nobody knows "
         "of the others, and each learns of them by losing. Of twenty items one more removal is refused, one more "
         "item is gone when it is read, and each client lists what is left four times instead of once.",
+        ("rust-get-8",),
     ),
     Reason(
         ("queue: get, one at a time",),

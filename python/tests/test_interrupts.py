@@ -194,12 +194,21 @@ def ring(*_: object) -> None:
 
 @contextmanager
 def alarm(after: float) -> Iterator[None]:
-    before = signal.signal(signal.SIGALRM, ring)
+    is_inside = False
+
+    def inside_only(*what: object) -> None:
+        if is_inside:
+            ring(*what)
+        # On a slow machine it may be over before it begins.
+        signal.setitimer(signal.ITIMER_REAL, after)
+
+    before = signal.signal(signal.SIGALRM, inside_only)
     # Twice, as it may ring on the way out.
     with suppress(Rung):
         try:
             signal.setitimer(signal.ITIMER_REAL, after)
             with suppress(Rung):
+                is_inside = True
                 yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
