@@ -61,7 +61,7 @@ class Arena:
         self.quick = quick
         self.wanted_rounds = rounds
         # How long the rounds of one workload may take, in seconds. Whoever asks for so many rounds gets them.
-        self.patience = math.inf if rounds else 10.0 if quick else 40.0
+        self.patience = math.inf if rounds else 10.0 if quick else 30.0
         self.problems: list[str] = []
         self._servers: dict[int, Server] = {}
         self._workers: dict[tuple[str, str, int], Worker] = {}
