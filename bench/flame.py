@@ -4,6 +4,7 @@
 bench/flame.py rust lock ops=20000                     into bench/results/flame-rust-lock.svg
 bench/flame.py rust handoff waiters=1000 times=20
 bench/flame.py rust lock ops=200 away=5                the server is 5 ms away
+bench/flame.py rust handoff waiters=5000 times=1 hertz=250
 bench/flame.py rust get ops=4000                       of a queue with so many items
 bench/flame.py rust memory waiters=2000                where the memory of those who wait is; needs heaptrack, of Debian
 """
@@ -114,7 +115,8 @@ def memory(arena: measure.Arena, library: str, _: str, parameters: dict[str, str
 
 
 def record(arena: measure.Arena, worker: processes.Worker, verb: str, parameters: dict[str, str], data: Path) -> None:
-    path, parameters = arena.path(), {name: value for name, value in parameters.items() if name != "away"}
+    path, hertz = arena.path(), parameters.get("hertz", "999")
+    parameters = {name: value for name, value in parameters.items() if name not in ("away", "hertz")}
     if verb == "get":
         arena.worker("raw").tell("put", path=path, ops=parameters["ops"], calls=128, prefix="qn-")
     command = [
@@ -122,7 +124,7 @@ def record(arena: measure.Arena, worker: processes.Worker, verb: str, parameters
         "record",
         "--quiet",
         "-F",
-        "999",
+        hertz,
         "--call-graph",
         "dwarf,16384",
         "-o",

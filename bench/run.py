@@ -120,7 +120,7 @@ def measure_one(name: str, arena: measure.Arena, out: Path) -> None:
 FLAMES: list[tuple[str, str, str, dict[str, str]]] = [
     ("lock", "rust", "lock", {"ops": "8000"}),
     ("handoff", "rust", "handoff", {"waiters": "1000", "times": "2"}),
-    ("handoff-5000", "rust", "handoff", {"waiters": "5000", "times": "1"}),
+    ("handoff-5000", "rust", "handoff", {"waiters": "5000", "times": "1", "hertz": "250"}),
     ("local", "rust", "local", {"callers": "100", "ops": "500000"}),
     ("background", "rust", "background", {"ops": "8000"}),
     ("disjoint", "rust", "disjoint", {"paths": "100", "ops": "30000"}),

@@ -173,15 +173,13 @@ def settle(worker: Worker) -> dict[str, int]:
 
 
 # Clients of a fleet have this session timeout here; what they send goes by it, so it can be told for others.
-FLEET_SESSION_MS = 4000
-FLEET_SESSION_QUICK_MS = 3000
+FLEET_SESSION_MS = 3000
 
 
 def fleet(arena: Arena) -> dict[str, Any]:
     """Clients that do nothing, hold a lock each, or wait behind a holder: what they ask of the server by themselves."""
     result = []
     server = arena.server()
-    session_ms = FLEET_SESSION_QUICK_MS if arena.quick else FLEET_SESSION_MS
     arena.dismiss()
     for name in arena.has(["rust", "curator", "kazoo"]):
         for state in ["idle", "hold"] if arena.quick else ["idle", "hold", "wait", "shared"]:
@@ -190,27 +188,25 @@ def fleet(arena: Arena) -> dict[str, Any]:
                 if state == "shared" and (name != "rust" or count < 1000):
                     continue
                 progress(f"fleet: {TITLES[name]}, {count} clients, {state}")
-                worker = arena.start(name, session_ms=session_ms)
+                worker = arena.start(name, session_ms=FLEET_SESSION_MS)
                 try:
-                    result.append(figures_of(worker, server, arena.path(), name, state, count, session_ms))
+                    result.append(figures_of(worker, server, arena.path(), name, state, count))
                     worker.tell("disband", patience=300)
                 except (Failed, Unsupported) as problem:
                     arena.trouble(f"{TITLES[name]}, a fleet of {count}", problem)
                 finally:
                     worker.end()
-    return {"rows": result, "session_ms": session_ms}
+    return {"rows": result, "session_ms": FLEET_SESSION_MS}
 
 
-def figures_of(
-    worker: Worker, server: Server, path: str, name: str, state: str, count: int, session_ms: int
-) -> dict[str, Any]:
+def figures_of(worker: Worker, server: Server, path: str, name: str, state: str, count: int) -> dict[str, Any]:
     before_client, before_server = status(worker.pid), [status(pid)["VmRSS"] for pid in server.pids]
     worker.tell("fleet", patience=300, clients=count, state=state, path=path)
-    time.sleep(session_ms / 1000 / 2)
+    time.sleep(FLEET_SESSION_MS / 1000 / 2)
     begun = time.monotonic()
     requests, server_cpu, client_cpu = server.requests(), server.cpu(), cpu(worker.pid)
     # A whole timeout, so that everybody has sent what it sends in one.
-    time.sleep(session_ms / 1000)
+    time.sleep(FLEET_SESSION_MS / 1000)
     sent = server.requests() - requests
     seconds = time.monotonic() - begun
     figures = server.figures()
