@@ -129,6 +129,7 @@ FLAMES: list[tuple[str, str, str, dict[str, str]]] = [
     ("away", "rust", "lock", {"ops": "200", "away": "5"}),
     ("memory", "rust", "memory", {"waiters": "2000"}),
     ("memory", "c", "memory", {"waiters": "2000"}),
+    ("lock", "c", "lock", {"ops": "8000"}),
     ("lock", "aio", "lock", {"ops": "4000"}),
     ("lock", "node", "lock", {"ops": "4000"}),
 ]
