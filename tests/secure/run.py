@@ -36,7 +36,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "zookeeper"))
 
 import certificates  # noqa: E402
-from zookeeper import Ensemble, Secure  # noqa: E402
+from zookeeper import Ensemble, Secure, start_all  # noqa: E402
 
 # Nobody says that by chance.
 SECRET = "planted-hunter2"
@@ -52,7 +52,6 @@ USERS = (f"me={SECRET}", "you=other")
 
 
 def start(folder: Path) -> tuple[list[Ensemble], dict[str, str]]:
-    """All servers at once: each takes a second or two of waiting."""
     several = {
         # The second shows a chain, and has a key of RSA.
         "39": Ensemble("3.9", 3, secure=Secure(folder, ("server", "chained"), "need", USERS)),
@@ -63,12 +62,7 @@ def start(folder: Path) -> tuple[list[Ensemble], dict[str, str]]:
         for name in ("expired", "elsewhere", "alone")
     }
     ensembles = [*several.values(), *bad.values()]
-    for ensemble in ensembles:
-        for node in ensemble.nodes:
-            node.launch()
-    for ensemble in ensembles:
-        for node in ensemble.nodes:
-            node.wait()
+    start_all(ensembles)
     names = {"DIR": str(folder)}
     for version, ensemble in several.items():
         names[f"TLS_{version}"] = ensemble.secure_connect_string

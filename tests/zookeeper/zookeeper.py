@@ -23,7 +23,6 @@ connect string of the secure ports, and {dir} for DIR, where the certificates ar
 from __future__ import annotations
 
 import argparse
-import contextlib
 import ctypes
 import fcntl
 import functools
@@ -35,6 +34,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -95,21 +95,44 @@ def _download(full: str, home: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def free_ports(count: int) -> list[int]:
-    """Free loopback ports below the ephemeral range: a client that redials a stopped server on an ephemeral
-    port can connect to itself, and then the server cannot come back."""
-    ports: list[int] = []
-    with contextlib.ExitStack() as stack:
+class Ports:
+    """Loopback ports that are ours until `close`, among all processes that choose theirs here: no other server is given
+    one of them while ours is not bound yet, or is down for a while.
+
+    They are below the ephemeral range: a client that redials a stopped server on an ephemeral port can connect to
+    itself, and then the server cannot come back."""
+
+    def __init__(self, count: int) -> None:
+        self._locks: list[int] = []
+        self.numbers: list[int] = []
+        folder = Path(tempfile.gettempdir()) / f"zkrecipes-ports-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
         for port in random.sample(range(15000, 32000), 2000):
-            probe = stack.enter_context(socket.socket())
-            try:
+            lock = os.open(folder / str(port), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if self._take(lock, port):
+                self._locks.append(lock)
+                self.numbers.append(port)
+            else:
+                os.close(lock)
+            if len(self.numbers) == count:
+                return
+        self.close()
+        raise RuntimeError("no free ports on the loopback interface")
+
+    def _take(self, lock: int, port: int) -> bool:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                # As Java binds: what a server that has ended leaves behind is in nobody's way.
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            ports.append(port)
-            if len(ports) == count:
-                return ports
-    raise RuntimeError("no free ports on the loopback interface")
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        while self._locks:
+            os.close(self._locks.pop())
 
 
 def four_letters(port: int, word: str, timeout: float = 2.0) -> str:
@@ -236,17 +259,14 @@ class Node:
     def serves(self) -> bool:
         return "Mode:" in four_letters(self.port, "srvr")
 
-    def wait(self, deadline: float = START_DEADLINE) -> None:
-        """Waits until the server serves clients (in an ensemble: until it has joined the quorum)."""
-        end = time.monotonic() + deadline
-        while not self.serves():
-            if self._process is None or self._process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"ZooKeeper on port {self.port} does not serve:\n{self.tail()}")
-            time.sleep(0.05)
+    def has_ended(self) -> bool:
+        """Whether it ended by itself."""
+        process = self._process
+        return process is not None and process.poll() is not None
 
     def start(self) -> None:
         self.launch()
-        self.wait()
+        wait_for([self])
 
     def stop(self) -> None:
         self._end(signal.SIGTERM)
@@ -274,6 +294,25 @@ class Node:
             process.wait()
 
 
+def wait_for(nodes: Sequence[Node], deadline: float = START_DEADLINE) -> None:
+    """Waits until all of them serve clients (in an ensemble: until they have joined the quorum), or one has ended."""
+    end = time.monotonic() + deadline
+    waiting = list(nodes)
+    while waiting := [node for node in waiting if not node.serves()]:
+        check(nodes)
+        if time.monotonic() > end:
+            raise RuntimeError(f"ZooKeeper on port {waiting[0].port} does not serve:\n{waiting[0].tail()}")
+        time.sleep(0.05)
+    check(nodes)
+
+
+def check(nodes: Sequence[Node]) -> None:
+    """Nobody is to wait for a server that ended by itself."""
+    for node in nodes:
+        if node.has_ended():
+            raise RuntimeError(f"ZooKeeper on port {node.port} has ended by itself:\n{node.tail()}")
+
+
 class Ensemble:
     """One stand-alone server (nodes=1) or a replicated ensemble, in a temporary directory."""
 
@@ -291,6 +330,7 @@ class Ensemble:
         jars = fetch(version)
         self.version = release(version)
         self._home = Path(tempfile.mkdtemp(prefix="zkrecipes-zookeeper-"))
+        self._is_watched = False
         config = [
             f"tickTime={tick_ms}", "initLimit=50", "syncLimit=10", f"maxSessionTimeout={max_session_ms}",
             "maxClientCnxns=0", "4lw.commands.whitelist=*", "admin.enableServer=false",
@@ -298,7 +338,8 @@ class Ensemble:
         secure = secure or Secure()
         if secure.folder:
             certificates.make(secure.folder)
-        ports = iter(free_ports(nodes * 4))
+        self._ports = Ports(nodes * 4)
+        ports = iter(self._ports.numbers)
         if nodes > 1:
             config += [f"server.{i}=127.0.0.1:{next(ports)}:{next(ports)}" for i in range(1, nodes + 1)]
         self.nodes = [
@@ -324,11 +365,26 @@ class Ensemble:
         return ",".join(f"127.0.0.1:{node.secure_port}" for node in self.nodes)
 
     def start(self) -> Ensemble:
-        for node in self.nodes:
-            node.launch()
-        for node in self.nodes:
-            node.wait()
+        start_all([self])
         return self
+
+    def watch(self) -> None:
+        """When a server ends by itself, this program is interrupted: nobody waits for what will never come."""
+        if self._is_watched:
+            return
+        self._is_watched = True
+
+        def look() -> None:
+            while True:
+                time.sleep(0.5)
+                try:
+                    check(self.nodes)
+                except RuntimeError as error:
+                    print(error, file=sys.stderr, flush=True)
+                    os.kill(os.getpid(), signal.SIGINT)
+                    return
+
+        threading.Thread(target=look, daemon=True).start()
 
     def stop(self) -> None:
         for node in self.nodes:
@@ -337,6 +393,7 @@ class Ensemble:
     def close(self) -> None:
         for node in self.nodes:
             node.kill()
+        self._ports.close()
         shutil.rmtree(self._home, ignore_errors=True)
 
     def __enter__(self) -> Ensemble:
@@ -348,6 +405,16 @@ class Ensemble:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def start_all(ensembles: Sequence[Ensemble]) -> None:
+    """All at once: each server takes a second or two of waiting."""
+    nodes = [node for ensemble in ensembles for node in ensemble.nodes]
+    for node in nodes:
+        node.launch()
+    wait_for(nodes)
+    for ensemble in ensembles:
+        ensemble.watch()
 
 
 def _obey(ensemble: Ensemble, lines: Iterator[str]) -> None:

@@ -1,0 +1,58 @@
+"""What the tests may count on when they start real servers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ZOOKEEPER = Path(__file__).parent / "zookeeper"
+sys.path.insert(0, str(ZOOKEEPER))
+
+import pytest  # noqa: E402
+import zookeeper  # noqa: E402
+
+A_MINUTE = 60
+
+
+def test_a_port_that_was_chosen_is_given_to_nobody_else_before_it_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Ten ports to choose from: whoever looks only at what is bound would choose the same ones.
+    monkeypatch.setattr(zookeeper.random, "sample", lambda *_: list(range(14990, 15000)))
+    first = zookeeper.Ports(6)
+    try:
+        choose = f"import random, sys; sys.path.insert(0, {str(ZOOKEEPER)!r}); import zookeeper\n"
+        choose += "random.sample = lambda *_: list(range(14990, 15000)); print(*zookeeper.Ports(4).numbers)"
+        second = subprocess.run([sys.executable, "-c", choose], capture_output=True, text=True, check=True)
+        assert not set(first.numbers) & set(map(int, second.stdout.split()))
+        with pytest.raises(RuntimeError, match="no free ports"):
+            zookeeper.Ports(5)
+    finally:
+        first.close()
+
+
+def test_who_needs_a_server_that_has_ended_is_not_kept_waiting() -> None:
+    command = [
+        sys.executable,
+        str(ZOOKEEPER / "zookeeper.py"),
+        "exec",
+        "3.9",
+        "--",
+        "sh",
+        "-c",
+        "echo up; exec sleep 600",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == "up\n"
+        children = subprocess.run(["pgrep", "-P", str(running.pid), "java"], capture_output=True, text=True, check=True)
+        begun = time.monotonic()
+        os.kill(int(children.stdout), signal.SIGKILL)
+        said = running.stderr.read()
+    assert running.returncode != 0
+    assert time.monotonic() - begun < A_MINUTE
+    assert "has ended by itself" in said
+    assert "binding to port" in said
