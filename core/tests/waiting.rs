@@ -282,10 +282,8 @@ async fn unreachable(hosts: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_connection_says_for_each_server_what_is_wrong_with_it() {
-    // Nothing listens.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let refusing = free.local_addr().expect("bound").to_string();
-    drop(free);
+    // Nothing listens, not even a server of another test that is given the same port.
+    let refusing = "127.83.0.1:1";
     // Nobody takes what is connected.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent_at = silent.local_addr().expect("bound").to_string();
@@ -298,7 +296,7 @@ async fn no_connection_says_for_each_server_what_is_wrong_with_it() {
     stalled.inject(zkrecipes_embedded::Fault::stall_connections(SOON));
     let stalled_at = stalled.connect_string();
     for (hosts, what) in [
-        (&*refusing, "refuses connections"),
+        (refusing, "refuses connections"),
         (&silent_at, "takes connections, but is silent"),
         (&closing_at, "closes connections"),
         (&stalled_at, "runs, but gave us no session"),

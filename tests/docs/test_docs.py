@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,10 @@ import python_reference
 import tables
 from snippets import ROOT, Snippet, snippets
 from zkrecipes.testing import EmbeddedServer
+
+sys.path.insert(0, str(ROOT / "tests/zookeeper"))
+
+from zookeeper import Ports
 
 PLACE = ROOT / "target/docs/snippets"
 PROFILE = os.environ.get("ZKR_PROFILE", "dev")
@@ -147,10 +150,10 @@ def world() -> Iterator[dict[str, str]]:
         yield {**os.environ, "ZKRECIPES_HOSTS": server.connect_string, "PYTHONPATH": str(ROOT / "python")}
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("localhost", 0))
-        return int(one.getsockname()[1])
+@functools.cache
+def port() -> Ports:
+    """Ours until the tests end, for one program after the other."""
+    return Ports(1)
 
 
 def run(snippet: Snippet, *command: str | Path) -> None:
@@ -190,7 +193,7 @@ def run(snippet: Snippet, *command: str | Path) -> None:
 def written(snippet: Snippet, suffix: str) -> Path:
     PLACE.mkdir(parents=True, exist_ok=True)
     path = PLACE / f"{snippet.page.removesuffix('.md').replace('/', '-')}-{snippet.line}{suffix}"
-    path.write_text(snippet.text.replace("8080", str(free_port())))
+    path.write_text(snippet.text.replace("8080", str(port().numbers[0])))
     return path
 
 
