@@ -28,7 +28,6 @@ pub mod machine;
 mod proxy;
 mod server;
 mod shell;
-pub mod wire;
 
 pub use control::Control;
 pub use faults::{Fault, FaultId};
@@ -36,3 +35,5 @@ pub use log::{LogEntry, Outcome};
 pub use machine::digest;
 pub use proxy::Proxy;
 pub use server::{Builder, Ensemble, Server};
+/// The bytes: requests, replies and events.
+pub use zkrecipes_protocol as wire;

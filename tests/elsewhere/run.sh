@@ -44,7 +44,7 @@ wheel_keeps_the_stable_abi() { tool abi3audit --strict --verbose target/dist/pyt
 # --- the sources alone
 
 crates_can_be_packed() {
-    cargo package --quiet --no-verify --allow-dirty --package zkrecipes-embedded --package zkrecipes --package zkrecipes-cli
+    cargo package --quiet --no-verify --allow-dirty --package zkrecipes-protocol --package zkrecipes-embedded --package zkrecipes --package zkrecipes-cli
     # A crate has its licence and its page.
     tar -tzf target/package/zkrecipes-"$(scripts/version)".crate | grep -E '/(LICENSE|README.md)$' | sort | uniq | wc -l | grep -x 2
 }

@@ -1,48 +1,18 @@
 //! The handshake: a new session, or back into one.
 
 use super::{ConnId, Kind, Machine, Note, Now};
-use crate::wire::{Reader, Writer};
+use crate::wire::{Hello, Welcome};
 use std::time::Duration;
-
-struct Hello {
-    zxid_seen: i64,
-    timeout: i32,
-    session: i64,
-    password: Vec<u8>,
-    /// None: the client is too old to know of read-only servers.
-    read_only: Option<bool>,
-}
-
-fn parse(frame: &[u8]) -> Option<Hello> {
-    let mut r = Reader::new(frame);
-    r.int().ok()?;
-    Some(Hello {
-        zxid_seen: r.long().ok()?,
-        timeout: r.int().ok()?,
-        session: r.long().ok()?,
-        password: r.buffer().ok()?.unwrap_or_default().to_vec(),
-        read_only: if r.is_empty() { None } else { Some(r.bool().ok()?) },
-    })
-}
 
 /// The answer to a handshake that comes too late. The connection is closed after it.
 pub(crate) fn too_late(hello: &[u8]) -> Vec<u8> {
-    let read_only = parse(hello).is_none_or(|h| h.read_only.is_some()).then_some(false);
-    greeting(0, Duration::ZERO, [0; 16], read_only)
-}
-
-fn greeting(session: i64, timeout: Duration, password: [u8; 16], read_only: Option<bool>) -> Vec<u8> {
-    let mut w = Writer::frame();
-    w.int(0).int(timeout.as_millis() as i32).long(session).buffer(Some(&password));
-    if let Some(read_only) = read_only {
-        w.bool(read_only);
-    }
-    w.finish()
+    let read_only = Hello::read(hello).map_or(true, |hello| hello.read_only.is_some()).then_some(false);
+    Welcome { read_only, ..Welcome::EXPIRED }.frame()
 }
 
 impl Machine {
     pub(super) fn handshake(&mut self, conn: ConnId, frame: &[u8], now: Now) {
-        let Some(hello) = parse(frame) else { return self.close(conn) };
+        let Ok(hello) = Hello::read(frame) else { return self.close(conn) };
         if self.config.read_only && hello.read_only != Some(true) {
             return self.close(conn);
         }
@@ -96,6 +66,8 @@ impl Machine {
 
     fn greet(&mut self, conn: ConnId, session: i64, timeout: Duration, password: [u8; 16], hello: &Hello) {
         let read_only = hello.read_only.map(|_| self.config.read_only);
-        self.send(conn, Kind::Handshake, greeting(session, timeout, password, read_only));
+        let timeout = timeout.as_millis() as i32;
+        let welcome = Welcome { timeout, session, password: &password, read_only };
+        self.send(conn, Kind::Handshake, welcome.frame());
     }
 }

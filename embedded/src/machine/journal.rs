@@ -2,10 +2,9 @@
 
 use super::request::Caller;
 use super::tree::Node;
-use super::watch::Event;
 use super::write::Txn;
 use super::{Conn, ConnId, Identity, Kind, Machine, Now, Output};
-use crate::wire::{Acl, Reader, Request};
+use crate::wire::{Acl, EventKind, Reader, Request};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -205,7 +204,7 @@ impl Machine {
                     if let Some(node) = self.tree.get_mut(path) {
                         (node.data, node.mzxid, node.mtime) = (data.clone(), commit.zxid, *time);
                         node.version = node.version.wrapping_add(1);
-                        txn.events.push((path.clone(), Event::DataChanged, node.acl.clone()));
+                        txn.events.push((path.clone(), EventKind::DataChanged, node.acl.clone()));
                     }
                 }
                 Change::SetAcl { path, acl } => {
@@ -233,8 +232,8 @@ impl Machine {
             if creates > parent.creates {
                 (parent.creates, parent.pzxid) = (creates, txn.zxid);
             }
-            txn.events.push((path.to_owned(), Event::Created, node.acl.clone()));
-            txn.events.push((parent_path, Event::ChildrenChanged, parent.acl.clone()));
+            txn.events.push((path.to_owned(), EventKind::Created, node.acl.clone()));
+            txn.events.push((parent_path, EventKind::ChildrenChanged, parent.acl.clone()));
         }
         self.tree.insert(path, node.clone());
     }

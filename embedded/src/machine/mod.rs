@@ -43,18 +43,17 @@ pub use cluster::Cluster;
 pub use interface::{Config, ConnId, Kind, Note, Now, Output, Time};
 pub use journal::{Commit, Forward};
 pub use profile::Profile;
-pub use words::is_word;
 
 pub(crate) use connect::too_late;
 
-use crate::wire::{Acl, Writer, XID_EVENT};
+use crate::wire::{Acl, Event, EventKind};
 use sessions::Sessions;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tree::Tree;
-use watch::{Event, Watches};
+use watch::Watches;
 
 #[derive(Debug)]
 struct Conn {
@@ -343,10 +342,12 @@ impl Machine {
     }
 
     /// Sends an event to those who watch for it and may read the node.
-    fn fire(&mut self, path: &str, event: Event, zxid: i64, acl: Option<&[Acl]>) {
+    fn fire(&mut self, path: &str, event: EventKind, zxid: i64, acl: Option<&[Acl]>) {
         let watchers = match event {
-            Event::ChildrenChanged => self.watches.on_children(path),
-            Event::Created | Event::Deleted | Event::DataChanged => self.watches.on_node(path, event),
+            EventKind::ChildrenChanged => self.watches.on_children(path),
+            EventKind::Created | EventKind::Deleted | EventKind::DataChanged => {
+                self.watches.on_node(path, event)
+            }
         };
         let zxid = if self.config.profile.events_carry_zxid { zxid } else { -1 };
         let acl = acl.filter(|_| self.config.profile.guards_reads);
@@ -361,10 +362,7 @@ impl Machine {
         }
     }
 
-    fn notify(&mut self, conn: ConnId, path: &str, event: Event, zxid: i64) {
-        const SYNC_CONNECTED: i32 = 3;
-        let mut w = Writer::reply(XID_EVENT, zxid, 0);
-        w.int(event as i32).int(SYNC_CONNECTED).string(path);
-        self.send(conn, Kind::Event, w.finish());
+    fn notify(&mut self, conn: ConnId, path: &str, event: EventKind, zxid: i64) {
+        self.send(conn, Kind::Event, Event::frame(event, path, zxid));
     }
 }

@@ -2,9 +2,8 @@
 
 use super::request::Caller;
 use super::tree::Node;
-use super::watch::Event;
 use super::{Machine, acl};
-use crate::wire::{Code, Request, Stat, Writer};
+use crate::wire::{Code, EventKind, Request, Stat, Writer};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -103,7 +102,7 @@ impl Machine {
             | Request::Ping
             | Request::Reconfig { .. }
             | Request::Auth { .. }
-            | Request::Sasl
+            | Request::Sasl { .. }
             | Request::Close
             | Request::Unknown => return Err(Code::Unimplemented),
         }
@@ -152,21 +151,21 @@ impl Machine {
         let [data, exist, child, persistent, recursive] = lists;
         for path in data {
             match self.tree.get(path).map(|n| n.mzxid) {
-                None => self.notify(conn, path, Event::Deleted, -1),
-                Some(mzxid) if mzxid > seen => self.notify(conn, path, Event::DataChanged, -1),
+                None => self.notify(conn, path, EventKind::Deleted, -1),
+                Some(mzxid) if mzxid > seen => self.notify(conn, path, EventKind::DataChanged, -1),
                 Some(_) => self.watches.add_data(path, conn),
             }
         }
         for path in exist {
             match self.tree.get(path) {
-                Some(_) => self.notify(conn, path, Event::Created, -1),
+                Some(_) => self.notify(conn, path, EventKind::Created, -1),
                 None => self.watches.add_data(path, conn),
             }
         }
         for path in child {
             match self.tree.get(path).map(|n| n.pzxid) {
-                None => self.notify(conn, path, Event::Deleted, -1),
-                Some(pzxid) if pzxid > seen => self.notify(conn, path, Event::ChildrenChanged, -1),
+                None => self.notify(conn, path, EventKind::Deleted, -1),
+                Some(pzxid) if pzxid > seen => self.notify(conn, path, EventKind::ChildrenChanged, -1),
                 Some(_) => self.watches.add_child(path, conn),
             }
         }

@@ -50,7 +50,7 @@ impl Machine {
             Request::SetAcl { path, acl, version } => self.set_acl(&caller, &path, &acl, version),
             Request::Multi(ops) => self.multi(&caller, ops, now),
             Request::Auth { scheme, auth } => self.auth(&caller, &scheme, auth),
-            Request::Sasl => {
+            Request::Sasl { .. } => {
                 // No credentials are accepted this way: refused, as a real server refuses unknown ones.
                 let mut w = Writer::reply(xid, 0, Code::AuthFailed as i32);
                 w.buffer(None);

@@ -1,6 +1,7 @@
 //! Watches: who wants to hear of which path. They belong to connections, not to sessions.
 
 use super::ConnId;
+use crate::wire::EventKind;
 use std::collections::{BTreeMap, HashMap};
 
 /// How a watch was set: bits, since one connection may hold several on one path.
@@ -8,16 +9,6 @@ pub const STANDARD: u8 = 1;
 pub const PERSISTENT: u8 = 2;
 pub const RECURSIVE: u8 = 4;
 const EVERY: u8 = STANDARD | PERSISTENT | RECURSIVE;
-
-/// What happened to a node, numbered as on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Event {
-    Created = 1,
-    Deleted = 2,
-    DataChanged = 3,
-    ChildrenChanged = 4,
-}
 
 /// One of the server's two tables: data watches (with exists and recursive ones) or child watches.
 #[derive(Debug, Default)]
@@ -170,9 +161,9 @@ impl Watches {
     }
 
     /// Who hears of a change of the node itself. Nobody hears of one deletion twice.
-    pub fn on_node(&mut self, path: &str, event: Event) -> Vec<ConnId> {
+    pub fn on_node(&mut self, path: &str, event: EventKind) -> Vec<ConnId> {
         let mut hit = self.data.trigger(path);
-        if event == Event::Deleted {
+        if event == EventKind::Deleted {
             hit.extend(self.child.trigger(path));
             let mut seen = std::collections::HashSet::new();
             hit.retain(|conn| seen.insert(*conn));

@@ -3,16 +3,6 @@
 use super::{ConnId, Kind, Machine};
 use std::fmt::Write as _;
 
-const WORDS: [&[u8; 4]; 14] = [
-    b"ruok", b"srvr", b"stat", b"mntr", b"cons", b"dump", b"wchs", b"isro", b"envi", b"conf", b"wchp",
-    b"wchc", b"srst", b"crst",
-];
-
-/// Whether the first four bytes of a connection are a word, not the length of a frame.
-pub fn is_word(bytes: [u8; 4]) -> bool {
-    WORDS.contains(&&bytes)
-}
-
 impl Machine {
     /// Answers a word and closes.
     pub fn word(&mut self, conn: ConnId, word: [u8; 4]) {

@@ -3,9 +3,8 @@
 use super::journal::Change;
 use super::request::Caller;
 use super::tree::{Node, Owner, is_special, parent_of};
-use super::watch::Event;
 use super::{Identity, Machine, Now, acl};
-use crate::wire::{Acl, Code, CreateArgs, Op, Stat, SubWrite};
+use crate::wire::{Acl, Code, CreateArgs, EventKind, Op, Stat, SubWrite};
 use std::sync::Arc;
 
 /// Nodes with a time to live keep it in forty bits.
@@ -17,7 +16,7 @@ pub(super) struct Txn {
     pub time: i64,
     pub session: i64,
     pub ids: Arc<[Identity]>,
-    pub events: Vec<(String, Event, Arc<[Acl]>)>,
+    pub events: Vec<(String, EventKind, Arc<[Acl]>)>,
     pub undo: Vec<Undo>,
 }
 
@@ -168,8 +167,8 @@ impl Machine {
         let stat = node.stat();
         self.record(|| Change::Create { path: path.clone(), node: Box::new(node.clone()), creates: next });
         self.tree.insert(&path, node);
-        txn.events.push((path.clone(), Event::Created, node_acl));
-        txn.events.push((parent_path, Event::ChildrenChanged, parent_acl));
+        txn.events.push((path.clone(), EventKind::Created, node_acl));
+        txn.events.push((parent_path, EventKind::ChildrenChanged, parent_acl));
         Ok(Done::Created { op: args.op, path, stat })
     }
 
@@ -197,8 +196,8 @@ impl Machine {
         let pzxid = parent.pzxid;
         parent.pzxid = pzxid.max(txn.zxid);
         let parent_acl = parent.acl.clone();
-        txn.events.push((path.to_owned(), Event::Deleted, node.acl.clone()));
-        txn.events.push((parent_path, Event::ChildrenChanged, parent_acl));
+        txn.events.push((path.to_owned(), EventKind::Deleted, node.acl.clone()));
+        txn.events.push((parent_path, EventKind::ChildrenChanged, parent_acl));
         txn.undo.push(Undo::Delete { path: path.to_owned(), node: Box::new(node), pzxid });
     }
 
@@ -221,7 +220,7 @@ impl Machine {
             version: node.version,
         });
         node.version = node.version.wrapping_add(1);
-        txn.events.push((path.to_owned(), Event::DataChanged, node.acl.clone()));
+        txn.events.push((path.to_owned(), EventKind::DataChanged, node.acl.clone()));
         let stat = node.stat();
         self.record(|| Change::SetData { path: path.to_owned(), data: data.map(Box::from), time: txn.time });
         Ok(Done::DataSet(stat))

@@ -2,12 +2,12 @@
 
 use crate::log::{LogEntry, Outcome};
 use crate::shell::Conn;
-use crate::wire::{Op, Reader, ReplyHead, XID_EVENT, op_name};
+use crate::wire::{Op, ReplyHead, Welcome, XID_EVENT, op_name};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// Frames beyond this are not ZooKeeper's, whatever its limit is set to.
-const FRAME_LIMIT: usize = 256 << 20;
+pub(super) const FRAME_LIMIT: usize = 256 << 20;
 
 /// A request that waits for its answer.
 pub(super) struct Pending {
@@ -80,26 +80,12 @@ impl Link {
 
 /// Notes id and password from a handshake's answer.
 pub(super) fn learn(passwords: &mut BTreeMap<u64, Vec<u8>>, link: &mut Link, frame: &[u8]) {
-    let mut r = Reader::new(frame.get(4..).unwrap_or_default());
-    let (Ok(_), Ok(_), Ok(session), Ok(Some(password))) = (r.int(), r.int(), r.long(), r.buffer()) else {
-        return;
-    };
+    let welcome = frame.get(4..).map(Welcome::read);
+    let Some(Ok(Welcome { session, password, .. })) = welcome else { return };
     if session == 0 {
         passwords.remove(&link.session);
     } else {
         link.session = session as u64;
         passwords.insert(link.session, password.to_vec());
-    }
-}
-
-/// Where the frame at `at` ends, length included, if all of it is there; None inside if it cannot be one.
-pub(super) fn next_frame(bytes: &[u8], at: usize) -> Option<(Option<usize>, usize)> {
-    let prefix = bytes.get(at..)?.first_chunk::<4>()?;
-    match usize::try_from(i32::from_be_bytes(*prefix)) {
-        Ok(length) if length < FRAME_LIMIT => {
-            let end = at + 4 + length;
-            (end <= bytes.len()).then_some((Some(4 + length), end))
-        }
-        _ => Some((None, at)),
     }
 }

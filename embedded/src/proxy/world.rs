@@ -1,12 +1,12 @@
 //! What passes through the proxy, and what faults make of it.
 
 use super::PATIENCE;
-use super::link::{Link, Pending, learn, next_frame};
+use super::link::{FRAME_LIMIT, Link, Pending, learn};
 use crate::faults::{Ask, Fate, Verdict};
 use crate::log::Head;
-use crate::machine::{is_word, too_late};
+use crate::machine::too_late;
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
-use crate::wire::{Code, Op, Writer, event_path, op_name};
+use crate::wire::{Code, Op, Writer, event_path, frame_at, is_word, op_name};
 use mio::net::TcpStream;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -119,10 +119,11 @@ impl World {
             return;
         }
         let mut at = 0;
-        while let Some((frame, next)) = next_frame(&bytes, at) {
-            let Some(length) = frame else { return self.drop_link(id) };
-            self.arrived(id, &bytes[at..at + length]);
-            at = next;
+        loop {
+            let Ok(frame) = frame_at(&bytes[at..], FRAME_LIMIT) else { return self.drop_link(id) };
+            let Some((_, taken)) = frame else { break };
+            self.arrived(id, &bytes[at..at + taken]);
+            at += taken;
         }
         if let Some(link) = self.links.get_mut(&id) {
             link.client.put_back(bytes, at);
@@ -201,10 +202,11 @@ impl World {
             return;
         }
         let mut at = 0;
-        while let Some((frame, next)) = next_frame(&bytes, at) {
-            let Some(length) = frame else { return self.drop_link(id) };
-            self.answered(id, bytes[at..at + length].to_vec());
-            at = next;
+        loop {
+            let Ok(frame) = frame_at(&bytes[at..], FRAME_LIMIT) else { return self.drop_link(id) };
+            let Some((_, taken)) = frame else { break };
+            self.answered(id, bytes[at..at + taken].to_vec());
+            at += taken;
         }
         if let Some(link) = self.links.get_mut(&id) {
             link.server.put_back(bytes, at);

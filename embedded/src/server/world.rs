@@ -3,9 +3,9 @@
 use super::clock::Clock;
 use crate::faults::{Ask, Fate, Verdict};
 use crate::log::{Head, LogEntry, Outcome};
-use crate::machine::{Cluster, Kind, Output, is_word, too_late};
+use crate::machine::{Cluster, Kind, Output, too_late};
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
-use crate::wire::{Code, Op, Writer, event_path, op_name};
+use crate::wire::{Code, Op, Oversized, Writer, event_path, frame_at, is_word, op_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -94,17 +94,18 @@ impl World {
                 self.dispatch(None);
                 break;
             }
-            let length = match usize::try_from(i32::from_be_bytes(*prefix)) {
-                Ok(length) if length < self.data_limit => length,
-                _ => {
+            match frame_at(&inbuf[at..], self.data_limit) {
+                Ok(Some((frame, taken))) => {
+                    at += taken;
+                    self.arrived(id, frame);
+                }
+                Ok(None) => break,
+                Err(Oversized) => {
                     self.desk.say(|| format!("connection {id} closed: a frame beyond the limit"));
                     self.finish(id);
                     break;
                 }
-            };
-            let Some(frame) = inbuf.get(at + 4..at + 4 + length) else { break };
-            at += 4 + length;
-            self.arrived(id, frame);
+            }
         }
         self.cluster.settle();
         if let Some(conn) = self.conns.get_mut(&id) {

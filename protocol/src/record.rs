@@ -1,11 +1,6 @@
-//! The bytes: ZooKeeper's record encoding, its opcodes and its error codes.
+//! Records: ZooKeeper's encoding of numbers, texts, buffers and vectors.
 
-mod codes;
-mod request;
-
-pub use codes::{Code, Op, OpName, op_name};
-pub use request::{CreateArgs, Request, SubRead, SubWrite, parse_request};
-
+use super::Op;
 use std::borrow::Cow;
 
 /// A frame whose bytes do not say what its opcode promises.
@@ -117,6 +112,24 @@ pub struct Stat {
     pub pzxid: i64,
 }
 
+impl Stat {
+    pub fn read(r: &mut Reader) -> Result<Stat, Malformed> {
+        Ok(Stat {
+            czxid: r.long()?,
+            mzxid: r.long()?,
+            ctime: r.long()?,
+            mtime: r.long()?,
+            version: r.int()?,
+            cversion: r.int()?,
+            aversion: r.int()?,
+            ephemeral_owner: r.long()?,
+            data_length: r.int()?,
+            num_children: r.int()?,
+            pzxid: r.long()?,
+        })
+    }
+}
+
 /// Writes one frame: a length, then records.
 #[derive(Debug)]
 pub struct Writer {
@@ -128,6 +141,13 @@ impl Writer {
         let mut bytes = Vec::with_capacity(64);
         bytes.extend_from_slice(&[0; 4]);
         Writer { bytes }
+    }
+
+    /// A frame that starts with a request header.
+    pub fn request(xid: i32, op: Op) -> Self {
+        let mut w = Writer::frame();
+        w.int(xid).int(op.0);
+        w
     }
 
     /// A frame that starts with a reply header.
@@ -199,6 +219,19 @@ impl Writer {
         self
     }
 
+    pub fn names<S: AsRef<str>>(&mut self, names: &[S]) -> &mut Self {
+        self.int(names.len() as i32);
+        for name in names {
+            self.string(name.as_ref());
+        }
+        self
+    }
+
+    /// The head of one operation of a multi, or of its result; the one behind them all is `last`.
+    pub fn part(&mut self, op: Op, is_last: bool, err: i32) -> &mut Self {
+        self.int(op.0).bool(is_last).int(err)
+    }
+
     /// The finished frame, length filled in.
     pub fn finish(mut self) -> Vec<u8> {
         let length = (self.bytes.len() - 4) as i32;
@@ -206,30 +239,3 @@ impl Writer {
         self.bytes
     }
 }
-
-/// The three fields every reply and event starts with, read from a finished frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReplyHead {
-    pub xid: i32,
-    pub zxid: i64,
-    pub err: i32,
-}
-
-impl ReplyHead {
-    /// Reads the head of a frame that still carries its length.
-    pub fn of(frame: &[u8]) -> Option<ReplyHead> {
-        let mut r = Reader::new(frame.get(4..)?);
-        Some(ReplyHead { xid: r.int().ok()?, zxid: r.long().ok()?, err: r.int().ok()? })
-    }
-}
-
-/// The path of an event's finished frame: it follows length, header, type and state.
-pub fn event_path(frame: &[u8]) -> String {
-    let mut r = Reader::new(frame.get(4 + 16 + 8..).unwrap_or_default());
-    r.string().map(|p| p.into_owned()).unwrap_or_default()
-}
-
-/// xid of an event.
-pub const XID_EVENT: i32 = -1;
-/// xid of a ping's reply.
-pub const XID_PING: i32 = -2;

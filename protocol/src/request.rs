@@ -1,6 +1,6 @@
-//! Requests, parsed from frames.
+//! What a client asks for.
 
-use super::{Acl, Malformed, Op, Reader};
+use super::{Acl, Malformed, Op, Reader, Writer};
 use std::borrow::Cow;
 
 /// The arguments the four create opcodes share.
@@ -83,7 +83,12 @@ pub enum Request<'a> {
         scheme: Cow<'a, str>,
         auth: &'a [u8],
     },
-    Sasl,
+    /// A step of a SASL exchange.
+    Sasl {
+        token: &'a [u8],
+    },
+    /// What was watched before the connection broke, and the last transaction that was seen: data, exists and child
+    /// watches, persistent and recursive ones. With one of the last two it is setWatches2, else setWatches.
     SetWatches {
         seen: i64,
         lists: [Vec<Cow<'a, str>>; 5],
@@ -136,7 +141,7 @@ pub fn parse_request<'a>(op: Op, body: &'a [u8]) -> Result<Request<'a>, Malforme
             r.int()?;
             Request::Auth { scheme: r.string()?, auth: r.buffer()?.unwrap_or_default() }
         }
-        Op::SASL => Request::Sasl,
+        Op::SASL => Request::Sasl { token: r.buffer()?.unwrap_or_default() },
         Op::SET_WATCHES | Op::SET_WATCHES2 => {
             let seen = r.long()?;
             let mut lists: [Vec<Cow<'a, str>>; 5] = Default::default();
@@ -192,7 +197,31 @@ fn multi<'a, T>(
     }
 }
 
+impl SubRead<'_> {
+    fn op(&self) -> Op {
+        match self {
+            SubRead::GetData { .. } => Op::GET_DATA,
+            SubRead::GetChildren { .. } => Op::GET_CHILDREN,
+        }
+    }
+}
+
 impl SubWrite<'_> {
+    fn write(&self, w: &mut Writer) {
+        match self {
+            SubWrite::Create(CreateArgs { op, path, data, acl, flags, ttl }) => {
+                w.string(path).buffer(*data).acl(acl).int(*flags);
+                if *op == Op::CREATE_TTL {
+                    w.long(*ttl);
+                }
+            }
+            SubWrite::Delete { path, version } | SubWrite::Check { path, version } => {
+                _ = w.string(path).int(*version)
+            }
+            SubWrite::SetData { path, data, version } => _ = w.string(path).buffer(*data).int(*version),
+        }
+    }
+
     /// The opcode this operation would have on its own.
     pub fn op(&self) -> Op {
         match self {
@@ -214,6 +243,85 @@ impl SubWrite<'_> {
 }
 
 impl Request<'_> {
+    /// The opcode that goes ahead of what [`Request::write`] writes.
+    pub fn op(&self) -> Op {
+        match self {
+            Request::Write(write) => write.op(),
+            Request::SetAcl { .. } => Op::SET_ACL,
+            Request::Multi(_) => Op::MULTI,
+            Request::MultiRead(_) => Op::MULTI_READ,
+            Request::Exists { .. } => Op::EXISTS,
+            Request::GetData { .. } => Op::GET_DATA,
+            Request::GetAcl { .. } => Op::GET_ACL,
+            Request::GetChildren { .. } => Op::GET_CHILDREN,
+            Request::GetChildren2 { .. } => Op::GET_CHILDREN2,
+            Request::Sync { .. } => Op::SYNC,
+            Request::Ping => Op::PING,
+            Request::Reconfig { .. } => Op::RECONFIG,
+            Request::CheckWatches { .. } => Op::CHECK_WATCHES,
+            Request::RemoveWatches { .. } => Op::REMOVE_WATCHES,
+            Request::Auth { .. } => Op::AUTH,
+            Request::Sasl { .. } => Op::SASL,
+            Request::SetWatches { lists: [_, _, _, persistent, recursive], .. } => {
+                let is_old = persistent.is_empty() && recursive.is_empty();
+                if is_old { Op::SET_WATCHES } else { Op::SET_WATCHES2 }
+            }
+            Request::GetEphemerals { .. } => Op::GET_EPHEMERALS,
+            Request::GetAllChildrenNumber { .. } => Op::GET_ALL_CHILDREN_NUMBER,
+            Request::AddWatch { .. } => Op::ADD_WATCH,
+            Request::WhoAmI => Op::WHO_AM_I,
+            Request::Close => Op::CLOSE,
+            Request::Unknown => Op(0),
+        }
+    }
+
+    /// Writes the body that follows the request header.
+    pub fn write(&self, w: &mut Writer) {
+        match self {
+            Request::Write(write) => write.write(w),
+            Request::SetAcl { path, acl, version } => _ = w.string(path).acl(acl).int(*version),
+            Request::Multi(writes) => {
+                for write in writes {
+                    write.write(w.part(write.op(), false, -1));
+                }
+                w.part(Op(-1), true, -1);
+            }
+            Request::MultiRead(reads) => {
+                for read in reads {
+                    let (SubRead::GetData { path, watch } | SubRead::GetChildren { path, watch }) = read;
+                    w.part(read.op(), false, -1).string(path).bool(*watch);
+                }
+                w.part(Op(-1), true, -1);
+            }
+            Request::Exists { path, watch }
+            | Request::GetData { path, watch }
+            | Request::GetChildren { path, watch }
+            | Request::GetChildren2 { path, watch } => _ = w.string(path).bool(*watch),
+            Request::GetAcl { path }
+            | Request::Sync { path }
+            | Request::GetEphemerals { prefix: path }
+            | Request::GetAllChildrenNumber { path } => _ = w.string(path),
+            Request::Reconfig { joining, leaving, all, from } => {
+                for part in [joining, leaving, all] {
+                    w.buffer(part.as_deref().map(str::as_bytes));
+                }
+                w.long(*from);
+            }
+            Request::CheckWatches { path, kind } | Request::RemoveWatches { path, kind } => {
+                _ = w.string(path).int(*kind)
+            }
+            Request::AddWatch { path, mode } => _ = w.string(path).int(*mode),
+            Request::Auth { scheme, auth } => _ = w.int(0).string(scheme).buffer(Some(auth)),
+            Request::Sasl { token } => _ = w.buffer(Some(token)),
+            Request::SetWatches { seen, lists } => {
+                w.long(*seen);
+                let sent = if self.op() == Op::SET_WATCHES { 3 } else { 5 };
+                lists[..sent].iter().for_each(|list| _ = w.names(list));
+            }
+            Request::Ping | Request::WhoAmI | Request::Close | Request::Unknown => {}
+        }
+    }
+
     /// The path a request is about; for a multi those of its operations, one by one.
     pub fn paths(&self) -> Vec<&str> {
         match self {
@@ -240,7 +348,7 @@ impl Request<'_> {
             Request::Ping
             | Request::Reconfig { .. }
             | Request::Auth { .. }
-            | Request::Sasl
+            | Request::Sasl { .. }
             | Request::SetWatches { .. }
             | Request::WhoAmI
             | Request::Close
