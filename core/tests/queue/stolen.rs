@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::support::{client, client_with, connected, eventually, options, server, soon};
 use super::{PATH, TEN};
-use zkrecipes::{Client, CreateMode, Error, ErrorKind, Item, Queue, QueueOptions, RetryOptions};
+use zkrecipes::{Client, CreateMode, Error, ErrorKind, Item, LostReason, Queue, QueueOptions, RetryOptions};
 use zkrecipes_embedded::{Fault, Server};
 
 /// What it was worked for.
@@ -184,4 +184,30 @@ async fn who_gives_back_what_was_taken_away_leaves_the_claim_of_the_next_one_alo
     assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
     theirs.verify().await.expect("it stands");
     theirs.ack().await.expect("theirs");
+}
+
+/// Whoever hears that its claim was taken away while an acknowledgement is under way cannot know yet whose doing that is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_is_taken_away_while_its_end_is_in_doubt_is_told_as_lost_in_the_end() {
+    let server = server();
+    let retry = RetryOptions::default().base(Duration::from_millis(10)).give_up_after(Duration::from_secs(2));
+    let worker = connected(&server, options(TEN).retry(retry)).await;
+    let other = client(&server).await;
+    let queue = End::Ack.queue(&worker);
+    queue.put(b"tea").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let _listening = item.on_lost(move |error| tell.send(error.reason()).unwrap_or_default());
+
+    let fault = server.inject(about_the_item(Fault::drop_before("multi"), &worker).forever());
+    let ending = tokio::spawn(End::Ack.of(worker.clone(), item.clone()));
+    eventually("the request is lost", || server.fault_fired(fault)).await;
+    let claim = claim_of(&server);
+    other.nodes().delete(&claim, None).await.expect("deleted");
+    // What is told of the deletion comes before this answer.
+    assert_eq!(soon("the look", worker.nodes().exists(&claim)).await.expect("answered"), None);
+    server.inject(Fault::refuse_connections(1).forever());
+    let error = soon("the end", ending).await.expect("joined").expect_err("nobody answers");
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+    assert_eq!(soon("the loss", told).await, Ok(Some(LostReason::Deleted)), "long before the session ends");
 }

@@ -27,8 +27,9 @@ use looks::Looks;
 
 /// Something that is held for as long as the session certainly lives.
 pub(crate) trait Tenant: Send + Sync {
-    /// It is gone. Must be short: it may run on the alarm thread.
-    fn lose(&self, reason: LostReason);
+    /// It is gone. Must be short: it may run on the alarm thread. False while that may be its own doing: then it has to be
+    /// told of what happens next, too.
+    fn lose(&self, reason: LostReason) -> bool;
 }
 
 /// One session. Everything acquired in it is gone for good when it ends.
@@ -354,9 +355,12 @@ impl Epoch {
 
     /// The heartbeat found the node of a tenant gone; a tenant that has let go itself is no longer registered.
     fn node_is_gone(&self, id: u64) -> bool {
-        let tenant = lock(&self.tenants).remove(&id).and_then(|tenant| tenant.upgrade());
-        if let Some(tenant) = &tenant {
-            tenant.lose(LostReason::Deleted);
+        let tenant = lock(&self.tenants).get(&id).and_then(Weak::upgrade);
+        if tenant.as_ref().is_some_and(|tenant| tenant.lose(LostReason::Deleted)) {
+            lock(&self.tenants).remove(&id);
+        } else {
+            // Looked at again, it would keep the heartbeat from what stands behind it.
+            lock(&self.interests).remove(&id);
         }
         tenant.is_some()
     }

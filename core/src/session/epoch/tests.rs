@@ -35,7 +35,33 @@ fn epoch_over(script: impl Script) -> Arc<Epoch> {
 struct Holder;
 
 impl Tenant for Holder {
-    fn lose(&self, _: LostReason) {}
+    fn lose(&self, _: LostReason) -> bool {
+        true
+    }
+}
+
+/// Is just letting go, so that its node is gone may be its own doing.
+#[derive(Default)]
+struct LetsGo(Mutex<Vec<LostReason>>);
+
+impl Tenant for LetsGo {
+    fn lose(&self, reason: LostReason) -> bool {
+        lock(&self.0).push(reason);
+        reason != LostReason::Deleted
+    }
+}
+
+#[tokio::test]
+async fn who_may_have_deleted_its_node_itself_is_told_of_the_end_of_the_session_all_the_same() {
+    let epoch = epoch_over(Line { generation: Arc::default(), syncs: Arc::default() });
+    let holder = Arc::new(LetsGo::default());
+    let tenant: Arc<dyn Tenant> = holder.clone();
+    let interest = epoch.interest("/held");
+    interest.admit(Arc::downgrade(&tenant));
+    assert!(epoch.node_is_gone(interest.id));
+    assert!(epoch.nodes_to_check().is_empty(), "it is not looked at again");
+    epoch.lose_all(LostReason::Session);
+    assert_eq!(*lock(&holder.0), [LostReason::Deleted, LostReason::Session]);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Ending what is held by the same transaction that writes what it was held for.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::sync::oneshot;
 
@@ -31,6 +31,32 @@ pub(super) struct InDoubt {
     mark: Used,
 }
 
+/// Whether a transaction is under way that deletes our nodes: that they are gone is then no loss until it is answered.
+#[derive(Default)]
+pub(super) struct Finishing(AtomicU8);
+
+const NOT: u8 = 0;
+const UNDER_WAY: u8 = 1;
+/// Somebody has found a node of ours gone meanwhile.
+const GONE: u8 = 2;
+
+impl Finishing {
+    /// False if one is under way.
+    fn begin(&self) -> bool {
+        self.0.compare_exchange(NOT, UNDER_WAY, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Whether it may be why a node of ours is gone. Then that counts when it ends, unless it was why.
+    pub(super) fn may_be_why(&self) -> bool {
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |was| (was != NOT).then_some(GONE)).is_ok()
+    }
+
+    /// Answers whether a node of ours was found gone meanwhile.
+    fn end(&self) -> bool {
+        self.0.swap(NOT, Ordering::AcqRel) == GONE
+    }
+}
+
 impl Hold {
     /// Writes and lets go in one transaction, which the server refuses once our node is gone: NotHeld. Other refusals leave
     /// it held. `then` is called when it was applied, before anything is told. What is on its way goes on when the future is
@@ -42,7 +68,7 @@ impl Hold {
     ) -> Result<()> {
         // One that is in doubt may have been applied, also when what was held is gone.
         let is_open = self.is_held() || self.is_in_doubt(&ending.writes);
-        if !is_open || self.is_finishing.swap(true, Ordering::AcqRel) {
+        if !is_open || !self.finishing.begin() {
             return Err(self.not_held());
         }
         let (answer, answered) = oneshot::channel();
@@ -55,7 +81,10 @@ impl Hold {
                 hold.change(Tenure::Released);
                 drop(hold.wind_up());
             }
-            hold.is_finishing.store(false, Ordering::Release);
+            if hold.finishing.end() {
+                // Whoever found it will not tell it again.
+                hold.lose(LostReason::Deleted);
+            }
             let _ = answer.send(result);
         }));
         answered.await.unwrap_or_else(|_| Err(Error::connection_lost("the end of what was held")))
@@ -106,7 +135,7 @@ impl Hold {
             drop(self.wind_up());
             return Err(unknown(ending.verb));
         }
-        self.is_finishing.store(false, Ordering::Release);
+        self.finishing.end();
         self.lose(LostReason::Deleted);
         if is_changed {
             // Our node may stand, or another one of its name.

@@ -1,7 +1,6 @@
 //! Losing: by the end of the lease or of the session, or because somebody deletes a node of ours. It is told once.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::{Hold, LossCallback, Tenure, lock};
 use crate::error::{Error, LostReason};
@@ -72,9 +71,9 @@ impl Hold {
 }
 
 impl Tenant for Hold {
-    fn lose(&self, reason: LostReason) {
-        if reason == LostReason::Deleted && self.is_finishing.load(Ordering::Acquire) {
-            return;
+    fn lose(&self, reason: LostReason) -> bool {
+        if reason == LostReason::Deleted && self.finishing.may_be_why() {
+            return false;
         }
         let reason = match reason {
             // Closing ends the session, which deletes the node: it is the reason, whichever news comes first.
@@ -85,7 +84,7 @@ impl Tenant for Hold {
             reason => reason,
         };
         if !self.change(Tenure::Lost(reason)) {
-            return;
+            return true;
         }
         let callbacks = self.wind_up();
         // Loss is sticky, so nothing of ours must keep others waiting: the session may have survived, and of several
@@ -100,5 +99,6 @@ impl Tenant for Hold {
             let error = self.lost_error(reason);
             self.session.delivery.loss(Box::new(move || callback(error)));
         }
+        true
     }
 }

@@ -10,12 +10,12 @@ mod letting_go;
 mod losing;
 pub(crate) mod own_nodes;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use tokio::sync::watch;
 
-use finishing::InDoubt;
+use finishing::{Finishing, InDoubt};
 use guarded::Writes;
 
 use super::alone::Alone;
@@ -61,8 +61,7 @@ pub(crate) struct Hold {
     /// How often the turn was passed on in memory before it came here.
     passes: u32,
     writes: Arc<Writes>,
-    /// While a transaction is under way that deletes our nodes: that they are gone is then no loss.
-    is_finishing: AtomicBool,
+    finishing: Finishing,
     tenure: watch::Sender<Tenure>,
     inner: Mutex<Inner>,
 }
@@ -123,7 +122,7 @@ impl Hold {
             owners: AtomicUsize::new(1),
             passes,
             writes: Arc::default(),
-            is_finishing: AtomicBool::new(false),
+            finishing: Finishing::default(),
             tenure: watch::Sender::new(Tenure::Held),
             inner: Mutex::new(Inner {
                 interests: Vec::new(),
@@ -290,9 +289,14 @@ impl Hold {
             match call.briefly("verify", check).await.map_err(|error| error.with_path(&self.path))? {
                 Ok(_) => {}
                 Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
-                    self.lose(LostReason::Deleted)
+                    if !self.lose(LostReason::Deleted) {
+                        // By an end that is under way, perhaps: it stands no more in any case.
+                        return Err(self.not_held());
+                    }
                 }
-                Err(WireError::SessionEnded) => self.lose(LostReason::Session),
+                Err(WireError::SessionEnded) => {
+                    self.lose(LostReason::Session);
+                }
                 Err(WireError::ConnectionLoss) => {
                     call.retry_after_loss("verify").await.map_err(|error| error.with_path(&self.path))?;
                     continue;
