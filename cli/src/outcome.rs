@@ -86,8 +86,9 @@ impl From<Error> for Failure {
     }
 }
 
-/// A sentence on stderr.
+/// A sentence on stderr, of which others may have written a part.
 pub(crate) fn say(sentence: &str) {
+    let sentence = zkrecipes::drive::log::escaped(sentence);
     // Nobody reads it: nothing to be done.
     let _ = writeln!(io::stderr(), "zkrecipes: {sentence}");
 }

@@ -2,13 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::io;
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
 use serde_json::Value;
-use serde_json::ser::Formatter;
-
 use zkrecipes::Contender;
 use zkrecipes::drive::log::steers;
 
@@ -133,30 +129,24 @@ pub(crate) fn event(event: Option<&str>, fields: Fields) -> Fields {
 
 /// One object in a line.
 pub(crate) fn json(fields: Fields) -> String {
-    let mut text = Vec::new();
-    let mut writer = serde_json::Serializer::with_formatter(&mut text, Printable);
-    Value::Object(fields).serialize(&mut writer).expect("a Vec takes everything");
-    String::from_utf8(text).expect("JSON is text")
+    unsteered(&Value::Object(fields).to_string())
+}
+
+/// JSON ends up in terminals: whatever steers these is escaped, as JSON itself has it of the first controls. Those that are
+/// still there are in strings, but for the line feeds of JSON in several lines.
+pub(crate) fn unsteered(json: &str) -> String {
+    json.chars().fold(String::with_capacity(json.len()), |mut text, c| {
+        match steers(c) && c != '\n' {
+            true => write!(text, "\\u{:04x}", c as u32).expect("a String takes everything"),
+            false => text.push(c),
+        }
+        text
+    })
 }
 
 /// An array with an object in each line.
 pub(crate) fn json_array(all: impl IntoIterator<Item = Fields>) -> String {
     format!("[{}]\n", all.into_iter().map(json).collect::<Vec<_>>().join(",\n "))
-}
-
-/// JSON ends up in terminals: whatever steers these is escaped, as JSON itself has it of the first controls.
-struct Printable;
-
-impl Formatter for Printable {
-    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, part: &str) -> io::Result<()> {
-        for piece in part.split_inclusive(steers) {
-            match piece.char_indices().last().filter(|(_, last)| steers(*last)) {
-                Some((at, steering)) => write!(writer, "{}\\u{:04x}", &piece[..at], steering as u32)?,
-                None => writer.write_all(piece.as_bytes())?,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The data of a node, which may be anything.

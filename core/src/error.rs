@@ -4,6 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::log::escaped;
+
 /// What the library's verbs return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -247,16 +249,17 @@ impl Error {
     }
 }
 
+/// Servers and others may have written a part of it: nothing in it steers a terminal.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)?;
+        f.write_str(&escaped(&self.0.message))?;
         match self.path() {
             // A path can be as long as the packet limit; an error text should stay readable.
             Some(path) if path.len() > 200 => {
                 let start: String = path.chars().take(100).collect();
-                write!(f, " ({start}… of {} bytes)", path.len())
+                write!(f, " ({}… of {} bytes)", escaped(&start), path.len())
             }
-            Some(path) if !path.is_empty() => write!(f, " ({path})"),
+            Some(path) if !path.is_empty() => write!(f, " ({})", escaped(path)),
             _ => Ok(()),
         }
     }
@@ -283,6 +286,15 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ErrorKind::ALL.len());
+    }
+
+    #[test]
+    fn what_others_wrote_does_not_steer_the_terminal() {
+        let error = Error::new(ErrorKind::Denied, "said \u{9b}2J\u{202e}").with_path("/a\u{200f}\n");
+        assert_eq!(error.to_string(), "said \\u{9b}2J\\u{202e} (/a\\u{200f}\\n)");
+        assert_eq!(error.path(), Some("/a\u{200f}\n"), "a program gets it as it is");
+        let deep = Error::new(ErrorKind::TooLarge, "too large").with_path("/\u{1b}".repeat(200));
+        assert!(!deep.to_string().contains('\u{1b}'));
     }
 
     #[test]

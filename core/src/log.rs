@@ -33,10 +33,29 @@ fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whether it steers a terminal and is not shown: the controls, and what turns the direction of writing, which would show the
-/// rest of a line in another order.
+/// Whether it steers a terminal and is not shown: the controls, what ends a line elsewhere, and what turns the direction of
+/// writing, which would show the rest of a line in another order.
 pub fn steers(char: char) -> bool {
-    char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    char.is_control()
+        || matches!(
+            char,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// With what steers a terminal written as Rust writes it, such as `\u{9b}`: errors and logs repeat what others wrote.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for char in text.chars() {
+        match steers(char) {
+            true => shown.extend(char.escape_default()),
+            false => shown.push(char),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// As it is, or in quotes. Others write some of what is said, such as their identity: it must not pass for another field or
@@ -206,7 +225,9 @@ pub(crate) struct Holder {
 pub(crate) fn waiting_long(path: &str, recipe: &'static str, waited: Duration, holder: Option<Holder>) {
     let path = path.to_owned();
     let since = holder.as_ref().map(|holder| crate::time::rfc3339(holder.since));
-    let (identity, node) = holder.map(|holder| (holder.identity, holder.node)).unzip();
+    // Others wrote both.
+    let shown = |holder: Holder| (escaped(&holder.identity).into_owned(), escaped(&holder.node).into_owned());
+    let (identity, node) = holder.map(shown).unzip();
     soon(move || {
         tracing::info!(
             event = "waiting_long",
@@ -293,7 +314,22 @@ pub(crate) fn forced(node: &str, after: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{escaped, quoted};
+
+    #[test]
+    fn what_steers_a_terminal_is_written_out() {
+        for (text, shown) in [
+            ("web1: äöü", "web1: äöü"),
+            ("a\nb\t", "a\\nb\\t"),
+            ("\u{1b}[2J\u{9b}2J\u{7f}", "\\u{1b}[2J\\u{9b}2J\\u{7f}"),
+            (
+                "\u{202e}\u{2067}\u{200e}\u{200f}\u{61c}\u{2028}",
+                "\\u{202e}\\u{2067}\\u{200e}\\u{200f}\\u{61c}\\u{2028}",
+            ),
+        ] {
+            assert_eq!(escaped(text), shown);
+        }
+    }
 
     #[test]
     fn what_others_wrote_can_neither_pass_for_a_field_nor_steer_a_terminal() {
@@ -305,6 +341,7 @@ mod tests {
             ("a\u{1b}[2J", "\"a\\u{1b}[2J\""),
             ("a\u{202e}b", "\"a\\u{202e}b\""),
             ("a\u{2066}b", "\"a\\u{2066}b\""),
+            ("a\u{200f}b\u{9b}", "\"a\\u{200f}b\\u{9b}\""),
         ] {
             assert_eq!(quoted(text), said);
         }

@@ -126,6 +126,24 @@ impl Report {
             })
             .collect();
         let whole = json!({ "hosts": hosts, "level": self.worst().word().to_lowercase(), "checks": checks });
-        format!("{whole:#}\n")
+        table::unsteered(&format!("{whole:#}\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_of_itself_steers_no_terminal() {
+        let mut report = Report::default();
+        let said = "3.9\u{9b}2J\u{202e}\u{200f}\u{1b}[2J";
+        report.add(Level::Fine, "server", said).of("zk1:2181").with("version", said);
+        for text in [report.lines(), report.json("zk1:2181")] {
+            let steering = text.chars().find(|c| zkrecipes::drive::log::steers(*c) && *c != '\n');
+            assert_eq!(steering, None, "{text:?}");
+        }
+        let read: Value = serde_json::from_str(&report.json("zk1:2181")).expect("JSON");
+        assert_eq!(read["checks"][0]["figures"]["version"], said, "a program gets it as it is");
     }
 }

@@ -14,7 +14,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::log::fields;
 pub use crate::log::fields::Value;
-pub use crate::log::steers;
+pub use crate::log::{escaped, steers};
 use crate::pool;
 use crate::process::PerProcess;
 pub use crate::recipes::waiting::tell_waits_after;

@@ -5,7 +5,7 @@ use std::fmt::{Debug, Display, Formatter};
 use tracing::Event;
 use tracing::field::{Field, Visit};
 
-use super::quoted;
+use super::{escaped, quoted};
 
 /// What a field of a record says.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ impl Display for Value {
     }
 }
 
-/// Tells each field of an event. Its sentence is the field `message`.
+/// Tells each field of an event. Its sentence is the field `message`. Others wrote some of it, and who listens may print it.
 pub(crate) fn each(event: &Event<'_>, tell: impl FnMut(&'static str, Value)) {
     event.record(&mut Each(tell));
 }
@@ -46,10 +46,10 @@ impl<F: FnMut(&'static str, Value)> Visit for Each<F> {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.0(field.name(), Value::Text(value.to_owned()));
+        self.0(field.name(), Value::Text(escaped(value).into_owned()));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.0(field.name(), Value::Text(format!("{value:?}")));
+        self.0(field.name(), Value::Text(escaped(&format!("{value:?}")).into_owned()));
     }
 }
