@@ -79,6 +79,9 @@ struct Enter {
     /// Between TERM and KILL
     #[arg(long, value_name = "TIME", value_parser = args::duration, default_value = "5s")]
     grace: Duration,
+    /// The command gets ZKRECIPES_AUTH, _SASL and the TLS certificate and key, too
+    #[arg(long)]
+    pass_credentials: bool,
 }
 
 pub(crate) fn run(args: Args, common: Common) -> Outcome {
@@ -110,8 +113,9 @@ where
 }
 
 fn enter(args: Enter, common: Common) -> Outcome {
-    let Enter { path, command, parties, name, timeout: limit, grace } = args;
-    let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke: Then::Continue };
+    let Enter { path, command, parties, name, timeout: limit, grace, pass_credentials: has_credentials } =
+        args;
+    let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke: Then::Continue, has_credentials };
     let desk = Desk::open()?;
     let outcome = common.with_client(desk.cancel(), |client| {
         let barrier = entered(client, &job.path, parties, name.as_deref(), limit, &desk)?;

@@ -1,15 +1,17 @@
 //! What every command takes: which servers, and how to appear there.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use zeroize::Zeroizing;
 use zkrecipes::drive::log::{self, Level, Listener};
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Auth, Client, ClientOptions, SaslOptions, TlsOptions};
+use zkrecipes::{Client, ClientOptions};
 
 use crate::args;
 use crate::contenders::Onlooker;
+use crate::credentials::{self, Tls};
 use crate::outcome::{self, Failure, Outcome};
 
 /// The options of every command.
@@ -30,6 +32,9 @@ pub(crate) struct Common {
     // Taken apart later: what is wrong with a value is told together with the value.
     #[arg(long, global = true, value_name = "SCHEME:CREDENTIAL")]
     auth: Vec<Zeroizing<String>>,
+    /// A file with the same, one in a line, that nobody else may read; otherwise ZKRECIPES_AUTH_FILE
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "auth")]
+    auth_file: Option<PathBuf>,
     /// Present it over plain text to other machines, too
     #[arg(long, global = true)]
     allow_plaintext_auth: bool,
@@ -48,6 +53,9 @@ pub(crate) struct Common {
     /// SASL with DIGEST-MD5; otherwise ZKRECIPES_SASL
     #[arg(long, global = true, value_name = "USER:PASSWORD")]
     sasl: Option<Zeroizing<String>>,
+    /// A file with the same, that nobody else may read; otherwise ZKRECIPES_SASL_FILE
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "sasl")]
+    sasl_file: Option<PathBuf>,
     /// Say on stderr what happens to the client; twice for every detail
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -103,17 +111,11 @@ impl Common {
         options.session_timeout = self.session_timeout.unwrap_or(options.session_timeout);
         options.connect_timeout = self.connect_timeout.unwrap_or(options.connect_timeout);
         options.identity = self.identity;
-        for given in &self.auth {
-            options.auth.push(auth(given, "--auth")?);
-        }
+        options.auth = credentials::auth(&self.auth, self.auth_file.as_deref())?;
         options.allow_plaintext_auth = self.allow_plaintext_auth;
         let tls = Tls { ca: self.tls_ca, cert: self.tls_cert, key: self.tls_key };
         options.tls = tls.options(!self.tls_no_verify_hostname);
-        options.sasl = match (self.sasl, secret("ZKRECIPES_SASL")) {
-            (Some(given), _) => Some(sasl(&given, "--sasl")?),
-            (None, Some(given)) => Some(sasl(&given, "ZKRECIPES_SASL")?),
-            (None, None) => None,
-        };
+        options.sasl = credentials::sasl(self.sasl.as_ref(), self.sasl_file.as_deref())?;
         if let Some(naming) = self.naming {
             options.naming = naming.parse()?;
         }
@@ -124,11 +126,6 @@ impl Common {
             Some(given) => drive::resolve_hosts(&given)?,
             None => from_environment()?,
         };
-        if options.auth.is_empty()
-            && let Some(given) = secret("ZKRECIPES_AUTH")
-        {
-            options.auth.push(auth(&given, "ZKRECIPES_AUTH")?);
-        }
         Ok((hosts, options))
     }
 
@@ -142,32 +139,9 @@ impl Common {
     }
 }
 
-/// What the command line says of TLS.
-struct Tls {
-    ca: Option<String>,
-    cert: Option<String>,
-    key: Option<Zeroizing<String>>,
-}
-
-impl Tls {
-    /// With what the environment adds; `None` for plain text.
-    fn options(self, verify_hostname: bool) -> Option<TlsOptions> {
-        let mut options = TlsOptions::default().verify_hostname(verify_hostname);
-        options.ca = self.ca.or_else(|| variable("ZKRECIPES_TLS_CA"));
-        // A certificate and its key come from one place.
-        let (cert, key) = match (self.cert, self.key) {
-            (None, None) => (variable("ZKRECIPES_TLS_CERT"), secret("ZKRECIPES_TLS_KEY")),
-            given => given,
-        };
-        (options.cert, options.key) = (cert, key.map(|mut key| std::mem::take(&mut *key)));
-        let is_asked_for = options.ca.is_some() || options.cert.is_some() || options.key.is_some();
-        (is_asked_for || !verify_hostname).then_some(options)
-    }
-}
-
 /// The servers that the environment names.
 fn from_environment() -> Outcome<String> {
-    let Some(given) = variable("ZKRECIPES_HOSTS") else {
+    let Some(given) = credentials::variable("ZKRECIPES_HOSTS") else {
         return Err(Failure::usage(
             "no servers are named: give --hosts zk1:2181,zk2:2181 or set ZKRECIPES_HOSTS",
         ));
@@ -181,29 +155,4 @@ fn from_environment() -> Outcome<String> {
         );
     }
     Ok(hosts)
-}
-
-/// A variable of the environment; an empty one is none.
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn secret(name: &str) -> Option<Zeroizing<String>> {
-    variable(name).map(Zeroizing::new)
-}
-
-/// The message does not repeat what was given: it may be a password.
-fn auth(given: &str, from: &str) -> Outcome<Auth> {
-    match given.split_once(':') {
-        Some((scheme, credential)) if !scheme.is_empty() => Ok(Auth::new(scheme, credential)),
-        _ => Err(Failure::usage(format!("{from} is scheme:credential, such as digest:user:password"))),
-    }
-}
-
-/// As above.
-fn sasl(given: &str, from: &str) -> Outcome<SaslOptions> {
-    match given.split_once(':') {
-        Some((user, password)) if !user.is_empty() => Ok(SaslOptions::new(user, password)),
-        _ => Err(Failure::usage(format!("{from} is user:password"))),
-    }
 }

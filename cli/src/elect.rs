@@ -63,6 +63,9 @@ pub(crate) struct Args {
     /// Between TERM and KILL
     #[arg(long, value_name = "TIME", value_parser = args::duration, default_value = "5s")]
     grace: Duration,
+    /// The command gets ZKRECIPES_AUTH, _SASL and the TLS certificate and key, too
+    #[arg(long)]
+    pass_credentials: bool,
     /// Whose election it is: latch for Apache Curator's LeaderLatch (the default), selector for its LeaderSelector;
     /// kazoo's needs --naming kazoo
     #[arg(long)]
@@ -124,7 +127,8 @@ impl Args {
             options.layout = layout.parse()?;
         }
         let Args { path, command, grace, on_revoke, data, once: is_once, .. } = self;
-        let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke };
+        let has_credentials = self.pass_credentials;
+        let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke, has_credentials };
         Ok(Plan { job, data, options, is_once })
     }
 }

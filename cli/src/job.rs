@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use zkrecipes::drive::CancelToken;
 use zkrecipes::{Error, ErrorKind};
 
+use crate::credentials;
 use crate::outcome::{CANNOT_RUN, Failure, INTERNAL, NOT_FOUND, Outcome, say};
 use crate::processes::Tree;
 use crate::signals::{Signal, Signals, is_ending};
@@ -39,6 +40,8 @@ pub(crate) struct Job {
     pub(crate) grace: Duration,
     pub(crate) on_loss: Then,
     pub(crate) on_revoke: Then,
+    /// Whether it finds in its environment who we are towards the servers.
+    pub(crate) has_credentials: bool,
 }
 
 /// How it ended, with the command's status as shells tell it.
@@ -160,6 +163,9 @@ impl Desk {
     fn spawn(&self, job: &Job, under: &impl Under) -> Outcome<Child> {
         let mut command = Command::new(&job.command[0]);
         command.args(&job.command[1..]).envs(under.environment());
+        if !job.has_credentials {
+            credentials::withhold(&mut command);
+        }
         let input = under.input();
         if input.is_some() {
             command.stdin(Stdio::piped());

@@ -23,6 +23,7 @@ mod common;
 mod config;
 mod contenders;
 mod counter;
+mod credentials;
 mod doctor;
 mod elect;
 mod follow;

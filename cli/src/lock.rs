@@ -92,6 +92,9 @@ pub(crate) struct Args {
     /// Between TERM and KILL
     #[arg(long, value_name = "TIME", value_parser = args::duration, default_value = "5s")]
     grace: Duration,
+    /// The command gets ZKRECIPES_AUTH, _SASL and the TLS certificate and key, too
+    #[arg(long)]
+    pass_credentials: bool,
 }
 
 /// What to take.
@@ -134,8 +137,8 @@ impl Args {
             None => Kind::Lock,
         };
         let timeout = if self.is_try { Some(Duration::ZERO) } else { self.timeout };
-        let Args { path, command, grace, on_loss, on_revoke, .. } = self;
-        let job = Job { path, command, grace, on_loss, on_revoke };
+        let Args { path, command, grace, on_loss, on_revoke, pass_credentials: has_credentials, .. } = self;
+        let job = Job { path, command, grace, on_loss, on_revoke, has_credentials };
         Ok(Plan { job, kind, timeout, conflict: self.conflict_exit_code.into() })
     }
 }

@@ -57,6 +57,9 @@ pub(super) struct Args {
     /// Between TERM and KILL
     #[arg(long, value_name = "TIME", value_parser = args::duration, default_value = "5s")]
     grace: Duration,
+    /// The command gets ZKRECIPES_AUTH, _SASL and the TLS certificate and key, too
+    #[arg(long)]
+    pass_credentials: bool,
 }
 
 struct Plan {
@@ -68,9 +71,9 @@ struct Plan {
 }
 
 pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
-    let Args { path, command, count, until_empty: is_until_empty, timeout: limit, pause, on_loss, grace } =
-        args;
-    let job = Job { path, command, grace, on_loss, on_revoke: Then::Continue };
+    let (has_credentials, is_until_empty) = (args.pass_credentials, args.until_empty);
+    let Args { path, command, count, timeout: limit, pause, on_loss, grace, .. } = args;
+    let job = Job { path, command, grace, on_loss, on_revoke: Then::Continue, has_credentials };
     let plan = Plan { job, count, is_until_empty, limit, pause };
     let desk = Desk::open()?;
     let outcome = common.with_client(desk.cancel(), |client| {

@@ -36,7 +36,7 @@ pub fn program() -> OsString {
 /// The command, which knows no server.
 pub fn bare() -> Command {
     let mut command = Command::new(program());
-    for variable in ["HOSTS", "AUTH", "SASL", "TLS_CA", "TLS_CERT", "TLS_KEY"] {
+    for variable in ["HOSTS", "AUTH", "AUTH_FILE", "SASL", "SASL_FILE", "TLS_CA", "TLS_CERT", "TLS_KEY"] {
         command.env_remove(format!("ZKRECIPES_{variable}"));
     }
     command.stdin(Stdio::null());
