@@ -4,7 +4,7 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 use support::{
@@ -18,6 +18,8 @@ struct Page {
     running: Running,
     /// `127.0.0.1:port`
     address: String,
+    /// What the address that is printed ends with.
+    token: String,
 }
 
 impl Page {
@@ -29,8 +31,9 @@ impl Page {
         let args = [&["serve", "--read-only", "--listen", listen], more].concat();
         let running = start(server, &args);
         let url = running.out.line();
-        let address = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
-        Page { address: address.expect("an address").to_owned(), running }
+        let rest = url.strip_prefix("http://").expect("an address");
+        let (address, token) = rest.split_once("/?token=").expect("a token");
+        Page { address: address.to_owned(), token: token.to_owned(), running }
     }
 
     /// Sends this, and gives back status, headers and body.
@@ -45,8 +48,17 @@ impl Page {
         (status, head.to_ascii_lowercase(), body.to_owned())
     }
 
+    /// As somebody who knows the token.
     fn ask(&self, method: &str, target: &str, headers: &str) -> (u16, String, String) {
+        self.ask_as_anybody(method, target, &format!("{}{headers}", self.known()))
+    }
+
+    fn ask_as_anybody(&self, method: &str, target: &str, headers: &str) -> (u16, String, String) {
         self.send(&format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", self.address))
+    }
+
+    fn known(&self) -> String {
+        format!("Authorization: Bearer {}\r\n", self.token)
     }
 
     fn state(&self) -> Value {
@@ -143,7 +155,9 @@ fn a_page_of_another_site_is_told_nothing() {
     let server = server();
     let page = Page::open(&server, &["--host", "zoo.example"]);
     let port = page.address.rsplit(':').next().expect("a port").to_owned();
-    let of = |host: &str| page.send(&format!("GET /state.json HTTP/1.1\r\nHost: {host}\r\n\r\n")).0;
+    let of = |host: &str| {
+        page.send(&format!("GET /state.json HTTP/1.1\r\nHost: {host}\r\n{}\r\n", page.known())).0
+    };
     for host in [
         format!("localhost:{port}"),
         format!("127.0.0.1:{port}"),
@@ -268,19 +282,80 @@ fn who_only_looks_writes_nothing_and_asks_nothing_while_nothing_changes() {
 }
 
 #[test]
-fn many_who_say_nothing_do_not_keep_it_from_ending() {
+fn only_who_knows_the_token_is_answered() {
     let server = server();
     let page = Page::open(&server, &[]);
-    let silent: Vec<_> = (0..40).map(|_| TcpStream::connect(&page.address).expect("it listens")).collect();
+    let other = Page::open(&server, &[]);
+    assert_ne!(page.token, other.token);
+    assert!(page.token.len() >= 32, "it cannot be guessed: {}", page.token);
+    let port = page.address.rsplit(':').next().expect("a port").to_owned();
+    let wrong = other.token.clone();
+    for (target, headers) in [
+        ("/", String::new()),
+        ("/state.json", String::new()),
+        ("/elsewhere", String::new()),
+        ("/?token=", String::new()),
+        (&*format!("/?token={wrong}"), String::new()),
+        (&*format!("/state.json?token={wrong}"), String::new()),
+        ("/state.json", format!("Authorization: Bearer {wrong}\r\n")),
+        ("/state.json", format!("Cookie: zkrecipes-{port}={wrong}\r\n")),
+    ] {
+        let (status, _, body) = page.ask_as_anybody("GET", target, &headers);
+        assert_eq!(status, 401, "{target} {headers}");
+        assert!(!body.contains("found") && !body.contains("<script"), "{body}");
+    }
+    // A browser gets a cookie with the page, and asks with it from then on.
+    let (status, head, _) = page.ask_as_anybody("GET", &format!("/?token={}", page.token), "");
+    assert_eq!(status, 200);
+    let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
+    assert!(cookie.contains("; httponly") && cookie.contains("; samesite=strict"), "{cookie}");
+    let pair = cookie.split(';').next().expect("a pair");
+    for target in ["/", "/state.json"] {
+        assert_eq!(page.ask_as_anybody("GET", target, &format!("Cookie: a=b; {pair}\r\n")).0, 200);
+    }
+    assert_eq!(page.ask_as_anybody("GET", &format!("/state.json?token={}", page.token), "").0, 200);
+    assert_eq!((page.end(), other.end()), (0, 0));
+}
+
+#[test]
+fn a_token_of_ones_own_comes_from_a_file_that_nobody_else_may_read() {
+    let server = server();
+    let file = std::env::temp_dir().join(format!("zkrecipes-token-{}", std::process::id()));
+    let name = file.to_str().expect("text");
+    let keep = |content: &str, mode| {
+        std::fs::write(&file, content).expect("a file");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    keep("0123456789abcdef\n", 0o600);
+    let page = Page::open(&server, &["--token-file", name]);
+    assert_eq!(page.token, "0123456789abcdef");
+    assert_eq!(page.ask("GET", "/state.json", "").0, 200);
+    assert_eq!(page.end(), 0);
+    for (content, mode) in [("0123456789abcdef", 0o644), ("short", 0o600)] {
+        keep(content, mode);
+        let ended = run(&server, &["serve", "--listen", "127.0.0.1:0", "--token-file", name]);
+        assert_eq!(
+            (ended.status, ended.out.as_str(), ended.err.contains(content)),
+            (2, "", false),
+            "{ended:?}"
+        );
+    }
+    std::fs::remove_file(&file).expect("ours");
+}
+
+#[test]
+fn connections_that_say_nothing_lock_nobody_out() {
+    let server = server();
+    let page = Page::open(&server, &[]);
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(&page.address).expect("it listens")).collect();
+    // Half a request is none either.
+    for mut stream in &silent {
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\n");
+    }
+    for _ in 0..50 {
+        assert_eq!(page.ask("GET", "/state.json", "").0, 200);
+    }
     drop(silent);
-    eventually("it answers others again", || {
-        let mut stream = TcpStream::connect(&page.address).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a socket");
-        let _ = write!(stream, "GET /state.json HTTP/1.1\r\nHost: {}\r\n\r\n", page.address);
-        let mut answer = String::new();
-        let _ = stream.read_to_string(&mut answer);
-        answer.starts_with("HTTP/1.1 200")
-    });
     assert_eq!(page.end(), 0);
 }
 

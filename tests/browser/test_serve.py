@@ -85,6 +85,7 @@ def test_it_shows_what_is_in_use_and_follows_it(server: EmbeddedServer, client: 
     with Page(address) as page, connect(server, "web2:977") as other:
         shows(page, "/locks/backup")
         shows(page, "web1:4117")
+        assert page.run("location.search") == "", "the token does not stay where people look"
         with taking(other, "/locks/backup"):
             page.until("document.title.startsWith('1 in use, 1 waiting')")
             held.release()

@@ -7,15 +7,19 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::guests::Guests;
+use super::key::Key;
 use super::{Shared, lock};
 
 const PAGE: &str = include_str!("page.html");
-/// So many are answered at a time.
+/// So many are listened to or answered at a time.
 const AT_ONCE: usize = 32;
+/// How long somebody new waits for one of those to leave.
+const UNTIL_ONE_LEAVES: Duration = Duration::from_secs(1);
 /// A request that is longer is none for us.
 const LONGEST: usize = 8 * 1024;
 /// How long a request may take to come.
@@ -38,14 +42,21 @@ struct House {
     hosts: Vec<String>,
     /// Tells the answers of this process from those of another one.
     mark: String,
-    inside: AtomicUsize,
+    key: Key,
+    guests: Guests,
 }
 
 impl Door {
-    pub(super) fn open(listener: TcpListener, names: &[String], shared: Shared) -> io::Result<Door> {
+    pub(super) fn open(
+        listener: TcpListener,
+        names: &[String],
+        token: String,
+        shared: Shared,
+    ) -> io::Result<Door> {
         let address = listener.local_addr()?;
         let (hosts, mark) = (hosts(address, names), random()?);
-        let house = Arc::new(House { shared, hosts, mark, inside: AtomicUsize::new(0) });
+        let key = Key::new(token, address.port());
+        let house = Arc::new(House { shared, hosts, mark, key, guests: Guests::default() });
         let is_closed = Arc::new(AtomicBool::new(false));
         let closed = is_closed.clone();
         let thread = std::thread::Builder::new().name("zkrecipes-door".to_owned()).spawn(move || {
@@ -113,22 +124,19 @@ fn is_address(host: &str, own: SocketAddr) -> bool {
 }
 
 fn let_in(house: &Arc<House>, stream: TcpStream) {
-    if house.inside.fetch_add(1, Ordering::AcqRel) >= AT_ONCE {
-        house.inside.fetch_sub(1, Ordering::AcqRel);
-        return;
-    }
+    let Some(guest) = house.guests.enter(&stream, AT_ONCE, UNTIL_ONE_LEAVES) else { return };
     let inside = house.clone();
     let answering = move || {
         // Who does not read the answer has gone.
-        let _ = serve(&inside, stream);
-        inside.inside.fetch_sub(1, Ordering::AcqRel);
+        let _ = serve(&inside, guest, stream);
+        inside.guests.leave(guest);
     };
     if std::thread::Builder::new().name("zkrecipes-guest".to_owned()).spawn(answering).is_err() {
-        house.inside.fetch_sub(1, Ordering::AcqRel);
+        house.guests.leave(guest);
     }
 }
 
-fn serve(house: &House, mut stream: TcpStream) -> io::Result<()> {
+fn serve(house: &House, guest: u64, mut stream: TcpStream) -> io::Result<()> {
     // What is at the end of an answer need not wait until somebody has confirmed its beginning.
     stream.set_nodelay(true)?;
     let own = stream.local_addr()?;
@@ -137,6 +145,9 @@ fn serve(house: &House, mut stream: TcpStream) -> io::Result<()> {
         Ok(request) => (request.method == "HEAD", house.answer(&request, own)?),
         Err(status) => (false, Answer::refusal(status)),
     };
+    if answer.status == Status::Fine {
+        house.guests.is_known(guest);
+    }
     let body = if is_head { "" } else { &*answer.body };
     send(&mut stream, &[answer.head().as_bytes(), body.as_bytes()], LONGEST_ANSWER)?;
     stream.shutdown(std::net::Shutdown::Write)
@@ -193,6 +204,7 @@ enum Status {
     Fine,
     Unchanged,
     Bad,
+    NoToken,
     Forbidden,
     Unknown,
     NoSuchMethod,
@@ -205,6 +217,7 @@ impl Status {
             Status::Fine => "200 OK",
             Status::Unchanged => "304 Not Modified",
             Status::Bad => "400 Bad Request",
+            Status::NoToken => "401 Unauthorized",
             Status::Forbidden => "403 Forbidden",
             Status::Unknown => "404 Not Found",
             Status::NoSuchMethod => "405 Method Not Allowed",
@@ -262,8 +275,21 @@ struct Answer {
 
 impl Answer {
     fn refusal(status: Status) -> Answer {
-        let more = if status == Status::NoSuchMethod { "Allow: GET, HEAD\r\n" } else { "" }.to_owned();
-        let body = if status == Status::Unchanged { String::new() } else { format!("{}\n", status.line()) };
+        let more = match status {
+            Status::NoSuchMethod => "Allow: GET, HEAD\r\n",
+            Status::NoToken => "WWW-Authenticate: Bearer\r\n",
+            _ => "",
+        };
+        let (more, body) = (
+            more.to_owned(),
+            match status {
+                Status::Unchanged => String::new(),
+                Status::NoToken => {
+                    "zkrecipes serve prints an address with a token: open that one\n".to_owned()
+                }
+                status => format!("{}\n", status.line()),
+            },
+        );
         Answer { status, kind: "text/plain; charset=utf-8", body: body.into(), more }
     }
 
@@ -291,23 +317,36 @@ fn policy(nonce: &str) -> String {
 impl House {
     /// `own` is the address at which the request has reached us.
     fn answer(&self, request: &Request<'_>, own: SocketAddr) -> io::Result<Answer> {
-        Ok(match self.check(request, own) {
+        let (path, query) = match request.target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (request.target, None),
+        };
+        Ok(match self.check(request, path, query, own) {
             Err(status) => Answer::refusal(status),
-            Ok(()) if request.target == "/" => {
+            Ok(()) if query.is_some_and(|query| !query.starts_with("token=")) => {
+                Answer::refusal(Status::Unknown)
+            }
+            Ok(()) if path == "/" => {
                 let nonce = random()?;
                 Answer {
                     status: Status::Fine,
                     kind: "text/html; charset=utf-8",
                     body: PAGE.replace("{NONCE}", &nonce).into(),
-                    more: policy(&nonce),
+                    more: policy(&nonce) + &self.key.cookie(),
                 }
             }
-            Ok(()) if request.target == "/state.json" => self.state(request),
+            Ok(()) if path == "/state.json" => self.state(request),
             Ok(()) => Answer::refusal(Status::Unknown),
         })
     }
 
-    fn check(&self, request: &Request<'_>, own: SocketAddr) -> Result<(), Status> {
+    fn check(
+        &self,
+        request: &Request<'_>,
+        path: &str,
+        query: Option<&str>,
+        own: SocketAddr,
+    ) -> Result<(), Status> {
         let host = request.header("host")?.ok_or(Status::Bad)?.to_ascii_lowercase();
         if !self.hosts.contains(&host) && !is_address(&host, own) {
             return Err(Status::WrongHost);
@@ -317,9 +356,11 @@ impl House {
         }
         // Browsers say of a request whether a page of another site makes it. Whoever follows a link may.
         match request.header("sec-fetch-site")? {
-            Some("cross-site" | "same-site") if request.target != "/" => Err(Status::Forbidden),
-            _ => Ok(()),
+            Some("cross-site" | "same-site") if path != "/" => return Err(Status::Forbidden),
+            _ => {}
         }
+        let is_known = self.key.opens(query, request.header("cookie")?, request.header("authorization")?);
+        if is_known { Ok(()) } else { Err(Status::NoToken) }
     }
 
     fn state(&self, request: &Request<'_>) -> Answer {
@@ -334,7 +375,7 @@ impl House {
 }
 
 /// What nobody can guess.
-fn random() -> io::Result<String> {
+pub(super) fn random() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

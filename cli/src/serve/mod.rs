@@ -1,11 +1,15 @@
 //! `zkrecipes serve PATH`: what is in use below a path, as a page for a browser on this machine.
 //!
-//! [`http`] answers, with the page or with what it shows as JSON, and with nothing else. The page has everything in it and
+//! [`http`] answers, with the page or with what it shows as JSON, and with nothing else, and only whoever has the [`key`];
+//! [`guests`] has room for a few at a time. The page has everything in it and
 //! asks for the JSON once a second, which costs ZooKeeper nothing: that is watched, as `top` does it.
 
+mod guests;
 mod http;
+mod key;
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
@@ -17,6 +21,7 @@ use zkrecipes::{Client, State as Connection};
 use self::http::Door;
 use crate::args;
 use crate::common::Common;
+use crate::credentials;
 use crate::follow::ENDING;
 use crate::help::examples;
 use crate::history::{HandOff, History};
@@ -31,13 +36,15 @@ use crate::table;
 /// held, waited for, elected, queued and at barriers at PATH and below it, with
 /// a filter, and who took over from whom since it was started.
 ///
-/// It only ever reads. Only this machine can reach it unless --listen says
-/// something else, and then everybody who can sees identities, data of leaders
-/// and the names of nodes: there is no password. It answers GET and HEAD for
-/// the page and for /state.json, which a program may read, too; anything else
-/// is refused, and so is a page of another site that pretends to be this one
-/// (the Host header has to be an address of this page). The page needs nothing
-/// from elsewhere.
+/// It only ever reads. The address has a token in it, another one with every
+/// start: without it nobody is answered, no other account of this machine
+/// either. A browser that has opened the address keeps the token in a cookie; a
+/// program sends it as Authorization: Bearer TOKEN. Only this machine can reach
+/// the page unless --listen says something else, and then the token and all
+/// that is shown travel in plain text. It answers GET and HEAD for the page and
+/// for /state.json; anything else is refused, and so is a page of another site
+/// that pretends to be this one (the Host header has to be an address of this
+/// page). The page needs nothing from elsewhere.
 ///
 /// The servers have to do what they do for zkrecipes top, however many people
 /// look.
@@ -45,7 +52,9 @@ use crate::table;
 #[command(verbatim_doc_comment, after_help = examples!("\
   zkrecipes serve --read-only
   zkrecipes serve --listen 127.0.0.1:8080 /locks
-  curl -s http://127.0.0.1:8080/state.json |
+  zkrecipes serve --listen 127.0.0.1:8080 --token-file ~/.zkrecipes-token &
+  curl -s -H \"Authorization: Bearer $(cat ~/.zkrecipes-token)\" \\
+      http://127.0.0.1:8080/state.json |
       jq -r '.found[] | select(.waiting > 0) | .path'"))]
 pub(crate) struct Args {
     /// Where to look
@@ -61,6 +70,9 @@ pub(crate) struct Args {
     /// needed
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
+    /// A token of your own, for programs: a file that nobody else may read, with 16 characters or more
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
     /// The nodes with data that are no such recipe, too
     #[arg(long)]
     all: bool,
@@ -133,6 +145,7 @@ enum End {
 }
 
 pub(crate) fn run(args: Args, common: Common) -> Outcome {
+    let token = args.token()?;
     let listener = TcpListener::bind(args.listen).map_err(|error| {
         Failure::usage(format!("cannot listen at {}: {error}; choose another with --listen", args.listen))
     })?;
@@ -148,11 +161,13 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         let shared = Arc::new(Mutex::new(Known::new(&args.path)));
         let interrupted = following(client, &shared);
         let _looking = look(client, &args, &shared, sender)?;
-        let door = Door::open(listener, &args.host, shared.clone())
+        let door = Door::open(listener, &args.host, token.clone(), shared.clone())
             .map_err(|error| Failure::new(INTERNAL, format!("cannot answer: {error}")))?;
-        outcome::print(&format!("http://{}/\n", door.address()))?;
+        outcome::print(&format!("http://{}/?token={token}\n", door.address()))?;
         if !door.address().ip().is_loopback() {
-            outcome::say("whoever reaches this address sees what is there; there is no password");
+            outcome::say(
+                "the token, and all that is shown, travel in plain text: whoever is on the way can read both",
+            );
         }
         let end = match args.limit {
             Some(limit) => ends.recv_timeout(limit).ok(),
@@ -169,6 +184,21 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         Some(libc::SIGINT) => Ok(0),
         Some(signal) => Err(Failure::signal(signal)),
         None => outcome,
+    }
+}
+
+impl Args {
+    fn token(&self) -> Outcome<String> {
+        let Some(file) = &self.token_file else {
+            return http::random()
+                .map_err(|error| Failure::new(INTERNAL, format!("there is no randomness: {error}")));
+        };
+        let content = credentials::secret_file(file, "--token-file")?;
+        let token = content.trim();
+        match key::problem(token) {
+            None => Ok(token.to_owned()),
+            Some(problem) => Err(Failure::usage(format!("--token-file: the token {problem}"))),
+        }
     }
 }
 
