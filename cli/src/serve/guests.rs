@@ -75,6 +75,7 @@ mod tests {
         let (_first, known) = connect();
         let (_second, mut silent) = connect();
         let (_third, new) = connect();
+        silent.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket");
         let first = guests.enter(&known, 2, soon).expect("room");
         guests.is_known(first);
         let second = guests.enter(&silent, 2, soon).expect("room");
