@@ -15,7 +15,7 @@ use crate::process::Process;
 
 /// A stream of states or changes, such as [`Config::watch`](crate::Config::watch) gives.
 ///
-/// The first item is the present state; later ones come when it has changed. Nothing is asked of the server while
+/// The first item is the present state, no older than the call for it; later ones come when it has changed. Nothing is asked of the server while
 /// nobody asks the feed, and then the latest state is told: a slow reader does not see every state in between. A feed
 /// goes on over reconnections and new sessions by itself. It ends with `None` when it or the client is closed, or with
 /// one error when it cannot go on, such as Denied.

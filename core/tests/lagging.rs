@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use support::{eventually, options, soon};
 use tokio::sync::watch;
-use zkrecipes::{Client, CreateMode, Election, ElectionOptions, Leader, NodeState, WatchKind};
+use zkrecipes::{
+    Client, CreateMode, Election, ElectionOptions, Feed, GroupEvent, Leader, NodeState, Result, WatchKind,
+};
 use zkrecipes_embedded::{Ensemble, Server};
 
 const ELECTION: &str = "/elections/lagging";
@@ -50,6 +52,109 @@ async fn who_looks_is_told_who_leads_now() {
         assert_eq!(leader.epoch, leads.epoch());
         leads.release().await.expect("resigned");
         assert_eq!(soon("an answer", looks.leader()).await.expect("asked"), None);
+    }
+}
+
+async fn first<T: Send + 'static>(mut feed: Feed<T>) -> T {
+    soon("the first state", feed.next()).await.expect("it goes on").expect("no error")
+}
+
+/// Opens what `follow` makes after each change, and compares what it tells first.
+async fn begins_with_what_was_written<T, W>(
+    follow: impl Fn(&Client) -> Feed<T>,
+    is_it: impl Fn(T, &str) -> bool,
+    write: W,
+) where
+    T: Send + 'static,
+    W: AsyncFn(&Client, &str) -> Result<()>,
+{
+    let ensemble = ensemble();
+    let (writer, follower) = both(&ensemble).await;
+    writer.nodes().ensure(FOLLOWED).await.expect("there");
+    lag(&ensemble);
+    for round in 0..5 {
+        let value = round.to_string();
+        while let Err(error) = write(&writer, &value).await {
+            // Its connection broke, too.
+            assert!(error.is_retryable(), "{error}");
+        }
+        assert!(is_it(first(follow(&follower)).await, &value), "older than {value}");
+        // Also on another follower, which may not have come as far as the first.
+        ensemble.server().drop_connections();
+    }
+}
+
+async fn set(writer: &Client, value: &str) -> Result<()> {
+    writer.config(&format!("{FOLLOWED}/a"))?.set(value.as_bytes(), None).await.map(drop)
+}
+
+async fn add(writer: &Client, value: &str) -> Result<()> {
+    writer.nodes().ensure(&format!("{FOLLOWED}/{value}")).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_of_a_config_begins_with_its_value() {
+    let node = format!("{FOLLOWED}/a");
+    let follow = |client: &Client| client.config(&node).expect("valid").watch();
+    begins_with_what_was_written(
+        follow,
+        |state, value| state.is_some_and(|state| state.value == value.as_bytes()),
+        set,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_of_a_group_begins_with_its_members() {
+    let follow = |client: &Client| client.group(FOLLOWED, Default::default()).expect("valid").watch();
+    let is_it = |event, value: &str| match event {
+        GroupEvent::Snapshot(members) => members.contains_key(value),
+        _ => false,
+    };
+    begins_with_what_was_written(follow, is_it, add).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_of_names_begins_with_what_they_stand_for() {
+    let follow = |client: &Client| client.names(FOLLOWED).expect("valid").watch();
+    let is_it = |names: BTreeMap<String, Vec<u8>>, value: &str| {
+        names.get("a").is_some_and(|data| data == value.as_bytes())
+    };
+    begins_with_what_was_written(follow, is_it, set).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_of_a_node_begins_with_what_is_there() {
+    let node = format!("{FOLLOWED}/a");
+    let of = |kind| move |client: &Client, path: &str| client.nodes().watch(path, kind).expect("valid");
+    let data = |state: NodeState, value: &str| match state {
+        NodeState::Data(found) => found.is_some_and(|(data, _)| data == value.as_bytes()),
+        _ => false,
+    };
+    begins_with_what_was_written(|client| of(WatchKind::Data)(client, &node), data, set).await;
+    let children = |state: NodeState, value: &str| match state {
+        NodeState::Children(names) => names.is_some_and(|names| names.iter().any(|name| name == value)),
+        _ => false,
+    };
+    begins_with_what_was_written(|client| of(WatchKind::Children)(client, FOLLOWED), children, add).await;
+    let below = |state: NodeState, value: &str| match state {
+        NodeState::Subtree(all) => all.get(&node).is_some_and(|(data, _)| data == value.as_bytes()),
+        _ => false,
+    };
+    begins_with_what_was_written(|client| of(WatchKind::Subtree)(client, FOLLOWED), below, set).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_observes_is_told_first_who_leads_now() {
+    let ensemble = ensemble();
+    let (candidate, observer) = both(&ensemble).await;
+    lag(&ensemble);
+    for _ in 0..5 {
+        let leads = election_of(&candidate).campaign().await.expect("elected");
+        leads.acknowledge(b"at work").await.expect("it leads");
+        let leader = first(election_of(&observer).observe()).await.expect("somebody leads");
+        assert_eq!((leader.epoch, leader.acknowledged), (leads.epoch(), true));
+        leads.release().await.expect("resigned");
     }
 }
 

@@ -70,9 +70,10 @@ impl Nodes {
         path::validate(path)?;
         let session = self.client.session()?;
         Ok(match kind {
-            WatchKind::Data => Feed::new(OfData(session.watch_node("watch", path))),
+            WatchKind::Data => Feed::new(OfData(session.watch_node("watch", path).from_now())),
             WatchKind::Children => {
-                Feed::new(OfChildren { watching: session.watch_children("watch", path), told: None })
+                let watching = session.watch_children("watch", path).from_now();
+                Feed::new(OfChildren { watching, told: None })
             }
             WatchKind::Subtree => Feed::new(OfSubtree(Tree::new(&session, "watch", path, Depth::All))),
         })

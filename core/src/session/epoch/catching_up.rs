@@ -1,5 +1,6 @@
 //! Catching up. A server may lag behind what another one has told us. A `sync` has it come as far as the leader, and one does
-//! for everybody on the same connection: hundreds who follow something cost one.
+//! for everybody on the same connection: hundreds who follow something cost one. Only what is told first to a follower must be
+//! as of its beginning: that takes a `sync` of its own.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +15,9 @@ use crate::session::wire::{Flight, WireError};
 #[derive(Default)]
 pub(super) struct CatchingUp(Mutex<Option<Sent>>);
 
+/// A `sync`, and where it was sent.
 struct Sent {
+    session_id: u64,
     /// On which connection.
     generation: u64,
     answer: Shared<Flight<()>>,
@@ -23,6 +26,10 @@ struct Sent {
 impl Sent {
     fn is_refused(&self) -> bool {
         self.answer.peek().is_some_and(Result::is_err)
+    }
+
+    fn is_on(&self, epoch: &Epoch, generation: u64) -> bool {
+        self.session_id == epoch.session_id() && self.generation == generation
     }
 }
 
@@ -35,6 +42,13 @@ impl Epoch {
         if let Some(sent) = last.as_ref().filter(|sent| sent.generation == generation && !sent.is_refused()) {
             return Box::pin(sent.answer.clone());
         }
+        let sent = self.send_sync(path, generation);
+        let answer = sent.answer.clone();
+        *last = Some(sent);
+        Box::pin(answer)
+    }
+
+    fn send_sync(self: &Arc<Self>, path: &str, generation: u64) -> Sent {
         let (sync, (answer, answered)) = (self.sync(path), oneshot::channel());
         // In a task of its own: whoever waits for it may stop to.
         self.clock.spawn(Box::pin(async move {
@@ -42,8 +56,39 @@ impl Epoch {
         }));
         let answered: Flight<()> =
             Box::pin(async move { answered.await.unwrap_or(Err(WireError::ConnectionLoss)) });
-        let answer = answered.shared();
-        *last = Some(Sent { generation, answer: answer.clone() });
-        Box::pin(answer)
+        Sent { session_id: self.session_id(), generation, answer: answered.shared() }
+    }
+}
+
+/// When a follower began. What it is told first is no older, wherever it is read, and however many nodes that takes.
+#[derive(Default)]
+pub(crate) struct Beginning(Mutex<Option<Sent>>);
+
+impl Beginning {
+    /// A `sync` that somebody else sent on that connection was answered: from now on it is as if the beginning were then.
+    pub(crate) fn has_come(&self, epoch: &Epoch, generation: u64) {
+        let answer: Flight<()> = Box::pin(std::future::ready(Ok(())));
+        *lock(&self.0) = Some(Sent { session_id: epoch.session_id(), generation, answer: answer.shared() });
+    }
+
+    /// Resolves when the server has come as far as the leader was at the beginning. What the caller asks next is answered behind
+    /// it.
+    pub(crate) fn behind(&self, epoch: &Arc<Epoch>, path: &str) -> Flight<()> {
+        let generation = epoch.link().generation;
+        let mut begun = lock(&self.0);
+        match &*begun {
+            Some(sent) if !sent.is_on(epoch, generation) => {
+                drop(begun);
+                // This connection was made later.
+                epoch.catch_up(path)
+            }
+            Some(sent) if !sent.is_refused() => Box::pin(sent.answer.clone()),
+            _ => {
+                let sent = epoch.send_sync(path, generation);
+                let answer = sent.answer.clone();
+                *begun = Some(sent);
+                Box::pin(answer)
+            }
+        }
     }
 }

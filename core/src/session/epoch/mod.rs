@@ -1,7 +1,7 @@
 //! One session with the server, from its creation to its end: requests that feed the lease (`requests`), the heartbeat, what
 //! is held under it, and the chores that leave nothing behind (`chores`).
 
-mod catching_up;
+pub(crate) mod catching_up;
 mod chores;
 pub(crate) mod looks;
 mod requests;

@@ -7,7 +7,9 @@
 //! 3. A reconnection asks nothing: the transport sets the watch again, and the server then tells what was missed.
 //! 4. A new epoch asks again. Its server may lag behind what was told: an answer that differs counts only behind a `sync`,
 //!    which all who follow something on that connection share.
-//! 5. A missing node is a state, and is watched for its creation.
+//! 5. A server may lag behind what the caller knows already: where that matters, the first answer counts only behind a `sync`
+//!    that left after the call. See [`Watching::from_now`].
+//! 6. A missing node is a state, and is watched for its creation.
 //!
 //! [`tree`] does the same for many nodes together.
 
@@ -23,12 +25,31 @@ use super::Session;
 use super::call::refusal;
 use super::clock::Moment;
 use super::epoch::Epoch;
+use super::epoch::catching_up::Beginning;
 use super::pause::Pause;
 use super::wire::{Event, Flight, Stat, Watch, WireError};
 use crate::error::{Error, Result};
 
-/// When what is there was created, and when it was last changed.
-pub(crate) type Mark = (i64, i64);
+/// What tells one state of a node, or of its children, from another.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// When it was created.
+    czxid: i64,
+    /// When it was last changed.
+    changed: i64,
+    /// How often, as far as that is counted. Some servers tell of a child that has gone by this alone: they do not raise `pzxid`.
+    changes: i32,
+}
+
+impl Mark {
+    fn of_data(stat: &Stat) -> Mark {
+        Mark { czxid: stat.czxid, changed: stat.mzxid, changes: stat.version }
+    }
+
+    fn of_children(stat: &Stat) -> Mark {
+        Mark { czxid: stat.czxid, changed: stat.pzxid, changes: stat.cversion }
+    }
+}
 
 /// Something of a node that can be asked for together with a watch on it.
 pub(crate) trait Sight: Sized + Send + 'static {
@@ -43,7 +64,7 @@ pub(crate) struct Data(pub(crate) Option<(Vec<u8>, Stat)>);
 
 impl Sight for Data {
     fn mark(&self) -> Option<Mark> {
-        self.0.as_ref().map(|(_, stat)| (stat.czxid, stat.mzxid))
+        self.0.as_ref().map(|(_, stat)| Mark::of_data(stat))
     }
 
     fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(Data, Watch)> {
@@ -78,7 +99,7 @@ pub(crate) struct Children(pub(crate) Option<(Vec<String>, Stat)>);
 
 impl Sight for Children {
     fn mark(&self) -> Option<Mark> {
-        self.0.as_ref().map(|(_, stat)| (stat.czxid, stat.pzxid))
+        self.0.as_ref().map(|(_, stat)| Mark::of_children(stat))
     }
 
     fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(Children, Watch)> {
@@ -111,7 +132,7 @@ pub(crate) struct ChildData(pub(crate) Option<(Vec<u8>, Stat)>);
 
 impl Sight for ChildData {
     fn mark(&self) -> Option<Mark> {
-        self.0.as_ref().map(|(_, stat)| (stat.czxid, stat.mzxid))
+        self.0.as_ref().map(|(_, stat)| Mark::of_data(stat))
     }
 
     fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(ChildData, Watch)> {
@@ -129,7 +150,7 @@ pub(crate) struct ChildList(pub(crate) Option<(Vec<String>, Stat)>);
 
 impl Sight for ChildList {
     fn mark(&self) -> Option<Mark> {
-        self.0.as_ref().map(|(_, stat)| (stat.czxid, stat.pzxid))
+        self.0.as_ref().map(|(_, stat)| Mark::of_children(stat))
     }
 
     fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(ChildList, Watch)> {
@@ -188,6 +209,8 @@ pub(crate) struct Watching<S: Sight> {
     asked: Moment,
     /// Who wants to know whether that answer still stands.
     standing: Option<Arc<Standing>>,
+    /// What is told first is no older.
+    beginning: Option<Arc<Beginning>>,
 }
 
 struct Told {
@@ -203,6 +226,8 @@ enum Step<S> {
     Asked {
         session_id: u64,
         behind_sync: bool,
+        /// On which connection.
+        generation: u64,
         answer: Flight<(S, Watch)>,
     },
     /// No answer came: time for the server to recover.
@@ -225,6 +250,7 @@ impl<S: Sight> Watching<S> {
             pause: Pause::new(retry.base, retry.max),
             asked: session.now(),
             standing: None,
+            beginning: None,
             session: session.clone(),
         }
     }
@@ -232,6 +258,17 @@ impl<S: Sight> Watching<S> {
     /// Says there whether what it was answered last still stands.
     pub(crate) fn standing(mut self, standing: Arc<Standing>) -> Watching<S> {
         self.standing = Some(standing);
+        self
+    }
+
+    /// What it tells first is no older than this call.
+    pub(crate) fn from_now(self) -> Watching<S> {
+        self.since(&Arc::default())
+    }
+
+    /// What it tells first is no older than that.
+    pub(crate) fn since(mut self, beginning: &Arc<Beginning>) -> Watching<S> {
+        self.beginning = Some(beginning.clone());
         self
     }
 
@@ -304,28 +341,52 @@ impl<S: Sight> Watching<S> {
             match &mut self.step {
                 Step::Look { behind_sync } => {
                     let behind_sync = *behind_sync;
+                    let beginning = self.beginning.clone().filter(|_| self.told.is_none());
                     let epoch = self.session.ready().await?;
+                    if beginning.is_some() {
+                        // What is asked for on no connection leaves on one of which nothing is known.
+                        epoch.until_up().await;
+                    }
+                    let generation = epoch.link().generation;
                     self.asked = self.session.now();
                     // They leave now, in this order.
-                    let sync = behind_sync.then(|| epoch.catch_up(&self.path));
+                    let sync = match &beginning {
+                        Some(beginning) => Some(beginning.behind(&epoch, &self.path)),
+                        None => behind_sync.then(|| epoch.catch_up(&self.path)),
+                    };
+                    let behind_sync = sync.is_some();
+                    let is_first = beginning.is_some();
                     let look = S::look(&epoch, &self.path, self.last.take());
                     let answer: Flight<(S, Watch)> = match sync {
                         None => look,
                         Some(sync) => Box::pin(async move {
-                            // Whatever it was refused for, the answer behind it does not count.
-                            sync.await.map_err(|_| WireError::ConnectionLoss)?;
+                            match sync.await {
+                                Ok(()) => {}
+                                // Without a quorum nobody can tell more, and a client that is here wants to read all the same.
+                                Err(WireError::ReadOnly) if is_first => {}
+                                // Whatever it was refused for, the answer behind it does not count.
+                                Err(_) => return Err(WireError::ConnectionLoss),
+                            }
                             look.await
                         }),
                     };
-                    self.step = Step::Asked { session_id: epoch.session_id(), behind_sync, answer };
+                    let session_id = epoch.session_id();
+                    self.step = Step::Asked { session_id, behind_sync, generation, answer };
                 }
-                Step::Asked { session_id, behind_sync, answer } => {
+                Step::Asked { session_id, behind_sync, generation, answer } => {
                     let answer = answer.await;
-                    let (session_id, behind_sync) = (*session_id, *behind_sync);
+                    let (session_id, behind_sync, generation) = (*session_id, *behind_sync, *generation);
+                    let epoch = self.session.epoch();
+                    let is_where_asked =
+                        epoch.session_id() == session_id && epoch.link().generation == generation;
                     match answer {
+                        // The one may have gone out on that connection, the other on the next.
+                        Ok(_) if behind_sync && !is_where_asked => {
+                            self.step = Step::Look { behind_sync };
+                        }
                         Ok((state, watch)) => {
                             let mark = state.mark();
-                            let is_of_the_past = mark.is_some_and(|(czxid, _)| Some(czxid) <= self.gone);
+                            let is_of_the_past = mark.is_some_and(|mark| Some(mark.czxid) <= self.gone);
                             let (is_news, may_lag) = match &self.told {
                                 Some(told) => (told.mark != mark, told.session_id != session_id),
                                 None => (true, false),

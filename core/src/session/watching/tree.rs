@@ -8,7 +8,8 @@
 //! 4. On another connection a server may lag behind that deletion: what was created before counts only behind a `sync`.
 //! 5. An answer behind a `sync` may come in late: a later list may have named the node already that it says is gone. Then it
 //!    is asked for once more.
-//! 6. A caller that chooses looks at a limited number of nodes. The others are looked at when there is room: their
+//! 6. What is told at first is no older than the beginning: one `sync` goes ahead of all that is asked for until then.
+//! 7. A caller that chooses looks at a limited number of nodes. The others are looked at when there is room: their
 //!    names are known.
 
 mod room;
@@ -20,11 +21,12 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
 pub(crate) use self::room::Room;
-use super::{ChildData, ChildList, Children, Data, Watching};
+use super::{ChildData, ChildList, Children, Data, Sight, Watching};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::clock::{Later, Moment};
+use crate::session::epoch::catching_up::Beginning;
 use crate::session::wire::Stat;
 
 /// How far down is looked.
@@ -93,6 +95,7 @@ pub(crate) struct Tree {
     next_id: u64,
     touched: BTreeSet<String>,
     was_told: bool,
+    beginning: Arc<Beginning>,
 }
 
 /// A node that its parent's list names.
@@ -165,14 +168,20 @@ impl Tree {
             next_id: 0,
             touched: BTreeSet::new(),
             was_told: false,
+            beginning: Arc::default(),
         };
-        tree.wait_for_top_list(Watching::new(session, verb, top), true);
+        tree.wait_for_top_list(tree.follow(top), true);
         if depth.has_top() {
             let id = tree.fresh_id();
             tree.keep(top.to_owned(), Node::new(What::DataAndChildren, id, None));
-            tree.wait_for_top(Watching::new(session, verb, top), true);
+            tree.wait_for_top(tree.follow(top), true);
         }
         tree
+    }
+
+    fn follow<S: Sight>(&self, path: &str) -> Watching<S> {
+        let watching = Watching::new(&self.session, self.verb, path);
+        if self.was_told { watching } else { watching.since(&self.beginning) }
     }
 
     /// The paths that differ from what was told: at first all that is there, once it has been looked at.
@@ -394,10 +403,10 @@ impl Tree {
     fn discover(&mut self, path: String, gone: Option<i64>, what: What) {
         let id = self.fresh_id();
         self.keep(path.clone(), Node::new(what, id, gone));
-        let data = Watching::new(&self.session, self.verb, &path).after(gone);
+        let data = self.follow(&path).after(gone);
         self.wait_for_data(path.clone(), id, data, true);
         if what == What::DataAndChildren {
-            let list = Watching::new(&self.session, self.verb, &path).after(gone);
+            let list = self.follow(&path).after(gone);
             self.wait_for_list(path, id, list, true);
         }
     }
@@ -409,7 +418,7 @@ impl Tree {
             (node.id, node.is_unlisted, gone, what) = (id, false, node.gone, node.what);
         }
         if what == What::DataAndChildren {
-            let list = Watching::new(&self.session, self.verb, path).after(gone);
+            let list = self.follow(path).after(gone);
             self.wait_for_list(path.to_owned(), id, list, true);
         }
         id
