@@ -203,6 +203,18 @@ pub(crate) fn retry(request: &str, pause: Duration, cause: impl FnOnce() -> Cow<
     }
 }
 
+pub(crate) fn skipped(node: &str, cause: &'static str) {
+    let node = node.to_owned();
+    soon(move || {
+        tracing::warn!(
+            event = "skipped",
+            node,
+            cause,
+            "a node that cannot be read is left out, and the others are not; have the right to read it granted, or remove it"
+        );
+    });
+}
+
 pub(crate) fn slow_callback(took: Duration) {
     soon(move || {
         tracing::warn!(

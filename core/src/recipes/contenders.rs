@@ -97,9 +97,12 @@ pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Opt
     let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(sort_names);
     let Some(entry) = first else { return Ok(None) };
     let node = path::join(path, &entry.name);
-    let (data, stat) =
-        call.ask(VERB, |epoch| epoch.get_data(&node)).await.map_err(|failure| failure.about(VERB, &node))?;
-    Ok(Some(Seen { entry, data, stat }.contender(true)))
+    let seen = match call.ask(VERB, |epoch| epoch.get_data(&node)).await {
+        Ok((data, stat)) => Seen { entry, data, stat },
+        Err(Failure::Refused(WireError::NoAuth)) => Seen::unreadable(entry),
+        Err(failure) => return Err(failure.about(VERB, &node)),
+    };
+    Ok(Some(seen.contender(true)))
 }
 
 /// One contender under `path`, if it can be read.

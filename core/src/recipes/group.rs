@@ -23,9 +23,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::feed::{Feed, Source};
 use crate::options::{GroupLayout, GroupOptions, Naming};
 use crate::path;
+use crate::session::Session;
 use crate::session::chance;
 use crate::session::epoch::Epoch;
 use crate::session::kept::{Kept, not_declared};
+use crate::session::skipped::Flaw;
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::WireError;
 
@@ -161,8 +163,8 @@ impl Group {
         let (path, layout) = (&*self.path, self.layout);
         let mut call = session.call(None);
         let answer = call.ask(Group::MEMBERS, |epoch| {
-            let epoch = epoch.clone();
-            async move { epoch.as_of_now(path, || members(&epoch, path, layout)).await }
+            let (epoch, session) = (epoch.clone(), &session);
+            async move { epoch.as_of_now(path, || members(session, &epoch, path, layout)).await }
         });
         answer.await.map_err(|failure| failure.about(Group::MEMBERS, path))
     }
@@ -187,8 +189,10 @@ impl std::fmt::Debug for Group {
     }
 }
 
-/// One list, then all members, many in one read. A member that leaves in between is left out.
+/// One list, then all members, many in one read. A member that leaves in between is left out, and so is one that we may not
+/// read.
 async fn members(
+    session: &Session,
     epoch: &Arc<Epoch>,
     path: &str,
     layout: GroupLayout,
@@ -206,6 +210,7 @@ async fn members(
         match read.await {
             Ok((data, _)) => members.extend(layout.member_of(name, &data)),
             Err(WireError::NoNode) => {}
+            Err(WireError::NoAuth) => session.skip(&path::join(path, name), Flaw::Denied),
             Err(error) => return Err(error),
         }
     }

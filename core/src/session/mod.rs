@@ -35,6 +35,7 @@ pub(crate) mod owed;
 mod parents;
 pub(crate) mod pause;
 pub(crate) mod shelf;
+pub(crate) mod skipped;
 mod state;
 pub(crate) mod system_clock;
 mod tending;

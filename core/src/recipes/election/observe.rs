@@ -1,25 +1,28 @@
 //! Who leads: looking once, and following.
 //!
 //! The first candidate leads. An observer watches that one node and what the leader says in the election's own node;
-//! the candidates are listed, behind a `sync`, only when the leader has gone, and watched only while there is none. So
-//! a thousand candidates cost an observer nothing while nothing happens.
+//! the candidates are listed, behind a `sync`, only when the leader has gone, and watched only while there is none, or while
+//! it is one whose node we may not read. So a thousand candidates cost an observer nothing while nothing happens.
 
 use std::sync::Arc;
 
 use super::statement::{Acknowledgement, parse_candidate};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::feed::{Feed, Source};
 use crate::path;
 use crate::recipes::contenders;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
+use crate::session::epoch::catching_up::Beginning;
 use crate::session::pause::Pause;
+use crate::session::skipped::Flaw;
 use crate::session::watching::{ChildData, Children, Data, Watching};
 use crate::session::wire::{Stat, WireError};
 use crate::turn::REVOKE;
 use crate::turn::name::{Entry, Kind};
 
-/// Who leads an election.
+/// Who leads an election. If the access list of its node does not let us read it, only this is known: somebody leads. Then
+/// `identity` is empty, and `epoch` is 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leader {
@@ -34,6 +37,11 @@ pub struct Leader {
 }
 
 impl Leader {
+    /// The first candidate, whose node we may not read.
+    fn unreadable() -> Leader {
+        Leader { identity: String::new(), data: Vec::new(), epoch: 0, acknowledged: false }
+    }
+
     /// Made of the candidate's node and of the election's.
     fn of(statement: &[u8], stat: &Stat, record: Option<&Acknowledgement>) -> Leader {
         let epoch = stat.czxid as u64;
@@ -71,6 +79,10 @@ pub(super) async fn leader(call: &mut Call, path: &str, kind: Kind) -> Result<Op
             }
             // Gone meanwhile: somebody else leads.
             Err(Failure::Refused(WireError::NoNode)) => {}
+            Err(Failure::Refused(WireError::NoAuth)) => {
+                call.session().skip(&node, Flaw::Denied);
+                return Ok(Some(Leader::unreadable()));
+            }
             Err(failure) => return Err(failure.about(VERB, path)),
         }
     }
@@ -154,9 +166,11 @@ struct Observing {
     record: Watching<Data>,
     /// What the election's own node said last; `None` before that is known.
     said: Option<Option<Acknowledgement>>,
-    /// Whether anybody stands, while nobody does.
-    vacancy: Option<Watching<Children>>,
+    /// Who stands, while nobody does, or while nothing else tells that the first one has gone.
+    candidates: Option<Watching<Children>>,
     told: Option<Told>,
+    /// When the candidates were last listed.
+    beginning: Arc<Beginning>,
     /// What is to go ahead of the next list.
     behind: Behind,
     pause: Pause,
@@ -166,8 +180,15 @@ struct Candidate {
     node: Watching<ChildData>,
     /// What went ahead of the list that names it.
     behind: Behind,
-    /// What its node said last; `None` before that is known.
-    statement: Option<(Vec<u8>, Stat)>,
+    statement: Statement,
+}
+
+/// What a candidate's node said last.
+enum Statement {
+    Unknown,
+    /// We may not read it.
+    Denied,
+    Said(Vec<u8>, Stat),
 }
 
 /// What was told last, and the highest epoch.
@@ -178,20 +199,25 @@ struct Told {
 
 enum News {
     Record(Option<Acknowledgement>),
+    /// `None`: it has gone, or another one may be first.
     Candidate(Option<(Vec<u8>, Stat)>),
+    /// We may not read it.
+    Denied,
 }
 
 impl Observing {
     fn of(session: Arc<Session>, path: &str, kind: Kind) -> Observing {
         let retry = &session.options().retry;
+        let beginning: Arc<Beginning> = Arc::default();
         Observing {
             path: path.to_owned(),
             kind,
             candidate: None,
-            record: session.watch_node(VERB, path),
+            record: session.watch_node(VERB, path).since(&beginning),
             said: None,
-            vacancy: None,
+            candidates: None,
             told: None,
+            beginning,
             behind: Behind::Sync,
             pause: Pause::new(retry.base, retry.max),
             session,
@@ -204,9 +230,9 @@ impl Observing {
             if self.candidate.is_none() {
                 match self.find(&session).await? {
                     Some(node) => {
-                        self.vacancy = None;
-                        let node = Watching::new(&session, VERB, &node);
-                        self.candidate = Some(Candidate { node, behind: self.behind, statement: None });
+                        let node = Watching::new(&session, VERB, &node).since(&self.beginning);
+                        let statement = Statement::Unknown;
+                        self.candidate = Some(Candidate { node, behind: self.behind, statement });
                     }
                     None if self.is_news(None) => return Ok(self.tell(None)),
                     None => self.somebody(&session).await?,
@@ -214,10 +240,10 @@ impl Observing {
                 continue;
             }
             if let Some(candidate) = &self.candidate
-                && let (Some((statement, stat)), Some(said)) = (&candidate.statement, &self.said)
+                && let Some(leader) = self.leader(candidate)
             {
-                let leader = Leader::of(statement, stat, said.as_ref());
-                if self.told.as_ref().is_some_and(|told| leader.epoch < told.epoch) {
+                let is_known = matches!(candidate.statement, Statement::Said(..));
+                if is_known && self.told.as_ref().is_some_and(|told| leader.epoch < told.epoch) {
                     // From a server that lags behind what was told, as a rule. If the quorum has named this candidate, the
                     // servers have lost what they had, and count from the beginning.
                     if candidate.behind == Behind::Sync {
@@ -235,13 +261,28 @@ impl Observing {
                 News::Candidate(None) => self.candidate = None,
                 News::Candidate(Some((mut statement, stat))) => {
                     let Some(candidate) = &mut self.candidate else { continue };
-                    if let (true, Some((before, _))) = (statement == REVOKE, &candidate.statement) {
+                    if let (true, Statement::Said(before, _)) = (statement == REVOKE, &candidate.statement) {
                         // The request to let go has replaced the identity: it is still the same leader.
                         statement.clone_from(before);
                     }
-                    candidate.statement = Some((statement, stat));
+                    candidate.statement = Statement::Said(statement, stat);
+                    self.candidates = None;
+                }
+                News::Denied => {
+                    let Some(candidate) = &mut self.candidate else { continue };
+                    session.skip(candidate.node.path(), Flaw::Denied);
+                    candidate.statement = Statement::Denied;
                 }
             }
+        }
+    }
+
+    fn leader(&self, candidate: &Candidate) -> Option<Leader> {
+        let said = self.said.as_ref()?;
+        match &candidate.statement {
+            Statement::Unknown => None,
+            Statement::Denied => Some(Leader::unreadable()),
+            Statement::Said(statement, stat) => Some(Leader::of(statement, stat, said.as_ref())),
         }
     }
 
@@ -249,26 +290,43 @@ impl Observing {
     async fn find(&mut self, session: &Arc<Session>) -> Result<Option<String>> {
         let mut call = session.call(None);
         call.insist();
+        let epoch = session.epoch();
+        let generation = epoch.link().generation;
         let first = first(&mut call, &self.path, self.kind, self.behind).await?;
+        if epoch.link().generation == generation && session.epoch().session_id() == epoch.session_id() {
+            self.beginning.has_come(&epoch, generation);
+        }
         Ok(first.map(|name| path::join(&self.path, &name)))
     }
 
     /// Waits until the candidates change, while there are none.
     async fn somebody(&mut self, session: &Arc<Session>) -> Result<()> {
         let path = &self.path;
-        let vacancy = self.vacancy.get_or_insert_with(|| session.watch_children(VERB, path));
-        vacancy.next().await.map(drop)
+        let candidates = self.candidates.get_or_insert_with(|| session.watch_children(VERB, path));
+        candidates.next().await.map(drop)
     }
 
     /// Both at once: neither loses anything when the other one comes first.
     async fn news(&mut self) -> Result<News> {
         let Some(candidate) = &mut self.candidate else { return Ok(News::Candidate(None)) };
+        let (session, path, candidates) = (&self.session, &self.path, &mut self.candidates);
+        let is_denied = matches!(candidate.statement, Statement::Denied);
+        let news = async {
+            if is_denied {
+                let candidates = candidates.get_or_insert_with(|| session.watch_children(VERB, path));
+                return candidates.next().await.map(|_| News::Candidate(None));
+            }
+            match candidate.node.next().await {
+                Err(error) if error.kind() == ErrorKind::Denied => Ok(News::Denied),
+                found => Ok(News::Candidate(found?.0)),
+            }
+        };
         tokio::select! {
             biased;
             found = self.record.next() => {
                 Ok(News::Record(found?.0.and_then(|(data, _)| Acknowledgement::parse(&data))))
             }
-            found = candidate.node.next() => Ok(News::Candidate(found?.0)),
+            news = news => news,
         }
     }
 
@@ -280,7 +338,8 @@ impl Observing {
         self.pause.restart();
         self.behind = Behind::Sync;
         let before = self.told.as_ref().map_or(0, |told| told.epoch);
-        let epoch = leader.as_ref().map_or(before, |leader| leader.epoch);
+        let known = leader.as_ref().filter(|leader| **leader != Leader::unreadable());
+        let epoch = known.map_or(before, |leader| leader.epoch);
         self.told = Some(Told { leader: leader.clone(), epoch });
         leader
     }

@@ -9,17 +9,22 @@
 //! 5. An answer behind a `sync` may come in late: a later list may have named the node already that it says is gone. Then it
 //!    is asked for once more.
 //! 6. What is told at first is no older than the beginning: one `sync` goes ahead of all that is asked for until then.
-//! 7. A caller that chooses looks at a limited number of nodes. The others are looked at when there is room: their
+//! 7. A node that we may not read is left out, and does not keep the others from being told. No event tells that its access list
+//!    was changed: it is looked at again when a later list names it.
+//! 8. A caller that chooses looks at a limited number of nodes. The others are looked at when there is room: their
 //!    names are known.
 
+mod node;
 mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
+use self::node::Node;
 pub(crate) use self::room::Room;
 use super::{ChildData, ChildList, Children, Data, Sight, Watching};
 use crate::error::{Error, ErrorKind, Result};
@@ -27,6 +32,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::clock::{Later, Moment};
 use crate::session::epoch::catching_up::Beginning;
+use crate::session::skipped::Flaw;
 use crate::session::wire::Stat;
 
 /// How far down is looked.
@@ -36,8 +42,8 @@ pub(crate) enum Depth {
     Children,
     /// The node and all that is below it.
     All,
-    /// The node, and below it whatever is chosen of the children of a node, while there is room. What we may not read is as if
-    /// it said nothing, and of what is long the beginning is kept.
+    /// The node, and below it whatever is chosen of the children of a node, while there is room. Of what is long the beginning
+    /// is kept.
     Chosen(Choose, Room),
 }
 
@@ -51,6 +57,8 @@ pub(crate) enum What {
     DataAndChildren,
 }
 
+/// How long what we may not read is not looked at again, however many lists name it.
+const LOOKS_AGAIN: Duration = Duration::from_secs(1);
 /// After so many answers what is known is told, although more is on its way.
 const PATIENCE: usize = 64;
 
@@ -79,6 +87,7 @@ impl Depth {
 pub(crate) struct Tree {
     session: Arc<Session>,
     verb: &'static str,
+    top: String,
     depth: Depth,
     nodes: BTreeMap<String, Node>,
     /// By parent, the names of those in `nodes`.
@@ -98,52 +107,6 @@ pub(crate) struct Tree {
     beginning: Arc<Beginning>,
 }
 
-/// A node that its parent's list names.
-struct Node {
-    what: What,
-    /// Which of several nodes that had this path, one after the other.
-    id: u64,
-    found: Option<(Vec<u8>, Stat)>,
-    /// We may not read it.
-    is_denied: bool,
-    /// Its watch has told that it was deleted.
-    is_gone: bool,
-    /// When the last node was created that had this path and is known to be gone.
-    gone: Option<i64>,
-    /// Its list has told that it was deleted, and is not waited for any more.
-    is_unlisted: bool,
-    /// When the last list that named it was asked for.
-    listed: Moment,
-}
-
-impl Node {
-    fn new(what: What, id: u64, gone: Option<i64>) -> Node {
-        Node {
-            what,
-            id,
-            found: None,
-            is_denied: false,
-            is_gone: false,
-            gone,
-            is_unlisted: false,
-            listed: Moment::START,
-        }
-    }
-
-    /// How much of its data is kept.
-    fn bytes(&self) -> usize {
-        self.found.as_ref().map_or(0, |(data, _)| data.len())
-    }
-
-    /// What was found is another node than the one that is listed: it was replaced, and its data watch told of a change
-    /// before the deletion.
-    fn is_replaced_by(&self, found: &Option<(Vec<u8>, Stat)>) -> bool {
-        let Some((_, now)) = found else { return false };
-        let is_another = self.found.as_ref().is_some_and(|(_, before)| before.czxid != now.czxid);
-        self.is_unlisted || is_another
-    }
-}
-
 /// What came of one wait, and with what to wait on.
 enum Seen {
     Top { watching: Watching<Data>, seen: Result<Data>, is_first: bool },
@@ -157,6 +120,7 @@ impl Tree {
         let mut tree = Tree {
             session: session.clone(),
             verb,
+            top: top.to_owned(),
             depth,
             nodes: BTreeMap::new(),
             families: BTreeMap::new(),
@@ -237,12 +201,13 @@ impl Tree {
 
     /// Whether it is there, and not ours to read.
     pub(crate) fn is_denied(&self, path: &str) -> bool {
-        self.nodes.get(path).is_some_and(|node| node.is_denied)
+        self.nodes.get(path).is_some_and(|node| node.denied.is_some())
     }
 
     /// Whether it is no reason to end.
-    fn overlooks(&self, error: &Error) -> bool {
-        matches!(self.depth, Depth::Chosen(..)) && error.kind() == ErrorKind::Denied
+    fn overlooks(&self, path: &str, error: &Error) -> bool {
+        let is_shown = matches!(self.depth, Depth::Chosen(..));
+        error.kind() == ErrorKind::Denied && (is_shown || path != self.top)
     }
 
     fn fresh_id(&mut self) -> u64 {
@@ -259,7 +224,7 @@ impl Tree {
                 let path = watching.path().to_owned();
                 let found = match seen {
                     // Its list may be ours to read all the same.
-                    Err(error) if self.overlooks(&error) => None,
+                    Err(error) if self.overlooks(&path, &error) => None,
                     seen => {
                         let found = self.depth.kept(seen?.0);
                         self.wait_for_top(watching, false);
@@ -275,20 +240,32 @@ impl Tree {
             }
             Seen::Data { path, id, watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
-                let is_overlooked = seen.as_ref().is_err_and(|error| self.overlooks(error));
+                let is_overlooked = seen.as_ref().is_err_and(|error| self.overlooks(&path, error));
                 // Another node has this path now, or none has.
                 let Some(node) = self.nodes.get_mut(&path).filter(|node| node.id == id) else {
                     return Ok(());
                 };
                 if is_overlooked {
                     self.bytes -= node.bytes();
-                    (node.found, node.is_denied) = (None, true);
-                    self.touched.insert(path);
+                    let before = node.found.take();
+                    (node.denied, node.looks_again) = (Some(self.session.now()), false);
+                    let may_be_another = node.listed > watching.asked();
+                    let is_shown = matches!(self.depth, Depth::Chosen(..));
+                    if !is_shown {
+                        self.session.skip(&path, Flaw::Denied);
+                    }
+                    if is_shown || before.is_some() {
+                        self.touched.insert(path.clone());
+                    }
+                    if may_be_another {
+                        self.look_again(path);
+                    }
                     return Ok(());
                 }
                 let found = self.depth.kept(seen?.0);
                 let is_gone = found.is_none();
-                let is_replaced = node.is_replaced_by(&found);
+                node.looks_again = false;
+                let is_replaced = node.is_replaced_by(&found) || node.denied.take().is_some();
                 let is_there_again = is_gone && node.listed >= watching.asked();
                 node.is_gone = is_gone;
                 self.bytes -= node.bytes();
@@ -336,7 +313,7 @@ impl Tree {
             }
             Seen::List { path, id, watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
-                let is_overlooked = seen.as_ref().is_err_and(|error| self.overlooks(error));
+                let is_overlooked = seen.as_ref().is_err_and(|error| self.overlooks(&path, error));
                 let Some(node) = self.nodes.get_mut(&path).filter(|node| node.id == id) else {
                     return Ok(());
                 };
@@ -380,7 +357,10 @@ impl Tree {
         for name in &names {
             let path = path::join(parent, name);
             match self.nodes.get_mut(&path) {
-                Some(node) if !node.is_gone => node.listed = asked,
+                Some(node) if !node.is_gone => {
+                    node.listed = asked;
+                    self.look_again(path);
+                }
                 known => {
                     let gone = known.and_then(|node| node.gone);
                     self.forget(path.clone());
@@ -409,6 +389,20 @@ impl Tree {
             let list = self.follow(&path).after(gone);
             self.wait_for_list(path, id, list, true);
         }
+    }
+
+    /// Who may read it, or which node it is, may have changed, if it was not ours to read.
+    fn look_again(&mut self, path: String) {
+        let id = self.next_id + 1;
+        let Some(node) = self.nodes.get_mut(&path).filter(|node| !node.looks_again) else { return };
+        let Some(denied) = node.denied else { return };
+        (self.next_id, node.id, node.looks_again) = (id, id, true);
+        let (mut watching, clock) = (self.follow::<ChildData>(&path), self.session.clock().clone());
+        self.waits.push(Box::pin(async move {
+            clock.sleep_until(denied + LOOKS_AGAIN).await;
+            let seen = watching.next().await;
+            Seen::Data { path, id, watching, seen, is_first: false }
+        }));
     }
 
     /// Another node has taken the place of the one at `path`: its children are not the other's.
