@@ -18,6 +18,8 @@ mod puts_under_way;
 mod putting;
 #[path = "queue/requests.rs"]
 mod requests;
+#[path = "queue/returning_names.rs"]
+mod returning_names;
 #[path = "queue/sharded.rs"]
 mod sharded;
 #[path = "queue/stolen.rs"]

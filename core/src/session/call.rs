@@ -24,7 +24,7 @@ use futures_util::FutureExt;
 use tokio::sync::watch;
 
 use super::clock::{Deadline, Later, Moment};
-use super::epoch::Epoch;
+use super::epoch::{Connection, Epoch};
 use super::line::Line;
 use super::wire::{LinkState, WireError};
 use super::{Session, State};
@@ -252,6 +252,24 @@ impl Call {
             self.heard = self.session.now();
         }
         Ok(epoch)
+    }
+
+    /// A connection, within the budget. What leaves while there is none waits in the transport, and nobody tells what it
+    /// means by the time it arrives.
+    pub(crate) async fn connection(&mut self, what: &str) -> Result<(Arc<Epoch>, Connection)> {
+        loop {
+            let epoch = self.epoch(what).await?;
+            let link = epoch.link();
+            if let Some(connection) = epoch.connection() {
+                return Ok((epoch, connection));
+            }
+            // No answer of a server, which the budget waits for.
+            let changed = async {
+                epoch.link_changed(link).await;
+                Err::<(), _>(WireError::ConnectionLoss)
+            };
+            let _ = self.briefly(what, changed).await?;
+        }
     }
 
     /// After a broken connection: a pause, then the caller tries again. It doubles as long as one loss follows another.

@@ -107,7 +107,8 @@ impl Drop for Grant {
             return;
         }
         for node in self.nodes.drain(..) {
-            drop(self.epoch.delete_in_background(node.path, node.czxid));
+            let guard = self.guard.as_deref().cloned();
+            drop(self.epoch.delete_guarded_in_background(node.path, node.czxid, guard));
         }
     }
 }

@@ -264,9 +264,14 @@ async fn an_ack_that_comes_to_nothing_does_not_take_anothers_get_for_its_own() {
     let queue = queue_of(&slow);
     queue.put(b"one").await.expect("put");
     let item = queue.claim().await.expect("there is one");
-    // Neither the ack nor a heartbeat gets through, so the claim is given up; its deletion does, with what it asks before it.
-    server.inject(Fault::drop_before("multi").path("/queues/**/qn-*").session(slow.session_id()).forever());
+    // Neither the ack nor a heartbeat gets through, so the claim is given up; then its deletion does, and the ack still does not.
+    let lost = |path| Fault::drop_before("multi").path(path).session(slow.session_id()).forever();
+    server.inject(lost("/queues/**/marks/*"));
+    server.inject(lost("/queues/**/qn-*"));
     let acking = tokio::spawn(item.ack());
+    eventually("it is given up", || !item.is_held()).await;
+    server.clear_faults();
+    server.inject(lost("/queues/**/marks/*"));
     let got = soon("the get", queue_of(&other).get()).await.expect("it was given up");
     assert_eq!(got, b"one");
     server.clear_faults();

@@ -192,7 +192,7 @@ impl Place {
                 given_up => given_up.map(drop),
             }
         });
-        epoch.delete_until_confirmed(node, 0, first)
+        epoch.delete_until_confirmed(node, 0, None, first)
     }
 }
 

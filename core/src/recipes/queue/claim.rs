@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Store;
 use super::item::{Claimed, Item};
 use super::puts::make_claims;
-use super::stock::Out;
+use super::stock::{Out, Seen};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::path;
@@ -40,13 +40,14 @@ impl Store {
         self.marks.look_after(&session);
         loop {
             let mut out = self.stock.next(&session, &mut call, VERB).await?;
-            let Some((bytes, stat)) = out.read(&session, &mut call, VERB).await? else {
+            let Some(seen) = out.read(&mut call, VERB).await? else {
                 out.lost();
                 continue;
             };
-            let alive = self.unless_dead(&session, out, &bytes, stat.version).await?;
+            let alive = self.unless_dead(&session, out, &seen).await?;
             let Some((out, data, rest)) = alive else { continue };
-            let Some((grant, out)) = self.win(&session, &mut call, out, bytes, stat.version).await? else {
+            let attempts = seen.stat.version + 1;
+            let Some((grant, out)) = self.win(&session, &mut call, out, seen).await? else {
                 continue;
             };
             let (node, name, is_over) = (out.path(), out.name.clone(), out.is_over.clone());
@@ -56,33 +57,44 @@ impl Store {
                 hold.lose(LostReason::Closed);
                 return Err(Error::closed("client").with_path(&self.stock.layout.path));
             }
-            let (store, attempts) = (self.clone(), stat.version + 1);
+            let store = self.clone();
             let claimed = Claimed { store, node, name, data, rest, attempts, is_over };
             return Ok(Item::new(Held::of(client, hold), claimed));
         }
     }
 
-    /// Sends the transaction of the claim; `None` if somebody else was faster.
+    /// Sends the transaction of the claim; `None` if somebody else was faster, or the item has to be read again: what is
+    /// written leaves on the connection on which it was read, or not at all.
     async fn win(
         &self,
         session: &Arc<Session>,
         call: &mut Call,
         out: Out,
-        bytes: Vec<u8>,
-        version: i32,
+        seen: Seen,
     ) -> Result<Option<(Grant, Out)>> {
+        let version = seen.stat.version;
         let node = path::join(&self.stock.layout.claims, &out.name.text);
         let said = format!("{} {}", session.identity(), chance::guid().simple()).into_bytes();
         let writes = [
             Write::Create { path: node.clone(), data: said.clone(), mode: CreateMode::Ephemeral, acl: None },
-            Write::Set { path: out.path(), data: bytes, version: Some(version) },
+            Write::Set { path: out.path(), data: seen.bytes, version: Some(version) },
         ];
+        let guard = Write::Check { path: out.path(), version: Some(version + 1) };
         let epoch = call.epoch(VERB).await?;
-        let mut pending = Pending { epoch: epoch.clone(), node: node.clone(), said, is_settled: true };
+        let mut pending = Pending {
+            epoch: epoch.clone(),
+            node: node.clone(),
+            said,
+            guard: guard.clone(),
+            is_settled: true,
+        };
         loop {
             if !self.could_be_settled(session, &epoch, call).await? {
                 make_claims(session, call, VERB, &self.stock.layout).await?;
                 continue;
+            }
+            if epoch.connection() != Some(seen.on) {
+                return Ok(None);
             }
             pending.is_settled = false;
             let czxid = match call.briefly(VERB, epoch.multi(&writes)).await? {
@@ -131,7 +143,7 @@ impl Store {
             let node = Node::of(node, Entry::lease(&out.name.text), czxid);
             let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
             // Each claim raises the version of the item.
-            grant.guard = Some(Box::new(Write::Check { path: out.path(), version: Some(version + 1) }));
+            grant.guard = Some(Box::new(guard));
             let stands = grant.learn_czxids(call, VERB).await?;
             // Only what is certain for some time is worth having; see [`Epoch::is_firm`].
             call.until(VERB, epoch.until_firm()).await?;
@@ -169,6 +181,8 @@ struct Pending {
     epoch: Arc<Epoch>,
     node: String,
     said: Vec<u8>,
+    /// Holds as long as no other claim has the name: see [`Grant::guard`].
+    guard: Write,
     is_settled: bool,
 }
 
@@ -200,7 +214,7 @@ impl Drop for Pending {
     fn drop(&mut self) {
         if !self.is_settled && self.epoch.process().is_present() {
             let (node, said) = (std::mem::take(&mut self.node), std::mem::take(&mut self.said));
-            drop(self.epoch.delete_own_in_background(node, said));
+            drop(self.epoch.delete_own_in_background(node, said, self.guard.clone()));
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Store;
 use super::layout::Name;
-use super::puts::{make, make_as, make_claims};
-use super::stock::Out;
+use super::puts::{make_claims, make_items};
+use super::stock::{Out, Seen};
 use crate::error::Result;
 use crate::path;
 use crate::session::Session;
@@ -38,11 +38,11 @@ impl Store {
         &self,
         session: &Arc<Session>,
         out: Out,
-        bytes: &[u8],
-        version: i32,
+        seen: &Seen,
     ) -> Result<Option<(Out, Vec<u8>, Option<Vec<u8>>)>> {
+        let bytes = &*seen.bytes;
         match self.stock.layout.decode(bytes) {
-            Ok((data, rest)) if !self.is_spent(version) => return Ok(Some((out, data, rest))),
+            Ok((data, rest)) if !self.is_spent(seen.stat.version) => return Ok(Some((out, data, rest))),
             Err(error) if self.options.max_attempts.is_none() => {
                 let error = error.with_path(out.path());
                 out.spoilt();
@@ -50,9 +50,9 @@ impl Store {
             }
             Ok((data, Some(rest))) => {
                 let letter = self.stock.layout.encode(&data);
-                self.bury(session, out, letter, Some(rest), version).await?;
+                self.bury(session, out, letter, Some(rest), seen).await?;
             }
-            Ok((_, None)) | Err(_) => self.bury(session, out, bytes.to_vec(), None, version).await?,
+            Ok((_, None)) | Err(_) => self.bury(session, out, bytes.to_vec(), None, seen).await?,
         }
         Ok(None)
     }
@@ -75,14 +75,14 @@ impl Store {
             Some(data) => {
                 let (end, mode) = (layout.again(name, layout), CreateMode::PersistentSequential);
                 let rest = Write::Create { path: end, data, mode, acl: None };
-                (vec![rest, Write::Delete { path, version }], true)
+                // In this order: if the parent is gone, the answer is that the item is.
+                (vec![Write::Delete { path, version }, rest], true)
             }
         }
     }
 
     pub(super) async fn make_dead(&self, session: &Arc<Session>) -> Result<()> {
-        let dead = self.stock.layout.dead().items;
-        make_as(session, &mut session.call(None), VERB, &dead, CreateMode::Container).await
+        make_items(session, &mut session.call(None), VERB, &self.stock.layout.dead().items).await
     }
 
     /// Moves an item whose last claimer has crashed. If somebody claims it just now, it is theirs.
@@ -92,7 +92,7 @@ impl Store {
         out: Out,
         letter: Vec<u8>,
         rest: Option<Vec<u8>>,
-        version: i32,
+        seen: &Seen,
     ) -> Result<()> {
         let layout = &self.stock.layout;
         let claim = path::join(&layout.claims, &out.name.text);
@@ -102,25 +102,25 @@ impl Store {
             Write::Delete { path: claim, version: None },
             self.letter(&out.name, letter),
         ];
-        writes.extend(self.without(&out.name, out.path(), rest, version).0);
+        writes.extend(self.without(&out.name, out.path(), rest, seen.stat.version).0);
         let mut call = session.call(None);
         loop {
-            match self.marks.apply(session, &mut call, VERB, &writes).await? {
-                Outcome::Refused(0, WireError::NoNode) => {
+            match self.marks.apply_seen(session, &mut call, VERB, &writes, seen.on).await? {
+                Some(Outcome::Refused(0, WireError::NoNode)) => {
                     make_claims(session, &mut call, VERB, layout).await?;
                 }
-                Outcome::Refused(2, WireError::NoNode) => self.make_dead(session).await?,
-                Outcome::Applied => {
+                Some(Outcome::Refused(2, WireError::NoNode)) => self.make_dead(session).await?,
+                Some(Outcome::Applied) => {
                     out.over();
                     return Ok(());
                 }
-                // Claimed and given back since it was read.
-                Outcome::Refused(_, WireError::BadVersion) => return Ok(()),
-                Outcome::Refused(_, WireError::NoNode | WireError::NodeExists) => {
+                // Claimed and given back since it was read, or to be read again.
+                None | Some(Outcome::Refused(_, WireError::BadVersion)) => return Ok(()),
+                Some(Outcome::Refused(_, WireError::NoNode | WireError::NodeExists)) => {
                     out.lost();
                     return Ok(());
                 }
-                Outcome::Refused(_, error) => return Err(refusal(error, VERB, &layout.path)),
+                Some(Outcome::Refused(_, error)) => return Err(refusal(error, VERB, &layout.path)),
             }
         }
     }
@@ -129,22 +129,28 @@ impl Store {
     pub(super) async fn revive(&self, session: &Arc<Session>, call: &mut Call, name: &Name) -> Result<bool> {
         let (layout, dead, verb) = (&self.stock.layout, self.stock.layout.dead(), REPLAY);
         let node = path::join(&dead.items, &name.text);
-        let (data, stat) = match call.ask(verb, |epoch| epoch.get_data(&node)).await {
-            Ok(read) => read,
-            Err(failure) if failure.is(&WireError::NoNode) => return Ok(false),
-            Err(failure) => return Err(failure.about(verb, &node)),
-        };
-        let (end, mode) = (dead.again(name, layout), CreateMode::PersistentSequential);
-        let item = Write::Create { path: end, data, mode, acl: None };
-        let writes = [item, Write::Delete { path: node, version: Some(stat.version) }];
         loop {
-            match self.marks.apply(session, call, verb, &writes).await? {
-                Outcome::Applied => return Ok(true),
-                Outcome::Refused(0, WireError::NoNode) => {
-                    make(session, call, verb, &layout.items).await?;
+            let (epoch, on) = call.connection(verb).await?;
+            let (data, stat) = match call.briefly(verb, epoch.get_data(&node)).await? {
+                Ok(read) => read,
+                Err(WireError::NoNode) => return Ok(false),
+                Err(error) if error.is_unanswered() => {
+                    call.retry_after_loss(verb).await?;
+                    continue;
                 }
-                Outcome::Refused(1, WireError::NoNode | WireError::BadVersion) => return Ok(false),
-                Outcome::Refused(_, error) => return Err(refusal(error, verb, &layout.path)),
+                Err(error) => return Err(refusal(error, verb, &node)),
+            };
+            let (end, mode) = (dead.again(name, layout), CreateMode::PersistentSequential);
+            let item = Write::Create { path: end, data, mode, acl: None };
+            let writes = [item, Write::Delete { path: node.clone(), version: Some(stat.version) }];
+            match self.marks.apply_seen(session, call, verb, &writes, on).await? {
+                Some(Outcome::Applied) => return Ok(true),
+                Some(Outcome::Refused(0, WireError::NoNode)) => {
+                    make_items(session, call, verb, &layout.items).await?;
+                }
+                Some(Outcome::Refused(1, WireError::NoNode | WireError::BadVersion)) => return Ok(false),
+                Some(Outcome::Refused(_, error)) => return Err(refusal(error, verb, &layout.path)),
+                None => {}
             }
         }
     }

@@ -13,11 +13,11 @@ use super::room::{Admission, Room, used_up};
 use super::sending::{Put, Sending, Waiting as Caller};
 use super::take_back::TakeBack;
 use crate::error::{Error, ErrorKind, Result};
-use crate::path::PACKET_LIMIT;
+use crate::path::{self, PACKET_LIMIT};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::{Marks, Outcome};
-use crate::session::wire::{Applied, CreateMode, LinkState, WireError, Write};
+use crate::session::wire::{Applied, CreateMode, WireError, Write};
 
 pub(super) const VERB: &str = "put";
 /// What is reserved for the parts of a transaction that are about the queue.
@@ -141,7 +141,7 @@ impl Puts {
                 return Ok(());
             }
             // All of them have waited for a server for so long.
-            connected(&mut call).await.map_err(|error| failure(batches.len(), error))?;
+            call.connection(VERB).await.map_err(|error| failure(batches.len(), error))?;
             let (many, guard) = match room.admit(session, &mut call, &batches[0], fitting).await {
                 Ok(Admission::Some { many, guard }) => (many, guard),
                 Ok(Admission::Full) if batches[0].is_single => {
@@ -190,7 +190,7 @@ impl Puts {
                 Outcome::Refused(part, WireError::BadVersion | WireError::NoNode) if part < guards => {}
                 Outcome::Refused(_, WireError::NoNode) if went_in > 0 => return Ok(()),
                 Outcome::Refused(_, WireError::NoNode) => {
-                    make(session, &mut call, VERB, &self.items).await.map_err(failed)?;
+                    make_items(session, &mut call, VERB, &self.items).await.map_err(failed)?;
                 }
                 Outcome::Refused(_, WireError::NodeExists) => return Err(failed(used_up())),
                 Outcome::Refused(_, error) => return Err(failed(refusal(error, VERB, &self.items))),
@@ -274,7 +274,7 @@ fn go_in(batches: &mut VecDeque<Batch>, mut many: usize, mut made: impl Iterator
         let batch = &mut batches[0];
         let of_it = many.min(batch.writes.len());
         batch.writes.drain(..of_it);
-        let nodes = made.by_ref().take(of_it).filter_map(|part| part.created().map(|node| node.path));
+        let nodes = made.by_ref().take(of_it).filter_map(Applied::created);
         batch.sending.went_in(of_it, nodes);
         many -= of_it;
         if batch.writes.is_empty()
@@ -338,26 +338,18 @@ pub(super) fn vanished() -> Error {
     )
 }
 
-/// Waits for a connection: of what leaves without one nobody tells that it has not left.
-async fn connected(call: &mut Call) -> Result<()> {
-    loop {
-        let epoch = call.epoch(VERB).await?;
-        let link = epoch.link();
-        if link.state == LinkState::Up {
-            return Ok(());
-        }
-        // No answer of a server, which the budget waits for.
-        let changed = async {
-            epoch.link_changed(link).await;
-            Err::<(), _>(WireError::ConnectionLoss)
-        };
-        let _ = call.briefly(VERB, changed).await?;
+/// Makes the parent of the items, which stays when it is empty: numbers would begin anew with another one, and a request that was
+/// lost could mean the next item of its name. What is above it is made as everywhere.
+pub(super) async fn make_items(
+    session: &Arc<Session>,
+    call: &mut Call,
+    verb: &str,
+    items: &str,
+) -> Result<()> {
+    if path::parent(items) != "/" {
+        make_as(session, call, verb, path::parent(items), session.parents()).await?;
     }
-}
-
-/// Makes a parent that is missing.
-pub(super) async fn make(session: &Arc<Session>, call: &mut Call, verb: &str, path: &str) -> Result<()> {
-    make_as(session, call, verb, path, session.parents()).await
+    make_as(session, call, verb, items, CreateMode::Persistent).await
 }
 
 /// Makes the parent of the claims, which peers may count on where they claim, too.

@@ -1,5 +1,6 @@
 //! What one client removes from a queue for good. Removals that come while others are under way go together in one
-//! transaction: so gets that do not wait for each other are as fast as the server is.
+//! transaction: so gets that do not wait for each other are as fast as the server is. Each leaves on the connection on which its
+//! item was read, or not at all: see `session::once::seen`.
 //!
 //! One that is refused takes none along. Those ahead of it in the transaction are sent again. Those behind it are read again
 //! first: whoever was faster there was probably faster at its neighbours, too, and a read costs less than a refusal.
@@ -13,6 +14,7 @@ use super::take::{VERB, vanished};
 use crate::error::Result;
 use crate::path::PACKET_LIMIT;
 use crate::session::Session;
+use crate::session::epoch::Connection;
 use crate::session::once::{Marks, Outcome};
 use crate::session::wire::{WireError, Write};
 
@@ -38,6 +40,7 @@ struct Waiting {
 
 struct Removal {
     writes: Vec<Write>,
+    seen_on: Connection,
     answer: oneshot::Sender<Result<Removed>>,
 }
 
@@ -46,7 +49,7 @@ pub(super) enum Removed {
     Applied,
     /// It was not and never will be, because of its part of that number.
     Refused(usize, WireError),
-    /// It was not, because of another one.
+    /// It was not, because of another one, or because the item was read on a connection that is gone.
     Unsure,
 }
 
@@ -64,11 +67,12 @@ impl Removals {
         self: &Arc<Self>,
         session: &Arc<Session>,
         writes: Vec<Write>,
+        seen_on: Connection,
     ) -> Result<Removed> {
         let (answer, answered) = oneshot::channel();
         let is_served = {
             let mut waiting = self.waiting();
-            waiting.queue.push_back(Removal { writes, answer });
+            waiting.queue.push_back(Removal { writes, seen_on, answer });
             let is_served = waiting.serving == AT_ONCE;
             waiting.serving += usize::from(!is_served);
             is_served
@@ -97,22 +101,26 @@ impl Removals {
             bytes += removal.writes.iter().map(|write| measure.part(write)).sum::<usize>();
             bytes <= largest
         };
+        let seen_on = waiting.queue.front().map(|first| first.seen_on);
+        let goes_along = |removal: &&Removal| Some(removal.seen_on) == seen_on && fits(removal);
         // One that is too large for any has one to itself.
-        let many = waiting.queue.iter().take(MOST).take_while(|removal| fits(removal)).count().max(1);
+        let many = waiting.queue.iter().take(MOST).take_while(goes_along).count().max(1);
         let many = many.min(waiting.queue.len());
         waiting.serving -= usize::from(many == 0);
         (many > 0).then(|| waiting.queue.drain(..many).collect())
     }
 
     async fn apply_all(&self, session: &Arc<Session>, mut removals: VecDeque<Removal>) {
+        let seen_on = removals[0].seen_on;
         let writes: Vec<_> = removals.iter().flat_map(|removal| removal.writes.iter().cloned()).collect();
         let mut call = session.call(None).outlasting();
         // Some callers may not wait any more.
-        match self.marks.apply(session, &mut call, VERB, &writes).await {
-            Ok(Outcome::Applied) => {
+        match self.marks.apply_seen(session, &mut call, VERB, &writes, seen_on).await {
+            Ok(None) => removals.into_iter().for_each(|removal| _ = removal.answer.send(Ok(Removed::Unsure))),
+            Ok(Some(Outcome::Applied)) => {
                 removals.into_iter().for_each(|removal| _ = removal.answer.send(Ok(Removed::Applied)));
             }
-            Ok(Outcome::Refused(mut part, error)) => {
+            Ok(Some(Outcome::Refused(mut part, error))) => {
                 let mut ahead = VecDeque::new();
                 while let Some(removal) = removals.pop_front() {
                     if part < removal.writes.len() {

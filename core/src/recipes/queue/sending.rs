@@ -17,6 +17,7 @@ use super::puts::{VERB, vanished};
 use super::take_back::TakeBack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::call::Call;
+use crate::session::wire::Created;
 
 /// How long the answer to what was sent may come late.
 const LATE: Duration = Duration::from_millis(500);
@@ -30,7 +31,7 @@ struct Progress {
     /// How many went in.
     went_in: usize,
     /// Their nodes, where the answer has told them.
-    nodes: Vec<String>,
+    nodes: Vec<Created>,
     /// Whether a transaction is under way with items of it.
     is_under_way: bool,
     is_withdrawn: bool,
@@ -57,7 +58,7 @@ impl Sending {
         self.progress().is_withdrawn
     }
 
-    pub(super) fn went_in(&self, many: usize, nodes: impl Iterator<Item = String>) {
+    pub(super) fn went_in(&self, many: usize, nodes: impl Iterator<Item = Created>) {
         let mut progress = self.progress();
         progress.went_in += many;
         progress.nodes.extend(nodes);
@@ -153,7 +154,7 @@ impl Drop for Waiting {
 
 impl Progress {
     /// The nodes of what went in, and how many have a name that nobody knows.
-    fn leave(&mut self) -> (Vec<String>, usize) {
+    fn leave(&mut self) -> (Vec<Created>, usize) {
         let nodes = std::mem::take(&mut self.nodes);
         let unnamed = self.went_in - nodes.len();
         (nodes, unnamed)
@@ -180,7 +181,7 @@ fn unanswered(over: &Error, all: usize) -> Error {
 /// What was put. Whoever has no more use for it can have it taken back.
 pub struct Put {
     take_back: Option<TakeBack>,
-    nodes: Vec<String>,
+    nodes: Vec<Created>,
     unnamed: usize,
 }
 

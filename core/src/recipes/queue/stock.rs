@@ -27,6 +27,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::clock::Moment;
+use crate::session::epoch::Connection;
 use crate::session::once::Marks;
 use crate::session::wire::{Flight, Stat, WireError};
 
@@ -49,10 +50,23 @@ const FRESH: Duration = Duration::from_millis(100);
 /// When nobody was faster for so long, nobody is about.
 const ALONE_AFTER: Duration = Duration::from_secs(1);
 
-pub(super) type Read = (Vec<u8>, Stat);
+type Read = (Vec<u8>, Stat);
 
-/// What is read ahead, and until when it counts.
-type Ahead = (Flight<Read>, Moment);
+/// What is read ahead.
+struct Ahead {
+    read: Flight<Read>,
+    /// Until when it counts.
+    until: Moment,
+    on: Option<Connection>,
+}
+
+/// An item as it was read.
+pub(super) struct Seen {
+    pub(super) bytes: Vec<u8>,
+    pub(super) stat: Stat,
+    /// What is written because of it leaves on this connection: on a later one its name may be another item's.
+    pub(super) on: Connection,
+}
 
 pub(super) struct Stock {
     pub(super) layout: Layout,
@@ -191,12 +205,14 @@ impl Stock {
                 unread.insert(0, name.clone());
             }
             let path = |name: &Name| path::join(&self.layout.items, &name.text);
-            let flights = session.epoch().get_each(&unread.iter().map(path).collect::<Vec<_>>());
+            let epoch = session.epoch();
+            let on = epoch.connection();
+            let flights = epoch.get_each(&unread.iter().map(path).collect::<Vec<_>>());
             let until = session.now() + FRESH;
-            for (unread, flight) in unread.iter().zip(flights) {
+            for (unread, read_ahead) in unread.iter().zip(flights) {
                 let slot = if *unread == name { Some(&mut read) } else { items.ready.get_mut(unread) };
                 if let Some(slot) = slot {
-                    *slot = Some((flight, until));
+                    *slot = Some(Ahead { read: read_ahead, until, on });
                 }
             }
         }
@@ -327,28 +343,23 @@ impl Out {
         self.stock.items().spoilt.insert(self.name.text.clone());
     }
 
-    /// Its data; `None` when it is gone.
-    pub(super) async fn read(
-        &mut self,
-        session: &Session,
-        call: &mut Call,
-        verb: &str,
-    ) -> Result<Option<Read>> {
+    /// What it says; `None` when it is gone.
+    pub(super) async fn read(&mut self, call: &mut Call, verb: &str) -> Result<Option<Seen>> {
         let node = self.path();
         loop {
+            let (epoch, on) = call.connection(verb).await?;
             let flight = match self.read.take() {
-                Some((flight, until)) if session.now() < until => flight,
-                _ => call.epoch(verb).await?.get_data(&node),
+                Some(ahead) if ahead.on == Some(on) && call.now() < ahead.until => ahead.read,
+                _ => epoch.get_data(&node),
             };
             match call.briefly(verb, flight).await? {
-                Ok(read) => return Ok(Some(read)),
-                Err(WireError::NoNode) => return Ok(None),
-                Err(error) if error.is_unanswered() => {
-                    if !session.epoch().has_ended() {
-                        call.retry_after_loss(verb).await?;
-                    }
+                Ok((bytes, stat)) if epoch.connection() == Some(on) => {
+                    return Ok(Some(Seen { bytes, stat, on }));
                 }
-                Err(error) => return Err(refusal(error, verb, &node)),
+                Err(WireError::NoNode) => return Ok(None),
+                Err(error) if !error.is_unanswered() => return Err(refusal(error, verb, &node)),
+                _ if epoch.has_ended() => {}
+                _ => call.retry_after_loss(verb).await?,
             }
         }
     }

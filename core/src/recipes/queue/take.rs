@@ -1,8 +1,8 @@
 //! Taking an item for good: it is removed before anybody gets to see it.
 //!
 //! An item of version 0 has never been claimed, so deleting it at that version is enough. Later a claim may stand; then
-//! making and deleting the node of a claim in the same transaction proves that none does. Either way the transaction is
-//! applied once, so an item whose removal lost its answer is not lost.
+//! making and deleting the node of a claim in the same transaction proves that none does. Either way it is known in the end
+//! whether the transaction was applied, so an item whose removal lost its answer is not lost; one that was not removed is read again.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use super::Store;
 use super::layout::Name;
 use super::puts::make_claims;
 use super::removals::Removed;
-use super::stock::Out;
+use super::stock::{Out, Seen};
 use super::undo_take::Undo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::wire::{CreateMode, Stat, WireError, Write};
+use crate::session::wire::{CreateMode, WireError, Write};
 
 /// An item that was taken. Dropped before somebody has it, it goes back to its old place.
 #[must_use = "dropping it puts the item back"]
@@ -80,11 +80,11 @@ impl Store {
                 Some(out) => out,
                 None => self.stock.next(&session, &mut call, VERB).await?,
             };
-            let Some((bytes, stat)) = out.read(&session, &mut call, VERB).await? else {
+            let Some(seen) = out.read(&mut call, VERB).await? else {
                 out.lost();
                 continue;
             };
-            let Some((out, ..)) = self.unless_dead(&session, out, &bytes, stat.version).await? else {
+            let Some((out, ..)) = self.unless_dead(&session, out, &seen).await? else {
                 continue;
             };
             // As a chore, which closing waits for: if the caller goes, what comes of it goes back.
@@ -92,7 +92,7 @@ impl Store {
             let (store, about) = (self.clone(), session.clone());
             drop(session.epoch().chore(async move {
                 let path = store.stock.layout.path.clone();
-                if let Err(Err(error)) = answer.send(store.remove(about, out, bytes, stat).await) {
+                if let Err(Err(error)) = answer.send(store.remove(about, out, seen).await) {
                     tracing::warn!(event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
                 }
             }));
@@ -109,18 +109,13 @@ impl Store {
     }
 
     /// Removes an item that was read.
-    async fn remove(
-        self: Arc<Self>,
-        session: Arc<Session>,
-        out: Out,
-        bytes: Vec<u8>,
-        stat: Stat,
-    ) -> Result<Taken> {
-        let layout = &self.stock.layout;
+    async fn remove(self: Arc<Self>, session: Arc<Session>, out: Out, seen: Seen) -> Result<Taken> {
+        let (layout, Seen { bytes, stat, on }) = (&self.stock.layout, seen);
         let (data, rest) = layout.decode(&bytes).map_err(|error| error.with_path(out.path()))?;
         let claim = path::join(&layout.claims, &out.name.text);
         let mut writes = Vec::new();
-        if stat.version > 0 || layout.has_claims_of_peers {
+        let has_claim = stat.version > 0 || layout.has_claims_of_peers;
+        if has_claim {
             let identity = session.identity().as_bytes().to_vec();
             writes.push(Write::Create {
                 path: claim.clone(),
@@ -133,14 +128,14 @@ impl Store {
         let end = layout.again(&out.name, layout);
         // Others in the same node stay, and a copy of its own goes to the end if nobody has this one.
         let undo = match rest {
-            None => Undo::in_its_place(out.path(), bytes, end),
+            None => Undo::in_its_place(out.path(), stat.czxid, bytes, end),
             Some(_) => Undo::at_the_end(end, layout.encode(&data)),
         };
         let (removal, goes) = self.without(&out.name, out.path(), rest, stat.version);
         writes.extend(removal);
         let mut call = session.call(None).outlasting();
         loop {
-            let removed = self.stock.removals.apply(&session, writes.clone()).await;
+            let removed = self.stock.removals.apply(&session, writes.clone(), on).await;
             match removed.map_err(|error| error.with_path(&layout.path))? {
                 Removed::Applied => {
                     self.stock.raced(false, session.now());
@@ -153,7 +148,7 @@ impl Store {
                     let (store, session, undo) = (self.clone(), session.clone(), Some(undo));
                     return Ok(Taken::Got(Got { store, session, data, undo, name }));
                 }
-                Removed::Refused(0, WireError::NoNode) if writes.len() > 1 => {
+                Removed::Refused(0, WireError::NoNode) if has_claim => {
                     make_claims(&session, &mut call, VERB, layout).await?;
                 }
                 // Claimed since it was read, or given back: it has another version.

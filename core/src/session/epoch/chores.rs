@@ -11,7 +11,7 @@ use super::Epoch;
 use crate::path;
 use crate::session::clock::Later;
 use crate::session::pause::Pause;
-use crate::session::wire::{Flight, WireError};
+use crate::session::wire::{Flight, WireError, Write};
 
 /// Between two attempts of a chore. A request made while there is no connection waits for one by itself.
 fn pause() -> Pause {
@@ -22,8 +22,40 @@ impl Epoch {
     /// Deletes `node` until that is confirmed or the session has ended; the answer resolves then, and need not be
     /// waited for. `czxid` tells it from the next one of its name, and is 0 where no name is used again.
     pub(crate) fn delete_in_background(self: &Arc<Self>, node: String, czxid: i64) -> Later<()> {
-        let first = self.delete(&node, None);
-        self.delete_until_confirmed(node, czxid, first)
+        self.delete_guarded_in_background(node, czxid, None)
+    }
+
+    /// The same for a name that others use, too: see [`Epoch::delete_guarded`].
+    pub(crate) fn delete_guarded_in_background(
+        self: &Arc<Self>,
+        node: String,
+        czxid: i64,
+        guard: Option<Write>,
+    ) -> Later<()> {
+        let first = self.delete_guarded(&node, czxid, guard.as_ref());
+        self.delete_until_confirmed(node, czxid, guard, first)
+    }
+
+    /// Deletes `node`, in one transaction with `guard`: a condition that fails once another node may have the name.
+    pub(crate) fn delete_guarded(
+        self: &Arc<Self>,
+        node: &str,
+        czxid: i64,
+        guard: Option<&Write>,
+    ) -> Flight<()> {
+        let Some(guard) = guard.cloned() else { return self.delete(node, None) };
+        let deletion = Write::Delete { path: node.to_owned(), version: None };
+        let sent = self.multi(&[guard.clone(), deletion]);
+        let (epoch, node) = (self.clone(), node.to_owned());
+        Box::pin(async move {
+            match sent.await {
+                Ok(_) => Ok(()),
+                // Somebody has taken it away, and another one may have come since; or what it stood for is gone.
+                Err(WireError::Part { index: 0, .. }) => epoch.delete_again(&node, czxid, Some(&guard)).await,
+                Err(WireError::Part { error, .. }) => Err(*error),
+                Err(error) => Err(error),
+            }
+        })
     }
 
     /// The same for a node whose deletion was sent already.
@@ -31,6 +63,7 @@ impl Epoch {
         self: &Arc<Self>,
         node: String,
         czxid: i64,
+        guard: Option<Write>,
         first: Flight<()>,
     ) -> Later<()> {
         let epoch = self.clone();
@@ -46,24 +79,51 @@ impl Epoch {
                     Err(_) => {}
                 }
                 pause.pass(&epoch.clock).await;
-                attempt = epoch.delete_again(&node, czxid);
+                attempt = epoch.delete_again(&node, czxid, guard.as_ref());
             }
         })
     }
 
-    /// One more attempt after a lost answer. The deletion may have been applied, and the name be that of another node of
-    /// this client since: that one is not touched.
-    pub(crate) fn delete_again(self: &Arc<Self>, node: &str, czxid: i64) -> Flight<()> {
+    /// One more attempt after a lost answer. The deletion may have been applied, and the name be that of another node
+    /// since: that one is not touched. What guards the node may have changed; as it is now, it guards this attempt.
+    pub(crate) fn delete_again(
+        self: &Arc<Self>,
+        node: &str,
+        czxid: i64,
+        guard: Option<&Write>,
+    ) -> Flight<()> {
         if czxid <= 0 {
-            return self.delete(node, None);
+            let Some(guard) = guard.cloned() else { return self.delete(node, None) };
+            let sent = self.multi(&[guard, Write::Delete { path: node.to_owned(), version: None }]);
+            return Box::pin(async move {
+                match sent.await {
+                    Err(WireError::Part { .. }) => Err(WireError::NoNode),
+                    answer => answer.map(drop),
+                }
+            });
         }
         let (settled, found) = (self.settle(path::parent(node)), self.exists(node));
+        let guard = guard.map(|guard| (guard.path().to_owned(), self.exists(guard.path())));
         let (epoch, node) = (self.clone(), node.to_owned());
         Box::pin(async move {
             settled.await?;
-            match found.await? {
-                Some(stat) if stat.czxid == czxid => epoch.delete(&node, None).await,
-                _ => Err(WireError::NoNode),
+            if found.await?.is_none_or(|stat| stat.czxid != czxid) {
+                return Err(WireError::NoNode);
+            }
+            let guard = match guard {
+                Some((path, guard)) => {
+                    guard.await?.map(|stat| Write::Check { path, version: Some(stat.version) })
+                }
+                None => None,
+            };
+            // What it stood for is gone, and no other will have its name.
+            let Some(guard) = guard else { return epoch.delete(&node, None).await };
+            let deletion = Write::Delete { path: node, version: None };
+            match epoch.multi(&[guard, deletion]).await {
+                // It has changed in between: to be looked at once more.
+                Err(WireError::Part { index: 0, .. }) => Err(WireError::ConnectionLoss),
+                Err(WireError::Part { error, .. }) => Err(*error),
+                answer => answer.map(drop),
             }
         })
     }
@@ -95,7 +155,12 @@ impl Epoch {
 
     /// Deletes `node` if it is this session's and says what we wrote: for a create whose answer never came, of a name that
     /// others use, too.
-    pub(crate) fn delete_own_in_background(self: &Arc<Self>, node: String, said: Vec<u8>) -> Later<()> {
+    pub(crate) fn delete_own_in_background(
+        self: &Arc<Self>,
+        node: String,
+        said: Vec<u8>,
+        guard: Write,
+    ) -> Later<()> {
         let epoch = self.clone();
         let mut flights = (self.settle(path::parent(&node)), self.get_data(&node));
         self.chore(async move {
@@ -104,7 +169,7 @@ impl Epoch {
                 match (flights.0.await, flights.1.await) {
                     (Ok(()), Ok((data, stat))) => {
                         if data == said && stat.ephemeral_owner as u64 == epoch.session_id() {
-                            epoch.delete_in_background(node, stat.czxid).await;
+                            epoch.delete_guarded_in_background(node, stat.czxid, Some(guard)).await;
                         }
                         return;
                     }

@@ -25,6 +25,13 @@ use crate::process::Process;
 use catching_up::CatchingUp;
 use looks::Looks;
 
+/// One connection of one session. What was read on it and is written on it may be told apart from what comes later.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Connection {
+    session: u64,
+    generation: u64,
+}
+
 /// Something that is held for as long as the session certainly lives.
 pub(crate) trait Tenant: Send + Sync {
     /// It is gone. Must be short: it may run on the alarm thread. False while that may be its own doing: then it has to be
@@ -162,6 +169,13 @@ impl Epoch {
 
     pub(crate) fn link_changed(&self, seen: Link) -> Later<()> {
         self.wire.link_changed(seen)
+    }
+
+    /// The connection that there is now; `None` while there is none.
+    pub(crate) fn connection(&self) -> Option<Connection> {
+        let link = self.link();
+        let connection = Connection { session: self.session_id(), generation: link.generation };
+        (link.state == LinkState::Up).then_some(connection)
     }
 
     pub(crate) fn has_ended(&self) -> bool {

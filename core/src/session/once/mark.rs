@@ -62,10 +62,10 @@ impl Mark {
     }
 
     fn write_after(&self, made: u64) -> Write {
-        let (path, data) = (self.node.clone(), format!("{} {}", made + 1, self.needed.as_millis()));
+        let (path, data) = (self.node.clone(), self.says(made + 1));
         match made {
-            0 => Write::Create { path, data: data.into_bytes(), mode: CreateMode::Persistent, acl: None },
-            _ => Write::Set { path, data: data.into_bytes(), version: None },
+            0 => Write::Create { path, data, mode: CreateMode::Persistent, acl: None },
+            _ => Write::Set { path, data, version: None },
         }
     }
 
@@ -80,6 +80,22 @@ impl Mark {
             }
             write => write,
         }
+    }
+
+    /// In the place of the next change, which then will never be made: it says that there was nothing new.
+    pub(crate) fn write_nothing(&self) -> Write {
+        match self.write_once_after(self.made) {
+            Write::Create { path, mode, acl, .. } => {
+                Write::Create { path, data: self.says(self.made), mode, acl }
+            }
+            Write::Set { path, version, .. } => Write::Set { path, data: self.says(self.made), version },
+            write => write,
+        }
+    }
+
+    /// What it says after so many changes.
+    fn says(&self, made: u64) -> Vec<u8> {
+        format!("{made} {}", self.needed.as_millis()).into_bytes()
     }
 
     /// How long its owner keeps it for the next change: so much shorter than others leave it alone that nobody deletes it

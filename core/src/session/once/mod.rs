@@ -7,9 +7,11 @@
 //! 3. One mark serves one transaction at a time, and those that come meanwhile have other marks; or it serves several in a
 //!    row that are sent at once. Each sets it at the version that the one before leaves. So none is applied without those
 //!    before it, and whatever gets lost, they can be sent again one after the other.
-//! 4. A mark goes when it has not been used for a while, and with the client. Those of clients that crashed are swept.
+//! 4. What says the names of nodes is not sent again, since they may be other nodes' then: see `seen`.
+//! 5. A mark goes when it has not been used for a while, and with the client. Those of clients that crashed are swept.
 
 pub(crate) mod mark;
+mod seen;
 pub(crate) mod sweep;
 
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,7 +21,7 @@ use self::mark::Mark;
 use self::sweep::Swept;
 use super::call::{Call, refusal};
 use super::clock::Moment;
-use super::wire::{Applied, CreateMode, WireError, Write};
+use super::wire::{Applied, WireError, Write};
 use super::{Session, unless};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -84,24 +86,10 @@ impl Marks {
         call: &mut Call,
         verb: &str,
         row: &[&[Write]],
-        tell: impl FnMut(&[Write], Option<Vec<Applied>>) + Send,
-    ) -> Result<Outcome> {
-        let mut used = self.take(session);
-        self.apply_with(&mut used, call, verb, row, tell).await
-    }
-
-    /// The same with a mark that was taken before. If the outcome is not known, the same row may be applied with it once
-    /// more, and what became of the first attempt is the outcome then.
-    pub(crate) async fn apply_with(
-        &self,
-        used: &mut Used,
-        call: &mut Call,
-        verb: &str,
-        row: &[&[Write]],
         mut tell: impl FnMut(&[Write], Option<Vec<Applied>>) + Send,
     ) -> Result<Outcome> {
-        let session = &used.session.clone();
-        used.doubt_what_was_left();
+        let mut used = self.take(session);
+        let used = &mut used;
         let (mut applied, mut is_sent) = (0, false);
         while applied < row.len() {
             let rest = &row[applied..];
@@ -119,10 +107,7 @@ impl Marks {
             match outcome {
                 Ok(Some(refused)) => return Ok(refused),
                 Ok(None) => {}
-                Err(error) if used.is_in_doubt() => {
-                    let what = format!("{verb} was applied");
-                    return Err(unknown(error, &what, "Look before you do it again"));
-                }
+                Err(error) if used.is_in_doubt() => return Err(in_doubt(error, verb)),
                 Err(error) => return Err(error),
             }
         }
@@ -200,11 +185,8 @@ impl Marks {
     ) -> Result<Option<Outcome>> {
         let epoch = call.epoch(verb).await?;
         let sent = session.now();
+        used.still_tells(sent)?;
         let mark = used.mark();
-        let doubt = used.in_doubt.as_ref();
-        if doubt.is_some_and(|doubt| mark.made == 0 && !mark.is_safe(sent.since(doubt.since))) {
-            return Err(beyond("the node that would tell may have been collected since"));
-        }
         let mut parts = vec![mark.write_once_after(mark.made)];
         parts.extend_from_slice(writes);
         let flight = mark.send(session, &epoch, &parts)?;
@@ -213,7 +195,14 @@ impl Marks {
         let answer = call.briefly(verb, flight).await?;
         used.in_flight = None;
         match answer {
-            Ok(made) => {
+            Ok(mut made) => {
+                if is_first
+                    && let Some(Applied::Created(created)) = made.first_mut()
+                    && created.czxid <= 0
+                {
+                    let asked = call.briefly(verb, epoch.exists(&used.mark().node)).await?;
+                    created.czxid = asked.ok().flatten().map_or(-1, |stat| stat.czxid);
+                }
                 used.done();
                 go_on(Some(of_the_writes(made)));
             }
@@ -224,13 +213,7 @@ impl Marks {
             }
             Err(WireError::Part { index: 0, error }) => match *error {
                 // A parent that is missing: this one is answered by the quorum, so none before it was applied.
-                WireError::NoNode if is_first => {
-                    let made = session.ensure(&epoch, &self.parent, CreateMode::Container);
-                    match call.briefly(verb, made).await? {
-                        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
-                        made => made.map_err(|error| refusal(error, verb, &self.parent))?,
-                    }
-                }
+                WireError::NoNode if is_first => self.make_parent(&epoch, call, verb).await?,
                 WireError::NodeExists | WireError::BadVersion if used.is_in_doubt() => {
                     used.done();
                     go_on(None);
@@ -302,7 +285,19 @@ type GoOn<'a> = &'a mut (dyn FnMut(Option<Vec<Applied>>) + Send);
 
 /// What became of the parts behind that of the mark.
 fn of_the_writes(mut made: Vec<Applied>) -> Vec<Applied> {
-    made.drain(..1.min(made.len()));
+    let zxid = match made.drain(..1.min(made.len())).next() {
+        Some(Applied::Created(mark)) => mark.czxid,
+        Some(Applied::Set(mark)) => mark.mzxid,
+        _ => -1,
+    };
+    for part in &mut made {
+        // Servers before 3.8.2 do not tell it of what was created. All that one transaction does has one.
+        if let Applied::Created(node) = part
+            && node.czxid <= 0
+        {
+            node.czxid = zxid;
+        }
+    }
     made
 }
 
@@ -337,6 +332,17 @@ impl Used {
     /// Whether what was sent may be applied, or may have been.
     pub(crate) fn is_unsettled(&self) -> bool {
         self.is_in_doubt() || self.in_flight.is_some()
+    }
+
+    /// An error if nobody can know any more what became of what is in doubt.
+    fn still_tells(&self, now: Moment) -> Result<()> {
+        let mark = self.mark();
+        match &self.in_doubt {
+            Some(doubt) if mark.made == 0 && !mark.is_safe(now.since(doubt.since)) => {
+                Err(beyond("the node that would tell may have been collected since"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Nobody waited for the last answer.
@@ -391,6 +397,11 @@ impl Drop for Used {
             session.clock().clone().spawn(Box::pin(marks.tend(session)));
         }
     }
+}
+
+/// Nobody knows whether the transaction was applied.
+fn in_doubt(error: Error, verb: &str) -> Error {
+    unknown(error, &format!("{verb} was applied"), "Look before you do it again")
 }
 
 /// What is known no more.

@@ -8,8 +8,8 @@ use tokio::sync::oneshot;
 use super::{Hold, Tenure, lock};
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::path;
-use crate::session::call::refusal;
-use crate::session::epoch::Tenant;
+use crate::session::call::{Call, refusal};
+use crate::session::epoch::{Connection, Tenant};
 use crate::session::once::{Marks, Outcome, Used};
 use crate::session::wire::{WireError, Write};
 
@@ -105,8 +105,7 @@ impl Hold {
             at.map(|at| in_doubt.swap_remove(at).mark)
         };
         let mut mark = before.unwrap_or_else(|| ending.marks.take(&self.session));
-        let mut call = self.session.call(None);
-        let applied = ending.marks.apply_with(&mut mark, &mut call, ending.verb, &[&parts], |_, _| {}).await;
+        let applied = self.apply_once(ending, &mut mark, &parts).await;
         if mark.is_unsettled() {
             let writes = ending.writes.clone();
             lock(&self.inner).in_doubt.push(InDoubt { writes, mark });
@@ -140,11 +139,61 @@ impl Hold {
         if is_changed {
             // Our node may stand, or another one of its name.
             for node in &self.nodes {
-                let deletion = self.epoch.delete_again(&node.path, node.czxid);
-                drop(self.epoch.delete_until_confirmed(node.path.clone(), node.czxid, deletion));
+                let guard = self.guard.as_deref();
+                let deletion = self.epoch.delete_again(&node.path, node.czxid, guard);
+                let (node, guard) = (node.clone(), guard.cloned());
+                drop(self.epoch.delete_until_confirmed(node.path, node.czxid, guard, deletion));
             }
         }
         Err(self.not_held())
+    }
+}
+
+impl Hold {
+    /// Each attempt means our nodes as they were seen to stand: the names may be others' later.
+    async fn apply_once(&self, ending: &Ending, mark: &mut Used, parts: &[Write]) -> Result<Outcome> {
+        let (mut call, verb) = (self.session.call(None), ending.verb);
+        let mut seen_on = self.epoch.connection().filter(|_| !mark.is_unsettled());
+        if ending.marks.settle(mark, &mut call, verb).await? {
+            return Ok(Outcome::Applied);
+        }
+        loop {
+            if let Some(seen_on) = seen_on
+                && let Some(outcome) =
+                    ending.marks.apply_seen_with(mark, &mut call, verb, parts, seen_on).await?
+            {
+                return Ok(outcome);
+            }
+            seen_on = self.seen_to_stand(&mut call, verb).await?;
+            if seen_on.is_none() {
+                return Ok(Outcome::Refused(0, WireError::NoNode));
+            }
+        }
+    }
+
+    /// On which connection all our nodes were seen to stand, just now; `None` if one of them is gone.
+    async fn seen_to_stand(&self, call: &mut Call, verb: &str) -> Result<Option<Connection>> {
+        loop {
+            let (epoch, on) = call.connection(verb).await?;
+            if !Arc::ptr_eq(&epoch, &self.epoch) {
+                return Ok(None);
+            }
+            // In one flight. What was sent before is decided when the first is answered.
+            let settled = epoch.settle(path::parent(&self.nodes[0].path));
+            let found: Vec<_> = self.nodes.iter().map(|node| epoch.exists(&node.path)).collect();
+            let (mut answer, mut stand) = (call.briefly(verb, settled).await?, true);
+            for (node, found) in self.nodes.iter().zip(found) {
+                let found = call.briefly(verb, found).await?;
+                stand &= found.as_ref().is_ok_and(|stat| stat.is_some_and(|stat| stat.czxid == node.czxid));
+                answer = answer.and(found.map(drop));
+            }
+            match answer {
+                Ok(()) if epoch.connection() == Some(on) => return Ok(stand.then_some(on)),
+                Err(WireError::NoNode) => return Ok(None),
+                Err(error) if !error.is_unanswered() => return Err(refusal(error, verb, &self.path)),
+                _ => call.retry_after_loss(verb).await?,
+            }
+        }
     }
 }
 

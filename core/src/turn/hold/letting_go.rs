@@ -10,7 +10,6 @@ use crate::session::call::refusal;
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Flight, WireError, Write};
 use crate::turn::grant::{Grant, Own};
-use crate::turn::place::Node;
 
 impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
@@ -32,7 +31,7 @@ impl Hold {
         let mut is_ambiguous = false;
         loop {
             let sent = deletion.flight.take();
-            let flight = sent.unwrap_or_else(|| self.epoch.delete_again(&deletion.node, deletion.czxid));
+            let flight = sent.unwrap_or_else(|| deletion.again());
             let answer = match call.briefly("release", flight).await {
                 Ok(answer) => answer,
                 // The client is closing, and the session takes the node with it.
@@ -92,9 +91,10 @@ impl Hold {
         // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
         let deletions = self.nodes.iter().map(|node| Deletion {
             epoch: self.epoch.clone(),
-            flight: Some(self.deletion(node)),
+            flight: Some(self.epoch.delete_guarded(&node.path, node.czxid, self.guard.as_deref())),
             node: node.path.clone(),
             czxid: node.czxid,
+            guard: self.guard.as_deref().cloned(),
             is_confirmed: false,
         });
         let deletions = deletions.collect();
@@ -103,23 +103,6 @@ impl Hold {
         }
         drop(self.wind_up());
         Ok(deletions)
-    }
-
-    /// Deletes a node of ours, and no other one of its name.
-    fn deletion(&self, node: &Node) -> Flight<()> {
-        let Some(guard) = &self.guard else { return self.epoch.delete(&node.path, None) };
-        let deletion = Write::Delete { path: node.path.clone(), version: None };
-        let sent = self.epoch.multi(&[Write::clone(guard), deletion]);
-        let (epoch, node) = (self.epoch.clone(), node.clone());
-        Box::pin(async move {
-            match sent.await {
-                Ok(_) => Ok(()),
-                // Somebody has taken it away, and another one may have come since; or what it stood for is gone.
-                Err(WireError::Part { index: 0, .. }) => epoch.delete_again(&node.path, node.czxid).await,
-                Err(WireError::Part { error, .. }) => Err(*error),
-                Err(error) => Err(error),
-            }
-        })
     }
 
     /// Passes the turn on to another owner of this client, if one waits; false if the nodes are to be deleted.
@@ -161,9 +144,16 @@ struct Deletion {
     epoch: Arc<Epoch>,
     node: String,
     czxid: i64,
+    guard: Option<Write>,
     /// The request, until its answer is waited for.
     flight: Option<Flight<()>>,
     is_confirmed: bool,
+}
+
+impl Deletion {
+    fn again(&self) -> Flight<()> {
+        self.epoch.delete_again(&self.node, self.czxid, self.guard.as_ref())
+    }
 }
 
 impl Drop for Deletion {
@@ -176,13 +166,8 @@ impl Drop for Deletion {
         if self.is_confirmed {
             return;
         }
-        let node = std::mem::take(&mut self.node);
-        drop(match self.flight.take() {
-            Some(flight) => self.epoch.delete_until_confirmed(node, self.czxid, flight),
-            None => {
-                let again = self.epoch.delete_again(&node, self.czxid);
-                self.epoch.delete_until_confirmed(node, self.czxid, again)
-            }
-        });
+        let flight = self.flight.take().unwrap_or_else(|| self.again());
+        let (node, guard) = (std::mem::take(&mut self.node), self.guard.take());
+        drop(self.epoch.delete_until_confirmed(node, self.czxid, guard, flight));
     }
 }

@@ -92,7 +92,8 @@ impl Tenant for Hold {
         let stays = reason == LostReason::Session || self.nodes.len() > 1;
         if stays && reason != LostReason::Closed && !self.epoch.has_ended() {
             for node in &self.nodes {
-                drop(self.epoch.delete_in_background(node.path.clone(), node.czxid));
+                let guard = self.guard.as_deref().cloned();
+                drop(self.epoch.delete_guarded_in_background(node.path.clone(), node.czxid, guard));
             }
         }
         for (_, callback) in callbacks {

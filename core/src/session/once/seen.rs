@@ -1,0 +1,145 @@
+//! A transaction that means what was seen: it says the names of nodes, and a name may be another node's by the time a request
+//! arrives.
+//!
+//! 1. It leaves on the connection on which they were seen, or not at all.
+//! 2. It is never sent again. When its answer gets lost, a transaction that only sets the mark takes its place. That one is
+//!    applied, and then the first never will be; or it is refused, since the first was applied, and the mark says so.
+//! 3. Whoever wants it all the same looks again.
+
+use std::sync::Arc;
+
+use super::mark::parse;
+use super::{Marks, Outcome, Used, beyond, in_doubt};
+use crate::error::Result;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::epoch::{Connection, Epoch};
+use crate::session::wire::{CreateMode, WireError, Write};
+
+impl Marks {
+    /// Applies `writes` in one transaction, at most once, if they still can leave on that connection. `None`: they were not, and
+    /// never will be, because it is gone.
+    ///
+    /// Must not be dropped before it is done: then nobody knows what became of it.
+    pub(crate) async fn apply_seen(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &str,
+        writes: &[Write],
+        seen_on: Connection,
+    ) -> Result<Option<Outcome>> {
+        let mut used = self.take(session);
+        self.apply_seen_with(&mut used, call, verb, writes, seen_on).await
+    }
+
+    /// The same with a mark that was taken before. If the outcome is not known, it can be asked for with that mark once more:
+    /// see [`Marks::settle`].
+    pub(crate) async fn apply_seen_with(
+        &self,
+        used: &mut Used,
+        call: &mut Call,
+        verb: &str,
+        writes: &[Write],
+        seen_on: Connection,
+    ) -> Result<Option<Outcome>> {
+        let session = used.session.clone();
+        loop {
+            let epoch = session.epoch();
+            if epoch.connection() != Some(seen_on) {
+                return Ok(None);
+            }
+            let mut parts = vec![used.mark().write_once_after(used.mark().made)];
+            parts.extend_from_slice(writes);
+            let (sent, is_first) = (session.now(), used.mark().made == 0);
+            let flight = used.mark().send(&session, &epoch, &parts)?;
+            used.in_flight = Some(sent);
+            let answer = call.briefly(verb, flight).await?;
+            used.in_flight = None;
+            match answer {
+                Ok(_) => {
+                    used.done();
+                    return Ok(Some(Outcome::Applied));
+                }
+                Err(error) if error.is_unanswered() => {
+                    let next = used.mark().made + 1;
+                    used.doubt(sent, next);
+                    call.retry_after_loss(verb).await.map_err(|error| in_doubt(error, verb))?;
+                    let is_applied = self.settle(used, call, verb).await?;
+                    return Ok(is_applied.then_some(Outcome::Applied));
+                }
+                Err(WireError::Part { index: 0, error }) => match *error {
+                    WireError::NoNode if is_first => self.make_parent(&epoch, call, verb).await?,
+                    // Somebody has touched it. Nothing is in doubt, so another one will do.
+                    WireError::NodeExists | WireError::BadVersion | WireError::NoNode => {
+                        used.replace(&self.parent);
+                    }
+                    error => return Err(refusal(error, verb, &self.parent)),
+                },
+                Err(WireError::Part { index, error }) => {
+                    return Ok(Some(Outcome::Refused(index - 1, *error)));
+                }
+                Err(error) => return Err(refusal(error, verb, &self.parent)),
+            }
+        }
+    }
+
+    /// Whether the transaction was applied that was sent with `used` before, if one was whose answer got lost. If it was not, it
+    /// never will be.
+    pub(crate) async fn settle(&self, used: &mut Used, call: &mut Call, verb: &str) -> Result<bool> {
+        used.doubt_what_was_left();
+        if !used.is_in_doubt() {
+            return Ok(false);
+        }
+        self.ask_the_mark(used, call, verb).await.map_err(|error| in_doubt(error, verb))
+    }
+
+    async fn ask_the_mark(&self, used: &mut Used, call: &mut Call, verb: &str) -> Result<bool> {
+        let session = used.session.clone();
+        loop {
+            let epoch = call.epoch(verb).await?;
+            used.still_tells(session.now())?;
+            let mark = used.mark();
+            let flight = mark.send(&session, &epoch, &[mark.write_nothing()])?;
+            match call.briefly(verb, flight).await? {
+                Ok(_) => {
+                    used.done();
+                    return Ok(false);
+                }
+                Err(WireError::Part { index: 0, error }) => match *error {
+                    WireError::NoNode if used.mark().made == 0 => {
+                        self.make_parent(&epoch, call, verb).await?;
+                        continue;
+                    }
+                    // By the transaction, or by what took its place.
+                    WireError::NodeExists | WireError::BadVersion => {
+                        match call.briefly(verb, epoch.get_data(&used.mark().node)).await? {
+                            Ok((said, _)) => {
+                                let made = parse(&said).map(|(made, _)| made);
+                                let is_applied = made == Some(used.mark().made + 1);
+                                used.done();
+                                return Ok(is_applied);
+                            }
+                            Err(error) if error.is_unanswered() => {}
+                            Err(_) => return Err(beyond("the node that would tell was deleted")),
+                        }
+                    }
+                    WireError::NoNode => return Err(beyond("the node that would tell was deleted")),
+                    error => return Err(refusal(error, verb, &self.parent)),
+                },
+                Err(error) if error.is_unanswered() => {}
+                Err(error) => return Err(refusal(error, verb, &self.parent)),
+            }
+            call.retry_after_loss(verb).await?;
+        }
+    }
+
+    pub(super) async fn make_parent(&self, epoch: &Arc<Epoch>, call: &mut Call, verb: &str) -> Result<()> {
+        let session = call.session().clone();
+        let made = session.ensure(epoch, &self.parent, CreateMode::Container);
+        match call.briefly(verb, made).await? {
+            Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
+            made => made.map_err(|error| refusal(error, verb, &self.parent)),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Names that return. The parent of the items is collected, or deleted, and made anew, and its numbers begin at 0 again: what was
+//! sent before and got lost must not mean the new item. Ours stays; these are made as others make theirs.
+
+use std::time::Duration;
+
+use super::support::ground::{Ground, grounds};
+use super::support::{eventually, soon};
+use super::{PATH, TEN};
+use tokio::task::JoinHandle;
+use zkrecipes::{Client, CreateMode, Error, ErrorKind, Queue, QueueOptions, drive};
+use zkrecipes_embedded::Fault;
+
+fn queue_of(client: &Client) -> Queue {
+    client.queue(PATH, QueueOptions::default()).expect("valid")
+}
+
+/// The client under test, and one to which nothing happens.
+async fn world(ground: &Ground) -> (Client, Client) {
+    let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+    other.nodes().ensure("/queues").await.expect("made");
+    other.nodes().create(PATH, b"", CreateMode::Container).await.expect("made");
+    (client, other)
+}
+
+/// What the collector does, and then another client of Curator's.
+async fn parent_made_anew(other: &Client) {
+    other.nodes().delete(PATH, None).await.expect("it is empty");
+    other.nodes().create(PATH, b"", CreateMode::Container).await.expect("made");
+}
+
+/// The next transaction of `client` about an item gets lost, and then it has no connection.
+fn lose_the_next(ground: &Ground, client: &Client) -> zkrecipes_embedded::FaultId {
+    ground.inject(Fault::refuse_connections(1).forever());
+    ground.inject(Fault::drop_before("multi").path(&about_items(ground)).session(client.session_id()))
+}
+
+fn about_items(ground: &Ground) -> String {
+    let chroot = ground.hosts().split_once('/').map(|(_, chroot)| format!("/{chroot}")).unwrap_or_default();
+    format!("{chroot}{PATH}/qn-*")
+}
+
+async fn disconnect(ground: &Ground, client: &Client) {
+    ground.inject(Fault::refuse_connections(1).forever());
+    ground.inject(Fault::drop_before("*").session(client.session_id()));
+    let nodes = client.nodes();
+    tokio::spawn(async move { nodes.exists("/").await });
+    eventually("it has no connection", || client.state() != zkrecipes::State::Connected).await;
+}
+
+fn getting(queue: &Queue) -> JoinHandle<Result<Vec<u8>, Error>> {
+    let queue = queue.clone();
+    tokio::spawn(async move { queue.get().await })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_was_lost_takes_no_other_item_of_its_name() {
+    for ground in grounds() {
+        let (first, other) = world(&ground).await;
+        queue_of(&other).put(b"old").await.expect("put");
+        let lost = lose_the_next(&ground, &first);
+        let got = getting(&queue_of(&first));
+        eventually("its removal is lost", || ground.fault_fired(lost)).await;
+        assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("it is there"), b"old");
+        parent_made_anew(&other).await;
+        queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
+        ground.clear_faults();
+        assert_eq!(soon("the get", got).await.expect("joined").expect("there is one"), b"new");
+        assert_eq!(queue_of(&other).items().await.expect("read"), [b"newer"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_or_claimed_without_a_connection_is_read_when_there_is_one() {
+    for is_claim in [false, true] {
+        for ground in grounds() {
+            let (first, other) = world(&ground).await;
+            let queue = queue_of(&first);
+            queue_of(&other).put_many(&["0", "old"]).await.expect("put");
+            // The next one is read ahead.
+            assert_eq!(queue.get().await.expect("there are some"), b"0");
+            disconnect(&ground, &first).await;
+            let taking = tokio::spawn(async move {
+                if !is_claim {
+                    return queue.get().await;
+                }
+                let item = queue.claim().await?;
+                let data = item.data().to_vec();
+                item.nack().await?;
+                Ok(data)
+            });
+            assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("there"), b"old");
+            parent_made_anew(&other).await;
+            queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
+            ground.clear_faults();
+            let taken = soon("it", taking).await.expect("joined").expect("there is one");
+            let mut all = queue_of(&other).items().await.expect("read");
+            if !is_claim {
+                all.push(taken);
+            }
+            all.sort();
+            assert_eq!(all, [b"new".to_vec(), b"newer".to_vec()], "claimed: {is_claim}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_is_withdrawn_takes_no_item_of_anothers_back() {
+    for ground in grounds() {
+        let (first, other) = world(&ground).await;
+        // Its mark is there then.
+        queue_of(&first).put(b"0").await.expect("put");
+        assert_eq!(queue_of(&other).get().await.expect("there"), b"0");
+        let late = Fault::delay_reply("multi", Duration::from_millis(300)).session(first.session_id());
+        ground.inject(late);
+        let putting = tokio::spawn({
+            let queue = queue_of(&first);
+            async move { queue.put(b"old").await }
+        });
+        let mut there = 0;
+        while there == 0 {
+            there = queue_of(&other).len().await.expect("looked");
+        }
+        let lost = lose_the_next(&ground, &first);
+        putting.abort();
+        eventually("its deletion is lost", || ground.fault_fired(lost)).await;
+        assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("there"), b"old");
+        parent_made_anew(&other).await;
+        queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
+        ground.clear_faults();
+        first.close(Some(TEN)).await.expect("it has settled what it put");
+        assert_eq!(queue_of(&other).items().await.expect("read"), [&b"new"[..], b"newer"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_goes_back_below_another_parent_goes_to_the_end() {
+    for ground in grounds() {
+        let (first, other) = world(&ground).await;
+        let (queue, theirs) = (queue_of(&first), queue_of(&other));
+        theirs.put_many(&["0", "1", "2", "old"]).await.expect("put");
+        for _ in 0..3 {
+            queue.get().await.expect("there are some");
+        }
+        let got = soon("the get", drive::get(&queue, None)).await.expect("there is one");
+        parent_made_anew(&other).await;
+        theirs.put(b"new").await.expect("put");
+        drop(got);
+        while theirs.len().await.expect("looked") < 2 {}
+        for n in 0..5 {
+            theirs.put(n.to_string().as_bytes()).await.expect("the number is free");
+        }
+        assert_eq!(theirs.items().await.expect("read")[..2], [b"new".to_vec(), b"old".to_vec()]);
+    }
+}
+
+/// Where the claim of the first item stands.
+fn claim() -> String {
+    format!("{PATH}-__queue__/claims/qn-0000000000")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ack_that_was_lost_acknowledges_nothing_of_anothers() {
+    for ground in grounds() {
+        let (first, other) = world(&ground).await;
+        let (queue, theirs) = (queue_of(&first), queue_of(&other));
+        theirs.put(b"old").await.expect("put");
+        let item = soon("the claim", queue.claim()).await.expect("there is one");
+        let lost = lose_the_next(&ground, &first);
+        let acking = tokio::spawn(item.ack());
+        eventually("its ack is lost", || ground.fault_fired(lost)).await;
+        other.nodes().delete(&claim(), None).await.expect("by force");
+        soon("the claim", theirs.claim()).await.expect("it is free").ack().await.expect("theirs");
+        parent_made_anew(&other).await;
+        theirs.put(b"new").await.expect("put");
+        let claimed = soon("the claim", theirs.claim()).await.expect("it is free");
+        assert_eq!((claimed.node(), claimed.attempts()), (&*claim(), item.attempts()), "it looks the same");
+        ground.clear_faults();
+        let error = soon("the ack", acking).await.expect("joined").expect_err("it was the other's");
+        assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
+        claimed.ack().await.expect("theirs");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_is_lost_deletes_no_claim_of_anothers() {
+    for ground in grounds() {
+        let (first, other) = (ground.client(Duration::from_secs(2)).await, ground.client(TEN).await);
+        let (queue, theirs) = (queue_of(&first), queue_of(&other));
+        theirs.put(b"one").await.expect("put");
+        let item = soon("the claim", queue.claim()).await.expect("there is one");
+        // No heartbeat gets through; other requests keep its session.
+        let beats = Fault::drop_before("multi").path("/**/claims/*").session(first.session_id()).forever();
+        ground.inject(beats);
+        other.nodes().delete(&claim(), None).await.expect("by force");
+        let claimed = soon("the claim", theirs.claim()).await.expect("it is free");
+        let end = std::time::Instant::now() + TEN;
+        while item.is_held() && std::time::Instant::now() < end {
+            let _ = first.nodes().exists("/").await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert!(!item.is_held(), "it is lost");
+        ground.clear_faults();
+        first.close(Some(TEN)).await.expect("what it had in the background is done");
+        claimed.verify().await.expect("it stands");
+        claimed.ack().await.expect("theirs");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_parent_of_the_items_stays_also_that_of_a_shard_and_of_the_dead_letters() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let queue = client.queue(PATH, QueueOptions::default().max_attempts(1)).expect("valid");
+        let sharded = client.queue("/queues/sharded", QueueOptions::default().shards(2)).expect("valid");
+        queue.put(b"one").await.expect("put");
+        queue.claim().await.expect("there is one").nack().await.expect("ours");
+        sharded.put(b"one").await.expect("put");
+        sharded.put(b"two").await.expect("put");
+        let dead = format!("{PATH}-__dead__");
+        let log = ground.log();
+        for path in [PATH, &dead, "/queues/sharded/0", "/queues/sharded/1"] {
+            let made: Vec<_> =
+                log.iter().filter(|entry| entry.path.ends_with(path)).map(|entry| entry.op).collect();
+            assert!(made.iter().any(|op| op.starts_with("create")), "{path}: {made:?}");
+            assert!(!made.contains(&"createContainer"), "{path}: {made:?}");
+        }
+    }
+}
