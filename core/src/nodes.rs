@@ -86,7 +86,7 @@ impl Client {
 impl Nodes {
     /// Creates a node; answers its path, with the number that the server appended if the mode is sequential.
     pub async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<String> {
-        path::validate(path)?;
+        path::changeable(path)?;
         check_ttl(mode)?;
         let session = self.client.session()?;
         let mut call = session.call(None);
@@ -115,7 +115,7 @@ impl Nodes {
 
     /// Deletes a node without children, if it has that version; `None` for whichever it has.
     pub async fn delete(&self, path: &str, version: Option<i32>) -> Result<()> {
-        path::validate(path)?;
+        path::changeable(path)?;
         self.write("delete", path, |epoch| epoch.delete(path, version)).await
     }
 
@@ -274,7 +274,10 @@ impl Transaction {
     }
 
     fn add(&self, write: Write) -> Result<()> {
-        path::validate(write.path())?;
+        match &write {
+            Write::Create { path, .. } | Write::Delete { path, .. } => path::changeable(path)?,
+            Write::Set { path, .. } | Write::Check { path, .. } => path::validate(path)?,
+        }
         // In a forked child the locks are the parent's.
         self.shared.client.process().check()?;
         let mut writes = self.shared.writes.lock().unwrap_or_else(|e| e.into_inner());

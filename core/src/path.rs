@@ -37,10 +37,30 @@ pub(crate) fn validate(path: &str) -> Result<()> {
             _ => {}
         }
     }
-    if let Some(bad) = path.chars().find(|c| is_forbidden(*c)) {
-        return invalid(&format!("has the character U+{:04X}, which ZooKeeper does not take", bad as u32));
+    match forbidden(path) {
+        Some(problem) => invalid(&problem),
+        None => Ok(()),
+    }
+}
+
+/// Checks the path of a node that is to be created or deleted: any valid path but the root, which is always there.
+pub(crate) fn changeable(path: &str) -> Result<()> {
+    validate(path)?;
+    if path == "/" {
+        let problem = "is the root, which is always there: it can be neither created nor deleted";
+        return Err(Error::invalid("path", problem).with_path(path));
     }
     Ok(())
+}
+
+/// Why this is no name of a node, if it is none.
+pub(crate) fn problem_of_name(name: &str) -> Option<String> {
+    match name {
+        "" => Some("is empty; use a word without '/'".to_owned()),
+        "." | ".." => Some("is '.' or '..'; ZooKeeper has no relative paths".to_owned()),
+        name if name.contains('/') => Some("has a '/'; use a word without one".to_owned()),
+        name => forbidden(name),
+    }
 }
 
 /// Checks the path of a recipe: any valid path but the root and ZooKeeper's own nodes.
@@ -55,8 +75,16 @@ pub(crate) fn recipe(path: &str) -> Result<()> {
     Ok(())
 }
 
-fn is_forbidden(c: char) -> bool {
-    matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..='\u{ffff}')
+/// What no server takes: it counts in UTF-16, where everything beyond U+FFFF is a pair of surrogates.
+fn forbidden(text: &str) -> Option<String> {
+    let is_forbidden = |c: &char| matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..);
+    let bad = text.chars().find(is_forbidden)?;
+    Some(match u32::from(bad) {
+        code @ 0x1_0000.. => {
+            format!("has the character U+{code:04X}; ZooKeeper takes none beyond U+FFFF, such as emoji")
+        }
+        code => format!("has the character U+{code:04X}, which ZooKeeper does not take"),
+    })
 }
 
 /// The parent of a valid path; of a child of the root it is `/`.
@@ -83,9 +111,24 @@ mod tests {
 
     #[test]
     fn bad_paths_get_a_typed_error_that_names_the_argument() {
-        for bad in
-            ["", "a", "a/b", "//", "/a//b", "/a/", "/.", "/a/../b", "/a/.", "/a\0b", "/a\u{1f}", "/\u{e000}"]
-        {
+        for bad in [
+            "",
+            "a",
+            "a/b",
+            "//",
+            "/a//b",
+            "/a/",
+            "/.",
+            "/a/../b",
+            "/a/.",
+            "/a\0b",
+            "/a\u{1f}",
+            "/\u{e000}",
+            "/\u{ffff}",
+            "/\u{10000}",
+            "/a/😀b",
+            "/\u{10ffff}",
+        ] {
             let error = validate(bad).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{bad:?}");
             assert!(error.to_string().contains("path"), "{bad:?}");
@@ -94,6 +137,23 @@ mod tests {
             validate(good).unwrap();
         }
         assert_eq!(validate(&format!("/{}", "x".repeat(2 << 20))).unwrap_err().kind(), ErrorKind::TooLarge);
+    }
+
+    #[test]
+    fn the_root_is_neither_created_nor_deleted() {
+        assert!(changeable("/").unwrap_err().to_string().contains("root"));
+        assert!(changeable("a").is_err());
+        changeable("/a").unwrap();
+    }
+
+    #[test]
+    fn a_name_is_one_component_of_a_path() {
+        for bad in ["", ".", "..", "a/b", "/", "a\n", "😀", "\u{e000}"] {
+            assert!(problem_of_name(bad).is_some(), "{bad:?}");
+        }
+        for good in ["a", ".a", "日本", "a b"] {
+            assert_eq!(problem_of_name(good), None);
+        }
     }
 
     #[test]

@@ -212,8 +212,8 @@ impl std::fmt::Debug for Names {
 
 /// The node of a name: a single component below the path.
 pub(super) fn child(parent: &str, name: &str) -> Result<String> {
-    if name.is_empty() || name.contains('/') {
-        let problem = format!("{name:?} is not one; use a word without '/'");
+    if let Some(problem) = path::problem_of_name(name) {
+        let problem = format!("{name:?} is not one: it {problem}");
         return Err(Error::invalid("name", problem).with_path(parent));
     }
     let node = path::join(parent, name);

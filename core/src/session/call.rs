@@ -493,6 +493,13 @@ pub(crate) fn refusal(error: WireError, what: &str, path: &str) -> Error {
             ErrorKind::Invalid,
             format!("invalid request: this ZooKeeper is too old for {what}; use 3.5 or later"),
         ),
+        WireError::BadRequest(problem) => (
+            ErrorKind::Invalid,
+            format!(
+                "invalid request: the server refused {what}: {problem}. It may be about one of ZooKeeper's own nodes, or path \
+                 and mode do not go together"
+            ),
+        ),
         WireError::TooLarge(bytes) => (
             ErrorKind::TooLarge,
             format!(

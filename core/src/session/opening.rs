@@ -80,7 +80,7 @@ pub(super) async fn first(
         if let Some(refusal) = final_refusal(&failure) {
             return Err(refusal);
         }
-        if let WireError::Other(problem) = failure {
+        if let WireError::Other(problem) | WireError::BadRequest(problem) = failure {
             return Err(Error::invalid("hosts", format!("{problem} in {}", hosts::named(hosts))));
         }
         if clock.now() >= until {

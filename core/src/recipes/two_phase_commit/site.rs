@@ -24,11 +24,12 @@ const ASKING: &str = "no transaction began";
 
 /// A name that is to be that of a node.
 pub(super) fn check(layout: &Layout, argument: &str, name: &str) -> Result<()> {
-    if name.is_empty() || name.contains('/') || path::validate(&layout.transaction(name)).is_err() {
-        let problem = format!("{name:?} is no name of a node; it has no '/' and no control character");
+    if let Some(problem) = path::problem_of_name(name) {
+        let problem = format!("{name:?} is no name of a node: it {problem}");
         return Err(Error::invalid(argument, problem).with_path(&*layout.root));
     }
-    Ok(())
+    // It may be too long.
+    path::validate(&layout.transaction(name))
 }
 
 /// That we are a site, and what we have been told.

@@ -336,6 +336,8 @@ pub enum WireError {
     ReadOnly,
     /// This server does not know the operation.
     Unimplemented,
+    /// What was asked cannot be done there, or not with these values: for this reason.
+    BadRequest(String),
     /// The request would be a frame of so many bytes, which no server takes: it was not sent.
     TooLarge(usize),
     /// The connection broke before the answer came: the outcome is unknown.
@@ -373,7 +375,7 @@ impl WireError {
             WireError::SessionEnded => "the session ended as soon as it began".to_owned(),
             WireError::AuthFailed => "the server refused our credentials".to_owned(),
             WireError::Refused(error) => error.to_string(),
-            WireError::Other(problem) => problem.clone(),
+            WireError::Other(problem) | WireError::BadRequest(problem) => problem.clone(),
             error => format!("{error:?}"),
         }
     }
