@@ -20,7 +20,7 @@ void bad_options_are_refused_and_named(void) {
   zkr_error *error = NULL;
   zkr_client *client = NULL;
   zkr_lock *lock = NULL;
-  zkr_auth auth = {"digest", "a:b", 3}, no_scheme = {NULL, "a:b", 3};
+  zkr_auth auth = {"digest", "a:b", 3}, no_scheme = {NULL, "a:b", 3}, no_password = {"digest", "a", 1};
   zkr_acl_entry entry = {"world", "anyone", "rx"}, no_id = {"world", NULL, "r"};
   unsigned char three = 3;
 
@@ -44,6 +44,7 @@ void bad_options_are_refused_and_named(void) {
   REFUSED_OPTION((options.acl = ZKR_ACL_LIST, options.acl_count = 1), "acl_list");
   REFUSED_OPTION(options.auth_count = 1, "auth");
   REFUSED_OPTION((options.auth = &auth, options.auth_count = (size_t)-1), "auth");
+  REFUSED_OPTION((options.auth = &no_password, options.auth_count = 1), "user:password");
   REFUSED_OPTION((options.auth = &no_scheme, options.auth_count = 1), "auth.scheme");
   REFUSED_OPTION(options.naming = (zkr_naming)9, "naming");
   REFUSED_OPTION(options.lease = (zkr_lease)-1, "lease");

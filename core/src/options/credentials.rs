@@ -150,6 +150,10 @@ macro_rules! overwritten_when_dropped {
 
 overwritten_when_dropped! { Auth TlsOptions SaslOptions }
 
+fn is_user_and_password(credential: &[u8]) -> bool {
+    credential.iter().position(|byte| *byte == b':').is_some_and(|colon| colon > 0)
+}
+
 /// Far more than any scheme needs, and far less than the server's packet limit.
 const MOST_CREDENTIAL: usize = 64 << 10;
 
@@ -162,6 +166,10 @@ impl ClientOptions {
     pub(super) fn check_credentials(&self) -> Result<()> {
         if self.auth.iter().any(|auth| auth.scheme.is_empty()) {
             return Err(Error::invalid("auth", "a credential needs a scheme such as digest"));
+        }
+        // The server would take it, for a user whom nobody meant; and an identity without a password protects nothing.
+        if self.auth.iter().any(|auth| auth.scheme == "digest" && !is_user_and_password(&auth.credential)) {
+            return Err(Error::invalid("auth", "a credential of the scheme digest is user:password"));
         }
         // It goes to the server in a packet of its own, with every connection.
         if self.auth.iter().any(|auth| auth.scheme.len() + auth.credential.len() > MOST_CREDENTIAL) {
@@ -204,6 +212,22 @@ mod tests {
         for text in [format!("{options:?}"), format!("{options:#?}")] {
             assert!(!text.contains("hunter2"), "{text}");
             assert!(text.contains("/ca.pem"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_digest_is_a_user_and_a_password() {
+        let problem = |scheme: &str, credential: &str| {
+            ClientOptions::default().auth(Auth::new(scheme, credential)).check_credentials().err()
+        };
+        for bad in ["hunter2", "", ":hunter2"] {
+            let error = problem("digest", bad).expect("it is refused").to_string();
+            assert!(error.contains("auth") && !error.contains("hunter2"), "{error}");
+        }
+        for (scheme, good) in
+            [("digest", "user:hunter2"), ("digest", "user:a:b"), ("digest", "user:"), ("ip", "hunter2")]
+        {
+            assert!(problem(scheme, good).is_none(), "{scheme} {good}");
         }
     }
 
