@@ -14,7 +14,7 @@ pub fn from_millis(_argument: &str, ms: i64) -> Option<Duration> {
     u64::try_from(ms).ok().map(Duration::from_millis)
 }
 
-/// Python: float seconds. NaN and negatives are Invalid, except −1 where a lock allows it, as `threading` does.
+/// Python: float seconds. NaN and negatives are Invalid, except −1 for a wait without limit, as in `threading`.
 pub fn from_seconds(argument: &str, seconds: f64, minus_one_is_forever: bool) -> Result<Option<Duration>> {
     if seconds == -1.0 && minus_one_is_forever {
         return Ok(None);
@@ -38,6 +38,25 @@ pub fn from_js_millis(argument: &str, ms: f64) -> Result<Option<Duration>> {
         ));
     }
     Ok(duration_from(ms / 1000.0))
+}
+
+/// Python: float seconds of what has to end, such as a session timeout.
+pub fn finite_seconds(argument: &str, seconds: f64) -> Result<Duration> {
+    finite(argument, seconds, seconds, "seconds")
+}
+
+/// Node: the same in milliseconds.
+pub fn finite_js_millis(argument: &str, ms: f64) -> Result<Duration> {
+    finite(argument, ms, ms / 1000.0, "milliseconds")
+}
+
+fn finite(argument: &str, given: f64, seconds: f64, unit: &str) -> Result<Duration> {
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err(Error::invalid(argument, format!("{given} is not a duration; use {unit} ≥ 0")));
+    }
+    duration_from(seconds).ok_or_else(|| {
+        Error::invalid(argument, format!("{given:e} {unit} are too long; it has to end within a century"))
+    })
 }
 
 fn duration_from(seconds: f64) -> Option<Duration> {
@@ -92,5 +111,19 @@ mod tests {
             assert!(from_js_millis("timeout", bad).unwrap_err().to_string().contains("timeout"));
         }
         assert!(from_seconds("timeout", -1.0, false).is_err());
+    }
+
+    #[test]
+    fn what_has_to_end_is_neither_negative_nor_for_ever() {
+        let problem = |given| finite_seconds("ttl", given).unwrap_err().to_string();
+        for negative in [f64::NAN, -0.5, -1.0, f64::NEG_INFINITY] {
+            assert!(problem(negative).contains("not a duration"), "{}", problem(negative));
+        }
+        for long in [1e308, f64::INFINITY] {
+            assert!(problem(long).contains("too long"), "{}", problem(long));
+            assert!(finite_js_millis("ttl", long).unwrap_err().to_string().contains("too long"));
+        }
+        assert_eq!(finite_seconds("ttl", 0.0).unwrap(), Duration::ZERO);
+        assert_eq!(finite_js_millis("ttl", 1500.0).unwrap(), Duration::from_millis(1500));
     }
 }

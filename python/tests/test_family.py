@@ -330,4 +330,4 @@ def test_a_malformed_sequencer_is_refused_by_name(client: zkrecipes.Client, sequ
     with pytest.raises(zkrecipes.Invalid, match="sequencer"):
         client.watch_sequencer(sequencer)
     with pytest.raises(zkrecipes.Invalid, match="timeout"):
-        client.watch_sequencer("1:5:/a", timeout=-1)
+        client.watch_sequencer("1:5:/a", timeout=-2)

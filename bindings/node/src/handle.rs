@@ -114,7 +114,7 @@ impl Handle {
     /// The call's value tells whether there was anybody to ask.
     #[napi(catch_unwind)]
     pub fn revoke(&self, contender: Option<String>, force_after: f64) -> f64 {
-        let patience = time::from_js_millis("force_after", force_after);
+        let patience = time::from_js_millis("forceAfter", force_after);
         self.0.ask(|handle| async move { handle.revoke(contender.as_deref(), patience?).await }, same)
     }
 }

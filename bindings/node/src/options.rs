@@ -134,5 +134,5 @@ impl LockSettings {
 
 /// A time that ends.
 pub fn finite(argument: &str, ms: f64) -> Result<Duration> {
-    time::from_js_millis(argument, ms)?.ok_or_else(|| Error::invalid(argument, "must be finite"))
+    time::finite_js_millis(argument, ms)
 }

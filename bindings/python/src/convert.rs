@@ -40,11 +40,20 @@ pub fn flag_or(argument: &str, value: Option<Arg>, default: bool) -> PyResult<bo
     value.map_or(Ok(default), |value| flag(argument, value))
 }
 
+/// True and False are numbers to Python, but nobody means them: a flag has slipped into another argument's place.
+fn refuse_flag(argument: &str, wanted: &str, value: Arg) -> PyResult<()> {
+    match value.is_instance_of::<PyBool>() {
+        true => Err(wrong_type(argument, wanted, value)),
+        false => Ok(()),
+    }
+}
+
 fn integer<'py, T: FromPyObjectOwned<'py>>(
     argument: &str,
     wanted: &str,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<T> {
+    refuse_flag(argument, wanted, value)?;
     value.extract::<T>().map_err(|failure| {
         let failure: PyErr = failure.into();
         if failure.is_instance_of::<PyTypeError>(value.py()) {
@@ -67,11 +76,8 @@ pub fn signed(argument: &str, value: Arg) -> PyResult<i32> {
     integer(argument, "a signed 32 bit int", value)
 }
 
-/// A number that is counted with. True is an int to Python, but nobody's number.
+/// A number that is counted with.
 pub fn long(argument: &str, value: Arg) -> PyResult<i64> {
-    if value.is_instance_of::<PyBool>() {
-        return Err(wrong_type(argument, "an int", value));
-    }
     integer(argument, "a signed 64 bit int", value)
 }
 
@@ -83,11 +89,8 @@ pub fn size(argument: &str, value: Arg) -> PyResult<usize> {
     integer(argument, "an int that is not negative", value)
 }
 
-/// A number of permits. True is an int to Python, but nobody's number of permits.
+/// A number of permits.
 pub fn permits(argument: &str, value: Arg) -> PyResult<usize> {
-    if value.is_instance_of::<PyBool>() {
-        return Err(wrong_type(argument, "an int", value));
-    }
     integer(argument, "an int that is at least 1", value)
 }
 
@@ -103,38 +106,37 @@ pub fn version(argument: &str, value: Option<Arg>) -> PyResult<Option<i32>> {
         .map(|version| version.filter(|&version| version != -1))
 }
 
-fn number(argument: &str, value: Arg) -> PyResult<f64> {
+fn number(argument: &str, wanted: &str, value: Arg) -> PyResult<f64> {
+    refuse_flag(argument, wanted, value)?;
     value.extract::<f64>().map_err(|failure| {
         if failure.is_instance_of::<PyOverflowError>(value.py()) {
             invalid(value.py(), argument, "is too large a number of seconds")
         } else {
-            wrong_type(argument, "a number of seconds or None", value)
+            wrong_type(argument, wanted, value)
         }
     })
 }
 
-/// Seconds to wait at most; `None` is for ever.
+/// Seconds to wait at most; `None` is for ever, and so is −1, as in `threading`.
 pub fn limit(argument: &str, value: Option<Arg>) -> PyResult<Option<Duration>> {
-    seconds(argument, value, false)
+    seconds(argument, value, true)
 }
 
-/// The same for locks, which take −1 for ever as `threading` does.
-pub fn lock_limit(argument: &str, value: Option<Arg>) -> PyResult<Option<Duration>> {
-    seconds(argument, value, true)
+/// Seconds after which something is done; `None` is never.
+pub fn patience(argument: &str, value: Option<Arg>) -> PyResult<Option<Duration>> {
+    seconds(argument, value, false)
 }
 
 fn seconds(argument: &str, value: Option<Arg>, minus_one_is_forever: bool) -> PyResult<Option<Duration>> {
     let Some(value) = value else { return Ok(None) };
-    zkrecipes::time::from_seconds(argument, number(argument, value)?, minus_one_is_forever)
-        .or_raise(value.py())
+    let seconds = number(argument, "a number of seconds or None", value)?;
+    zkrecipes::time::from_seconds(argument, seconds, minus_one_is_forever).or_raise(value.py())
 }
 
 /// A duration that has to end: an option such as `session_timeout`.
 pub fn duration(argument: &str, value: Arg) -> PyResult<Duration> {
-    match zkrecipes::time::from_seconds(argument, number(argument, value)?, false) {
-        Ok(Some(duration)) => Ok(duration),
-        _ => Err(invalid(value.py(), argument, "must be a finite number of seconds, not negative")),
-    }
+    let seconds = number(argument, "a number of seconds", value)?;
+    zkrecipes::time::finite_seconds(argument, seconds).or_raise(value.py())
 }
 
 /// Bytes as they are, text as UTF-8.

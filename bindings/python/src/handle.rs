@@ -97,7 +97,7 @@ impl HandleBase {
         blocking: Option<Arg>,
         timeout: Option<Arg>,
     ) -> Answered {
-        let mut limit = convert::lock_limit("timeout", timeout)?;
+        let mut limit = convert::limit("timeout", timeout)?;
         if !flag_or("blocking", blocking, true)? {
             if limit.is_some() {
                 return Err(invalid(
@@ -135,7 +135,7 @@ impl HandleBase {
     }
 
     pub fn hold(slf: &Bound<'_, Self>, n: usize, timeout: Option<Arg>) -> PyResult<Hold> {
-        let limit = convert::lock_limit("timeout", timeout)?;
+        let limit = convert::limit("timeout", timeout)?;
         Ok(Hold { handle: slf.clone().unbind().into(), n, limit, scopes: Owned::default() })
     }
 
@@ -162,7 +162,7 @@ impl HandleBase {
     /// `acquire` that raises Timeout.
     #[pyo3(name = "_take")]
     fn take(&self, py: Python<'_>, n: Arg, timeout: Option<Arg>) -> Answered {
-        self.take_some(py, convert::permits("n", n)?, convert::lock_limit("timeout", timeout)?)
+        self.take_some(py, convert::permits("n", n)?, convert::limit("timeout", timeout)?)
     }
 
     /// Wakes all waits in progress on this handle with Cancelled, never later ones.
@@ -201,7 +201,7 @@ impl HandleBase {
     #[pyo3(signature = (contender=None, force_after=None))]
     fn revoke(&self, py: Python<'_>, contender: Option<Arg>, force_after: Option<Arg>) -> Answered {
         let contender = contender.map(|one| convert::contender_node("contender", one)).transpose()?;
-        let patience = convert::limit("force_after", force_after)?;
+        let patience = convert::patience("force_after", force_after)?;
         let handle = self.common.core.clone();
         let asking = async move { handle.revoke(contender.as_deref(), patience).await };
         self.common.origin.run(py, || asking)

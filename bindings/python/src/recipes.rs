@@ -81,7 +81,7 @@ impl ClientBase {
     #[staticmethod]
     #[pyo3(name = "_check_lock")]
     fn check_lock(path: Arg, timeout: Option<Arg>) -> PyResult<()> {
-        convert::lock_limit("timeout", timeout)?;
+        convert::limit("timeout", timeout)?;
         let text = convert::text("path", path)?;
         drive::check_path(&text).or_raise(path.py())
     }
