@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import subprocess
@@ -12,9 +13,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zkrecipes
+import zkrecipes.aio
 from conftest import contenders, eventually
 from interpreters import environment, interpreters
 from zkrecipes.testing import EmbeddedServer
@@ -45,10 +48,28 @@ def verbs(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) 
         lambda: held.on_revoke(print),
         lambda: lock.is_held,
         lambda: held.is_held,
+        *(lambda name=name: getattr(held, name) for name in SAID),
+        lambda: lock.fencing_token,
+        lambda: enter(held),
+        lambda: enter(lock),
+        lambda: enter(lock.hold(5)),
+        lambda: enter(client),
+        lambda: enter(feeds[client]),
+        lambda: enter(client.double_barrier("/rounds", 1)),
+        lambda: client.metrics,
         lambda: next(feeds[client]),
         feeds[client].close,
         client.close,
     ]
+
+
+# What an acquisition says of itself.
+SAID = ("fencing_token", "fencing_tokens", "node", "passes", "permits", "sequencer")
+
+
+def enter(scope: Any) -> str:
+    with scope:
+        return "its body ran"
 
 
 def before_a_fork(client: zkrecipes.Client) -> tuple[zkrecipes.Lock, zkrecipes.Held]:
@@ -132,6 +153,31 @@ def test_a_child_that_leaves_the_scopes_it_inherited_ends_like_any_other(client:
             held.verify()
     except SystemExit as leaving:
         os._exit(leaving.code if isinstance(leaving.code, int) and child == 0 else 1)
+
+
+def test_a_child_does_not_enter_what_its_parent_holds_in_asyncio(hosts: str) -> None:
+    loop = asyncio.new_event_loop()
+    client = loop.run_until_complete(zkrecipes.aio.Client.connect(hosts))
+    held = loop.run_until_complete(client.lock("/lock").acquire())
+    feed = client.config("/config").watch()
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    child = os.fork()
+    if child == 0:
+        try:
+            said = []
+            for scope in (held, feed, client):
+                try:
+                    scope.__aenter__().send(None)
+                except BaseException as error:
+                    said.append(type(error).__name__)
+            sender.send(said)
+        finally:
+            os._exit(0)
+    assert receiver.poll(15), "the child hangs"
+    assert receiver.recv() == ["Forked"] * 3
+    os.waitpid(child, 0)
+    loop.run_until_complete(client.close())
+    loop.close()
 
 
 def test_a_forked_child_has_no_embedded_server(server: EmbeddedServer) -> None:

@@ -35,6 +35,7 @@ class Feed(_native.FeedBase, Generic[_T]):
         self._close()
 
     async def __aenter__(self) -> Self:
+        self._check()
         return self
 
     async def __aexit__(

@@ -48,6 +48,7 @@ class Held(Holding, _native.HeldBase):
         return self._revoked
 
     async def __aenter__(self) -> Self:
+        self._check()
         return self
 
     async def __aexit__(

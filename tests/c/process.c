@@ -17,6 +17,8 @@ static zkr_held *held;
 static char servers[256], parents_path[256], own_path[256];
 static uint64_t parents_token;
 
+static void ignore_revoke(void *user_data) { (void)user_data; }
+
 static bool is_forked(zkr_status status, zkr_error **error) {
   bool as_expected = status == ZKR_FORKED && zkr_error_code(*error) == ZKR_FORKED;
   zkr_error_free(*error);
@@ -67,6 +69,10 @@ static int in_child(void) {
   if (zkr_client_dispatch(client, 0, -1) != -ZKR_FORKED) return 8;
   if (zkr_lock_is_held(lock) || zkr_held_is_held(held) || zkr_lock_fencing_token(lock) != 0) return 9;
   if (zkr_client_state(client) != ZKR_STATE_CLOSED) return 10;
+  if (zkr_held_fencing_token(held) != 0 || zkr_held_fencing_tokens(held, NULL, 0) != 0) return 11;
+  if (zkr_held_node(held) || zkr_held_sequencer(held)) return 12;
+  if (zkr_held_permits(held) != 0 || zkr_held_passes(held) != 0) return 13;
+  if (!is_forked(zkr_held_on_revoke(held, ignore_revoke, NULL, NULL, &error), &error)) return 14;
   int own = of_its_own();
   zkr_held_free(held);
   zkr_lock_free(lock);

@@ -252,7 +252,8 @@ impl SessionBase {
     /// What this client has done and seen since it connected, and how it stands. Asks no server.
     #[getter]
     fn metrics(&self, py: Python<'_>) -> Answered {
-        self.origin(py)?.session.client.metrics().answer(py)
+        let origin = self.origin(py)?;
+        origin.guard(|| Ok(origin.session.client.metrics())).or_raise(py)?.answer(py)
     }
 
     /// Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
@@ -262,6 +263,7 @@ impl SessionBase {
         let origin = self.origin(callback.py())?;
         let session = origin.session.clone();
         subscribe(&origin, callback, |callback| {
+            drive::check_open(&session.client)?;
             let tell = move |state: State| callback.call(|py| Ok(vec![state.answer(py)?]));
             Ok(session.client.on_state(tell))
         })

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use crate::answer::Answer;
 use crate::convert::{payload, signed};
+use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
 
@@ -40,7 +41,7 @@ impl ConfigBase {
     /// before that.
     #[getter]
     fn cached(&self, py: Python<'_>) -> Answered {
-        self.core.cached().answer(py)
+        self.origin.guard(|| Ok(self.core.cached())).or_raise(py)?.answer(py)
     }
 
     /// Where the value is.

@@ -58,7 +58,7 @@ impl DoubleBarrierBase {
 
     /// Leaves in the background, and waits for nobody. NotHeld: it has not entered.
     fn withdraw(&self, py: Python<'_>) -> PyResult<()> {
-        guard(|| self.core.withdraw()).or_raise(py)
+        self.origin.guard(|| self.core.withdraw()).or_raise(py)
     }
 
     /// Whether it has entered, and not left.

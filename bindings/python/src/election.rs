@@ -95,7 +95,8 @@ impl ElectionBase {
     #[pyo3(name = "_terms")]
     fn terms(slf: &Bound<'_, Self>, work: Arg) -> PyResult<Terms> {
         callback::function("work", work, slf.as_super().as_super().get().origin.face)?;
-        let terms = guard(|| drive::terms(&slf.get().core)).or_raise(slf.py())?;
+        let origin = &slf.as_super().as_super().get().origin;
+        let terms = origin.guard(|| drive::terms(&slf.get().core)).or_raise(slf.py())?;
         let common = slf.as_super().get().common.clone();
         Ok(Terms { terms: Arc::new(tokio::sync::Mutex::new(terms)).into(), common: common.into() })
     }
@@ -266,8 +267,8 @@ pub struct Leadership;
 impl Leadership {
     /// Rises strictly from one leader to the next: the fencing token.
     #[getter]
-    fn epoch(slf: &Bound<'_, Self>) -> u64 {
-        slf.as_super().as_super().get().held.fencing_token()
+    fn epoch(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        HeldBase::say(slf.as_super().as_super(), zkrecipes::Held::fencing_token)
     }
 
     /// Tells everybody that this leader has begun its work, and `data`, which replaces that of the candidate. NotHeld: it

@@ -181,6 +181,12 @@ impl FeedBase {
         )
     }
 
+    /// Before the body of a scope begins.
+    #[pyo3(name = "_check")]
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.origin.check().or_raise(py)
+    }
+
     #[pyo3(name = "_close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.origin
@@ -228,8 +234,9 @@ impl Feed {
         slf.as_super().get().next(slf.py())
     }
 
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        FeedBase::check(slf.as_super().get(), slf.py())?;
+        Ok(slf)
     }
 
     fn __exit__(slf: &Bound<'_, Self>, _kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {

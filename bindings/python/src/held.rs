@@ -8,7 +8,7 @@ use zkrecipes::{Result, drive};
 
 use crate::client::Origin;
 use crate::convert::payload;
-use crate::errors::is_ours;
+use crate::errors::{OrRaise, is_ours};
 use crate::face::{Answered, Arg, Fresh, Seed, two_faces, wait};
 use crate::handle::Common;
 use crate::holding::{Holder, HoldingBase};
@@ -28,6 +28,12 @@ impl HeldBase {
 
     pub fn made(held: zkrecipes::Held, common: Arc<Common>) -> PyClassInitializer<HeldBase> {
         HeldBase::kept_by(held, common.origin.clone(), common)
+    }
+
+    /// What it says of itself, except in a forked child, which holds nothing.
+    pub fn say<T>(slf: &Bound<'_, Self>, question: impl FnOnce(&zkrecipes::Held) -> T) -> PyResult<T> {
+        let origin = &slf.as_super().get().origin;
+        origin.guard(|| Ok(question(&slf.get().held))).or_raise(slf.py())
     }
 
     /// With what it keeps alive.
@@ -90,41 +96,48 @@ impl HeldBase {
 
     /// The path of this acquisition's own node.
     #[getter]
-    fn node(&self) -> &str {
-        self.held.node()
+    fn node(slf: &Bound<'_, Self>) -> PyResult<String> {
+        HeldBase::say(slf, |held| held.node().to_owned())
     }
 
     /// The tokens of all that is held together, in the order of their paths: several for a multi-lock.
     #[getter]
-    fn fencing_tokens(&self) -> Vec<u64> {
-        self.held.fencing_tokens()
+    fn fencing_tokens(slf: &Bound<'_, Self>) -> PyResult<Vec<u64>> {
+        HeldBase::say(slf, zkrecipes::Held::fencing_tokens)
     }
 
     /// How often the turn was passed on inside this process since it was won. With `local_handoff`, acquisitions share a
     /// fencing token, and the pair (fencing_token, passes) rises strictly.
     #[getter]
-    fn passes(&self) -> u32 {
-        self.held.passes()
+    fn passes(slf: &Bound<'_, Self>) -> PyResult<u32> {
+        HeldBase::say(slf, zkrecipes::Held::passes)
     }
 
     /// How many nodes of ours stand for this: the permits of a semaphore, the locks of a multi-lock.
     #[getter]
-    fn permits(&self) -> usize {
-        self.held.permits()
+    fn permits(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        HeldBase::say(slf, zkrecipes::Held::permits)
     }
 
     /// A text by which anybody, in any language, can check or watch whether this acquisition still stands; see
     /// `client.check_sequencer`.
     #[getter]
-    fn sequencer(&self) -> String {
-        self.held.sequencer()
+    fn sequencer(slf: &Bound<'_, Self>) -> PyResult<String> {
+        HeldBase::say(slf, zkrecipes::Held::sequencer)
+    }
+
+    /// Before the body of a scope begins, which is not to run where nothing is held.
+    #[pyo3(name = "_check")]
+    pub fn check(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let origin = &slf.as_super().get().origin;
+        origin.guard(|| drive::check_stands(&slf.get().held)).or_raise(slf.py())
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let held = &slf.get().held;
         let now = if held.is_held() { "held" } else { "not held" };
         // That of a leader has a name of its own.
-        let token = if slf.hasattr("epoch")? { "epoch" } else { "token" };
+        let token = if slf.get_type().hasattr("epoch")? { "epoch" } else { "token" };
         Ok(format!("<{} {} {token}={} {now}>", slf.get_type().name()?, held.path(), held.fencing_token()))
     }
 }
@@ -147,8 +160,9 @@ pub struct Held;
 
 #[pymethods]
 impl Held {
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        HeldBase::check(slf.as_super())?;
+        Ok(slf)
     }
 
     fn __exit__(slf: &Bound<'_, Self>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {

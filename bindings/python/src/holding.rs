@@ -10,7 +10,7 @@ use zkrecipes::{Error, Result, drive};
 use crate::callback::subscribe;
 use crate::client::Origin;
 use crate::convert::flag_or;
-use crate::errors::{OrRaise, exception, guard};
+use crate::errors::{OrRaise, exception};
 use crate::face::{Answered, Arg};
 use crate::handle::Common;
 use crate::nodes::TransactionBase;
@@ -91,6 +91,7 @@ impl HoldingBase {
     /// finish, then release. Returns a function that unsubscribes.
     fn on_revoke<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
         subscribe(&self.origin, callback, |callback| {
+            drive::check_open(&self.origin.session.client)?;
             Ok(self.held()?.on_revoke(move || callback.call(|_| Ok(Vec::new()))))
         })
     }
@@ -109,9 +110,10 @@ impl HoldingBase {
     /// nothing raises NotHeld.
     #[getter]
     fn fencing_token(&self, py: Python<'_>) -> PyResult<u64> {
-        match &*self.holder {
-            Holder::Handle(common) => guard(|| common.core.fencing_token()).or_raise(py),
+        let token = || match &*self.holder {
+            Holder::Handle(common) => common.core.fencing_token(),
             Holder::Held(held, _) => Ok(held.fencing_token()),
-        }
+        };
+        self.origin.guard(token).or_raise(py)
     }
 }

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::errors::{OrRaise, guard};
+use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed};
 use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
 
@@ -25,7 +25,7 @@ impl MultiLockBase {
     #[getter]
     fn fencing_tokens(slf: &Bound<'_, Self>) -> PyResult<Vec<u64>> {
         let holding = slf.as_super().as_super().get();
-        guard(|| Ok(holding.held()?.fencing_tokens())).or_raise(slf.py())
+        holding.origin.guard(|| Ok(holding.held()?.fencing_tokens())).or_raise(slf.py())
     }
 }
 

@@ -60,6 +60,11 @@ pub fn leadership(held: Held) -> Leadership {
     Leadership::of(held)
 }
 
+/// Before a face runs the body of a scope that is entered with what is held already.
+pub fn check_stands(held: &Held) -> Result<()> {
+    held.check_stands()
+}
+
 /// The client through which it was acquired.
 pub fn client_of(held: &Held) -> &Client {
     held.client()

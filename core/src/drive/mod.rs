@@ -38,8 +38,8 @@ pub use crate::recipes::survey::{Found, FoundKind, Survey, survey, survey_within
 pub use crate::sanitizer;
 pub use crate::session::delivery::{CallbackTimes, Turn};
 pub use acquiring::{
-    Granted, acquire, claim, claims, client_of, get, held, leadership, on_known_loss, put, put_delayed,
-    put_priority, terms,
+    Granted, acquire, check_stands, claim, claims, client_of, get, held, leadership, on_known_loss, put,
+    put_delayed, put_priority, terms,
 };
 pub use cancels::Cancels;
 pub use closing::{close, close_and_tell, end_sessions, let_go, start_close};
@@ -110,6 +110,11 @@ pub struct Tick<'a> {
 /// `Err(Forked)` in a child of the process that connected `client`: for what has no other answer.
 pub fn check_process(client: &Client) -> Result<()> {
     client.process().check()
+}
+
+/// The same, and `Err(Closed)` once it is closed: for callbacks that nothing would ever call.
+pub fn check_open(client: &Client) -> Result<()> {
+    client.session().map(drop)
 }
 
 /// `Err(Deadlock)` where [`wait`] would refuse: for calls that do something before they wait.

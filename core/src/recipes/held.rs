@@ -83,6 +83,16 @@ impl Held {
         !self.is_released() && self.0.hold.tenure() == Tenure::Held
     }
 
+    /// Before the body of a scope begins, which is not to run where nothing is held: the error says why.
+    pub(crate) fn check_stands(&self) -> Result<()> {
+        self.0.client.session()?;
+        match (self.is_released(), self.0.hold.tenure()) {
+            (true, _) => Err(released_before(&self.0.hold)),
+            (false, Tenure::Lost(reason)) => Err(self.0.hold.lost_error(reason)),
+            _ => Ok(()),
+        }
+    }
+
     /// A weak reference, which ends with the last owner.
     pub(super) fn downgrade(&self) -> WeakHeld {
         WeakHeld(Arc::downgrade(&self.0))

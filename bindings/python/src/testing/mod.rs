@@ -81,8 +81,9 @@ impl TestingBase {
 
 #[pymethods]
 impl TestingBase {
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().ask(slf.py(), |_| ())?;
+        Ok(slf)
     }
 
     fn __exit__(&self, py: Python<'_>, _kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
