@@ -193,6 +193,9 @@ def subscription(of: Description, verb: Verb) -> list[str]:
     told = "()" if verb.callback == "revoke" else "found"
     call = f"{of.core}.{verb.name}(move |{told if told == 'found' else ''}| told.tell({told}))"
     enlist = f"Ok({call})" if verb.infallible else call
+    # Of a client that is closed nobody asks for anything; what was lost with it is still told.
+    if verb.infallible and verb.callback == "revoke":
+        enlist = f"{{ verbs::check_open(it)?; {enlist} }}"
     arguments = [
         f"callback: zkr_{verb.callback}_callback",
         "user_data: *mut c_void",

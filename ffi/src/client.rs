@@ -322,9 +322,7 @@ pub extern "C" fn zkr_client_on_state(
         let place = HandlePlace::optional(subscription);
         let client = get(client)?;
         let listener = Listener::new(callback, user_data)?;
-        if client.core.state() == State::Closed {
-            return Err(closed());
-        }
+        drive::check_open(&client.core)?;
         let door = Door::new(user_data);
         let entrance = Arc::clone(&door);
         let core = client.core.on_state(move |now| {

@@ -149,6 +149,11 @@ pub(crate) fn free<H: Object>(given: *mut H::Opaque, last: impl FnOnce(&H)) {
     });
 }
 
+/// For a callback that nothing would ever call once the client is closed.
+pub(crate) fn check_open(holder: &impl Holder) -> Result<()> {
+    drive::check_open(holder.client())
+}
+
 /// Puts a callback in place.
 pub(crate) fn subscribe<H: Holder, C: Copy>(
     given: *const H::Opaque,

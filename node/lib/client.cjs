@@ -100,6 +100,7 @@ class Client extends Remote {
   /** Calls back with every new state. */
   onState(callback) {
     check.callable('callback', callback)
+    call(this, 'checkOpen')
     // An object of its own, so that the same function given twice is called twice.
     const listener = { callback: AsyncResource.bind(callback) }
     this.#watch()

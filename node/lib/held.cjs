@@ -56,6 +56,8 @@ class Held extends Remote {
 
   /** Calls back once when somebody asks for it, at once if that has happened: finish, then release. */
   onRevoke(callback) {
+    check.callable('callback', callback)
+    call(this, 'checkOpen')
     return this.#revocation.on(callback)
   }
 

@@ -14,6 +14,8 @@ const BAD_PATHS = {
   'with NUL': '/locks/re\0port',
   'with half a surrogate pair': '/locks/\ud800',
   'with the other half': '/locks/\udc00x',
+  'with an emoji': '/locks/a😀',
+  'with the first character beyond U+FFFF': '/locks/\u{10000}/report',
 }
 /** Every verb of a client that makes something at a path. */
 const OTHER_VERBS = ['constructor', 'close', 'version', 'ref', 'unref', 'onState', 'multiLock', 'checkSequencer', 'watchSequencer']
@@ -44,6 +46,16 @@ promise('a bad path is INVALID in every verb that takes one, and nothing is sent
   }
   assert.equal(world.server.count('*', '/**'), 0)
 }, { embeddedOnly: true })
+
+promise('the root is neither created nor deleted', async (world) => {
+  const { nodes } = await world.connect()
+  for (const verb of [() => nodes.create('/', ''), () => nodes.delete('/'), () => nodes.deleteAll('/')]) {
+    const error = await rejection(verb())
+    named(error, 'path')
+    assert.match(error.message, /root/)
+  }
+  for (const verb of [() => nodes.transaction().create('/', ''), () => nodes.transaction().delete('/')]) named(throws(verb, 'INVALID'), 'path')
+})
 
 promise('a path of 2 MB is refused before anything is sent', async (world) => {
   const client = await world.connect()
@@ -141,7 +153,7 @@ promise('an option of a wrong type or value is INVALID and named', async (world)
     sessionTimeout: [0, Infinity, 1e12],
     connectTimeout: [0],
     identity: ['', 7, null, 'x'.repeat(5000), '\ud800'],
-    auth: [7, null, 'digest', { scheme: 'digest' }, { credential: 'a:b' }, { scheme: '', credential: 'a:b' }, [null]],
+    auth: [7, null, 'digest', { scheme: 'digest' }, { credential: 'a:b' }, { scheme: '', credential: 'a:b' }, { scheme: 'digest', credential: 'ab' }, [null]],
     acl: [7, null, 'nobody', [], [{}], [{ scheme: 'world', id: 'anyone', permissions: 'xyz' }], 'creator'],
     tls: [7, null, true, { ca: 7 }],
     sasl: [7, null, {}, { user: 'u' }],
@@ -161,7 +173,7 @@ promise('an option of a wrong type or value is INVALID and named', async (world)
 })
 
 promise('a secret never reaches an error text', async (world) => {
-  for (const auth of [{ scheme: 'digest', credential: 'user:hunter2\ud800' }, { scheme: '', credential: 'user:hunter2' }]) {
+  for (const auth of [{ scheme: 'digest', credential: 'user:hunter2\ud800' }, { scheme: '', credential: 'user:hunter2' }, { scheme: 'digest', credential: 'hunter2' }]) {
     const error = await rejection(Client.connect(world.hosts, { auth }))
     assert.doesNotMatch(error.stack, /hunter2/)
   }
@@ -214,7 +226,10 @@ promise('everything on a closed client is CLOSED or says so, and nothing crashes
     const error = await rejection(verb())
     assert.ok(['CLOSED', 'LOST', 'NOT_HELD'].includes(error.code), error.stack)
   }
-  client.onState(() => {})()
+  for (const factory of FACTORIES) throws(() => client[factory](world.path(), ['semaphore', 'doubleBarrier'].includes(factory) ? 1 : undefined), 'CLOSED')
+  const callbacks = [() => client.onState(() => {}), () => held.onRevoke(() => {}), () => lock.onWait(() => {})]
+  for (const verb of callbacks) throws(verb, 'CLOSED')
+  assert.equal((await new Promise((resolve) => held.onLost(resolve))).reason, 'closed')
   await client.close()
 })
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,12 +24,15 @@ BAD_PATHS: list[Any] = [
     "/a/../b",
     "/a\0b",
     "/a\ud800b",
+    "/a/\U0001f600",
+    "/\U00010000b",
+    "/\uffff",
     "/" + "a" * 2_000_000,
     b"/bytes",
     None,
     7,
 ]
-BAD_TIMEOUTS: list[Any] = [-2, -0.5, math.nan, -math.inf, "5", b"5", [], 10**400]
+BAD_TIMEOUTS: list[Any] = [-2, -0.5, math.nan, -math.inf, "5", b"5", [], 10**400, True, False]
 
 
 def short(value: object) -> str:
@@ -79,14 +83,120 @@ def test_a_bad_timeout_is_refused_by_name(client: zkrecipes.Client, timeout: Any
     assert client.nodes.exists("/lock") is None
 
 
-def test_minus_one_waits_for_ever_with_locks_only(client: zkrecipes.Client) -> None:
-    lock = client.lock("/lock")
-    assert lock.acquire(timeout=-1)
-    lock.release()
-    assert lock.acquire(timeout=math.inf)
-    lock.release()
-    with pytest.raises(zkrecipes.Invalid, match="timeout"):
-        client.close(-1)
+@pytest.mark.parametrize("timeout", [None, -1, -1.0, math.inf, 1e308], ids=short)
+def test_a_wait_without_a_limit_is_said_in_the_same_way_everywhere(client: zkrecipes.Client, timeout: Any) -> None:
+    lock, queue, barrier, rounds = (
+        client.lock("/lock"),
+        client.queue("/queue"),
+        client.barrier("/barrier"),
+        client.double_barrier("/rounds", 1),
+    )
+    queue.put_many(["one", "two"], timeout=timeout)
+
+    def acquire_and_release(timeout: Any) -> None:
+        if lock.acquire(timeout=timeout):
+            lock.release()
+
+    commits = client.two_phase_commit("/commits")
+    commits.join("site")
+    begun = commits.begin("one", ["site"], "", timeout=5)
+    proposal = commits.next(timeout)
+    proposal.vote_commit()
+    waits: list[Callable[[Any], object]] = [
+        acquire_and_release,
+        queue.get,
+        lambda timeout: queue.claim(timeout).ack(),
+        barrier.wait,
+        rounds.enter,
+        rounds.leave,
+        lambda timeout: client.election("/election").campaign(timeout).release(),
+        begun.outcome,
+        client.close,
+    ]
+    for wait in waits:
+        wait(timeout)
+
+
+def test_what_has_to_end_is_not_called_negative_when_it_is_long(client: zkrecipes.Client) -> None:
+    delayed = client.delay_queue("/delayed")
+    for endless in (1e308, math.inf):
+        with pytest.raises(zkrecipes.Invalid, match=r"delay: .* too long"):
+            delayed.put("later", endless)
+        with pytest.raises(zkrecipes.Invalid, match=r"session_timeout: .* too long"):
+            zkrecipes.Client("127.0.0.1:1", session_timeout=endless)
+    with pytest.raises(zkrecipes.Invalid, match=r"delay: .* not a duration"):
+        delayed.put("later", -1)
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_flag_is_nobodys_number(client: zkrecipes.Client, flag: Any) -> None:
+    nodes, counter, queue = client.nodes, client.counter("/counter"), client.priority_queue("/queue")
+    verbs: dict[str, Callable[[], object]] = {
+        "version": lambda: nodes.set("/", b"", flag),
+        "n": lambda: counter.add(flag),
+        "permits": lambda: client.semaphore("/semaphore", flag),
+        "parties": lambda: client.double_barrier("/rounds", flag),
+        "priority": lambda: queue.put("first", flag),
+        "max_items": lambda: client.queue("/queue", max_items=flag),
+        "local_handoff": lambda: client.lock("/lock", local_handoff=flag),
+        "force_after": lambda: client.lock("/lock").revoke(force_after=flag),
+        "session_timeout": lambda: zkrecipes.Client("127.0.0.1:1", session_timeout=flag),
+        "retry.base": lambda: zkrecipes.Client("127.0.0.1:1", retry={"base": flag}),
+    }
+    for argument, verb in verbs.items():
+        with pytest.raises(zkrecipes.Invalid, match=f"{argument}: must be .*, not bool") as caught:
+            verb()
+        assert isinstance(caught.value, TypeError)
+
+
+def test_the_root_is_neither_created_nor_deleted(client: zkrecipes.Client) -> None:
+    nodes = client.nodes
+    verbs: list[Callable[[], object]] = [
+        lambda: nodes.create("/"),
+        lambda: nodes.create("/", mode="persistent_sequential"),
+        lambda: nodes.delete("/"),
+        lambda: nodes.delete_all("/"),
+        lambda: nodes.transaction().create("/"),
+        lambda: nodes.transaction().delete("/"),
+    ]
+    for verb in verbs:
+        with pytest.raises(zkrecipes.Invalid, match="root"):
+            verb()
+    nodes.ensure("/")
+
+
+def test_a_name_that_is_no_name_of_a_node_is_refused_with_its_reason(client: zkrecipes.Client) -> None:
+    commits = client.two_phase_commit("/commits")
+    commits.join("site")
+    verbs: dict[str, Callable[[str], object]] = {
+        "name": lambda name: client.group("/group").join(name, b""),
+        "name ": lambda name: client.names("/names").bind(name, b""),
+        "name  ": lambda name: client.names("/names").lookup(name),
+        "site": client.two_phase_commit("/commits").join,
+        "id": lambda name: commits.begin(name, ["site"], b"", timeout=5),
+        "id ": commits.show,
+        "sites": lambda name: commits.begin("one", [name], b"", timeout=5),
+    }
+    for argument, verb in verbs.items():
+        for name, reason in (
+            ("a\U0001f600", "U\\+1F600"),
+            ("a/b", "'/'"),
+            ("", "empty"),
+            ("..", "relative"),
+            ("\n", "U\\+000A"),
+        ):
+            with pytest.raises(zkrecipes.Invalid, match=f"{argument.strip()}.*{reason}"):
+                verb(name)
+
+
+def test_what_a_server_keeps_to_itself_is_invalid_and_no_bug(client: zkrecipes.Client) -> None:
+    for path in ("/zookeeper", "/zookeeper/config", "/zookeeper/quota"):
+        with pytest.raises((zkrecipes.Invalid, zkrecipes.Denied, zkrecipes.NotEmpty)):
+            client.nodes.delete(path)
+        with pytest.raises((zkrecipes.Invalid, zkrecipes.Denied, zkrecipes.NotEmpty)):
+            with_others = client.nodes.transaction()
+            with_others.delete(path)
+            with_others.commit()
 
 
 def test_a_call_that_does_not_block_takes_no_timeout(client: zkrecipes.Client) -> None:
@@ -112,6 +222,8 @@ def test_a_call_that_does_not_block_takes_no_timeout(client: zkrecipes.Client) -
         ("auth", ("digest",)),
         ("auth", [("digest", "a:b"), 3]),
         ("auth", ("", "a:b")),
+        ("auth", ("digest", "hunter2")),
+        ("auth", ("digest", ":hunter2")),
         ("acl", "closed"),
         ("acl", []),
         ("acl", [("world", "anyone")]),
@@ -241,9 +353,18 @@ def test_a_closed_client_says_so(client: zkrecipes.Client) -> None:
     assert held
     transaction = held.guarded()
     transaction.set("/lock", b"x")
+    queue, barrier, rounds = client.queue("/queue"), client.barrier("/barrier"), client.double_barrier("/rounds", 2)
+    queue.put("one")
+    item = queue.claim()
     client.close()
     client.close()
     verbs: list[Callable[[], object]] = [
+        lambda: client.on_state(print),
+        lambda: held.on_revoke(print),
+        lambda: item.on_revoke(print),
+        lambda: lock.on_lost(print),
+        lambda: lock.on_revoke(print),
+        *(lambda waiting=waiting: waiting.on_wait(print) for waiting in (lock, queue, barrier, rounds)),
         lambda: client.lock("/other"),
         waiter.acquire,
         lambda: waiter.acquire(blocking=False),
@@ -251,6 +372,8 @@ def test_a_closed_client_says_so(client: zkrecipes.Client) -> None:
         lambda: client.nodes.exists("/lock"),
         transaction.commit,
         held.verify,
+        held.__enter__,
+        item.__enter__,
     ]
     for verb in verbs:
         with pytest.raises((zkrecipes.Closed, zkrecipes.NotHeld)):
@@ -259,6 +382,23 @@ def test_a_closed_client_says_so(client: zkrecipes.Client) -> None:
     assert (client.session_id, client.lease_remaining) == (0, 0)
     assert not held.is_held
     assert not lock.is_held
+
+
+def test_the_body_of_a_scope_does_not_run_for_what_is_held_no_more(client: zkrecipes.Client) -> None:
+    lock = client.lock("/lock")
+    released = lock.acquire()
+    assert released
+    released.release()
+    with pytest.raises(zkrecipes.NotHeld), released:
+        pytest.fail("its body ran")
+    lost = lock.acquire()
+    assert lost
+    gone = threading.Event()
+    lost.on_lost(lambda error: gone.set())
+    client.nodes.delete(lost.node)
+    assert gone.wait(10)
+    with pytest.raises(zkrecipes.Lost), lost:
+        pytest.fail("its body ran")
 
 
 def test_classes_are_made_by_their_factories_only() -> None:

@@ -39,9 +39,27 @@ void bad_paths_are_refused_before_anything_is_sent(void) {
   zkr_lock *lock = NULL;
   zkr_buffer *data = NULL;
   zkr_transaction *writes = NULL;
-  static const char *bad[] = {
-      NULL,      "",      "a",       "a/b",   "//",    "/a//b", "/a/",           "/.",       "/..", "/a/.",
-      "/a/../b", "/\xff", "/a\xc3(", "/\x01", "/\x7f", "/a\nb", "/\xed\xa0\x80", "relative/"};
+  static const char *bad[] = {NULL,
+                              "",
+                              "a",
+                              "a/b",
+                              "//",
+                              "/a//b",
+                              "/a/",
+                              "/.",
+                              "/..",
+                              "/a/.",
+                              "/a/../b",
+                              "/\xff",
+                              "/a\xc3(",
+                              "/\x01",
+                              "/\x7f",
+                              "/a\nb",
+                              "/\xed\xa0\x80",
+                              "relative/",
+                              "/a\xf0\x9f\x98\x80",
+                              "/\xf0\x90\x80\x80/b",
+                              "/\xef\xbf\xbf"};
   size_t size = 2 << 20;
   char *huge = malloc(size + 1);
 
@@ -63,6 +81,11 @@ void bad_paths_are_refused_before_anything_is_sent(void) {
     REFUSED(zkr_transaction_check(writes, bad[i], -1, &error), ZKR_INVALID, "path");
   }
   REFUSED(zkr_lock_new(client, "/", NULL, &lock, &error), ZKR_INVALID, "path");
+  REFUSED(zkr_nodes_create(client, "/", "", 0, ZKR_PERSISTENT, NULL, &error), ZKR_INVALID, "root");
+  REFUSED(zkr_nodes_delete(client, "/", -1, &error), ZKR_INVALID, "root");
+  REFUSED(zkr_nodes_delete_all(client, "/", &error), ZKR_INVALID, "root");
+  REFUSED(zkr_transaction_create(writes, "/", "", 0, ZKR_PERSISTENT, &error), ZKR_INVALID, "root");
+  REFUSED(zkr_transaction_delete(writes, "/", -1, &error), ZKR_INVALID, "root");
   REFUSED(zkr_lock_new(client, huge, NULL, &lock, &error), ZKR_TOO_LARGE, "");
   REFUSED(zkr_nodes_create(client, huge, "", 0, ZKR_PERSISTENT, NULL, &error), ZKR_TOO_LARGE, "");
   REFUSED(zkr_nodes_create(client, "/a", huge, size, ZKR_PERSISTENT, NULL, &error), ZKR_TOO_LARGE, "");
@@ -426,10 +449,12 @@ void closed_clients_answer_closed(void) {
   zkr_error *error = NULL;
   zkr_client *client = connected(hosts(), "a");
   zkr_lock *lock = lock_on(client, path("closed")), *never = NULL;
+  zkr_held *held = NULL;
   zkr_transaction *writes = NULL;
 
   OK(zkr_nodes_transaction(client, &writes, &error));
   OK(zkr_transaction_check(writes, "/", -1, &error));
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
   OK(zkr_client_close(client, 5000, &error));
   OK(zkr_client_close(client, 0, &error));
   CHECK(zkr_client_state(client) == ZKR_STATE_CLOSED);
@@ -440,7 +465,10 @@ void closed_clients_answer_closed(void) {
   REFUSED(zkr_transaction_commit(writes, &error), ZKR_CLOSED, "");
   CHECK(zkr_lock_verify_async(lock, ignore_done, NULL) == ZKR_CLOSED);
   REFUSED(zkr_client_on_state(client, ignore_state, NULL, NULL, &error), ZKR_CLOSED, "closed");
+  REFUSED(zkr_lock_on_revoke(lock, ignore_revoke, NULL, NULL, &error), ZKR_CLOSED, "closed");
+  REFUSED(zkr_held_on_revoke(held, ignore_revoke, NULL, NULL, &error), ZKR_CLOSED, "closed");
   CHECK(!zkr_lock_is_held(lock));
+  zkr_held_free(held);
   zkr_transaction_free(writes);
   zkr_lock_free(lock);
   zkr_client_free(client);

@@ -103,6 +103,12 @@ impl Client {
         CallbackTimes(self.0.callback_times())
     }
 
+    /// Refuses callbacks that nothing would ever call.
+    #[napi(catch_unwind)]
+    pub fn check_open(&self, env: &Env) -> napi::Result<()> {
+        drive::check_open(&self.0).or_throw(env)
+    }
+
     /// Every change of state from now on, as an event under the number that is returned.
     #[napi(catch_unwind)]
     pub fn on_state(&self) -> f64 {

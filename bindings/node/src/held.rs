@@ -125,6 +125,12 @@ impl Held {
         self.subscribed(self.held.on_lost(|_| ()));
     }
 
+    /// Refuses callbacks that nothing would ever call.
+    #[napi(catch_unwind)]
+    pub fn check_open(&self, env: &Env) -> napi::Result<()> {
+        drive::check_open(drive::client_of(&self.held)).or_throw(env)
+    }
+
     /// The request to let go, should it come, as one event under the number that is returned.
     #[napi(catch_unwind)]
     pub fn on_revoke(&self) -> f64 {

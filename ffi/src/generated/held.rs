@@ -122,6 +122,7 @@ pub extern "C" fn zkr_held_on_revoke(
     error: *mut *mut zkr_error,
 ) -> zkr_status {
     verbs::subscribe(held, callback, user_data, subscription, error, |it: &HeldHandle, told| {
+        verbs::check_open(it)?;
         Ok(it.core.on_revoke(move || told.tell(())))
     })
 }

@@ -129,6 +129,7 @@ pub extern "C" fn zkr_leadership_on_revoke(
     error: *mut *mut zkr_error,
 ) -> zkr_status {
     verbs::subscribe(leadership, callback, user_data, subscription, error, |it: &LeadershipHandle, told| {
+        verbs::check_open(it)?;
         Ok(it.core.on_revoke(move || told.tell(())))
     })
 }
