@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::{Raw, word};
-use zkrecipes_embedded::wire::{Op, Writer};
+use zkrecipes_embedded::wire::{Code, Op, Writer};
 use zkrecipes_embedded::{LogEntry, Server};
 
 /// Debug builds, and machines busy with other tests, are slower.
@@ -133,4 +133,82 @@ fn the_log_keeps_to_its_limit() {
     (0..50).for_each(|_| _ = raw.ping());
     assert_eq!(server.log().len(), 10);
     assert!(server.wait_for(|e: &LogEntry| e.op == "ping", Duration::ZERO));
+}
+
+/// A large node, and a request that reads it that often.
+fn many_reads(raw: &mut Raw, count: usize) {
+    raw.send(Op::MULTI_READ, |w| {
+        for _ in 0..count {
+            w.part(Op::GET_DATA, false, -1).string("/big").bool(false);
+        }
+        w.part(Op(-1), true, -1);
+    });
+}
+
+#[test]
+fn one_request_for_gigabytes_is_refused() {
+    let server = Alone::start();
+    let mut raw = Raw::connect(&server.address);
+    raw.create("/big", 0).unwrap();
+    raw.set("/big", &vec![1; 1_000_000]).unwrap();
+    let before = server.resident();
+    for count in [100, 40_000, 40_000] {
+        many_reads(&mut raw, count);
+        assert_eq!(raw.receive().unwrap().err, Code::MarshallingError as i32);
+    }
+    let grown = server.resident().saturating_sub(before);
+    assert!(grown < 80 << 20, "grew by {grown} bytes");
+    many_reads(&mut raw, 10);
+    assert_eq!(raw.receive().unwrap().err, 0, "what is not too much is answered");
+}
+
+#[test]
+fn many_clients_that_never_read_do_not_take_all_memory_either() {
+    let server = Alone::start();
+    let mut first = Raw::connect(&server.address);
+    first.create("/big", 0).unwrap();
+    first.set("/big", &vec![1; 1_000_000]).unwrap();
+    let mut silent: Vec<Raw> = (0..60).map(|_| Raw::connect(&server.address)).collect();
+    for raw in &mut silent {
+        many_reads(raw, 15);
+        // The server has made the answer by the time that it answers somebody else.
+        assert_eq!(first.exists("/big", false).unwrap().data_length, 1_000_000);
+    }
+    let resident = server.resident();
+    assert!(resident < 400 << 20, "{resident} bytes");
+}
+
+#[test]
+fn connections_that_say_nothing_are_closed_and_others_stay() {
+    let server = Server::builder().handshake_timeout(Duration::from_millis(200)).start().unwrap();
+    let mut raw = Raw::connect(&server.connect_string());
+    let mut silent: Vec<TcpStream> =
+        (0..5).map(|_| TcpStream::connect(server.connect_string()).unwrap()).collect();
+    silent[0].write_all(&[0, 0]).unwrap();
+    for stream in &mut silent {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    }
+    assert_eq!(raw.ping().err, 0);
+}
+
+#[test]
+fn a_handshake_that_is_longer_than_any_is_not_waited_for() {
+    let server = Server::start().unwrap();
+    let mut stream = TcpStream::connect(server.connect_string()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.write_all(&100_000i32.to_be_bytes()).unwrap();
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn connections_beyond_the_limit_are_closed_at_once() {
+    let server = Server::builder().connection_limit(3).start().unwrap();
+    let mut inside: Vec<Raw> = (0..3).map(|_| Raw::connect(&server.connect_string())).collect();
+    assert!(Raw::attach(&server.connect_string(), 0, &[0; 16], 10_000, 0).is_none());
+    drop(inside.pop());
+    let began = Instant::now();
+    while Raw::attach(&server.connect_string(), 0, &[0; 16], 10_000, 0).is_none() {
+        assert!(began.elapsed() < Duration::from_secs(30), "there is room again");
+    }
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use support::{Raw, word};
 
@@ -43,6 +44,8 @@ fn it_explains_itself_and_its_users_mistakes() {
         (&["--port", "99999"], "99999"),
         (&["--port", "0", "--emulate", "2.0"], "2.0"),
         (&["--host", "nowhere"], "nowhere"),
+        (&["--port", "0", "--host", "0.0.0.0"], "--allow-remote"),
+        (&["--port", "0", "--host", "::"], "--allow-remote"),
     ] {
         let failed = output(arguments);
         assert_eq!(failed.status.code(), Some(2));
@@ -73,8 +76,20 @@ fn what_it_keeps_survives_its_end() {
         assert!(child.wait().unwrap().success());
         raw = Some(back);
     }
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     std::fs::write(&file, b"something else").unwrap();
     let failed = program(&["--port", "0", "--keep", name]).wait_with_output().unwrap();
     std::fs::remove_file(&file).unwrap();
     assert!(String::from_utf8(failed.stderr).unwrap().contains("not from a server of this version"));
+}
+
+#[test]
+fn other_machines_are_let_in_by_an_explicit_word_only() {
+    let mut child = program(&["--port", "0", "--quiet", "--host", "0.0.0.0", "--allow-remote"]);
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let port = line.trim().rsplit(':').next().expect("a port").to_owned();
+    assert_eq!(word(&format!("127.0.0.1:{port}"), "ruok"), "imok");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

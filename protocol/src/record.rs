@@ -232,6 +232,11 @@ impl Writer {
         self.int(op.0).bool(is_last).int(err)
     }
 
+    /// How many bytes the frame has by now, with those of its length.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The finished frame, length filled in.
     pub fn finish(mut self) -> Vec<u8> {
         let length = (self.bytes.len() - 4) as i32;

@@ -15,6 +15,9 @@ Usage: zkrecipes-server [OPTIONS]
 
   --port N             port to listen on; 0 takes a free one (default 2181)
   --host ADDRESS       address to listen on (default 127.0.0.1)
+  --allow-remote       let other machines connect, if the address is one that they can reach: there is neither TLS nor
+                       a quota, and whoever connects may do what the access lists allow
+  --connections N      so many at a time, further ones are closed at once (default 10000)
   --data-limit BYTES   frames of this size or more are refused (default 1048576)
   --tick MS            unit of time; sessions expire up to one tick late (default 2000)
   --min-timeout MS     shortest session timeout (default 2 ticks)
@@ -25,7 +28,7 @@ Usage: zkrecipes-server [OPTIONS]
   --reap-every MS      how often containers and nodes with a time to live are looked through (default 60000)
   --read-only          serve reads only
   --keep FILE          start from what FILE holds, and leave nodes and sessions there when ended by a signal;
-                       a crash still loses everything
+                       a crash still loses everything. Only its owner may read it
   --quiet              no log on standard error
   --help               this text
   --version            the version
@@ -58,6 +61,8 @@ fn run() -> Result<(), String> {
             "--help" | "-h" => return print(HELP),
             "--version" => return print(concat!("zkrecipes-server ", env!("CARGO_PKG_VERSION"), "\n")),
             "--quiet" => quiet = true,
+            "--allow-remote" => builder = builder.allow_remote(true),
+            "--connections" => builder = builder.connection_limit(number(&name, &value()?)?),
             "--read-only" => builder = builder.read_only(true),
             "--extended-types" => builder = builder.extended_types(true),
             "--port" => builder = builder.port(number(&name, &value()?)?),
@@ -89,7 +94,8 @@ fn serve(mut builder: Builder, keep: Option<&Path>, quiet: bool) -> Result<(), S
         builder = builder.saved(saved);
     }
     let builder = if quiet { builder } else { builder.tell(|line| eprintln!("{line}")) };
-    let server = builder.start().map_err(|e| format!("cannot start: {e}"))?;
+    let server =
+        builder.start().map_err(|e| format!("cannot start: {}", in_words_of_the_program(&e.to_string())))?;
     if !quiet {
         eprintln!("zkrecipes-server keeps everything in memory; it is for development and tests only");
     }
@@ -97,13 +103,35 @@ fn serve(mut builder: Builder, keep: Option<&Path>, quiet: bool) -> Result<(), S
     let signal = ending.wait();
     server.stop();
     if let Some(file) = keep {
-        std::fs::write(file, server.save()).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+        keep_in(file, &server.save()).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     }
     server.shutdown();
     if !quiet {
         eprintln!("stopped by {signal}");
     }
     Ok(())
+}
+
+fn in_words_of_the_program(problem: &str) -> String {
+    problem.replace("allow_remote", "--allow-remote")
+}
+
+/// The data of everybody is in it, and what lets whoever reads it into their sessions. Half a file is none: it takes the name
+/// of the old one when it is whole.
+fn keep_in(file: &Path, saved: &[u8]) -> io::Result<()> {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = file.with_file_name(name);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&new).and_then(|mut out| out.write_all(saved).and_then(|()| out.sync_all()));
+    let kept = written.and_then(|()| std::fs::rename(&new, file));
+    if kept.is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+    kept
 }
 
 /// The signals that end the server.

@@ -35,8 +35,8 @@ pub struct Config {
     pub profile: Profile,
     /// The first session id. Its high byte is the server's number and must not be 0xff.
     pub first_session_id: i64,
-    /// What session passwords are derived from.
-    pub secret: u64,
+    /// What session passwords are derived from: whoever knows it can take over any session.
+    pub secret: u128,
 }
 
 impl Default for Config {

@@ -6,6 +6,8 @@ use super::{Machine, Now};
 use crate::wire::{Code, CreateArgs, Op, SubRead, SubWrite, Writer};
 
 const ERROR: i32 = -1;
+/// Sixteen times what a client takes by default.
+const LONGEST_REPLY: usize = 16 << 20;
 
 impl Machine {
     /// One zxid for all; the reply's header is a success even if the multi failed.
@@ -58,6 +60,9 @@ impl Machine {
     }
 
     /// Each read succeeds or fails by itself. A server ignores that they ask for watches.
+    ///
+    /// A request of one frame can name a large node tens of thousands of times: what has more to answer than any client takes
+    /// is refused.
     pub(super) fn multi_read(&mut self, caller: &Caller, ops: Vec<SubRead>) {
         let mut w = self.begin_reply(caller);
         for op in ops {
@@ -72,6 +77,9 @@ impl Machine {
                     Err(code) => error_result(&mut w, code as i32),
                     Ok(node) => super::read::names(header(&mut w, Op::GET_CHILDREN), &node.children),
                 },
+            }
+            if w.size() > LONGEST_REPLY {
+                return self.reply_error(caller.conn, caller.xid, Code::MarshallingError);
             }
         }
         trailer(&mut w);

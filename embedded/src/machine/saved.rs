@@ -7,13 +7,16 @@ use crate::wire::{Malformed, Reader, Writer};
 use std::time::Duration;
 
 /// Changes when the layout does.
-const MAGIC: i32 = 0x5A4B_5231;
+const MAGIC: i32 = 0x5A4B_5232;
 
 impl Machine {
-    /// Everything a restart keeps: nodes, sessions, zxids. Connections and watches are not part of it.
+    /// Everything a restart keeps: nodes, sessions with what their passwords are made of, zxids. Connections and watches are
+    /// not part of it.
     pub fn save(&self) -> Vec<u8> {
         let mut w = Writer::frame();
+        let secret = self.sessions.secret();
         w.int(MAGIC).long(self.zxid).long(self.sessions.next_id());
+        w.long((secret >> 64) as i64).long(secret as i64);
         let sessions = self.sessions.ids();
         w.int(sessions.len() as i32);
         for id in sessions {
@@ -49,6 +52,8 @@ impl Machine {
         }
         machine.zxid = r.long()?;
         let next_id = r.long()?;
+        // Clients come back with the passwords that they have.
+        machine.config.secret = (u128::from(r.long()? as u64) << 64) | u128::from(r.long()? as u64);
         machine.sessions = Sessions::new(machine.config.tick, next_id, machine.config.secret);
         for (id, timeout) in r.vector(|r| Ok((r.long()?, r.long()?)))? {
             let timeout = Duration::from_millis(u64::try_from(timeout).map_err(|_| Malformed)?);

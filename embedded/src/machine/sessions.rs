@@ -16,14 +16,14 @@ struct Session {
 pub struct Sessions {
     tick: u64,
     next_id: i64,
-    secret: u64,
+    secret: u128,
     live: HashMap<i64, Session>,
     buckets: BTreeMap<u64, BTreeSet<i64>>,
 }
 
 impl Sessions {
     /// `first_id` has the server's number in its high byte, as real ids do; it never is 0xff.
-    pub fn new(tick: Duration, first_id: i64, secret: u64) -> Self {
+    pub fn new(tick: Duration, first_id: i64, secret: u128) -> Self {
         let tick = (tick.as_millis() as u64).max(1);
         Sessions { tick, next_id: first_id, secret, live: HashMap::new(), buckets: BTreeMap::new() }
     }
@@ -136,18 +136,19 @@ impl Sessions {
         self.buckets.iter().map(|(ms, ids)| (*ms, ids))
     }
 
-    /// The password that lets a client back into its session: a keyed hash of the id. Tests only, so not a strong one.
+    /// The password that lets a client back into its session: a hash of the id and of what only the server knows. Whoever
+    /// has that of one session learns nothing of the others.
     pub fn password(&self, id: i64) -> [u8; 16] {
-        let mut out = [0; 16];
-        let mut state = self.secret ^ id as u64;
-        for half in out.chunks_mut(8) {
-            // splitmix64
-            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mut z = state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            half.copy_from_slice(&(z ^ (z >> 31)).to_be_bytes());
-        }
-        out
+        let mut hash = sha1_smol::Sha1::new();
+        hash.update(&self.secret.to_be_bytes());
+        hash.update(&id.to_be_bytes());
+        let mut password = [0; 16];
+        password.copy_from_slice(&hash.digest().bytes()[..16]);
+        password
+    }
+
+    /// What the passwords are made of, for the server that goes on from here.
+    pub fn secret(&self) -> u128 {
+        self.secret
     }
 }

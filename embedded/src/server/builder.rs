@@ -1,9 +1,10 @@
 //! How a server is set up.
 
-use super::world::World;
+use super::world::{Limits, World};
 use super::{Ensemble, Server};
 use crate::machine::{Cluster, Config, Machine, Now, Profile};
 use crate::shell::{Desk, Handle, Tell};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -16,7 +17,8 @@ pub struct Builder {
     port: u16,
     member_ports: Vec<u16>,
     address: IpAddr,
-    data_limit: usize,
+    takes_strangers: bool,
+    limits: Limits,
     log_limit: usize,
     min_timeout: Option<Duration>,
     version: String,
@@ -33,7 +35,8 @@ impl Builder {
             port: 0,
             member_ports: Vec::new(),
             address: Ipv4Addr::LOCALHOST.into(),
-            data_limit: 1 << 20,
+            takes_strangers: false,
+            limits: Limits::default(),
             log_limit: 1 << 20,
             min_timeout: None,
             version: "3.9".to_owned(),
@@ -57,9 +60,29 @@ impl Builder {
         self
     }
 
-    /// The address to listen on, 127.0.0.1 by default.
+    /// The address to listen on, 127.0.0.1 by default. One that other machines can reach needs
+    /// [`Builder::allow_remote`] as well.
     pub fn bind(mut self, address: IpAddr) -> Self {
         self.address = address;
+        self
+    }
+
+    /// Lets other machines connect, if the address is one that they can reach. This server knows no TLS and no quotas, and
+    /// whoever connects may do what the access lists allow: on a network where you trust everybody.
+    pub fn allow_remote(mut self, allowed: bool) -> Self {
+        self.takes_strangers = allowed;
+        self
+    }
+
+    /// How many connections there may be at a time, 10,000 by default; further ones are closed at once.
+    pub fn connection_limit(mut self, connections: usize) -> Self {
+        self.limits.connections = connections;
+        self
+    }
+
+    /// How long a connection may say nothing before its handshake, a minute by default; then it is closed.
+    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.handshake = timeout;
         self
     }
 
@@ -83,7 +106,7 @@ impl Builder {
 
     /// Frames of this many bytes or more close their connection; 1 MiB by default, as in ZooKeeper.
     pub fn data_limit(mut self, bytes: usize) -> Self {
-        self.data_limit = bytes.clamp(64, i32::MAX as usize);
+        self.limits.frame = bytes.clamp(64, i32::MAX as usize);
         self
     }
 
@@ -161,7 +184,7 @@ impl Builder {
     /// Starts the server.
     ///
     /// # Errors
-    /// If `ZKRECIPES_FORBID_EMBEDDED` is set, the address cannot be listened on, the release to emulate is not known, or what was saved cannot be read.
+    /// If `ZKRECIPES_FORBID_EMBEDDED` is set, the address cannot be listened on or is one that other machines can reach, the release to emulate is not known, or what was saved cannot be read.
     pub fn start(self) -> io::Result<Server> {
         self.start_members(1)
     }
@@ -179,6 +202,13 @@ impl Builder {
             let message = format!("embedded servers are forbidden here: {FORBID} is set");
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
+        if !self.address.is_loopback() && !self.takes_strangers {
+            let message = format!(
+                "other machines could reach a server at {}, which has neither TLS nor quotas; allow_remote lets them",
+                self.address
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
         self.config.profile = Profile::parse(&self.version).ok_or_else(|| {
             let message = format!(
                 "cannot emulate {:?}: there are \"3.8\" and \"3.9\", with or without a patch",
@@ -191,6 +221,7 @@ impl Builder {
         self.config.max_session_timeout =
             self.config.max_session_timeout.max(self.config.min_session_timeout);
         self.config.first_session_id = fresh_session_id();
+        self.config.secret = fresh_secret();
 
         let mut machine = match &self.saved {
             None => Machine::new(self.config),
@@ -213,7 +244,7 @@ impl Builder {
         let addresses = (0..members).map(|m| SocketAddr::new(self.address, port(m))).collect();
         let started = Handle::start("zk-embedded", addresses, |registry| {
             let desk = Desk::new(registry, self.log_limit, self.tell);
-            World::new(desk, cluster, self.data_limit)
+            World::new(desk, cluster, self.limits)
         })?;
         Ok(Server::running(started))
     }
@@ -223,4 +254,10 @@ impl Builder {
 fn fresh_session_id() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     (1 << 56) | ((since.as_millis() as i64) << 16 & 0x00ff_ffff_ffff_0000)
+}
+
+/// What nobody can guess: the standard library keys its hashes with what the system gives it for that.
+fn fresh_secret() -> u128 {
+    let keyed = RandomState::new();
+    (u128::from(keyed.hash_one(0)) << 64) | u128::from(keyed.hash_one(1))
 }

@@ -6,7 +6,7 @@ use crate::log::{Head, LogEntry, Outcome};
 use crate::machine::{Cluster, Kind, Output, too_late};
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
 use crate::wire::{Code, Op, Oversized, Writer, event_path, frame_at, is_word, op_name};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 pub(crate) struct World {
@@ -15,7 +15,11 @@ pub(crate) struct World {
     pub clock: Clock,
     conns: BTreeMap<u64, Conn>,
     next_conn: u64,
-    data_limit: usize,
+    limits: Limits,
+    /// Connections that have said nothing yet, in the order in which they came, with the time until when they may.
+    silent: VecDeque<(Duration, u64)>,
+    /// What all clients together have not read yet.
+    unsent: usize,
     outputs: Vec<Output>,
     /// Connections with something to send or to finish.
     dirty: BTreeSet<u64>,
@@ -24,6 +28,27 @@ pub(crate) struct World {
     /// Connections that may have more to read although the poll will not say so again.
     unread: BTreeSet<u64>,
 }
+
+/// What clients may ask for, however many they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Frames of this many bytes or more are refused.
+    pub frame: usize,
+    pub connections: usize,
+    /// How long a connection may say nothing before its handshake.
+    pub handshake: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { frame: 1 << 20, connections: 10_000, handshake: Duration::from_secs(60) }
+    }
+}
+
+/// A handshake has 45 bytes, or some more when a client has a longer password.
+const LONGEST_HANDSHAKE: usize = 1 << 10;
+/// When all clients together leave this much unread, the one whose reply comes next is dropped.
+const MOST_UNSENT: usize = 256 << 20;
 
 /// The request that outputs may answer.
 pub(crate) struct Asked<'a> {
@@ -37,14 +62,16 @@ fn outcome(fate: Fate) -> Outcome {
 }
 
 impl World {
-    pub fn new(desk: Desk, cluster: Cluster, data_limit: usize) -> Self {
+    pub fn new(desk: Desk, cluster: Cluster, limits: Limits) -> Self {
         World {
             desk,
             cluster,
             clock: Clock::start(),
             conns: BTreeMap::new(),
             next_conn: FIRST_CONN,
-            data_limit,
+            limits,
+            silent: VecDeque::new(),
+            unsent: 0,
             outputs: Vec::new(),
             dirty: BTreeSet::new(),
             holding: BTreeSet::new(),
@@ -94,7 +121,9 @@ impl World {
                 self.dispatch(None);
                 break;
             }
-            match frame_at(&inbuf[at..], self.data_limit) {
+            let limit =
+                if conn.greeted { self.limits.frame } else { self.limits.frame.min(LONGEST_HANDSHAKE) };
+            match frame_at(&inbuf[at..], limit) {
                 Ok(Some((frame, taken))) => {
                     at += taken;
                     self.arrived(id, frame);
@@ -235,6 +264,35 @@ impl World {
             self.holding.insert(id);
         }
         self.dirty.insert(id);
+        self.count(id);
+        if self.unsent > MOST_UNSENT {
+            self.desk.say(|| format!("connection {id} closed: clients leave too much unread"));
+            self.drop_connection(id);
+        }
+    }
+
+    /// Counts what a connection has to send anew.
+    fn count(&mut self, id: u64) {
+        if let Some(conn) = self.conns.get_mut(&id) {
+            let now = conn.waiting();
+            self.unsent = self.unsent + now - std::mem::replace(&mut conn.counted, now);
+        }
+    }
+
+    /// Closes connections that have said nothing for too long.
+    fn end_silent(&mut self) {
+        let now = self.desk.now();
+        while let Some((until, id)) = self.silent.front().copied() {
+            let is_silent = self.conns.get(&id).is_some_and(|conn| !conn.greeted);
+            if is_silent && until > now {
+                return;
+            }
+            self.silent.pop_front();
+            if is_silent {
+                self.desk.say(|| format!("connection {id} closed: it has said nothing"));
+                self.drop_connection(id);
+            }
+        }
     }
 
     /// Closes a connection once what is queued has been sent.
@@ -280,6 +338,8 @@ impl World {
                 self.drop_connection(id);
                 continue;
             }
+            self.count(id);
+            let Some(conn) = self.conns.get_mut(&id) else { continue };
             if choked && !conn.is_choked() {
                 self.unread.insert(id);
             }
@@ -291,6 +351,7 @@ impl World {
 
     fn drop_connection(&mut self, id: u64) {
         if let Some(mut conn) = self.conns.remove(&id) {
+            self.unsent -= conn.counted;
             self.desk.hang_up(&mut conn);
             self.desk.forget(id);
             self.cluster.closed(id);
@@ -317,11 +378,16 @@ impl Shell for World {
 
     fn accept(&mut self) {
         while let Some((stream, peer, member)) = self.desk.accept() {
+            if self.conns.len() >= self.limits.connections {
+                self.desk.say(|| format!("connection from {peer} closed: there are too many"));
+                continue;
+            }
             let id = self.next_conn;
             self.next_conn += 1;
             let mut conn = Conn::new(stream);
             if self.cluster.open(id, peer, member) && self.desk.register(&mut conn, id).is_ok() {
                 self.conns.insert(id, conn);
+                self.silent.push_back((self.desk.now() + self.limits.handshake, id));
                 self.desk.say(|| format!("connection {id} from {peer}"));
             }
         }
@@ -340,6 +406,7 @@ impl Shell for World {
         }
         self.pass_time();
         self.break_robbed();
+        self.end_silent();
         for id in std::mem::take(&mut self.unread) {
             self.read(id);
         }
@@ -359,8 +426,9 @@ impl Shell for World {
         let now = self.desk.now();
         let held = self.holding.iter().filter_map(|id| self.conns.get(id)?.next_release());
         let held = held.min().map(|t| t.saturating_sub(now));
+        let silent = self.silent.front().map(|(until, _)| until.saturating_sub(now));
         // Polls count in whole milliseconds; rounding up keeps the loop from spinning through the last one.
-        [session, held, self.desk.until_robbed()]
+        [session, held, silent, self.desk.until_robbed()]
             .into_iter()
             .flatten()
             .min()

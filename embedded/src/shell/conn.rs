@@ -23,11 +23,14 @@ pub(crate) struct Conn {
     out_sent: usize,
     pub held_in: VecDeque<HeldRequest>,
     pub held_out: VecDeque<(Duration, Vec<u8>)>,
+    held_bytes: usize,
     /// Nothing more goes in or out, but what is queued is still sent.
     pub closing: bool,
     /// The handshake has been seen: from now on, frames only.
     pub greeted: bool,
     pub writable_wanted: bool,
+    /// How much of what it has to send is in the sum of all.
+    pub counted: usize,
 }
 
 /// What one round of reading brought.
@@ -57,9 +60,11 @@ impl Conn {
             out_sent: 0,
             held_in: VecDeque::new(),
             held_out: VecDeque::new(),
+            held_bytes: 0,
             closing: false,
             greeted: false,
             writable_wanted: false,
+            counted: 0,
         }
     }
 
@@ -107,6 +112,7 @@ impl Conn {
             self.out.extend_from_slice(&bytes);
         } else {
             let after = self.held_out.back().map_or(Duration::ZERO, |(release, _)| *release);
+            self.held_bytes += bytes.len();
             self.held_out.push_back(((now + delay).max(after), bytes));
         }
     }
@@ -115,6 +121,7 @@ impl Conn {
     pub fn release_out(&mut self, now: Duration) {
         while self.held_out.front().is_some_and(|(release, _)| *release <= now) {
             if let Some((_, bytes)) = self.held_out.pop_front() {
+                self.held_bytes -= bytes.len();
                 self.out.extend_from_slice(&bytes);
             }
         }
@@ -143,6 +150,11 @@ impl Conn {
 
     pub fn unsent(&self) -> usize {
         self.out.len() - self.out_sent
+    }
+
+    /// The same with what is held back.
+    pub fn waiting(&self) -> usize {
+        self.unsent() + self.held_bytes
     }
 
     /// Whether the client must read before more of its requests are handled.

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
 use zkrecipes_embedded::Server;
+use zkrecipes_embedded::machine::{Config, Machine, Now, Output};
 use zkrecipes_embedded::wire::{Op, Reader, Writer};
 
 const EPHEMERAL: i32 = 1;
@@ -206,4 +207,26 @@ fn sasl_is_refused() {
     let mut raw = Raw::connect(&server.connect_string());
     assert_eq!(raw.call(Op::SASL, |w| _ = w.buffer(Some(b""))).err, -115);
     assert!(raw.is_closed());
+}
+
+#[test]
+fn nobody_can_work_out_the_password_of_a_session() {
+    let server = Server::start().unwrap();
+    let raw = Raw::connect(&server.connect_string());
+    // Whoever knows the number of a session has a server of their own give it out.
+    let config = Config { first_session_id: raw.session, ..Config::default() };
+    let mut own = Machine::new(config);
+    own.open(1, "127.0.0.1:50000".parse().unwrap());
+    let mut w = Writer::frame();
+    w.int(0).long(0).int(10_000).long(0).buffer(Some(&[0; 16]));
+    own.frame(1, &w.finish()[4..], Now::default());
+    let answered = own.take_output().into_iter().find_map(|output| match output {
+        Output::Send { frame, .. } => Some(frame),
+        _ => None,
+    });
+    let frame = answered.unwrap();
+    let mut r = Reader::new(&frame[4..]);
+    (r.int().unwrap(), r.int().unwrap());
+    assert_eq!(r.long().unwrap(), raw.session);
+    assert_ne!(r.buffer().unwrap().unwrap(), raw.password);
 }

@@ -115,6 +115,8 @@ impl Epoch {
                             .map_or(taken.clone(), |one| std::mem::replace(one, taken));
                     }
                     Err(WireError::Unimplemented) => epoch.reads_one_by_one.store(true, Ordering::Release),
+                    // A server may refuse what has too long an answer: together, but not alone.
+                    Err(WireError::Other(_)) => {}
                     Err(error) => return Err(error.clone()),
                 }
                 epoch.get_data(&path).await
