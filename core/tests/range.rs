@@ -16,7 +16,7 @@ use futures_util::future::join_all;
 use support::ground::Ground;
 use support::{eventually, lock_of, server, soon};
 use tokio::sync::mpsc::unbounded_channel;
-use zkrecipes::{Client, Error, ErrorKind, Held, LockOptions};
+use zkrecipes::{Client, CreateMode, Error, ErrorKind, Held, LockOptions};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/range";
@@ -447,17 +447,26 @@ async fn a_waiter_that_looks_again_while_those_next_ahead_leave_still_sees_who_h
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_queue_refuses_items_near_the_end_and_its_numbers_begin_anew_with_its_node() {
+async fn a_queue_near_the_end_begins_its_numbers_anew_when_it_is_empty() {
     for ground in worlds() {
         let client = ground.client(TEN).await;
         client.nodes().ensure(PATH).await.expect("made");
         number_next(&ground, Want::Lock, LAST - 6);
+        let old = format!("{PATH}/qn-");
+        client.nodes().create(&old, b"old", CreateMode::PersistentSequential).await.expect("made");
         let queue = client.queue(PATH, Default::default()).expect("valid");
-        let error = queue.put(b"late").await.expect_err("its number would say nothing about the order");
-        assert_eq!(error.kind(), ErrorKind::Exists, "{error}");
-        client.nodes().delete_all(PATH).await.expect("deleted");
-        queue.put_many(&["early", "next"]).await.expect("there are numbers");
-        assert_eq!(soon("a get", queue.get()).await.expect("there are some"), b"early");
-        assert_eq!(soon("a get", queue.get()).await.expect("there are some"), b"next");
+        let error =
+            queue.put_timeout(b"late", Duration::ZERO).await.expect_err("it would say nothing of the order");
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+        let putting = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.put_many(&["early", "next"]).await }
+        });
+        for expected in ["old", "early", "next"] {
+            assert_eq!(soon("a get", queue.get()).await.expect("there are some"), expected.as_bytes());
+        }
+        putting.await.expect("joined").expect("there are numbers");
+        client.nodes().create(&old, b"", CreateMode::PersistentSequential).await.expect("made");
+        assert_eq!(client.nodes().children(PATH).await.expect("listed"), ["qn-0000000002"]);
     }
 }

@@ -134,3 +134,30 @@ async fn an_observer_goes_on_over_a_leader_that_may_not_be_read() {
     ours.release().await.expect("resigned");
     assert_eq!(next(&mut feed).await, None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_are_taken_without_one_that_may_not_be_read() {
+    let (ground, path) = (ground(), "/skipped/queue");
+    let (client, stranger) = (ground.client(TEN).await, stranger(&ground).await);
+    LazyLock::force(&SAID);
+    let of = |client: &Client| client.queue(path, Default::default()).expect("valid");
+    let queue = of(&client);
+    queue.put(b"first").await.expect("put");
+    assert_eq!(queue.get().await.expect("there is one"), b"first");
+    stranger
+        .nodes()
+        .create(&format!("{path}/qn-"), b"theirs", CreateMode::PersistentSequential)
+        .await
+        .expect("made");
+    queue.put_many(&["one", "two", "three"]).await.expect("put");
+    assert_eq!(soon("a get", queue.get()).await.expect("the next one"), b"one");
+    let item = soon("a claim", queue.claim()).await.expect("the next one");
+    assert_eq!(item.data(), b"two");
+    item.ack().await.expect("ours");
+    // A handle of its own looks anew, and tells nothing anew.
+    drop(queue);
+    let queue = of(&client);
+    assert_eq!(soon("a get", queue.get()).await.expect("the next one"), b"three");
+    assert_eq!(queue.try_get().await.expect("nothing else"), None);
+    is_told_once(&format!("{path}/qn-0000000001")).await;
+}

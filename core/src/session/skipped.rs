@@ -8,12 +8,15 @@ use crate::log;
 pub(crate) enum Flaw {
     /// Its access list does not let us read it.
     Denied,
+    /// What it says is not in the encoding that it should have.
+    Encoding,
 }
 
 impl Flaw {
     fn cause(self) -> &'static str {
         match self {
             Flaw::Denied => "denied",
+            Flaw::Encoding => "encoding",
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Nodes with several items, as Curator makes them, nodes that nobody can read, and the end of the numbers.
 
-use super::support::{client, nodes_under, server, soon};
-use super::{PATH, assert_tidy};
-use zkrecipes::{Client, CreateMode, ErrorKind, Queue, QueueLayout, QueueOptions};
+use std::time::Duration;
+
+use super::support::{self, client, eventually, nodes_under, options, server, soon};
+use super::{PATH, TEN, assert_tidy};
+use zkrecipes::{AclChoice, Auth, Client, CreateMode, ErrorKind, Queue, QueueLayout, QueueOptions};
+use zkrecipes_embedded::Fault;
 
 /// Curator's encoding of two items.
 const TWO: &[u8] = &[0, 1, 0, 1, 1, 0, 0, 0, 1, b'a', 1, 0, 0, 0, 1, b'b', 2];
@@ -44,7 +47,7 @@ async fn an_item_does_not_answer_for_the_attempts_at_those_in_the_same_node() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_nobody_can_read_is_told_once_or_buried_and_holds_up_nobody() {
+async fn a_node_that_nobody_can_read_is_skipped_or_buried_and_holds_up_nobody() {
     let server = server();
     let client = client(&server).await;
     let plain = queue(&client, None);
@@ -52,7 +55,6 @@ async fn a_node_that_nobody_can_read_is_told_once_or_buried_and_holds_up_nobody(
     plain.get().await.expect("there is one");
     put_raw(&client, b"no such encoding").await;
     plain.put_many(&["one", "two"]).await.expect("put");
-    assert_eq!(plain.try_get().await.expect_err("unreadable").kind(), ErrorKind::Mismatch);
     assert_eq!(soon("a get", plain.get()).await.expect("the next"), b"one");
     assert_eq!(soon("a get", plain.get()).await.expect("the next"), b"two");
     assert_eq!(plain.try_get().await.expect("nothing else"), None);
@@ -67,32 +69,92 @@ async fn a_node_that_nobody_can_read_is_told_once_or_buried_and_holds_up_nobody(
     assert_eq!(burying.dead().len().await.expect("looked"), 1);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_finds_the_parent_of_a_node_of_several_gone_does_not_try_for_ever() {
+    let server = server();
+    let (taker, other) = (client(&server).await, client(&server).await);
+    let queue = queue(&taker, Some(1));
+    let delete_all = async || {
+        let node = nodes_under(&server, PATH).pop().expect("it is there");
+        other.nodes().delete(&node, None).await.expect("deleted");
+        other.nodes().delete(PATH, None).await.expect("deleted");
+    };
+    queue.put(b"z").await.expect("put");
+    queue.get().await.expect("there is one");
+    put_raw(&other, TWO).await;
+    let slow = Fault::delay_request("multi", Duration::from_millis(300)).session(taker.session_id());
+    let slow = server.inject(slow);
+    let getting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.get_timeout(Duration::from_secs(1)).await }
+    });
+    eventually("the removal is on its way", || server.fault_fired(slow)).await;
+    delete_all().await;
+    server.clear_log();
+    let error = soon("the get", getting).await.expect("joined").expect_err("it is gone");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(server.count("multi", "/queues/**") < 5, "{:?}", server.count("multi", "/queues/**"));
+
+    put_raw_below_a_new_parent(&other).await;
+    let item = soon("a claim", queue.claim()).await.expect("there is one");
+    delete_all().await;
+    let error = soon("the nack", item.nack()).await.expect_err("it is gone");
+    assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
+}
+
+async fn put_raw_below_a_new_parent(client: &Client) {
+    client.nodes().ensure(PATH).await.expect("made");
+    put_raw(client, TWO).await;
+}
+
 /// Before this number a put is accepted.
 const LATEST: i32 = i32::MAX - 100_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_put_is_refused_before_numbers_come_that_tell_nothing_of_the_order() {
+async fn a_put_waits_at_the_end_of_the_numbers_until_they_begin_anew() {
     let server = server();
     let (first, client) = (client(&server).await, client(&server).await);
     let queue = client.queue(PATH, QueueOptions::default()).expect("valid");
-    first.queue(PATH, QueueOptions::default()).expect("valid").put(b"0000").await.expect("put");
+    let consumer = first.queue(PATH, QueueOptions::default()).expect("valid");
+    consumer.put(b"0000").await.expect("put");
     assert!(server.set_next_sequence(PATH, LATEST - 300));
     let items: Vec<_> = (1..2000).map(|n| format!("{n:04}")).collect();
-    let error = queue.put_many(&items).await.expect_err("there are not so many numbers");
-    assert_eq!(error.kind(), ErrorKind::Exists);
-    assert!(error.to_string().contains("numbers"), "{error}");
+    let error =
+        queue.put_many_timeout(&items, Duration::from_secs(1)).await.expect_err("not so many numbers");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
     let put = error.put().expect("it says how many went in");
     assert!((300..1300).contains(&put), "{put}");
-    let error = queue.put(b"none").await.expect_err("still");
-    assert_eq!(error.kind(), ErrorKind::Exists);
-    assert!(
-        nodes_under(&server, PATH).iter().all(|node| !node.contains("--") && !node.ends_with("2147483647"))
-    );
+    let error = queue.put_timeout(b"none", Duration::ZERO).await.expect_err("still");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    let putting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.put_many(&["new", "newer"]).await }
+    });
     // What is there is taken in order, and then the numbers begin anew.
     for n in 0..=put {
-        assert_eq!(queue.get().await.expect("there are some"), format!("{n:04}").into_bytes());
+        assert!(!putting.is_finished());
+        assert_eq!(consumer.get().await.expect("there are some"), format!("{n:04}").into_bytes());
     }
-    client.nodes().delete(PATH, None).await.expect("it is empty");
-    queue.put_many(&["new", "newer"]).await.expect("there are numbers");
-    assert_eq!(soon("a get", queue.get()).await.expect("there are some"), b"new");
+    soon("the put", putting).await.expect("joined").expect("there are numbers");
+    let names: Vec<_> = nodes_under(&server, PATH).into_iter().map(|node| node.replace(PATH, "")).collect();
+    assert_eq!(names, ["/qn-0000000000", "/qn-0000000001"]);
+    assert_eq!(soon("a get", consumer.get()).await.expect("there are some"), b"new");
+    assert_eq!(soon("a get", queue.get()).await.expect("there are some"), b"newer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_node_that_is_made_anew_says_the_same_and_lets_the_same_people_in() {
+    let ground = support::ground::Ground::Embedded(server());
+    let client = ground.client(TEN).await;
+    let own = options(TEN).auth(Auth::new("digest", "me:secret")).acl(AclChoice::Creator);
+    let owner = ground.client_with(own).await;
+    owner.nodes().ensure("/queues").await.expect("made");
+    owner.nodes().create(PATH, b"ours", CreateMode::Persistent).await.expect("made");
+    let support::ground::Ground::Embedded(server) = &ground else { return };
+    assert!(server.set_next_sequence(PATH, LATEST + 1));
+    owner.queue(PATH, QueueOptions::default()).expect("valid").put(b"one").await.expect("put");
+    assert!(nodes_under(server, PATH)[0].ends_with("qn-0000000000"));
+    assert_eq!(owner.nodes().get(PATH).await.expect("read").0, b"ours");
+    let denied = client.nodes().get(PATH).await.expect_err("not theirs");
+    assert_eq!(denied.kind(), ErrorKind::Denied);
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::support::{client, eventually, nodes_under, server, soon};
-use super::{asked, assert_tidy, bounded, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of};
-use zkrecipes::{ErrorKind, QueueOptions};
+use super::{
+    PATH, asked, assert_tidy, bounded, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of,
+};
+use zkrecipes::{ErrorKind, QueueOptions, drive};
 use zkrecipes_embedded::Fault;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,16 +50,51 @@ async fn a_queue_that_nobody_could_list_is_refused_long_before() {
     let server = server();
     let producer = client(&server).await;
     let queue = queue_of(&producer);
-    let error = queue.put_many(&vec!["x"; 60_000]).await.expect_err("names of more than 80 % of a packet");
-    assert_eq!(error.kind(), ErrorKind::TooLarge);
-    for way_out in ["shards", "several queues", "max_items"] {
-        assert!(error.to_string().contains(way_out), "{error}");
+    let sharded = producer.queue("/queues/sharded", QueueOptions::default().shards(2)).expect("valid");
+    for (queue, items) in [(&queue, 60_000), (&sharded, 100_000)] {
+        let error = queue.put_many(&vec!["x"; items]).await.expect_err("names of more than 80 % of a packet");
+        assert_eq!((error.kind(), error.put()), (ErrorKind::TooLarge, Some(0)));
+        for way_out in ["shards", "max_items"] {
+            assert!(error.to_string().contains(way_out), "{error}");
+        }
+        assert_eq!(queue.len().await.expect("looked"), 0, "nothing of it was sent");
     }
-    let put = error.put().expect("it says how many went in");
-    assert!((45_000..50_000).contains(&put), "{put}");
-    assert_eq!(queue.len().await.expect("looked"), put);
+    queue.put_many(&vec!["x"; 45_000]).await.expect("so many can be listed");
+    let error = loop {
+        if let Err(error) = queue.put_many(&["x"; 1000]).await {
+            break error;
+        }
+    };
+    assert_eq!((error.kind(), error.put()), (ErrorKind::TooLarge, Some(0)));
+    while queue.put(b"x").await.is_ok() {}
     assert_eq!(queue.put(b"x").await.expect_err("still").kind(), ErrorKind::TooLarge);
     assert_eq!(queue.get().await.expect("it can be listed"), b"x");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_beyond_what_can_be_listed_is_refused_when_the_handle_is_made() {
+    let server = server();
+    let client = client(&server).await;
+    let of = |most| client.queue(PATH, QueueOptions::default().max_items(most));
+    assert!(of(45_000).is_ok());
+    let error = of(50_000).expect_err("nobody could list them");
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("max_items"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn puts_go_in_the_order_in_which_they_were_called_for() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = queue_of(&client);
+    let put = |n: usize| drive::put(&queue, vec![n.to_string().into_bytes()], None);
+    let mut called: Vec<_> = (0..8).map(put).collect();
+    called.reverse();
+    for put in futures_util::future::join_all(called.into_iter().map(tokio::spawn)).await {
+        put.expect("joined").expect("put").receive();
+    }
+    let expected: Vec<_> = (0..8).map(|n: usize| n.to_string().into_bytes()).collect();
+    assert_eq!(queue.items().await.expect("read"), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::item::Item;
 use super::sending::{Put, SoFar};
 use super::take::Got;
-use super::{Store, claim, dead, look, shards, take};
+use super::{Store, claim, dead, look, room, shards, take};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::QueueOptions;
@@ -220,12 +220,32 @@ impl Backlog {
         limit: Option<Duration>,
     ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
         let (call, backlog, all) = (self.call(limit), self.clone(), items.len());
+        let mut rows = shards::spread(items, self.stores.len()).into_iter();
+        // Several shards get some, and all of them must have room before the first does.
+        let is_spread = rows.len() > 1;
+        // It queues now, and not when this is first polled: puts go in the order in which they were called for.
+        let begun = call.map(|(session, call)| {
+            let first = if is_spread { None } else { rows.next() };
+            let first = first.map(|items| self.next_store().begin_to_put(&call, items, key));
+            (session, call, first)
+        });
         async move {
-            let (session, mut call) = call?;
+            let (session, mut call, mut next) = begun?;
             let putting = async {
                 let mut so_far = SoFar::default();
-                for items in shards::spread(items, backlog.stores.len()) {
-                    match backlog.next_store().put(&mut call, items, key).await {
+                if is_spread {
+                    backlog
+                        .check_room(&mut call, rows.as_slice(), key)
+                        .await
+                        .map_err(|error| error.with_put(0))?;
+                    next = rows.next().map(|items| backlog.next_store().begin_to_put(&call, items, key));
+                }
+                while let Some(putting) = next.take() {
+                    let put = match putting {
+                        Ok(putting) => putting.outcome(&mut call).await,
+                        Err(error) => Err(error),
+                    };
+                    match put {
                         Ok(put) => so_far.add(put),
                         Err(error) => {
                             let before = so_far.count();
@@ -237,11 +257,23 @@ impl Backlog {
                             return Err(about(error, "not put", limit, backlog.path()));
                         }
                     }
+                    next = rows.next().map(|items| backlog.next_store().begin_to_put(&call, items, key));
                 }
                 Ok(so_far.told())
             };
             telling(&session, &backlog.path, &backlog.listeners, nobody, putting).await
         }
+    }
+
+    /// TooLarge unless all shards have room for what they are to get.
+    async fn check_room(&self, call: &mut Call, rows: &[Vec<Vec<u8>>], key: i64) -> Result<()> {
+        let (all, first) = (self.stores.len(), self.puts.load(Ordering::Relaxed));
+        for (at, _) in rows.iter().enumerate().take(all) {
+            let layout = &self.stores[(first + at) % all].stock.layout;
+            let wanted = rows.iter().skip(at).step_by(all).map(Vec::len).sum();
+            room::check(&layout.items, call, wanted, &layout.fresh(key)?).await?;
+        }
+        Ok(())
     }
 
     // ---- looking

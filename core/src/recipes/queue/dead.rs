@@ -12,6 +12,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::Outcome;
+use crate::session::skipped::Flaw;
 use crate::session::wire::{CreateMode, WireError, Write};
 
 const VERB: &str = "moving an item to the dead letters";
@@ -33,7 +34,8 @@ impl Store {
     }
 
     /// The item with its data and what is left for others in its node; `None` if it was moved, because it was claimed as
-    /// often as is allowed, or because nobody can read it. Where none may be moved, the latter is told, and told once.
+    /// often as is allowed, or because nobody can read it. Where none may be moved, the latter is skipped, and
+    /// the log names it once.
     pub(super) async fn unless_dead(
         &self,
         session: &Arc<Session>,
@@ -43,10 +45,10 @@ impl Store {
         let bytes = &*seen.bytes;
         match self.stock.layout.decode(bytes) {
             Ok((data, rest)) if !self.is_spent(seen.stat.version) => return Ok(Some((out, data, rest))),
-            Err(error) if self.options.max_attempts.is_none() => {
-                let error = error.with_path(out.path());
+            Err(_) if self.options.max_attempts.is_none() => {
+                session.skip(&out.path(), Flaw::Encoding);
                 out.spoilt();
-                return Err(error);
+                return Ok(None);
             }
             Ok((data, Some(rest))) => {
                 let letter = self.stock.layout.encode(&data);

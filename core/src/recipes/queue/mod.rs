@@ -40,6 +40,7 @@ pub(crate) use layout::is_item;
 use layout::{Layout, Order};
 use puts::Puts;
 pub use sending::Put;
+use sending::Waiting as Putting;
 use stock::Stock;
 pub use take::Got;
 use take_back::TakeBack;
@@ -97,6 +98,16 @@ impl Client {
             ));
         }
         let layout = Layout::new(path, order, session.options().naming, options.layout)?;
+        let most = room::most(&layout);
+        if options.max_items.is_some_and(|items| items > most) {
+            return Err(Error::invalid(
+                "max_items",
+                format!(
+                    "nobody could list so many items, since a server answers at most {} bytes; give at most {most}",
+                    path::PACKET_LIMIT
+                ),
+            ));
+        }
         let stores = session.shelf.of::<Stores>();
         let store = |layout| Store::of(&stores, layout, options.clone());
         let shards = match options.shards {
@@ -137,8 +148,8 @@ impl Store {
         Arc::new(Store { stock, puts, marks, options, stores: stores.clone() })
     }
 
-    /// Puts items of that priority, or due then, in order.
-    async fn put(&self, call: &mut Call, items: Vec<Vec<u8>>, key: i64) -> Result<Put> {
+    /// Puts items of that priority, or due then, in order, behind what was to be put before.
+    fn begin_to_put(&self, call: &Call, items: Vec<Vec<u8>>, key: i64) -> Result<Putting> {
         let layout = &self.stock.layout;
         let path = layout.fresh(key)?;
         let mode = match self.options.ephemeral {
@@ -149,7 +160,7 @@ impl Store {
             |data: Vec<u8>| Write::Create { path: path.clone(), data: layout.encode(&data), mode, acl: None };
         let writes: VecDeque<_> = items.into_iter().map(write).collect();
         let take_back = TakeBack { session: call.session().clone(), stock: self.stock.clone() };
-        self.puts.put(call, writes, take_back).await.map_err(|error| error.with_path(&layout.path))
+        Ok(self.puts.begin(call, writes, take_back))
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::layout::Layout;
 use super::room::{Admission, Room, used_up};
-use super::sending::{Put, Sending, Waiting as Caller};
+use super::sending::{Sending, Waiting as Caller};
 use super::take_back::TakeBack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::{self, PACKET_LIMIT};
@@ -54,6 +54,13 @@ pub(super) struct Batch {
     answer: oneshot::Sender<Result<()>>,
 }
 
+impl Batch {
+    /// Whether something of it has gone in.
+    pub(super) fn has_begun(&self) -> bool {
+        self.sending.has_begun()
+    }
+}
+
 /// What has failed.
 struct Failure {
     /// Of how many of the batches that are left, from the first on.
@@ -75,14 +82,14 @@ impl Puts {
         self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Puts all of `writes`, in order. In a task of its own, so that a caller who goes takes no answer along that others
-    /// wait for. The error says how many went in, if there are several.
-    pub(super) async fn put(
+    /// Puts all of `writes`, in order, behind what was to be put before. In a task of its own, so that a caller who goes takes no
+    /// answer along that others wait for.
+    pub(super) fn begin(
         self: &Arc<Self>,
-        call: &mut Call,
+        call: &Call,
         writes: VecDeque<Write>,
         take_back: TakeBack,
-    ) -> Result<Put> {
+    ) -> Caller {
         let (session, sending) = (call.session().clone(), Arc::new(Sending::default()));
         let (answer, answered) = oneshot::channel();
         let caller = Caller::new(sending.clone(), answered, take_back, writes.len());
@@ -96,7 +103,7 @@ impl Puts {
         if !is_served {
             session.clock().spawn(Box::pin(self.clone().serve(session.clone())));
         }
-        caller.outcome(call).await
+        caller
     }
 
     async fn serve(self: Arc<Self>, session: Arc<Session>) {

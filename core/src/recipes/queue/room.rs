@@ -6,12 +6,16 @@
 //! 2. Nobody can list a queue whose names take more than a packet. So a put is refused long before that. That is
 //!    looked at now and then: after a small part of the room that was left, because others put, too.
 //! 3. The server numbers the items, up to 2^31. Behind that it gives numbers twice, and negative ones in between, which tell
-//!    nothing of the order. So a put is refused before that as well.
+//!    nothing of the order. So before that a put waits until all items are gone. Then the node is deleted and made anew in one
+//!    transaction, and the numbers begin at 0. What was sent before that means a number that comes again only after as many
+//!    items as fill the whole range.
 
 use std::sync::Arc;
 
+use super::layout::{Layout, Order};
 use super::puts::{Batch, VERB, make_as};
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::AclChoice;
 use crate::path::{self, PACKET_LIMIT};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
@@ -49,6 +53,18 @@ pub(super) enum Admission {
     Full,
 }
 
+/// How many items a list can carry at most if their names are so long, with what the server appends.
+fn most_listed(name: usize) -> usize {
+    PACKET_LIMIT / 10 * 8 / (name + AROUND)
+}
+
+/// The same for the items of a queue.
+pub(super) fn most(layout: &Layout) -> usize {
+    // The names of a delay queue say when; in some hundred years they are one letter longer.
+    let key = if layout.order == Order::Due { 1 << 44 } else { 0 };
+    layout.fresh(key).map_or(0, |fresh| most_listed(path::name(&fresh).len()))
+}
+
 impl Room {
     pub(super) fn new(items: &str, bound: Option<usize>) -> Room {
         let puts = format!("{items}-__queue__/puts");
@@ -67,8 +83,17 @@ impl Room {
         first: &Batch,
         wanted: usize,
     ) -> Result<Admission> {
-        if self.unlooked == 0 {
-            self.look(call, first).await?;
+        // What cannot go in as a whole is refused before anything of it is sent, unless it may wait for room.
+        let is_long = self.bound.is_none() && !first.has_begun() && first.writes.len() > self.unlooked;
+        if self.unlooked == 0 || is_long {
+            let unlooked = self.unlooked;
+            let Some(left) = self.look(session, call, first).await? else { return Ok(Admission::Full) };
+            if unlooked > 0 {
+                self.unlooked = unlooked;
+            }
+            if is_long && first.writes.len() > left {
+                return Err(too_many(first.writes.len(), left));
+            }
         }
         let wanted = wanted.min(self.unlooked);
         let Some(bound) = self.bound else { return Ok(Admission::Some { many: wanted, guard: None }) };
@@ -93,18 +118,34 @@ impl Room {
         self.watching = None;
     }
 
-    /// How many more names a list could carry; TooLarge if it is too many already, Exists if no number is left for more.
-    async fn look(&mut self, call: &mut Call, first: &Batch) -> Result<()> {
-        let stat = match call.ask(VERB, |epoch| epoch.exists(&self.items)).await {
-            Ok(stat) => stat,
-            Err(failure) => return Err(failure.about(VERB, &self.items)),
+    /// How many more names a list could carry; TooLarge if it is too many already, `None` as long as no number is left for more.
+    async fn look(
+        &mut self,
+        session: &Arc<Session>,
+        call: &mut Call,
+        first: &Batch,
+    ) -> Result<Option<usize>> {
+        let stat = loop {
+            let stat = match call.ask(VERB, |epoch| epoch.exists(&self.items)).await {
+                Ok(stat) => stat,
+                Err(failure) => return Err(failure.about(VERB, &self.items)),
+            };
+            let Some(parent) = stat.filter(is_nearly_used_up) else { break stat };
+            if parent.num_children > 0 || !begin_anew(&self.items, call).await? {
+                if session.is_first_time(&format!("numbers of {}", self.items)) {
+                    let path = &self.items;
+                    tracing::warn!(
+                        event = "queue_numbers_used_up",
+                        path,
+                        items = parent.num_children,
+                        "the server's numbers for the items are nearly used up: puts wait until all items are gone, and then they begin anew"
+                    );
+                }
+                return Ok(None);
+            }
         };
-        if stat.as_ref().is_some_and(|stat| next_number(stat) > i32::MAX as u32 - NUMBERS_LEFT_OVER) {
-            return Err(used_up());
-        }
         let there = stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
-        let name = first.writes.front().map_or(0, |write| path::name(write.path()).len()) + AROUND;
-        let most = PACKET_LIMIT / 10 * 8 / name;
+        let most = most_listed(first.writes.front().map_or(0, |write| path::name(write.path()).len()));
         let left = most.saturating_sub(there);
         if left == 0 {
             return Err(Error::new(
@@ -117,8 +158,76 @@ impl Room {
             ));
         }
         self.unlooked = (left / PART).clamp(FEWEST, MOST).min(left);
-        Ok(())
+        Ok(Some(left))
     }
+}
+
+/// TooLarge unless so many items go into the queue, as it is now, without waiting. Names are as long as that of `first`.
+pub(super) async fn check(items: &str, call: &mut Call, wanted: usize, first: &str) -> Result<()> {
+    let stat =
+        call.ask(VERB, |epoch| epoch.exists(items)).await.map_err(|failure| failure.about(VERB, items))?;
+    let there = stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
+    let left = most_listed(path::name(first).len()).saturating_sub(there);
+    if wanted > left { Err(too_many(wanted, left)) } else { Ok(()) }
+}
+
+fn too_many(wanted: usize, left: usize) -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!(
+            "too large: {wanted} items at once, and the queue has room for {left} more, because nobody could list it with more \
+             of them; none was put. Put fewer and let consumers take some, spread a plain queue over several nodes with shards, \
+             or give max_items, which makes the put wait for room"
+        ),
+    )
+}
+
+/// Deletes the empty parent and makes it again, so that its numbers begin anew; false if it was not empty any more.
+async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
+    loop {
+        let epoch = call.epoch(VERB).await?;
+        // In one flight.
+        let (read, list) = (epoch.get_data(items), epoch.access_list(items));
+        let read = call.briefly(VERB, read).await?;
+        let list = call.briefly(VERB, list).await?;
+        let acl = match list {
+            // Its secrets are not told to everybody, and nobody else could use the next one.
+            Ok(list) if list.iter().any(|entry| entry.scheme == "digest" && entry.id.ends_with(":x")) => {
+                return Err(used_up());
+            }
+            Ok(list) => Some(AclChoice::List(list)),
+            Err(_) => None,
+        };
+        let mode = CreateMode::Persistent;
+        let replaced = match read {
+            Ok((data, _)) => {
+                let deletion = Write::Delete { path: items.to_owned(), version: None };
+                let creation = Write::Create { path: items.to_owned(), data, mode, acl };
+                call.briefly(VERB, epoch.multi(&[deletion, creation])).await?
+            }
+            Err(error) => Err(error),
+        };
+        match replaced {
+            Ok(_) => {
+                epoch.forget_deletions_below(items);
+                return Ok(true);
+            }
+            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
+            // Somebody was faster, or put something.
+            Err(WireError::NoNode) => return Ok(true),
+            Err(WireError::Part { error, .. }) => match *error {
+                WireError::NoNode | WireError::NodeExists => return Ok(true),
+                WireError::NotEmpty => return Ok(false),
+                _ => return Err(used_up()),
+            },
+            Err(_) => return Err(used_up()),
+        }
+    }
+}
+
+/// Whether its children soon get numbers that tell nothing of the order.
+fn is_nearly_used_up(parent: &Stat) -> bool {
+    next_number(parent) > i32::MAX as u32 - NUMBERS_LEFT_OVER
 }
 
 /// Which number the next child gets. What is told as `cversion` is how many were made and how many went, modulo 2^32.
@@ -129,9 +238,9 @@ fn next_number(parent: &Stat) -> u32 {
 pub(super) fn used_up() -> Error {
     Error::new(
         ErrorKind::Exists,
-        "the numbers of the items are used up: the server numbers them, and its counter has come to its end (2147483647) or \
-         nearly so, or somebody makes items with numbers of their own; take all items and delete the queue's node, and the \
-         numbers begin anew",
+        "the numbers of the items are used up, and this client may not make the queue's node anew: the server numbers them, and \
+         its counter has come to its end (2147483647) or nearly so, or somebody makes items with numbers of their own; take all \
+         items and delete the queue's node, and the numbers begin anew",
     )
 }
 

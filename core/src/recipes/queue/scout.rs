@@ -12,6 +12,9 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::wire::WireError;
 
+/// After how long at most to look at the clock that says what is due: somebody may have set it. It asks no server.
+const MOST_UNLOOKED: Duration = Duration::from_millis(500);
+
 /// What the call that looks for items has learned; the other calls of the client use it, too.
 #[derive(Default)]
 pub(super) struct Scout {
@@ -243,14 +246,12 @@ impl Stock {
         }
     }
 
-    /// Resolves when the first item that is known is due.
+    /// Resolves when the first item that is known is due, by a clock that may be set meanwhile.
     async fn until_due(&self, session: &Session) {
-        match self.first() {
-            Some(name) => {
-                let left = u64::try_from(name.key - session.clock().wall()).unwrap_or(0) + 1;
-                session.clock().sleep_until(session.now() + Duration::from_millis(left)).await;
-            }
-            None => std::future::pending().await,
+        let Some(name) = self.first() else { return std::future::pending().await };
+        while let Ok(left) = u64::try_from(name.key - session.clock().wall()) {
+            let left = Duration::from_millis(left + 1).min(MOST_UNLOOKED);
+            session.clock().sleep_until(session.now() + left).await;
         }
     }
 }
@@ -266,5 +267,66 @@ fn missing_is_empty(listed: Result<Vec<String>, WireError>) -> Result<Vec<String
     match listed {
         Err(WireError::NoNode) => Ok(Vec::new()),
         listed => listed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use zkrecipes_embedded::Server;
+
+    use crate::Client;
+    use crate::session::clock::{Clock, Later, Moment};
+    use crate::session::system_clock::SystemClock;
+    use crate::session::wire::zookeeper::ZooKeeper;
+
+    use super::*;
+
+    /// Somebody sets it.
+    #[derive(Default)]
+    struct SetClock(AtomicI64);
+
+    impl Clock for SetClock {
+        fn now(&self) -> Moment {
+            SystemClock.now()
+        }
+
+        fn wall(&self) -> i64 {
+            SystemClock.wall() + self.0.load(Ordering::Relaxed)
+        }
+
+        fn sleep_until(&self, at: Moment) -> Later<()> {
+            SystemClock.sleep_until(at)
+        }
+
+        fn spawn(&self, task: Later<()>) {
+            SystemClock.spawn(task);
+        }
+
+        fn alarm(&self, at: Moment, alarm: Box<dyn FnOnce() + Send>) {
+            SystemClock.alarm(at, alarm);
+        }
+    }
+
+    #[test]
+    fn an_item_is_due_when_the_clock_is_set_forward() {
+        let server = Server::start().expect("a free port");
+        let clock = Arc::new(SetClock::default());
+        let hosts = server.connect_string();
+        let test = async move {
+            let dial = Box::new(ZooKeeper { counters: Arc::default() });
+            let client = Client::connect_over(dial, clock.clone(), &hosts, Default::default()).await?;
+            let queue = client.delay_queue("/queues/due", Default::default())?;
+            queue.put(b"tomorrow", Duration::from_secs(24 * 3600)).await?;
+            let mut getting = std::pin::pin!(queue.get());
+            let early = Duration::from_millis(300);
+            assert!(tokio::time::timeout(early, getting.as_mut()).await.is_err(), "it is not due");
+            clock.0.store(25 * 3600 * 1000, Ordering::Relaxed);
+            let due = tokio::time::timeout(Duration::from_secs(20), getting).await;
+            due.unwrap_or_else(|_| Err(Error::timeout("it did not come")))
+        };
+        let got = crate::drive::wait(test, None, None).expect("it is due");
+        assert_eq!(got, b"tomorrow");
     }
 }

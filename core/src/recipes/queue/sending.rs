@@ -54,6 +54,10 @@ impl Sending {
         self.progress().is_under_way = false;
     }
 
+    pub(super) fn has_begun(&self) -> bool {
+        self.progress().went_in > 0
+    }
+
     pub(super) fn is_withdrawn(&self) -> bool {
         self.progress().is_withdrawn
     }

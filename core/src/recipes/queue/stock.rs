@@ -29,6 +29,7 @@ use crate::session::chance;
 use crate::session::clock::Moment;
 use crate::session::epoch::Connection;
 use crate::session::once::Marks;
+use crate::session::skipped::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
 /// How many items are read ahead beside as many as are out, and at most so many more.
@@ -343,7 +344,7 @@ impl Out {
         self.stock.items().spoilt.insert(self.name.text.clone());
     }
 
-    /// What it says; `None` when it is gone.
+    /// What it says; `None` when it is gone, or when we may not read it: then it is left out, as one that is spoilt.
     pub(super) async fn read(&mut self, call: &mut Call, verb: &str) -> Result<Option<Seen>> {
         let node = self.path();
         loop {
@@ -357,6 +358,11 @@ impl Out {
                     return Ok(Some(Seen { bytes, stat, on }));
                 }
                 Err(WireError::NoNode) => return Ok(None),
+                Err(WireError::NoAuth) => {
+                    call.session().skip(&node, Flaw::Denied);
+                    self.stock.items().spoilt.insert(self.name.text.clone());
+                    return Ok(None);
+                }
                 Err(error) if !error.is_unanswered() => return Err(refusal(error, verb, &node)),
                 _ if epoch.has_ended() => {}
                 _ => call.retry_after_loss(verb).await?,

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 
 use super::{Epoch, lock};
 use crate::metrics::Request;
-use crate::options::LeaseMode;
+use crate::options::{AclEntry, LeaseMode};
 use crate::path;
 use crate::session::clock::Moment;
 use crate::session::wire::frame::{self, Measure};
@@ -45,6 +45,10 @@ impl Epoch {
         self.send(Request::Other, Proof::None, self.measure.read(parent), |wire| {
             wire.is_open_to_deletion(parent)
         })
+    }
+
+    pub(crate) fn access_list(self: &Arc<Self>, path: &str) -> Flight<Vec<AclEntry>> {
+        self.send(Request::Other, Proof::None, self.measure.read(path), |wire| wire.access_list(path))
     }
 
     /// Whether nodes below `parent` can be deleted by us; `None` when nobody has asked.

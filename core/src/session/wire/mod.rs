@@ -14,7 +14,7 @@ use futures_util::future::WeakShared;
 use tokio::sync::oneshot;
 
 use crate::error::Error;
-use crate::options::{AclChoice, ClientOptions};
+use crate::options::{AclChoice, AclEntry, ClientOptions};
 use crate::runtime::Later;
 
 pub(crate) mod diagnosis;
@@ -88,6 +88,10 @@ pub trait Wire: Send + Sync {
     fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)>;
     /// Whether the access list of the node lets everybody delete below it, without credentials.
     fn is_open_to_deletion(&self, path: &str) -> Flight<bool>;
+    /// The access list of the node. To who has no right to change it, servers do not tell the secrets in it.
+    fn access_list(&self, _path: &str) -> Flight<Vec<AclEntry>> {
+        Box::pin(std::future::ready(Err(WireError::Unimplemented)))
+    }
     fn sync(&self, path: &str) -> Flight<()>;
     /// Answers what became of each part, in order. `acl` is for nodes that bring none of their own.
     fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;

@@ -26,7 +26,7 @@ pub(crate) use self::dialing::ZooKeeper;
 use self::link::WatchedLink;
 use self::order::Order;
 use self::service::Service;
-use self::translation::{Acls, applied, create_options, read, stat, watch, wire_error};
+use self::translation::{Acls, applied, create_options, entry, read, stat, watch, wire_error};
 use super::watched::{Kind, Room, Watched};
 use super::*;
 use crate::metrics::Counters;
@@ -301,6 +301,14 @@ impl Wire for Session {
             Ok(list
                 .iter()
                 .any(|entry| *entry.auth_id() == anyone && entry.permission().has(zk::Permission::DELETE)))
+        })
+    }
+
+    fn access_list(&self, path: &str) -> Flight<Vec<AclEntry>> {
+        let path = path.to_owned();
+        self.request(|client| async move {
+            let (list, _) = client.get_acl(&path).await.map_err(wire_error)?;
+            Ok(list.iter().map(entry).collect())
         })
     }
 

@@ -3,6 +3,7 @@
 use zookeeper_client::PersistentWatcher;
 
 use super::{Applied, Created, Read, Stat, Watch, WireError};
+use crate::options::AclEntry;
 
 /// Length, number of the request, zxid, error.
 const HEADER: usize = 20;
@@ -87,6 +88,13 @@ impl Answer for Vec<Read> {
 impl Answer for Vec<Applied> {
     fn bytes(&self) -> usize {
         PART + self.iter().map(Answer::bytes).sum::<usize>()
+    }
+}
+
+impl Answer for Vec<AclEntry> {
+    fn bytes(&self) -> usize {
+        let text = |entry: &AclEntry| entry.scheme.len() + entry.id.len();
+        STAT + self.iter().map(|entry| 3 * INT + text(entry)).sum::<usize>()
     }
 }
 

@@ -102,17 +102,27 @@ impl Acls {
     }
 }
 
+const PERMISSIONS: [(char, zk::Permission); 5] = [
+    ('r', zk::Permission::READ),
+    ('w', zk::Permission::WRITE),
+    ('c', zk::Permission::CREATE),
+    ('d', zk::Permission::DELETE),
+    ('a', zk::Permission::ADMIN),
+];
+
+/// An entry of a list that a server told.
+pub(super) fn entry(told: &zk::Acl) -> AclEntry {
+    let has = |(_, permission): &&(char, zk::Permission)| told.permission().has(*permission);
+    AclEntry {
+        scheme: told.scheme().to_owned(),
+        id: told.id().to_owned(),
+        permissions: PERMISSIONS.iter().filter(has).map(|(letter, _)| *letter).collect(),
+    }
+}
+
 fn permissions(letters: &str) -> zk::Permission {
-    letters.chars().fold(zk::Permission::NONE, |all, letter| {
-        all | match letter {
-            'r' => zk::Permission::READ,
-            'w' => zk::Permission::WRITE,
-            'c' => zk::Permission::CREATE,
-            'd' => zk::Permission::DELETE,
-            'a' => zk::Permission::ADMIN,
-            _ => zk::Permission::NONE,
-        }
-    })
+    let meant = PERMISSIONS.iter().filter(|(letter, _)| letters.contains(*letter));
+    meant.fold(zk::Permission::NONE, |all, (_, permission)| all | *permission)
 }
 
 pub(super) fn tls_options(tls: &Tls) -> Result<zk::TlsOptions, zk::Error> {
