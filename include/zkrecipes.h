@@ -458,10 +458,10 @@ typedef struct zkr_queue zkr_queue;
 /**
  * A lock that many readers share and writers have for themselves, in the order of arrival.
  *
- * Its two sides are a zkr_lock each, for every verb of a lock. Who holds write may take read too and then release
- * write, so that nobody gets in between; who holds read may not take write, which is ZKR_INVALID: two who tried would
- * wait for each other for ever. Like a zkr_lock, a handle has one owner; readers who read at the same time have a
- * handle each.
+ * Its two sides are a zkr_lock each, for every verb of a lock. zkr_lock_downgrade of the write side goes from writing to
+ * reading, so that nobody writes in between. Threads may share a handle: each side has one owner at a time, like every
+ * zkr_lock, and waits for what the other one holds. So readers who read at the same time have a handle each, and who asks
+ * for write with read in hand waits for itself.
  */
 typedef struct zkr_read_write_lock zkr_read_write_lock;
 
@@ -1414,6 +1414,20 @@ void zkr_lock_free(zkr_lock *lock);
 /** The path of the lock; NULL for a handle that cannot be used. Valid until the lock is freed. */
 const char *zkr_lock_path(const zkr_lock *lock);
 
+/**
+ * From writing to reading, for the write side of a zkr_read_write_lock, as zkr_held_downgrade of its current
+ * acquisition. What stands for it is held by the read side: zkr_lock_release of that one ends it. reading may be NULL
+ * when that is enough; otherwise *reading belongs to the caller: free it with zkr_held_free.
+ *
+ * ZKR_INVALID for any other lock, ZKR_NOT_HELD if nothing is held. On an error write is still held, unless it is lost.
+ */
+zkr_status zkr_lock_downgrade(zkr_lock *lock,
+                              zkr_held **reading,
+                              zkr_error **error);
+
+/** zkr_lock_downgrade in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_lock_downgrade_async(zkr_lock *lock, zkr_held_callback callback, void *user_data);
+
 /* Acquisitions ---------------------------------------------------------------------------------------- */
 
 /**
@@ -1521,6 +1535,22 @@ uint32_t zkr_held_passes(const zkr_held *held);
  * zkr_multi_lock, 0 for a handle that cannot be used.
  */
 size_t zkr_held_permits(const zkr_held *held);
+
+/**
+ * From writing to reading, for what the write side of a zkr_read_write_lock acquired: nobody writes in between, and
+ * the fencing token stays. This acquisition is over then, as after a release. What stands for it is held by the read
+ * side: zkr_lock_release of that one ends it. reading may be NULL when that is enough; otherwise *reading belongs to
+ * the caller: free it with zkr_held_free.
+ *
+ * ZKR_INVALID for what was acquired otherwise, ZKR_NOT_HELD if it was released or lost. On an error write is still
+ * held, unless it is lost.
+ */
+zkr_status zkr_held_downgrade(zkr_held *held,
+                              zkr_held **reading,
+                              zkr_error **error);
+
+/** zkr_held_downgrade in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_held_downgrade_async(zkr_held *held, zkr_held_callback callback, void *user_data);
 
 /* Read/write locks ------------------------------------------------------------------------------------ */
 

@@ -1127,6 +1127,18 @@ class [[nodiscard]] Held {
   /** How many permits it is, for an acquisition of a Semaphore. */
   std::size_t permits() const noexcept { return zkr_held_permits(get()); }
 
+  /**
+   * From writing to reading, for what the write side of a ReadWriteLock acquired: nobody writes in
+   * between, and the fencing token stays. This acquisition is over then; what is returned is held by the
+   * read side.
+   */
+  Held downgrade() {
+    detail::Outcome outcome;
+    zkr_held *reading = nullptr;
+    outcome.check(zkr_held_downgrade(get(), &reading, outcome.place()));
+    return Held(reading);
+  }
+
   // --- end of generated
 
   zkr_held *get() const noexcept { return handle_.get(); }
@@ -1641,15 +1653,36 @@ class Lock : public detail::TimedLockable<detail::LockVerbs> {
   /** What it is made with. */
   std::string path() const { return detail::text(zkr_lock_path(get())); }
 
+  /**
+   * From writing to reading, for the write side of a ReadWriteLock: nobody writes in between, and the
+   * fencing token stays. What is returned is held by the read side.
+   */
+  Held downgrade() {
+    detail::Outcome outcome;
+    zkr_held *reading = nullptr;
+    outcome.check(zkr_lock_downgrade(get(), &reading, outcome.place()));
+    return Held(reading);
+  }
+
   // --- end of generated
 };
 
 /**
  * A lock that many readers share and writers have for themselves, in the order of arrival. It is what
  * std::unique_lock and std::shared_lock take: lock() is the writer's side, lock_shared() the reader's; read()
- * and write() are the two as a Lock each. Who holds write may take read too and then let write go. Who holds
- * read may not take write, which throws Invalid. Like a Lock, an object has one owner: threads that read at
- * the same time have one each.
+ * and write() are the two as a Lock each.
+ *
+ * Threads may share an object: whatever one of them holds through it, the others wait for. So no reader comes
+ * in beside a writer; but like every Lock each side has one owner at a time, and threads that are to read at
+ * the same time have an object each. Whoever asks for write with read in hand waits for itself: let read go
+ * first.
+ *
+ * From writing to reading without a writer in between: unlock_and_lock_shared(), or downgrade() of what
+ * write() acquired. With the locks of the standard library:
+ *
+ *     std::unique_lock<zkr::ReadWriteLock> writing(catalogue);
+ *     writing.mutex()->unlock_and_lock_shared();
+ *     std::shared_lock<zkr::ReadWriteLock> reading(*writing.release(), std::adopt_lock);
  */
 class ReadWriteLock {
  public:
@@ -1684,6 +1717,12 @@ class ReadWriteLock {
     return read_.try_lock_until(deadline);
   }
   void unlock_shared() noexcept { read_.unlock(); }
+
+  /** From writing to reading. On an exception write is still held, unless it is lost. */
+  void unlock_and_lock_shared() {
+    detail::Outcome outcome;
+    outcome.check(zkr_lock_downgrade(write_.get(), nullptr, outcome.place()));
+  }
 
   std::string path() const { return read_.path(); }
 

@@ -474,6 +474,14 @@ inline Awaited<void> verify(const Held &it) {
       });
 }
 
+inline Awaited<Held> downgrade(const Held &it) {
+  return detail::launch<Held, zkr_held *>(
+      {}, [](zkr_held *reading) -> Held { return Held(reading); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_held_downgrade_async(it.get(), callback, user);
+      });
+}
+
 inline Awaited<void> verify(const Item &it) {
   return detail::launch<void>(
       {}, []() {},
@@ -527,6 +535,14 @@ inline Awaited<void> acknowledge(const Leadership &it, const std::string &data =
       {}, []() {},
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_leadership_acknowledge_async(it.get(), data.data(), data.size(), callback, user);
+      });
+}
+
+inline Awaited<Held> downgrade(const Lock &it) {
+  return detail::launch<Held, zkr_held *>(
+      {}, [](zkr_held *reading) -> Held { return Held(reading); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_lock_downgrade_async(it.get(), callback, user);
       });
 }
 

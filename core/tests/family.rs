@@ -91,7 +91,7 @@ async fn when_the_last_writer_ahead_gives_up_its_readers_still_wait_for_an_earli
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_writer_may_downgrade_and_a_reader_may_not_upgrade() {
+async fn a_writer_may_downgrade_and_a_reader_who_wants_to_write_waits() {
     for ground in grounds() {
         let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
         let lock = a.read_write_lock(PATH).expect("valid");
@@ -99,16 +99,17 @@ async fn a_writer_may_downgrade_and_a_reader_may_not_upgrade() {
         let other = b.read_write_lock(PATH).expect("valid");
         let other = tokio::spawn(async move { other.write().acquire().await });
         eventually("another writer waits", || ground.nodes_under(PATH).len() == 2).await;
-        let reading = lock.read().acquire().await.expect("a writer may take read");
+        let reading = writing.downgrade().await.expect("downgraded");
         assert_eq!(reading.fencing_token(), writing.fencing_token(), "a downgrade keeps the writer's token");
-        writing.release().await.expect("released");
+        assert!(lock.read().is_held() && !lock.write().is_held() && !writing.is_held());
+        assert_eq!(writing.release().await.expect_err("it is over").kind(), ErrorKind::NotHeld);
         reading.verify().await.expect("read is held");
         // Nobody got in between, and the waiting writer still waits; a third reader queues behind it.
         assert!(c.read_write_lock(PATH).expect("valid").read().try_acquire().await.expect("asked").is_none());
         assert!(!other.is_finished());
         assert!(a.check_sequencer(&reading.sequencer()).await.expect("asked"));
-        let error = lock.write().acquire().await.map(drop).expect_err("upgrade");
-        assert_eq!(error.kind(), ErrorKind::Invalid);
+        let upgrade = lock.write().acquire_timeout(Duration::from_millis(50));
+        assert_eq!(upgrade.await.map(drop).expect_err("an upgrade").kind(), ErrorKind::Timeout);
         reading.release().await.expect("released");
         let writing = soon("the other writer", other).await.expect("joined").expect("the lock");
         assert!(writing.fencing_token() > reading.fencing_token());

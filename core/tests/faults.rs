@@ -24,7 +24,7 @@ enum Kind {
     Plain,
     Read,
     Write,
-    /// Write, then read, then write is let go.
+    /// Write, then from writing to reading.
     Downgrade,
     /// Two of three permits.
     Permits,
@@ -93,9 +93,8 @@ impl Handle {
         let handle = self.clone();
         Box::pin(async move {
             let mut held = handle.acquire().await?;
-            if let Handle::Sides(sides) = &handle {
-                let reading = sides.read().acquire().await?;
-                std::mem::replace(&mut held, reading).release().await?;
+            if let Handle::Sides(_) = &handle {
+                held = held.downgrade().await?;
             }
             if let Handle::Election(_) = &handle {
                 drive::leadership(held.clone()).acknowledge(b"ready").await?;

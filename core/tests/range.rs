@@ -363,7 +363,7 @@ async fn a_writer_at_the_end_of_the_range_cannot_downgrade_and_one_before_it_can
     let lock = a.read_write_lock(PATH).expect("valid");
     number_next(&ground, Want::Write, LAST);
     let writing = lock.write().acquire().await.expect("free");
-    let error = lock.read().acquire().await.map(drop).expect_err("there is no number for it");
+    let error = writing.downgrade().await.map(drop).expect_err("there is no number for it");
     assert_eq!(error.kind(), ErrorKind::Invalid);
     writing.verify().await.expect("write is held all the same");
     writing.release().await.expect("released");
@@ -373,8 +373,7 @@ async fn a_writer_at_the_end_of_the_range_cannot_downgrade_and_one_before_it_can
     let writing = lock.write().acquire().await.expect("free");
     let other = tokio::spawn(Want::Write.ask(&b));
     eventually("the other queues", || queued(&ground, Want::Write) == 2).await;
-    let reading = lock.read().acquire().await.expect("downgraded");
-    writing.release().await.expect("released");
+    let reading = writing.downgrade().await.expect("downgraded");
     let late = b.read_write_lock(PATH).expect("valid");
     assert!(late.read().try_acquire().await.expect("asked").is_none(), "the other writer is ahead");
     assert!(!other.is_finished());

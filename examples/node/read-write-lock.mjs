@@ -12,8 +12,7 @@ await mine.read.run(() => yours.read.run(() => console.log('2 read at once')))
 
 const writing = await mine.write.acquire({ timeout: 5000 })
 console.log('writing')
-const reading = await mine.read.acquire()
-await writing.release()
+const reading = await writing.downgrade()
 console.log('reading what was written')
 await reading.release()
 

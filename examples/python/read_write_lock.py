@@ -29,7 +29,7 @@ with zkrecipes.Client(hosts) as client:
     catalogue = client.read_write_lock("/examples/catalogue")
     with catalogue.write as writing:
         print(f"one writes, with fencing token {writing.fencing_token}")
-        catalogue.read.acquire()
-    # Nobody has written in between: what is read here is what was just written.
-    print("and goes on reading:", catalogue.read.is_held)
-    catalogue.read.release()
+        reading = writing.downgrade()
+    with reading:
+        # Nobody has written in between: what is read here is what was just written.
+        print("and goes on reading:", reading.is_held)

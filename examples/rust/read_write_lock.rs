@@ -12,8 +12,7 @@ async fn main() -> Result<()> {
     let catalogue = client.read_write_lock("/examples/catalogue")?;
     let writing = catalogue.write().acquire().await?;
     println!("writing, with fencing token {}", writing.fencing_token());
-    let reading = catalogue.read().acquire().await?;
-    writing.release().await?;
+    let reading = writing.downgrade().await?;
     println!("still reading what was written, and nobody got in between: {}", reading.is_held());
     reading.release().await?;
 

@@ -15,10 +15,10 @@ use crate::verbs::Recipe;
 
 /// A lock that many readers share and writers have for themselves, in the order of arrival.
 ///
-/// Its two sides are a zkr_lock each, for every verb of a lock. Who holds write may take read too and then release
-/// write, so that nobody gets in between; who holds read may not take write, which is ZKR_INVALID: two who tried would
-/// wait for each other for ever. Like a zkr_lock, a handle has one owner; readers who read at the same time have a
-/// handle each.
+/// Its two sides are a zkr_lock each, for every verb of a lock. zkr_lock_downgrade of the write side goes from writing to
+/// reading, so that nobody writes in between. Threads may share a handle: each side has one owner at a time, like every
+/// zkr_lock, and waits for what the other one holds. So readers who read at the same time have a handle each, and who asks
+/// for write with read in hand waits for itself.
 pub struct zkr_read_write_lock {
     _opaque: [u8; 0],
 }

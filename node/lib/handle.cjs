@@ -3,12 +3,12 @@
 const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
 const { notHeld } = require('./errors.cjs')
-const { Held, isReleased, leave, releaseOptions } = require('./held.cjs')
+const { Held, isReleased, joins, leave, releaseOptions } = require('./held.cjs')
 const { Listeners, contenderOf } = require('./listeners.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make } = require('./remote.cjs')
 const { waitOptions } = require('./waits.cjs')
 
-let handleOf, keep, standing
+let currentOf, handleOf, join, keep, standing
 
 /** Everything that can be acquired. */
 class Handle extends Remote {
@@ -18,14 +18,19 @@ class Handle extends Remote {
   // works without a variable for the Held, and its `onLost` callbacks live as long.
   #all = []
   #listeners = new Listeners(this.#handle)
+  // Of the writers' side of a read/write lock, the readers' side, which a downgrade leads to.
+  #readers
 
   static {
     handleOf = (recipe) => recipe.#handle
     keep = (handle, held) => {
       handle.#all = handle.#all.filter((kept) => kept.isHeld)
       handle.#all.push(held)
-      return held
+      const readers = handle.#readers
+      return readers ? joins(held, (native) => keep(readers, new Held(made, callsOf(readers), native))) : held
     }
+    currentOf = (handle) => handle.#current
+    join = (writers, readers) => (writers.#readers = readers)
     standing = (handle) => handle.#standing
   }
 
@@ -165,4 +170,4 @@ function nodeOf(contender) {
   return isContender ? contender.node : (contender ?? undefined)
 }
 
-module.exports = { Handle, acquire, attempt, contendersOf, keep, pathOf, run, standing }
+module.exports = { Handle, acquire, attempt, contendersOf, currentOf, join, keep, pathOf, run, standing }

@@ -6,23 +6,29 @@ const { asyncDispose } = require('./dispose.cjs')
 const { ZkRecipesError } = require('./errors.cjs')
 const { Transaction } = require('./nodes.cjs')
 const { Occasion } = require('./occasion.cjs')
-const { Remote, ask, call, callsOf, make, nativeOf, properties } = require('./remote.cjs')
+const { Remote, ask, attend, call, callsOf, make, nativeOf, properties } = require('./remote.cjs')
 
 // One that nobody refers to any more is released by the addon.
 const collected = new FinalizationRegistry((over) => over())
 
-let giveUp, leave, isReleased
+let giveUp, joins, leave, isReleased
 
 /** One acquisition. */
 class Held extends Remote {
   #over
   #loss
   #revocation
+  #join
 
   static {
     properties(this, 'path', 'node', 'fencingToken', 'fencingTokens', 'passes', 'permits', 'isHeld', 'sequencer')
     leave = (held, bodyFailed) => held.#letGo(() => nativeOf(held).leave(bodyFailed))
     giveUp = (held, verb) => held.#letGo(verb)
+    /** Of a writer's: `join` makes an object of what a downgrade leads to. */
+    joins = (held, join) => {
+      held.#join = join
+      return held
+    }
     isReleased = (held) => call(held, 'isReleased')
   }
 
@@ -72,6 +78,15 @@ class Held extends Remote {
     call(this, 'releaseInBackground')
   }
 
+  /** From writing to reading, for what the `write` side of a read/write lock acquired. */
+  async downgrade(options) {
+    const signal = check.signalOf('downgrade', options)
+    const native = await attend(this, signal, 'downgrade', [], (native) => native.releaseInBackground())
+    const reading = this.#join(native)
+    this.#over()
+    return reading
+  }
+
   async [asyncDispose]() {
     await leave(this, false)
   }
@@ -95,4 +110,4 @@ function releaseOptions(options) {
   return check.flag('wait', check.options('release', options, ['wait']).wait) ?? true
 }
 
-module.exports = { Held, giveUp, isReleased, leave, releaseOptions }
+module.exports = { Held, giveUp, isReleased, joins, leave, releaseOptions }

@@ -51,6 +51,13 @@ export class Held {
   readonly revokeSignal: AbortSignal
   /** Gives it back. A second time is `NOT_HELD`. `CONNECTION_LOST`: unconfirmed, and the deletion goes on in the background. */
   release(options?: ReleaseOptions): Promise<void>
+  /**
+   * From writing to reading, for what the `write` side of a read/write lock acquired: nobody writes in between, readers may come
+   * in, and the fencing token stays. This acquisition is over then, as after a release; what it resolves with is held by the
+   * `read` side. `INVALID` for what was acquired otherwise. If it rejects, `write` is still held, unless it is lost or the wait
+   * was withdrawn too late: then nothing is.
+   */
+  downgrade(options?: SignalOptions): Promise<Held>
   /** Leaves the scope: releases, in silence if it was released already; rejects with `LOST` if it was lost. */
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -1,13 +1,18 @@
 'use strict'
 
 const { invalid, kindOf } = require('./errors.cjs')
-const { Handle, pathOf, standing } = require('./handle.cjs')
+const { Handle, currentOf, join, pathOf, standing } = require('./handle.cjs')
 const { Remote, make, nativeOf, properties } = require('./remote.cjs')
 
 /** A mutual exclusion lock, or one side of a read/write lock. */
 class Lock extends Handle {
   get path() {
     return pathOf(this)
+  }
+
+  /** From writing to reading, of what was acquired last. */
+  async downgrade(options) {
+    return currentOf(this).downgrade(options)
   }
 }
 
@@ -17,6 +22,11 @@ class ReadWriteLock extends Remote {
   #write = make(Lock, this, 'write')
 
   static { properties(this, 'path') }
+
+  constructor(...remote) {
+    super(...remote)
+    join(this.#write, this.#read)
+  }
 
   get read() {
     return this.#read

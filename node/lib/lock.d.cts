@@ -1,4 +1,6 @@
 import { Guard } from './handle.cjs'
+import { Held } from './held.cjs'
+import { SignalOptions } from './waits.cjs'
 
 export interface LockOptions {
   /** The handle is the owner: nested acquisitions count, everyone who uses the handle is inside together. */
@@ -24,6 +26,8 @@ export class Lock extends Guard {
   #private
   private constructor()
   readonly path: string
+  /** From writing to reading, for the `write` side of a read/write lock: `downgrade` of what it acquired last. */
+  downgrade(options?: SignalOptions): Promise<Held>
 }
 
 /**
@@ -34,8 +38,8 @@ export class Lock extends Guard {
  * await lock.read.run(async () => { … })
  * ```
  *
- * The holder of `write` may also take `read` and then release `write`: nobody gets in between, and the token stays. Taking
- * `write` while holding `read` is `INVALID`: two who both tried would wait for each other.
+ * What `write` acquired can be downgraded, from writing to reading: nobody writes in between, and the token stays. There is no
+ * way back but to release `read` first: who asks for `write` with `read` in hand waits for itself.
  */
 export class ReadWriteLock {
   private constructor()

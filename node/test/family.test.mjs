@@ -57,47 +57,67 @@ promise('the sides of a read/write lock are locks with every verb', async (world
   await untilContenders(lock.read, 0)
 })
 
-promise('a writer who takes read and releases write stays inside with the same token', async (world) => {
+promise('a writer who goes on as a reader stays inside with the same token', async (world) => {
   const lock = (await world.connect()).readWriteLock(world.path())
   const other = (await world.connect()).readWriteLock(world.path())
   const writing = await lock.write.acquire()
   const waiting = other.write.acquire()
   await untilContenders(lock.read, 2)
-  const reading = await lock.read.acquire()
+  const reading = await writing.downgrade()
   assert.equal(reading.fencingToken, writing.fencingToken)
-  await writing.release()
-  assert.equal(reading.isHeld, true)
+  assert.deepEqual([writing.isHeld, reading.isHeld, lock.write.isHeld, lock.read.isHeld], [false, true, false, true])
+  await rejects(writing.release(), 'NOT_HELD')
   assert.ok(await isPending(waiting))
-  await reading.release()
+  await lock.read.release()
   await (await waiting).release()
 })
 
-promise('a downgrade works although nobody keeps the write handle', async (world) => {
+promise('a downgrade works although nobody keeps the lock, and what it leads to is kept by the read side', async (world) => {
   const client = await world.connect()
-  const side = async () => {
-    const { read, write } = client.readWriteLock(world.path())
-    return { read, writing: await write.acquire() }
+  const writing = await client.readWriteLock(world.path()).write.acquire()
+  const collect = async () => {
+    for (let round = 0; round < 5; round++) {
+      collectGarbage()
+      await new Promise(setImmediate)
+    }
   }
-  const { read, writing } = await side()
-  for (let round = 0; round < 5; round++) {
-    collectGarbage()
-    await new Promise(setImmediate)
-  }
-  const reading = await read.acquire({ timeout: 5000 })
-  assert.equal(reading.fencingToken, writing.fencingToken)
-  await writing.release()
-  await reading.release()
-})
-
-promise('taking write while read is held is INVALID', async (world) => {
-  const lock = (await world.connect()).readWriteLock(world.path())
-  const reading = await lock.read.acquire()
-  for (const attempt of [() => lock.write.acquire(), () => lock.write.tryAcquire(), () => lock.write.acquire({ timeout: 5000 })]) {
-    assert.match((await rejects(attempt(), 'INVALID')).message, /upgrade/)
-  }
+  await collect()
+  const reading = await writing.downgrade()
+  await collect()
   assert.equal(reading.isHeld, true)
   await reading.release()
-  await (await lock.write.acquire()).release()
+  const lock = client.readWriteLock(world.path())
+  await lock.write.acquire()
+  await lock.write.downgrade()
+  await collect()
+  assert.equal(lock.read.isHeld, true)
+  await lock.read.release()
+})
+
+promise('only what a writer holds can be downgraded, and one that is withdrawn leaves write as it was', async (world) => {
+  const client = await world.connect()
+  const lock = client.readWriteLock(world.path())
+  const [plain, reading] = [await client.lock(world.path('plain')).acquire(), await lock.read.acquire()]
+  for (const held of [plain, reading]) assert.match((await rejects(held.downgrade(), 'INVALID')).message, /writer/)
+  await rejects(lock.write.downgrade(), 'NOT_HELD')
+  await reading.release()
+  const writing = await lock.write.acquire()
+  await assert.rejects(writing.downgrade({ signal: AbortSignal.abort() }), { name: 'AbortError' })
+  assert.equal(writing.isHeld, true)
+  await writing.verify()
+})
+
+promise('through a handle that is shared each side waits for the other', async (world) => {
+  const lock = (await world.connect()).readWriteLock(world.path())
+  const writing = await lock.write.acquire()
+  await rejects(lock.read.acquire({ timeout: 50 }), 'TIMEOUT')
+  const waiting = lock.read.acquire()
+  await untilContenders(lock.read, 2)
+  await writing.release()
+  const reading = await waiting
+  assert.ok(reading.fencingToken > writing.fencingToken)
+  assert.equal(await lock.write.tryAcquire(), null)
+  await reading.release()
 })
 
 // --- several locks

@@ -222,7 +222,7 @@ promise('everything on a closed client is CLOSED or says so, and nothing crashes
   await rejects(lock.contenders(), 'CLOSED')
   await rejects(nodes.get('/'), 'CLOSED')
   await rejects(nodes.transaction().check('/').commit(), 'CLOSED')
-  for (const verb of [() => held.verify(), () => held.release(), () => lock.release()]) {
+  for (const verb of [() => held.verify(), () => held.downgrade(), () => held.release(), () => lock.release()]) {
     const error = await rejection(verb())
     assert.ok(['CLOSED', 'LOST', 'NOT_HELD'].includes(error.code), error.stack)
   }

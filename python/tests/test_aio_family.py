@@ -21,15 +21,19 @@ def test_the_sides_of_a_read_write_lock_are_locks(hosts: str) -> None:
             assert one.read is one.read
             async with one.read, two.read as reading:
                 assert reading.is_held
-                with pytest.raises(aio.Invalid, match="upgrade"):
-                    await one.write.acquire()
+                assert await one.write.acquire(timeout=0.05) is None
+                with pytest.raises(aio.Invalid, match="writer"):
+                    await reading.downgrade()
             async with one.write as writing:
-                assert await two.read.acquire(blocking=False) is None
-                downgraded = await one.read.acquire()
-                assert downgraded
+                assert await one.read.acquire(blocking=False) is None
+                downgraded = await writing.downgrade()
+                assert isinstance(downgraded, aio.Held)
+                assert (downgraded.is_held, writing.is_held) == (True, False)
             assert downgraded.fencing_token == writing.fencing_token
             assert await two.write.acquire(timeout=0.05) is None
             await one.read.release()
+            async with one.write, await one.write.downgrade():
+                assert one.read.is_held
 
     run(body())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
 import time
@@ -44,24 +45,55 @@ def test_a_waiting_writer_is_not_overtaken_by_readers(connect: Connect) -> None:
 def test_a_writer_may_downgrade_and_nobody_gets_in_between(connect: Connect) -> None:
     mine, other = connect().read_write_lock("/lock"), connect().read_write_lock("/lock")
     with mine.write as writing:
-        reading = mine.read.acquire(timeout=5)
-        assert reading
-    assert reading.is_held
+        assert mine.read.acquire(blocking=False) is None
+        reading = writing.downgrade()
+        assert not writing.is_held
+        assert reading.is_held
+    assert mine.read.is_held
     assert reading.fencing_token == writing.fencing_token
     assert other.write.acquire(blocking=False) is None
     with other.read:
         pass
-    reading.release()
+    mine.read.release()
+    assert not reading.is_held
+    with mine.write, mine.write.downgrade():
+        assert mine.read.is_held
 
 
-def test_an_upgrade_is_invalid(client: zkrecipes.Client) -> None:
+def test_only_what_a_writer_holds_can_be_downgraded(client: zkrecipes.Client) -> None:
     lock = client.read_write_lock("/lock")
-    with lock.read as reading:
-        with pytest.raises(zkrecipes.Invalid, match="upgrade"):
-            lock.write.acquire()
-        assert reading.is_held
-    with lock.write:
-        pass
+    with lock.read as reading, client.lock("/plain") as plain:
+        for held in (reading, plain):
+            with pytest.raises(zkrecipes.Invalid, match="writer"):
+                held.downgrade()
+            held.verify()
+        assert lock.write.acquire(timeout=0.05) is None
+    with pytest.raises(zkrecipes.NotHeld):
+        lock.write.downgrade()
+
+
+def test_threads_that_share_a_read_write_lock_wait_for_each_other(client: zkrecipes.Client) -> None:
+    lock = client.read_write_lock("/lock")
+    tokens: list[int] = []
+
+    def read() -> None:
+        with lock.read as reading:
+            tokens.append(reading.fencing_token)
+
+    with lock.write as writing:
+        reader = threading.Thread(target=read)
+        reader.start()
+        eventually(lambda: len(lock.read.contenders()) == 2)
+        assert not tokens
+    reader.join()
+    assert tokens > [writing.fencing_token]
+
+
+def test_what_a_downgrade_leads_to_is_released_when_it_is_garbage(client: zkrecipes.Client) -> None:
+    with pytest.warns(ResourceWarning, match="read lock"):
+        client.read_write_lock("/lock").write.acquire().downgrade()
+        gc.collect()
+    eventually(lambda: client.nodes.children("/lock") == [])
 
 
 def test_a_multi_lock_takes_all_or_none(connect: Connect) -> None:

@@ -374,6 +374,7 @@ def test_a_closed_client_says_so(client: zkrecipes.Client) -> None:
         held.verify,
         held.__enter__,
         item.__enter__,
+        held.downgrade,
     ]
     for verb in verbs:
         with pytest.raises((zkrecipes.Closed, zkrecipes.NotHeld)):

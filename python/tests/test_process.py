@@ -40,6 +40,7 @@ def verbs(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) 
         lock.contenders,
         held.release,
         held.verify,
+        held.downgrade,
         held.guarded,
         lambda: held.on_lost(print),
         lambda: client.lock("/other"),

@@ -49,6 +49,9 @@ def blocking() -> None:
         assert_type(client.nodes.create("/data", ttl=60), str)
         catalogue = client.read_write_lock("/catalogue")
         assert_type(catalogue.read, zkrecipes.Lock)
+        with catalogue.write as held:
+            assert_type(held.downgrade(), zkrecipes.Held)
+        assert_type(catalogue.write.downgrade(), zkrecipes.Held)
         with client.multi_lock([lock, client.lock("/other")]) as held:
             assert_type(held.fencing_tokens, list[int])
         both = client.multi_lock([lock])
@@ -135,6 +138,8 @@ async def awaiting() -> None:
         assert_type(await client.nodes.get("/data"), tuple[bytes, zkrecipes.Stat])
         async with client.read_write_lock("/catalogue").write as held:
             assert_type(await asyncio.wait_for(held.revoked.wait(), 5), Literal[True])
+            assert_type(await held.downgrade(), zkrecipes.aio.Held)
+        assert_type(await client.read_write_lock("/catalogue").write.downgrade(), zkrecipes.aio.Held)
         semaphore = client.semaphore("/limit", 3, cancel_on_lost=True)
         async with semaphore.hold(2) as held:
             assert_type(held.permits, int)

@@ -39,6 +39,9 @@ class Held(Holding, _native.HeldBase):
 
     _revoked: asyncio.Event | None = None
 
+    @instead(Answers["Held"].awaited(_native.HeldBase.downgrade))
+    def downgrade(self) -> None: ...
+
     @property
     def revoked(self) -> asyncio.Event:
         """Set when somebody asks for this (`lock.revoke()`): finish, then release."""

@@ -362,6 +362,8 @@ class LockBase(Handle):
     """What `Lock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
+    def downgrade(self) -> Held:
+        """From writing to reading, for the `write` side of a read/write lock: as `downgrade` of what it acquired last."""
     @property
     def path(self) -> str:
         """Where the lock is."""
@@ -422,8 +424,8 @@ class ReadWriteLockBase:
 class ReadWriteLock(ReadWriteLockBase):
     """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
 
-    Each side is a `Lock`. Who holds `write` may take `read` too, and then release `write`: nobody gets in between. Taking
-    `write` while holding `read` is Invalid, since two who tried would wait for each other.
+    Each side is a `Lock`. What `write` acquired can be downgraded, from writing to reading: nobody writes in between. There
+    is no way back but to release `read` first: who asks for `write` with `read` in hand waits for itself.
 
     >>> import zkrecipes
     >>> client = zkrecipes.Client("embedded:/read-write-lock-doc")
@@ -432,7 +434,7 @@ class ReadWriteLock(ReadWriteLockBase):
     ...     print(other.is_held, catalogue.path)
     True /locks/catalogue
     >>> with catalogue.write as writing:
-    ...     reading = catalogue.read.acquire()
+    ...     reading = writing.downgrade()
     >>> reading.is_held, reading.fencing_token == writing.fencing_token
     (True, True)
     >>> reading.release()
@@ -536,6 +538,11 @@ class HeldBase(Holding):
     """What both faces of an acquisition have besides."""
 
     def __new__(cls, seed: Seed) -> Self: ...
+    def downgrade(self) -> Held:
+        """From writing to reading, for what the `write` side of a read/write lock acquired: nobody writes in between, readers may
+        come in, and the fencing token stays. This acquisition is over then, as after a release; what is returned is held by the
+        `read` side. Invalid for what was acquired otherwise. On an error `write` is still held, unless it is lost.
+        """
     def _leave(self, body_failed: bool) -> Call: ...
     def _check(self) -> None: ...
     def _acknowledge(self, data: bytes | str) -> None: ...

@@ -225,11 +225,14 @@ class Lock(Handle[Held], _native.LockBase):
     `async with lock as held:` waits, and releases on any exit; leaving raises Lost if the lock was lost meanwhile.
     """
 
+    @instead(Answers[Held].awaited(_native.LockBase.downgrade))
+    def downgrade(self) -> None: ...
+
 
 class ReadWriteLock(_native.ReadWriteLockBase):
     """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
 
-    Each side is a Lock. The holder of `write` may take `read` too, and then release `write`: nobody gets in between.
+    Each side is a Lock. `await held.downgrade()` of what `write` acquired goes from writing to reading: nobody writes in between.
     """
 
     read: Lock

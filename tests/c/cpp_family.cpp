@@ -20,21 +20,59 @@ void a_shared_lock_reads_and_a_unique_lock_writes() {
     CHECK(too.owns_lock() && first.read().is_held() && second.read().is_held());
     too.unlock();
     CHECK(!second.try_lock() && !second.try_lock_for(50ms));
-    THROWS(first.lock(), zkr::ErrorKind::Invalid);  // an upgrade
+    CHECK(!first.try_lock_for(50ms));  // an upgrade waits
   }
   CHECK(second.try_lock_for(5s));
   CHECK(!first.try_lock_shared() && !first.try_lock_shared_for(50ms));
   CHECK(!first.try_lock_shared_until(std::chrono::steady_clock::now()));
   const auto token = second.write().fencing_token();
-  second.lock_shared();  // a writer may go on as a reader
-  second.unlock();
-  CHECK(second.read().fencing_token() == token && first.try_lock_shared_for(5s));
+  second.unlock_and_lock_shared();
+  CHECK(!second.write().is_held() && second.read().fencing_token() == token);
+  CHECK(first.try_lock_shared_for(5s));
   first.unlock_shared();
   second.unlock_shared();
+  {
+    std::unique_lock<zkr::ReadWriteLock> writing(second);
+    writing.mutex()->unlock_and_lock_shared();
+    const std::shared_lock<zkr::ReadWriteLock> reading(*writing.release(), std::adopt_lock);
+    CHECK(second.read().is_held() && first.try_lock_shared_for(5s));
+    first.unlock_shared();
+  }
+  THROWS(second.unlock_and_lock_shared(), zkr::ErrorKind::NotHeld);
+  auto held = second.write().acquire();
+  auto going_on = held.downgrade();
+  CHECK(going_on.is_held() && !held.is_held() && going_on.fencing_token() == held.fencing_token());
+  THROWS(going_on.downgrade(), zkr::ErrorKind::Invalid);
+  going_on.release();
   zkr::ReadWriteLock moved = std::move(first);
   const std::unique_lock<zkr::ReadWriteLock> writing(moved);
   CHECK(writing.owns_lock() && moved.path() == path("shared"));
   THROWS(one.read_write_lock("relative"), zkr::ErrorKind::Invalid);
+}
+
+// The locks of the standard library on one object: as std::shared_mutex, no reader beside a writer, and no second writer.
+void threads_that_share_a_read_write_lock_exclude_each_other() {
+  zkr::Client client(hosts());
+  auto shared = client.read_write_lock(path("threads"));
+  std::atomic<int> readers{0}, writers{0}, wrong{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; thread++)
+    threads.emplace_back([&, writes = thread % 2 == 0] {
+      for (int round = 0; round < 10; round++) {
+        if (writes) {
+          std::unique_lock<zkr::ReadWriteLock> writing(shared);
+          if (++writers != 1 || readers != 0) ++wrong;
+          --writers;
+        } else {
+          std::shared_lock<zkr::ReadWriteLock> reading(shared);
+          ++readers;
+          if (writers != 0) ++wrong;
+          --readers;
+        }
+      }
+    });
+  for (auto &thread : threads) thread.join();
+  CHECK(wrong == 0);
 }
 
 void a_multi_lock_takes_all_or_none() {

@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 /* Those of cpp_family.cpp. */
 #define FAMILY_TESTS(X)                               \
   X(a_shared_lock_reads_and_a_unique_lock_writes)     \
+  X(threads_that_share_a_read_write_lock_exclude_each_other) \
   X(a_multi_lock_takes_all_or_none)                   \
   X(a_semaphore_gives_permits_as_values)              \
   X(a_wait_is_told_for_whom_and_how_long)             \

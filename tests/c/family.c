@@ -59,15 +59,25 @@ void a_writer_may_go_on_as_a_reader(void) {
 
   OK(zkr_lock_acquire(write, 5000, NULL, &error));
   uint64_t token = zkr_lock_fencing_token(write);
-  OK(zkr_lock_acquire(read, 5000, NULL, &error));
-  OK(zkr_lock_release(write, &error));
-  CHECK(zkr_lock_is_held(read) && zkr_lock_fencing_token(read) == token);
+  REFUSED(zkr_lock_acquire(read, 50, NULL, &error), ZKR_TIMEOUT, "");
+  OK(zkr_lock_downgrade(write, NULL, &error));
+  CHECK(zkr_lock_is_held(read) && zkr_lock_fencing_token(read) == token && !zkr_lock_is_held(write));
+  REFUSED(zkr_lock_downgrade(write, NULL, &error), ZKR_NOT_HELD, "");
+  REFUSED(zkr_lock_downgrade(read, NULL, &error), ZKR_INVALID, "writer");
   REFUSED(zkr_lock_acquire(zkr_read_write_lock_write(two), 0, NULL, &error), ZKR_TIMEOUT, "");
   OK(zkr_lock_acquire(zkr_read_write_lock_read(two), 5000, NULL, &error));
-  REFUSED(zkr_lock_acquire(write, -1, NULL, &error), ZKR_INVALID, "upgrade");
+  REFUSED(zkr_lock_acquire(write, 50, NULL, &error), ZKR_TIMEOUT, "");
   OK(zkr_lock_release(read, &error));
   zkr_read_write_lock_free(two); /* and what it holds with it */
-  OK(zkr_lock_acquire(write, 5000, NULL, &error));
+
+  zkr_held *writing = NULL, *reading = NULL;
+  OK(zkr_lock_acquire(write, 5000, &writing, &error));
+  OK(zkr_held_downgrade(writing, &reading, &error));
+  CHECK(zkr_held_is_held(reading) && !zkr_held_is_held(writing));
+  CHECK(zkr_held_fencing_token(reading) == zkr_held_fencing_token(writing));
+  zkr_held_free(writing);
+  zkr_held_free(reading);
+  CHECK(zkr_lock_is_held(read)); /* which keeps it */
 
   zkr_read_write_lock_free(one);
   EVENTUALLY(children_of(first, at) == 0);

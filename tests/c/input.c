@@ -261,6 +261,8 @@ static void every_verb_refuses(handles with) {
   CHECK(zkr_lock_acquire_async(with.lock, 0, ignore_held, NULL) == ZKR_INVALID);
   CHECK(zkr_lock_release_async(with.lock, ignore_done, NULL) == ZKR_INVALID);
   CHECK(zkr_lock_verify_async(with.lock, ignore_done, NULL) == ZKR_INVALID);
+  REFUSED(zkr_lock_downgrade(with.lock, &held, &error), ZKR_INVALID, "lock");
+  CHECK(zkr_lock_downgrade_async(with.lock, ignore_held, NULL) == ZKR_INVALID);
   CHECK(!zkr_lock_is_held(with.lock));
   CHECK(zkr_lock_fencing_token(with.lock) == 0);
   CHECK(zkr_lock_path(with.lock) == NULL);
@@ -271,6 +273,8 @@ static void every_verb_refuses(handles with) {
   REFUSED(zkr_held_guarded(with.held, &transaction, &error), ZKR_INVALID, "held");
   REFUSED(zkr_held_on_lost(with.held, ignore_lost, NULL, &subscription, &error), ZKR_INVALID, "held");
   CHECK(zkr_held_verify_async(with.held, ignore_done, NULL) == ZKR_INVALID);
+  REFUSED(zkr_held_downgrade(with.held, &held, &error), ZKR_INVALID, "held");
+  CHECK(zkr_held_downgrade_async(with.held, ignore_held, NULL) == ZKR_INVALID);
   CHECK(zkr_held_release_async(with.held, ignore_done, NULL) == ZKR_INVALID);
   CHECK(!zkr_held_is_held(with.held));
   CHECK(zkr_held_fencing_token(with.held) == 0);

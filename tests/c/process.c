@@ -63,6 +63,7 @@ static int in_child(void) {
   if (!is_forked(zkr_lock_acquire(lock, -1, NULL, &error), &error)) return 1;
   if (!is_forked(zkr_lock_release(lock, &error), &error)) return 2;
   if (!is_forked(zkr_held_verify(held, &error), &error)) return 3;
+  if (!is_forked(zkr_held_downgrade(held, NULL, &error), &error)) return 6;
   if (!is_forked(zkr_nodes_children(client, "/", &names, &error), &error)) return 4;
   if (!is_forked(zkr_lock_new(client, "/a", NULL, &other, &error), &error)) return 5;
   if (!is_forked(zkr_client_close(client, -1, &error), &error)) return 7;

@@ -117,6 +117,7 @@ class Remote:
 
     def __init__(self, program: Program, name: str, hosts: str, flavour: str, timeout: float = 15.0) -> None:
         self.name = name
+        self._is_ours = flavour.startswith("our-")
         self._program = program
         self._say("connect", hosts, flavour.removeprefix("our-"), milliseconds(timeout))
 
@@ -128,6 +129,14 @@ class Remote:
 
     def release(self, kind: str, path: str) -> None:
         self._say("release", kind, path)
+
+    def downgrade(self, path: str) -> None:
+        """From writing to reading. Of ours it is one verb; whoever has none takes read, and then releases write."""
+        if self._is_ours:
+            self._say("downgrade", path)
+        else:
+            self.acquire("read", path).result(PATIENCE)
+            self.release("write", path)
 
     def revoke(self, kind: str, path: str, node: str = "-", patience: float | None = None) -> bool:
         """Asks the owner of the node, or whoever holds, to let go; the answer is for ours only."""

@@ -96,8 +96,7 @@ def test_a_downgrade_keeps_writers_out(stage: Stage, first: str, second: str) ->
     holder, writer = stage.owner(first), stage.owner(second)
     gets(holder.acquire("write", stage.path))
     pending = stage.queue(writer, "write")
-    gets(holder.acquire("read", stage.path))
-    holder.release("write", stage.path)
+    holder.downgrade(stage.path)
     waits(pending)
     holder.release("read", stage.path)
     gets(pending)
@@ -109,9 +108,8 @@ def test_a_downgrade_lets_readers_in(stage: Stage, first: str, second: str) -> N
     gets(holder.acquire("write", stage.path))
     reading = stage.queue(reader, "read")
     writing = stage.queue(writer, "write")
-    gets(holder.acquire("read", stage.path))
     waits(reading)
-    holder.release("write", stage.path)
+    holder.downgrade(stage.path)
     gets(reading)
     holder.release("read", stage.path)
     waits(writing)
@@ -123,8 +121,7 @@ def test_a_downgrade_lets_readers_in(stage: Stage, first: str, second: str) -> N
 def test_a_writer_that_comes_after_a_downgrade_waits(stage: Stage, first: str, second: str) -> None:
     holder, writer, reader = stage.owner(first), stage.owner(second), stage.owner(second)
     gets(holder.acquire("write", stage.path))
-    gets(holder.acquire("read", stage.path))
-    holder.release("write", stage.path)
+    holder.downgrade(stage.path)
     pending = stage.queue(writer, "write")
     behind = stage.queue(reader, "read")
     waits(pending)
@@ -142,8 +139,8 @@ def test_a_downgrade_keeps_the_number_of_the_writer(stage: Stage, first: str, se
     other.release("read", stage.path)
     gets(holder.acquire("write", stage.path))
     (writer,) = stage.children()
-    gets(holder.acquire("read", stage.path))
-    (reader,) = set(stage.children()) - {writer}
+    holder.downgrade(stage.path)
+    (reader,) = stage.children()
     assert reader[-10:] == writer[-10:] == f"{1:010}"
 
 

@@ -222,6 +222,11 @@ static Task hold(zkr::Lock &lock, std::stop_token stop, std::atomic<int> &passed
   zkr::Held held = co_await coro::acquire(lock, zkr::forever, stop);
   CHECK(held.is_held());
   co_await coro::verify(held);
+  try {
+    (void)co_await coro::downgrade(held);
+    CHECK(!"a lock has no readers");
+  } catch (const zkr::Invalid &) {
+  }
   passed++;
   co_await coro::release(held);
   CHECK(!held.is_held());

@@ -145,6 +145,13 @@ impl Held {
         self.held.ask(|held| held.release(), same)
     }
 
+    /// The call's value is a `Held` of the readers' side.
+    #[napi(catch_unwind)]
+    pub fn downgrade(&self) -> f64 {
+        let home = self.held.inbox.clone();
+        self.held.ask(|held| drive::downgrade(&held), move |granted| Held::new(granted, &home))
+    }
+
     /// Of a leadership.
     #[napi(catch_unwind)]
     pub fn acknowledge(&self, data: &[u8]) -> f64 {

@@ -8,9 +8,6 @@ use crate::handle::Handle;
 #[napi(custom_finalize)]
 pub struct Lock {
     lock: zkrecipes::Lock,
-    /// A variable that is not used again does not keep a side of a read/write lock alive: without this, a writer who takes
-    /// read could find that write was forgotten, and wait for itself.
-    _other_side: Option<zkrecipes::Lock>,
     inbox: Inbox,
 }
 
@@ -30,7 +27,7 @@ drop_quietly!(Lock, ReadWriteLock, MultiLock);
 
 impl Lock {
     pub fn new(lock: zkrecipes::Lock, inbox: Inbox) -> Lock {
-        Lock { lock, _other_side: None, inbox }
+        Lock { lock, inbox }
     }
 
     pub fn core(&self) -> &zkrecipes::Lock {
@@ -50,10 +47,6 @@ impl ReadWriteLock {
     pub fn new(lock: zkrecipes::ReadWriteLock, inbox: Inbox) -> ReadWriteLock {
         ReadWriteLock { lock, inbox }
     }
-
-    fn side(&self, side: &zkrecipes::Lock, other: &zkrecipes::Lock) -> Lock {
-        Lock { lock: side.clone(), _other_side: Some(other.clone()), inbox: self.inbox.clone() }
-    }
 }
 
 #[napi]
@@ -65,12 +58,12 @@ impl ReadWriteLock {
 
     #[napi(catch_unwind)]
     pub fn read(&self) -> Lock {
-        self.side(self.lock.read(), self.lock.write())
+        Lock::new(self.lock.read().clone(), self.inbox.clone())
     }
 
     #[napi(catch_unwind)]
     pub fn write(&self) -> Lock {
-        self.side(self.lock.write(), self.lock.read())
+        Lock::new(self.lock.write().clone(), self.inbox.clone())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every recipe that is acquired and released shares: the handle. It keeps what was acquired through it, and what was
 //! acquired keeps the handle; when the last of them is garbage, it is released in the background, with a ResourceWarning.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -25,6 +25,21 @@ pub struct Common {
     pub origin: Origin,
     /// Makes the object of what is acquired.
     pub acquires: fn(Python<'_>, Held, Arc<Common>) -> Answered,
+    /// Of the writers' side of a read/write lock, the readers' side, which a downgrade leads to.
+    pub readers: OnceLock<Arc<Common>>,
+}
+
+impl Common {
+    /// From writing to reading: makes an object of the readers' side of what `begin` leads to.
+    pub fn downgrade<F: Future<Output = zkrecipes::Result<drive::Granted>> + Send + 'static>(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        begin: impl FnOnce() -> F,
+    ) -> Answered {
+        // Without such a side nothing is granted.
+        let readers = self.readers.get().unwrap_or(self).clone();
+        self.origin.run_to(py, begin, |py, granted| (readers.acquires)(py, granted.keep(), readers))
+    }
 }
 
 impl Drop for Common {
@@ -241,7 +256,9 @@ macro_rules! handle_recipe {
                 let (face, origin) = (origin.face, origin.clone());
                 $base::hand_out(py, face, || {
                     let handle = zkrecipes::Handle::clone(&core);
-                    let common = $crate::handle::Common { core: handle, origin, acquires: $acquires };
+                    let readers = std::sync::OnceLock::new();
+                    let common =
+                        $crate::handle::Common { core: handle, origin, acquires: $acquires, readers };
                     $crate::handle::HandleBase::of(common).add_subclass($base { core: core.into() })
                 })
             }

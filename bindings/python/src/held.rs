@@ -75,6 +75,13 @@ impl HeldBase {
         seed.get().take()
     }
 
+    /// From writing to reading, for what the `write` side of a read/write lock acquired: nobody writes in between, readers may
+    /// come in, and the fencing token stays. This acquisition is over then, as after a release; what is returned is held by the
+    /// `read` side. Invalid for what was acquired otherwise. On an error `write` is still held, unless it is lost.
+    fn downgrade(slf: &Bound<'_, Self>) -> Answered {
+        slf.as_super().get().downgrade(slf.py(), &slf.get().held)
+    }
+
     #[pyo3(name = "_leave")]
     fn py_leave(slf: &Bound<'_, Self>, body_failed: bool) -> Answered {
         slf.as_super().get().origin.run(slf.py(), || slf.get().held.leave(body_failed))

@@ -42,6 +42,20 @@ impl HoldingBase {
         })
     }
 
+    /// Downgrades `held`, which this is of.
+    pub fn downgrade(&self, py: Python<'_>, held: &zkrecipes::Held) -> Answered {
+        let begin = || drive::downgrade(held);
+        let common = match &*self.holder {
+            Holder::Handle(common) => Ok(common.clone()),
+            Holder::Held(_, keeper) => keeper.clone().downcast::<Common>(),
+        };
+        match common {
+            Ok(common) => common.downgrade(py, begin),
+            // Of no handle, and no writer's: that is refused.
+            Err(_) => self.origin.run_to(py, begin, |py, _| Ok(py.None())),
+        }
+    }
+
     /// What is held now.
     pub fn held(&self) -> Result<zkrecipes::Held> {
         match &*self.holder {

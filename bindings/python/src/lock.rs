@@ -1,6 +1,7 @@
 //! `Lock`: waiting for a turn. Also each side of a `ReadWriteLock`.
 
 use pyo3::prelude::*;
+use zkrecipes::drive;
 
 use crate::face::{Answered, Arg, Fresh, Seed};
 use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
@@ -12,6 +13,12 @@ impl LockBase {
     #[new]
     fn py_new(seed: &Bound<'_, Seed>) -> Fresh<LockBase> {
         seed.get().take()
+    }
+
+    /// From writing to reading, for the `write` side of a read/write lock: as `downgrade` of what it acquired last.
+    fn downgrade(slf: &Bound<'_, Self>) -> Answered {
+        let common = &slf.as_super().get().common;
+        common.downgrade(slf.py(), || drive::downgrade_current(&common.core))
     }
 
     /// Where the lock is.

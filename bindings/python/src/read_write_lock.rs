@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use crate::client::Origin;
 use crate::face::{Answered, Fresh, Seed, two_faces};
+use crate::handle::HandleBase;
 use crate::lock::LockBase;
 use crate::owned::Owned;
 
@@ -21,6 +22,9 @@ impl ReadWriteLockBase {
         let path = lock.path().to_owned();
         let read = LockBase::of(py, origin, lock.read().clone())?;
         let write = LockBase::of(py, origin, lock.write().clone())?;
+        let readers = read.bind(py).cast::<HandleBase>()?.get().common.clone();
+        // Nobody else has it yet.
+        let _ = write.bind(py).cast::<HandleBase>()?.get().common.readers.set(readers);
         ReadWriteLockBase::hand_out(py, origin.face, || {
             ReadWriteLockBase { path, read: read.into(), write: write.into() }.into()
         })
@@ -61,8 +65,8 @@ impl ReadWriteLockBase {
 
 /// Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
 ///
-/// Each side is a `Lock`. Who holds `write` may take `read` too, and then release `write`: nobody gets in between. Taking
-/// `write` while holding `read` is Invalid, since two who tried would wait for each other.
+/// Each side is a `Lock`. What `write` acquired can be downgraded, from writing to reading: nobody writes in between. There
+/// is no way back but to release `read` first: who asks for `write` with `read` in hand waits for itself.
 ///
 /// >>> import zkrecipes
 /// >>> client = zkrecipes.Client("embedded:/read-write-lock-doc")
@@ -71,7 +75,7 @@ impl ReadWriteLockBase {
 /// ...     print(other.is_held, catalogue.path)
 /// True /locks/catalogue
 /// >>> with catalogue.write as writing:
-/// ...     reading = catalogue.read.acquire()
+/// ...     reading = writing.downgrade()
 /// >>> reading.is_held, reading.fencing_token == writing.fencing_token
 /// (True, True)
 /// >>> reading.release()

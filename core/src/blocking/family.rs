@@ -80,6 +80,13 @@ impl ReadWriteLock {
     }
 }
 
+impl Lock {
+    /// See [`crate::Lock::downgrade`].
+    pub fn downgrade(&self) -> Result<Held> {
+        Handle::wait(|| self.core.downgrade())
+    }
+}
+
 impl MultiLock {
     /// See [`crate::MultiLock::paths`].
     pub fn paths(&self) -> &[String] {

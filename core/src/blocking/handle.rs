@@ -206,6 +206,12 @@ impl Held {
         self.0.release_in_background()
     }
 
+    /// See [`crate::Held::downgrade`].
+    pub fn downgrade(&self) -> Result<Held> {
+        check_may_wait()?;
+        wait(self.0.downgrade(), None, None).map(Held)
+    }
+
     /// See [`crate::Held::leave`].
     pub fn leave(&self, body_failed: bool) -> Result<()> {
         check_may_wait()?;

@@ -1,6 +1,7 @@
 //! Acquiring for a language in which an acquisition may be withdrawn on its way to its owner, and in which the handle may
 //! be all that an owner has.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Done;
@@ -8,7 +9,7 @@ use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::recipes::election::{Election, Leadership, Terms};
 use crate::recipes::handle::Handle;
-use crate::recipes::held::Held;
+use crate::recipes::held::{Held, Readers};
 use crate::recipes::queue::{Backlog, Claims, DelayQueue, Got, Item, PriorityQueue, Put, Queue};
 use crate::session::delivery::Subscription;
 
@@ -24,29 +25,65 @@ pub fn acquire(
 ) -> impl Future<Output = Result<Granted>> + Send + use<> {
     // In a box: it would else be kept twice while it waits.
     let (handle, acquiring) = (handle.clone(), Box::pin(handle.take(n, limit)));
-    async move { Ok(Granted { held: acquiring.await?, handle }) }
+    async move { Ok(Granted { held: acquiring.await?, keeper: Keeper::Handle(handle) }) }
+}
+
+/// As [`Held::downgrade`]. Withdrawn on its way to its owner, what it leads to is released.
+///
+/// # Cancel safety
+/// As for [`Held::downgrade`].
+pub fn downgrade(writing: &Held) -> impl Future<Output = Result<Granted>> + Send + use<> {
+    let (readers, downgrading) = (writing.readers(), writing.downgrade());
+    async move {
+        let keeper = Keeper::Readers(readers?);
+        Ok(Granted { held: downgrading.await?, keeper })
+    }
+}
+
+/// The same of what was acquired last through a handle.
+///
+/// # Cancel safety
+/// As for [`Held::downgrade`].
+pub fn downgrade_current(handle: &Handle) -> impl Future<Output = Result<Granted>> + Send + use<> {
+    let downgrading = held(handle).map(|writing| downgrade(&writing));
+    async move { downgrading?.await }
 }
 
 /// An acquisition on its way to its owner. Dropped before it gets there, because the owner withdrew meanwhile, it is
 /// released.
 #[must_use = "dropping it releases the lock"]
-#[derive(Debug)]
 pub struct Granted {
-    handle: Handle,
+    keeper: Keeper,
     held: Held,
+}
+
+/// What keeps an acquisition for an owner that has nothing else.
+enum Keeper {
+    Handle(Handle),
+    /// The side that a writer's downgrade leads to.
+    Readers(Arc<dyn Readers>),
 }
 
 impl Granted {
     /// The owner has it, and its handle keeps it until it is released, or until the handle and every clone are gone: for a
     /// language in which an owner may have nothing but the handle.
     pub fn keep(self) -> Held {
-        self.handle.keep(&self.held);
+        match &self.keeper {
+            Keeper::Handle(handle) => handle.keep(&self.held),
+            Keeper::Readers(readers) => readers.keep(&self.held),
+        }
         self.held
     }
 
     /// The owner has it, and nobody else does.
     pub fn hand_over(self) -> Held {
         self.held
+    }
+}
+
+impl std::fmt::Debug for Granted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Granted").field(&self.held).finish()
     }
 }
 

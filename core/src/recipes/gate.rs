@@ -34,7 +34,7 @@ impl Gate {
         // The first poll takes the place in the queue, or the turn itself; tokio must not answer "later" to spread the load.
         let now = match may_wait {
             true => tokio::task::unconstrained(&mut turn).now_or_never(),
-            false => self.turn.clone().try_lock_owned().ok(),
+            false => self.pass_now(),
         };
         async move {
             match now {
@@ -43,6 +43,11 @@ impl Gate {
                 None => Err(Error::timeout("not acquired")),
             }
         }
+    }
+
+    /// Without waiting, if it is open.
+    pub(super) fn pass_now(&self) -> Option<Pass> {
+        self.turn.clone().try_lock_owned().ok()
     }
 
     /// How many have passed it or wait.

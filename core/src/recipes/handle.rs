@@ -9,7 +9,7 @@ use tracing::Instrument;
 
 use super::contenders::{self, Contender, Seen};
 use super::gate::{Gate, Pass};
-use super::held::{Acquired, Held};
+use super::held::{Acquired, Held, Readers};
 use super::waiting::{Listeners, WaitProgress, Waiting};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
@@ -52,6 +52,11 @@ pub(crate) trait Recipe: Send + Sync + 'static {
     /// The first under `parent`, whose node was read, as a contender of this recipe.
     fn seen(&self, _parent: &str, first: Seen) -> Contender {
         first.contender(true)
+    }
+
+    /// The readers' side, if this is a writers' side.
+    fn readers(&self) -> Option<Arc<dyn Readers>> {
+        None
     }
 
     /// The path of the contender's node that is called so, unless no contender of this recipe is.
@@ -104,7 +109,7 @@ struct Inner {
     gate: Gate,
     /// Changes when the waits in progress are to end.
     cancels: watch::Sender<u64>,
-    acquired: Arc<Acquired>,
+    acquired: Acquired,
     /// Who wants to hear of its waits.
     listeners: Arc<Listeners>,
     /// What is kept alive for the languages whose handle keeps it.
@@ -113,17 +118,6 @@ struct Inner {
 
 impl Handle {
     pub(crate) fn new(client: &Client, path: &str, meanwhile: Meanwhile, recipe: Arc<dyn Recipe>) -> Handle {
-        Handle::sharing(client, path, meanwhile, recipe, Arc::default())
-    }
-
-    /// A handle of whose acquisitions others know, too.
-    pub(super) fn sharing(
-        client: &Client,
-        path: &str,
-        meanwhile: Meanwhile,
-        recipe: Arc<dyn Recipe>,
-        acquired: Arc<Acquired>,
-    ) -> Handle {
         let inner = Inner {
             client: client.clone(),
             path: path.to_owned(),
@@ -131,7 +125,7 @@ impl Handle {
             meanwhile,
             gate: Gate::default(),
             cancels: watch::Sender::new(0),
-            acquired,
+            acquired: Acquired::default(),
             listeners: Arc::default(),
             kept: Mutex::default(),
         };
@@ -196,18 +190,13 @@ impl Handle {
         let call = self.inner.client.session().and_then(|session| Ok((session, self.call(limit)?)));
         // Not in a forked child either: whoever had the lock of the parent's gate stayed with the parent.
         let call = call.map(|(session, call)| (session, call, self.inner.gate.queue(limit)));
-        let span = tracing::info_span!(
-            "acquisition",
-            recipe = self.inner.recipe.word(),
-            path = self.inner.path,
-            token = tracing::field::Empty
-        );
+        let span = self.span();
         let taking = async move {
             let about = |error: Error| error.with_path(handle.path());
             let (session, mut call, place) = call?;
             let (inner, line) = (&handle.inner, Arc::<Line>::default());
             let mut waiting = Waiting::begin(&session);
-            let kept = || inner.kept().iter().rfind(|held| held.stands()).cloned();
+            let kept = || inner.kept_standing();
             // Pinned here, what is awaited is not copied into each future that waits for it.
             let mut passing = pin!(inner.gate.pass(&session, place, kept));
             let taking = pin!(async {
@@ -240,15 +229,7 @@ impl Handle {
                         Meanwhile::Waits => (Some(Box::new(pass) as Box<dyn Send>), None),
                         Meanwhile::Nests | Meanwhile::Adds => (None, Some(pass)),
                     };
-                    let hold = Hold::begin(session.clone(), &inner.path, grant, keeps);
-                    tracing::Span::current().record("token", hold.node().token());
-                    waiting.succeeds(&hold);
-                    if session.is_closing() {
-                        // Closing has told the loss of everything that was held by then. This one came later.
-                        hold.lose(LostReason::Closed);
-                        return Err(about(Error::closed("client")));
-                    }
-                    (Held::of(&inner.client, hold), pass)
+                    (inner.begin(&session, grant, keeps, waiting).map_err(about)?, pass)
                 }
             };
             inner.acquired.push(&held);
@@ -257,6 +238,45 @@ impl Handle {
             Ok(held)
         };
         taking.instrument(span)
+    }
+
+    /// As an acquire, but what is held is won by `winning` and has no place in the order of this handle's waits.
+    pub(super) async fn obtain(
+        &self,
+        session: Arc<Session>,
+        winning: impl Future<Output = Result<Grant>>,
+    ) -> Result<Held> {
+        let obtaining = async {
+            let (inner, waiting) = (&self.inner, Waiting::begin(&session));
+            let grant = match winning.await {
+                Ok(grant) => grant,
+                Err(error) => {
+                    waiting.fails(&error);
+                    return Err(error);
+                }
+            };
+            // As every acquisition it keeps later ones waiting, but it does not wait for those that came before.
+            let pass = inner.gate.pass_now().map(|pass| Box::new(pass) as Box<dyn Send>);
+            let held = inner.begin(&session, grant, pass, waiting)?;
+            inner.acquired.push(&held);
+            Ok(held)
+        };
+        let obtained = obtaining.instrument(self.span()).await;
+        obtained.map_err(|error: Error| error.with_path(self.path()))
+    }
+
+    fn span(&self) -> tracing::Span {
+        tracing::info_span!(
+            "acquisition",
+            recipe = self.inner.recipe.word(),
+            path = self.inner.path,
+            token = tracing::field::Empty
+        )
+    }
+
+    /// Waits for something in whose way may be what this handle keeps, and says so when that takes long.
+    pub(super) async fn past_what_is_kept<T>(&self, session: &Session, wait: impl Future<Output = T>) -> T {
+        self.inner.gate.pass(session, wait, || self.inner.kept_standing()).await
     }
 
     #[cfg(test)]
@@ -406,6 +426,29 @@ enum Taken {
 impl Inner {
     fn kept(&self) -> MutexGuard<'_, Vec<Held>> {
         self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn kept_standing(&self) -> Option<Held> {
+        self.kept().iter().rfind(|held| held.stands()).cloned()
+    }
+
+    /// What was won is held.
+    fn begin(
+        &self,
+        session: &Arc<Session>,
+        grant: Grant,
+        keeps: Option<Box<dyn Send>>,
+        waiting: Waiting,
+    ) -> Result<Held> {
+        let hold = Hold::begin(session.clone(), &self.path, grant, keeps);
+        tracing::Span::current().record("token", hold.node().token());
+        waiting.succeeds(&hold);
+        if session.is_closing() {
+            // Closing has told the loss of everything that was held by then. This one came later.
+            hold.lose(LostReason::Closed);
+            return Err(Error::closed("client"));
+        }
+        Ok(Held::beside(&self.client, hold, self.recipe.readers()))
     }
 }
 

@@ -9,6 +9,7 @@ use super::sequencer;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::nodes::Transaction;
+use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::turn::hold::{Hold, Tenure};
 
@@ -33,11 +34,22 @@ use crate::turn::hold::{Hold, Tenure};
 #[derive(Clone)]
 pub struct Held(Arc<Acquisition>);
 
+/// The readers' side of a read/write lock, for what a writer holds.
+pub(crate) trait Readers: Send + Sync {
+    /// What stands for the writer from then on.
+    fn downgrade(self: Arc<Self>, writing: Held) -> Later<Result<Held>>;
+
+    /// Keeps what a downgrade has led to, for the languages whose handle keeps it.
+    fn keep(&self, held: &Held);
+}
+
 /// What the clones of a [`Held`] share.
 struct Acquisition {
     client: Client,
     hold: Arc<Hold>,
     is_released: AtomicBool,
+    /// The readers' side, if it is a writer's.
+    readers: Option<Arc<dyn Readers>>,
     /// Changes when its owner is to stop, where only `is_held` can say so.
     stops: OnceLock<watch::Receiver<u64>>,
 }
@@ -45,17 +57,24 @@ struct Acquisition {
 impl Held {
     /// What is held from now on has an owner.
     pub(crate) fn of(client: &Client, hold: Arc<Hold>) -> Held {
+        Held::beside(client, hold, None)
+    }
+
+    /// The same, with the readers that a writer may join.
+    pub(super) fn beside(client: &Client, hold: Arc<Hold>, readers: Option<Arc<dyn Readers>>) -> Held {
         Held(Arc::new(Acquisition {
             client: client.clone(),
             hold,
             is_released: AtomicBool::new(false),
+            readers,
             stops: OnceLock::new(),
         }))
     }
 
     /// One more acquisition of the same, unless it is being let go just now.
     pub(super) fn nest(&self) -> Option<Held> {
-        self.0.hold.share().then(|| Held::of(&self.0.client, self.0.hold.clone()))
+        let Acquisition { client, hold, readers, .. } = &*self.0;
+        hold.share().then(|| Held::beside(client, hold.clone(), readers.clone()))
     }
 
     pub(super) fn hold(&self) -> &Arc<Hold> {
@@ -94,7 +113,7 @@ impl Held {
     }
 
     /// A weak reference, which ends with the last owner.
-    pub(super) fn downgrade(&self) -> WeakHeld {
+    pub(super) fn weak(&self) -> WeakHeld {
         WeakHeld(Arc::downgrade(&self.0))
     }
 
@@ -220,6 +239,51 @@ impl Held {
         self.0.let_go().and_then(Hold::release_in_background)
     }
 
+    /// From writing to reading, for what a writer of a read/write lock holds: nobody writes in between, readers may come in,
+    /// and the fencing token stays the writer's. What is answered is held through the readers' side and stands for both
+    /// from then on. This acquisition is over, as after a release: what was to be told of it (`on_lost`, `on_revoke`) is to be
+    /// asked for again there.
+    ///
+    /// An error leaves the writer what it was: ConnectionLost means that the server has not confirmed, and write is still
+    /// held unless it is lost. Invalid for what is no writer's.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let lock = client.read_write_lock("/locks/catalogue")?;
+    /// let writing = lock.write().acquire().await?;
+    /// let reading = writing.downgrade().await?;
+    /// assert!(reading.is_held() && !writing.is_held());
+    /// assert_eq!(reading.fencing_token(), writing.fencing_token());
+    /// reading.release().await?;
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind: write is still held, or if it had been given back by then, nothing is.
+    pub fn downgrade(&self) -> impl Future<Output = Result<Held>> + Send + use<> {
+        let writing = self.clone();
+        async move { writing.readers()?.downgrade(writing).await }
+    }
+
+    /// The side that a downgrade leads to.
+    pub(crate) fn readers(&self) -> Result<Arc<dyn Readers>> {
+        self.0.client.session()?;
+        let only = || {
+            Error::invalid(
+                "downgrade",
+                "only what a writer of a read/write lock holds can become a reader's; this was acquired otherwise",
+            )
+        };
+        let readers = self.0.readers.clone().ok_or_else(only);
+        readers.map_err(|error| error.with_path(self.path()))
+    }
+
+    /// Lets go for what is held in its place. The future confirms that, as for [`Held::release`].
+    pub(super) fn give_way(&self) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
+        self.0.let_go().and_then(Hold::give_way)
+    }
+
     /// Leaves a scope: silent when released already, Lost when it was lost although the body succeeded; otherwise
     /// releases, at once like [`Held::release`], and a release that could not be confirmed goes on in the background.
     pub fn leave(&self, body_failed: bool) -> impl Future<Output = Result<()>> + Send + use<> {
@@ -300,11 +364,6 @@ impl Acquired {
         // Dropped without the lock: it may be the last to have it in hand.
         let all = self.lock().clone();
         all.iter().rev().filter_map(Weak::upgrade).map(Held).find(|held| !held.is_released())
-    }
-
-    /// What stands for the innermost one, if that is certainly held.
-    pub(super) fn hold(&self) -> Option<Arc<Hold>> {
-        self.innermost().filter(Held::is_held).map(|held| held.0.hold.clone())
     }
 
     /// Adds an acquisition, and forgets those that were lost and never released.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::contenders::{self, Contender};
 use super::handle::{Handle, Meanwhile, Recipe};
+use super::held::Held;
 use crate::client::Client;
 use crate::error::Result;
 use crate::options::LockOptions;
@@ -74,6 +75,16 @@ impl Lock {
     /// A side of a read/write lock.
     pub(super) fn side(handle: Handle) -> Lock {
         Lock { handle, is_plain: false }
+    }
+
+    /// From writing to reading, if this is the writers' side of a read/write lock: see [`Held::downgrade`]. What was acquired
+    /// last is downgraded.
+    ///
+    /// # Cancel safety
+    /// As for [`Held::downgrade`].
+    pub fn downgrade(&self) -> impl Future<Output = Result<Held>> + Send + use<> {
+        let downgrading = self.held().map(|held| held.downgrade());
+        async move { downgrading?.await }
     }
 
     /// Whether this is a lock of its own, and of that client.

@@ -2,31 +2,36 @@
 //!
 //! 1. Both sides queue like a lock, under names that tell them apart.
 //! 2. A writer waits for everybody ahead; a reader only for writers, and watches the last of them.
-//! 3. A holding writer may also take read: a node with the writer's own number, created only while the writer's stands,
-//!    so that everybody further back stays behind it. Releasing write then leaves a reader with the writer's token.
-//! 4. A holding reader may not take write: two who try would wait for each other.
+//! 3. A holding writer may go on as a reader: a reader's node with the writer's own number is created only while the
+//!    writer's stands, so that everybody further back stays behind it, and the writer's is deleted then. The token stays.
+//! 4. There is no way from reading to writing: two who tried would wait for each other.
 
 use std::sync::Arc;
 
 use super::contenders::{self, Contender};
 use super::handle::{Handle, Meanwhile, Recipe};
-use super::held::Acquired;
+use super::held::{Held, Readers};
 use super::lock::Lock;
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
+use crate::session::epoch::Tenant;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn;
 use crate::turn::alone::Alone;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 use crate::turn::name::{self, Kind};
-use crate::turn::place::{Place, Queue};
+use crate::turn::place::{Node, Place, Queue};
 
-/// A read/write lock on a path: [`read`](ReadWriteLock::read) and [`write`](ReadWriteLock::write) are each a [`Lock`].
+/// A read/write lock on a path: [`read`](ReadWriteLock::read) and [`write`](ReadWriteLock::write) are each a [`Lock`], and
+/// what a writer holds can be [downgraded](Held::downgrade).
+///
+/// As with every lock, an acquire through a side that holds waits, whichever thread or task makes it. So does one of a side
+/// while the other one holds, as if it were somebody else's: who waits for `write` with `read` in hand waits for itself.
 ///
 /// ```
 /// # zkrecipes::doctest(async {
@@ -35,9 +40,8 @@ use crate::turn::place::{Place, Queue};
 /// let client = Client::connect("embedded:", Default::default()).await?;
 /// let lock = client.read_write_lock("/locks/catalogue")?;
 /// let writing = lock.write().acquire().await?;
-/// // Downgrade: take read as well, then let write go. Nobody gets in between.
-/// let reading = lock.read().acquire().await?;
-/// writing.release().await?;
+/// // From writing to reading: nobody writes in between.
+/// let reading = writing.downgrade().await?;
 /// assert_eq!(reading.fencing_token(), writing.fencing_token());
 /// reading.release().await?;
 /// # Ok(()) });
@@ -53,16 +57,14 @@ impl Client {
     pub fn read_write_lock(&self, path: &str) -> Result<ReadWriteLock> {
         self.session()?;
         path::recipe(path)?;
-        let (reading, writing) = (Arc::<Acquired>::default(), Arc::<Acquired>::default());
-        let side = |kind, own: &Arc<Acquired>, other: &Arc<Acquired>| {
-            let (path, alone) = (path.to_owned(), Arc::default());
-            let side = Arc::new(Side { path, kind, other: other.clone(), alone });
-            Lock::side(Handle::sharing(self, &side.path.clone(), Meanwhile::Waits, side, own.clone()))
+        let side = |kind, readers| {
+            let (path_of_it, alone) = (path.to_owned(), Arc::default());
+            let side = Arc::new(Side { path: path_of_it, kind, readers, alone });
+            Handle::new(self, path, Meanwhile::Waits, side)
         };
-        Ok(ReadWriteLock {
-            read: side(Kind::Read, &reading, &writing),
-            write: side(Kind::Write, &writing, &reading),
-        })
+        let read = side(Kind::Read, None);
+        let write = side(Kind::Write, Some(Arc::new(Reading(read.clone()))));
+        Ok(ReadWriteLock { read: Lock::side(read), write: Lock::side(write) })
     }
 }
 
@@ -83,11 +85,12 @@ impl ReadWriteLock {
     }
 }
 
-/// One side, which knows what the other one holds.
+/// One side.
 struct Side {
     path: String,
     kind: Kind,
-    other: Arc<Acquired>,
+    /// The other one, for the writers' side.
+    readers: Option<Arc<Reading>>,
     alone: Arc<Alone>,
 }
 
@@ -98,13 +101,12 @@ impl Recipe for Side {
 
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
-            match self.other.hold() {
-                Some(_) if self.kind == Kind::Write => Err(upgrade()),
-                Some(writing) => downgrade(&session, &mut call, &self.path, &writing).await,
-                None => {
-                    let queue = Queue::of(&session, &self.path, self.kind);
-                    turn::take(&Queue { alone: Some(&self.alone), ..queue }, &mut call).await
-                }
+            let queue = Queue { alone: Some(&self.alone), ..Queue::of(&session, &self.path, self.kind) };
+            let taking = turn::take(&queue, &mut call);
+            match &self.readers {
+                // Whoever reads through this very handle may be waiting here.
+                Some(readers) => readers.0.past_what_is_kept(&session, taking).await,
+                None => taking.await,
             }
         })
     }
@@ -120,79 +122,99 @@ impl Recipe for Side {
     fn locate(&self, node: &str) -> Option<String> {
         contenders::of_lock_at(&self.path, node)
     }
+
+    fn readers(&self) -> Option<Arc<dyn Readers>> {
+        self.readers.clone().map(|readers| readers as Arc<dyn Readers>)
+    }
 }
 
-fn upgrade() -> Error {
-    Error::invalid(
-        "upgrade",
-        "read is held, and two readers who both took write would wait for each other for ever; release read first, or \
-         take write from the start",
-    )
+/// The readers' side, for those who write.
+struct Reading(Handle);
+
+impl Readers for Reading {
+    fn downgrade(self: Arc<Self>, writing: Held) -> Later<Result<Held>> {
+        Box::pin(async move {
+            let session = writing.client().session()?;
+            let (path, hold) = (self.0.path(), writing.hold());
+            let mut call = session.call(None);
+            let joining = join(&session, &mut call, path, hold);
+            let reading = self.0.obtain(session.clone(), joining).await?;
+            // Both nodes stand here. Dropped, whether because the writer has been let go or lost meanwhile or because nobody
+            // waits any more, the reader goes, too.
+            let outcome = writing.give_way()?.await;
+            match outcome {
+                Err(error) if error.kind() == ErrorKind::Denied => Err(error),
+                // Of the rest nothing concerns the reader: what is not confirmed goes on in the background.
+                _ if reading.is_held() => Ok(reading),
+                _ => Err(reading.hold().not_held()),
+            }
+        })
+    }
+
+    fn keep(&self, held: &Held) {
+        self.0.keep(held);
+    }
 }
 
 /// A reader's node with the number of the writer that holds, so that it stands before everybody behind the writer.
-async fn downgrade(
-    session: &Arc<Session>,
-    call: &mut Call,
-    path: &str,
-    writing: &Arc<Hold>,
-) -> Result<Grant> {
-    let (verb, writer, epoch) = ("acquire", writing.node(), writing.epoch());
+async fn join(session: &Arc<Session>, call: &mut Call, path: &str, writing: &Arc<Hold>) -> Result<Grant> {
+    let (verb, writer, epoch) = ("downgrade", writing.node(), writing.epoch());
+    if !writing.is_held() {
+        return Err(writing.not_held());
+    }
     if writer.entry.is_late() {
         // Behind the end of the range the czxid alone makes the order, and a new node's is behind everybody's.
         return Err(Error::invalid(
-            "downgrade",
+            verb,
             "the sequence numbers of this path are used up; release write and take read, or use a new path",
         ));
     }
     let (prefix, _) = name::fresh(session.options().naming, Kind::Read);
-    let place =
-        Place::reserve(epoch, path, path::join(path, &format!("{prefix}{:010}", writer.entry.sequence)));
-    let Some(node) = place.node().cloned() else { return Err(upgrade()) };
+    let node = path::join(path, &format!("{prefix}{:010}", writer.entry.sequence));
+    let place = Place::reserve(epoch, path, node.clone());
     let parts = [
         Write::Check { path: writer.path.clone(), version: None },
         Write::Create {
-            path: node.path.clone(),
+            path: node.clone(),
             data: session.identity().as_bytes().to_vec(),
             mode: CreateMode::Ephemeral,
             acl: None,
         },
     ];
-    loop {
-        let interest = epoch.interest(&node.path);
-        let answer = call.briefly(verb, epoch.multi(&parts)).await?;
-        let czxid = match answer {
-            Ok(applied) => applied.into_iter().find_map(Applied::created).map_or(-1, |created| created.czxid),
+    // From before the node is there, so that the heart does not pause for it.
+    let interest = epoch.interest(&node);
+    let czxid = loop {
+        match call.briefly(verb, epoch.multi(&parts)).await? {
+            Ok(applied) => {
+                break applied.into_iter().find_map(Applied::created).map_or(-1, |created| created.czxid);
+            }
             // Our own, of an attempt whose answer was lost: nobody else makes this name.
-            Err(WireError::Part { index: 1, error }) if *error == WireError::NodeExists => -1,
+            Err(WireError::Part { index: 1, error }) if *error == WireError::NodeExists => break -1,
             // Dropped, the place deletes what an attempt whose answer was lost may have created.
             Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => {
+                writing.lose(LostReason::Deleted);
                 return Err(writing.not_held());
             }
-            Err(WireError::ConnectionLoss) => {
-                call.retry_after_loss(verb).await?;
-                continue;
-            }
+            Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await?,
             Err(WireError::SessionEnded) => {
                 drop(place.forget());
-                return Err(Error::new(
-                    ErrorKind::NotHeld,
-                    "not held: the session of the writer has ended; acquire again",
-                ));
+                writing.lose(LostReason::Session);
+                return Err(writing.not_held());
             }
             Err(error) => return Err(refusal(error, verb, path)),
-        };
-        let Some(mut node) = place.forget() else { return Err(upgrade()) };
-        node.czxid = czxid;
-        node.inherited = Some(writing.node().token());
-        let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
-        let stands = grant.learn_czxids(call, verb).await?;
-        call.until(verb, epoch.until_firm()).await?;
-        return match stands {
-            // Dropped, the reader goes with its writer.
-            _ if !writing.is_held() => Err(writing.not_held()),
-            true => Ok(grant),
-            false => Err(Error::not_held("the reader's node was deleted by somebody else; take read again")),
-        };
+        }
+    };
+    let reader = place.forget();
+    let nodes = reader.map(|node| Node { czxid, inherited: Some(writer.token()), ..node });
+    let mut grant = Grant::of(epoch.clone(), Vec::from_iter(nodes), vec![interest]);
+    // Whoever has asked the writer for the lock still waits for it.
+    grant.is_revoked = writing.is_revoked();
+    let stands = grant.learn_czxids(call, verb).await?;
+    call.until(verb, epoch.until_firm()).await?;
+    match stands {
+        // Dropped, the reader goes with its writer.
+        _ if !writing.is_held() => Err(writing.not_held()),
+        true => Ok(grant),
+        false => Err(Error::not_held("the reader's node was deleted by somebody else; write is still held")),
     }
 }

@@ -3,9 +3,11 @@
 use std::ffi::{c_char, c_void};
 use std::ptr::null;
 
+use zkrecipes::drive;
+
 use crate::error::zkr_error;
 use crate::events::{zkr_done_callback, zkr_lost_callback, zkr_revoke_callback, zkr_subscription};
-use crate::held::{HeldHandle, zkr_held};
+use crate::held::{HeldHandle, zkr_held, zkr_held_callback};
 use crate::input::HandlePlace;
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
@@ -167,4 +169,36 @@ pub extern "C" fn zkr_held_passes(held: *const zkr_held) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_permits(held: *const zkr_held) -> usize {
     verbs::ask(held, 0, |it: &HeldHandle| Some(it.core.permits()))
+}
+
+/// From writing to reading, for what the write side of a zkr_read_write_lock acquired: nobody writes in between, and
+/// the fencing token stays. This acquisition is over then, as after a release. What stands for it is held by the read
+/// side: zkr_lock_release of that one ends it. reading may be NULL when that is enough; otherwise *reading belongs to
+/// the caller: free it with zkr_held_free.
+///
+/// ZKR_INVALID for what was acquired otherwise, ZKR_NOT_HELD if it was released or lost. On an error write is still
+/// held, unless it is lost.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_held_downgrade(
+    held: *mut zkr_held,
+    reading: *mut *mut zkr_held,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        held,
+        null(),
+        error,
+        || Ok(HandlePlace::optional(reading)),
+        |it: &HeldHandle| Ok(drive::downgrade(&it.core)),
+    )
+}
+
+/// zkr_held_downgrade in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_held_downgrade_async(
+    held: *mut zkr_held,
+    callback: zkr_held_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(held, null(), callback, user_data, |it: &HeldHandle| Ok(drive::downgrade(&it.core)))
 }

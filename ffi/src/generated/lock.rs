@@ -399,3 +399,33 @@ pub extern "C" fn zkr_lock_free(lock: *mut zkr_lock) {
 pub extern "C" fn zkr_lock_path(lock: *const zkr_lock) -> *const c_char {
     verbs::ask(lock, null(), |it: &LockHandle| Some(it.path.as_ptr()))
 }
+
+/// From writing to reading, for the write side of a zkr_read_write_lock, as zkr_held_downgrade of its current
+/// acquisition. What stands for it is held by the read side: zkr_lock_release of that one ends it. reading may be NULL
+/// when that is enough; otherwise *reading belongs to the caller: free it with zkr_held_free.
+///
+/// ZKR_INVALID for any other lock, ZKR_NOT_HELD if nothing is held. On an error write is still held, unless it is lost.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_lock_downgrade(
+    lock: *mut zkr_lock,
+    reading: *mut *mut zkr_held,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        lock,
+        null(),
+        error,
+        || Ok(HandlePlace::optional(reading)),
+        |it: &LockHandle| Ok(drive::downgrade_current(&it.core)),
+    )
+}
+
+/// zkr_lock_downgrade in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_lock_downgrade_async(
+    lock: *mut zkr_lock,
+    callback: zkr_held_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(lock, null(), callback, user_data, |it: &LockHandle| Ok(drive::downgrade_current(&it.core)))
+}

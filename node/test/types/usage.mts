@@ -90,6 +90,8 @@ const kind: 'lock' | 'read' | 'write' | 'lease' | undefined = contenders[0]?.kin
 const same: Client = client.unref().ref()
 const late: Client = await Client.connect('zk1', { signal, connectTimeout: 100 })
 await held.verify({ signal })
+const reading: Held = await (await client.readWriteLock('/catalogue').write.acquire()).downgrade({ signal })
+const more: Held = await client.readWriteLock('/catalogue').write.downgrade()
 await lock.verify({ signal })
 await both.contenders({ signal })
 await semaphore.holders({ signal })

@@ -209,6 +209,22 @@ static void do_try(command *c) {
   acquired(c, status, held, error);
 }
 
+/* What it leads to is held by the read side. */
+static void do_downgrade(command *c) {
+  zkr_error *error = NULL;
+  zkr_held *held = NULL;
+  zkr_status status = zkr_lock_downgrade(named(c)->handle, &held, &error);
+  if (status != ZKR_OK) {
+    fail(c, status, error);
+    return;
+  }
+  char readers[256];
+  const char *writers = text(c, 1);
+  snprintf(readers, sizeof readers, "%.*s.read", (int)(strlen(writers) - strlen(".write")), writers);
+  zkr_held_free(replace_held(find(c->client, readers), held));
+  say("%s ok %" PRIu64, c->seq, zkr_held_fencing_token(held));
+}
+
 void do_release(command *c) {
   zkr_error *error = NULL;
   const char *how = word(c, 2);
@@ -320,6 +336,7 @@ const verb family_verbs[] = {
     {"semaphore", do_semaphore, false},
     {"acquire", do_acquire, true},
     {"try", do_try, true},
+    {"downgrade", do_downgrade, true},
     {"release", do_release, true},
     {"verify", do_verify, true},
     {"cancel", do_cancel, false},

@@ -188,6 +188,9 @@ const verbs = {
     return held ? keep(handle, held) : 'none'
   },
   release: ({ handle }, _, nowait) => handle.release({ wait: nowait !== 'nowait' }),
+  async downgrade({ handle, key, signal }, named) {
+    return keep(handles.get(key(named.replace('.write', '.read'))), await handle.downgrade({ signal }))
+  },
   verify: ({ handle }) => handle.verify(),
   cancel: ({ handle }) => handle.cancel(),
   held: ({ handle }) => handle.isHeld,

@@ -212,6 +212,10 @@ async def use_handle(command: Command, handle: Handle) -> list[str]:
     if verb == "try":
         held = await acquire(handle, permits(args[1:]), blocking=False)
         return ["none"] if held is None else remember(key, held)
+    if verb == "downgrade":
+        reading = await lock_of(handle).downgrade()
+        acquired[key].pop()
+        return remember((who, args[0].replace(".write", ".read")), reading)
     if verb in ("release", "resign"):
         if acquired.get(key):
             acquired[key].pop()

@@ -264,6 +264,10 @@ def use_handle(command: Command, handle: Handle) -> list[str]:
         if verb == "try":
             return ["none"]
         raise zkrecipes.Timeout("the time ran out")
+    if verb == "downgrade":
+        reading = lock_of(handle).downgrade()
+        acquired[key].pop()
+        return remember((who, args[0].replace(".write", ".read")), reading)
     if verb in ("release", "resign"):
         if acquired.get(key):
             acquired[key].pop()

@@ -281,6 +281,20 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             Some(held) => keep(held),
             None => one("none"),
         },
+        ("downgrade", [named]) => {
+            let reading = match current() {
+                Some(writing) => writing.downgrade().await?,
+                None => drive::downgrade_current(&*handle()?).await?.hand_over(),
+            };
+            let token = reading.fencing_token();
+            let readers = (key.0.clone(), named.replace(".write", ".read"));
+            let mut handles = stage.handles.lock().unwrap();
+            handles.get_mut(&key).and_then(|(_, kept)| kept.pop());
+            if let Some((_, kept)) = handles.get_mut(&readers) {
+                kept.push(reading);
+            }
+            one(token)
+        }
         ("release" | "resign", [_, rest @ ..]) => {
             let held = stage.handles.lock().unwrap().get_mut(&key).and_then(|(_, held)| held.pop());
             let released = match (held, rest.first()) {

@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use zkrecipes::session::clock::{Clock, Moment};
-use zkrecipes::{
-    Client, ClientOptions, Counter, Error, ErrorKind, Held, ReadWriteLock, Result, State, drive,
-};
+use zkrecipes::{Client, ClientOptions, Counter, Error, ErrorKind, Held, Result, State, drive};
 
 use crate::clock::HostClock;
 use crate::counting::Fate;
@@ -212,8 +210,8 @@ impl Party {
             let ticket = self.sim.ledger.queue(self.host, ask.in_order(), is_patient);
             let acquired = self.acquire(&ask, how).await;
             match (acquired, handle, ask.in_order()) {
-                (Some(held), Handle::ReadWrite(both), Some(Kind::Write)) => {
-                    self.write(client, both, ticket, Arc::new(held)).await
+                (Some(held), Handle::ReadWrite(_), Some(Kind::Write)) => {
+                    self.write(client, ticket, Arc::new(held)).await
                 }
                 (Some(held), ..) => self.hold(client, ticket, Arc::new(held)).await,
                 (None, ..) => self.sim.ledger.leave_queue(ticket),
@@ -342,50 +340,42 @@ impl Party {
     }
 
     /// Holds write, and sometimes goes on as a reader.
-    async fn write(&self, client: &Client, both: &ReadWriteLock, ticket: u64, writing: Arc<Held>) {
+    async fn write(&self, client: &Client, ticket: u64, writing: Arc<Held>) {
         let id = self.begin(ticket, &writing);
         self.stay(client, id, &writing).await;
-        let reading = match writing.is_held() && self.sim.chance(|rng| rng.one_in(2)) {
-            true => self.downgrade(both).await,
-            false => None,
-        };
-        if reading.as_ref().is_some_and(|(_, held)| held.fencing_token() == writing.fencing_token()) {
-            self.sim.ledger.count(|tally| tally.downgrades += 1);
-        }
-        if self.sim.chance(|rng| rng.one_in(4)) {
-            // Both for a while.
-            self.stay(client, id, &writing).await;
-        }
-        self.let_go(id, writing).await;
-        if let Some((id, reading)) = reading {
+        if writing.is_held()
+            && self.sim.chance(|rng| rng.one_in(2))
+            && let Some((id, reading)) = self.downgrade(id, &writing).await
+        {
             self.stay(client, id, &reading).await;
             self.let_go(id, reading).await;
+            return;
         }
+        self.let_go(id, writing).await;
     }
 
-    /// Takes read as well. Who lost write meanwhile may have to wait like any other reader.
-    async fn downgrade(&self, both: &ReadWriteLock) -> Option<(u64, Arc<Held>)> {
-        let limit = self.up_to(self.sim.plan.session_timeout * 2);
-        let since = self.clock.now();
-        let ticket = self.sim.ledger.queue(self.host, None, false);
-        let taken = both.read().acquire_timeout(limit).await;
-        if let Err(error) = &taken
-            && (error.kind() == ErrorKind::NotHeld
-                || error.kind() == ErrorKind::Invalid && self.sim.plan.numbers_left.is_some())
-        {
-            // Write was lost, or has no number that a reader could share.
-            self.sim.ledger.leave_queue(ticket);
-            tell!(self.sim, "h{} cannot take read: {}", self.host, error.kind().name());
-            return None;
-        }
-        let held = self.judge(taken, Some(limit), since);
-        match held {
-            Some(held) => {
-                let held = Arc::new(held);
-                Some((self.begin(ticket, &held), held))
+    async fn downgrade(&self, id: u64, writing: &Held) -> Option<(u64, Arc<Held>)> {
+        let ledger = &self.sim.ledger;
+        let ticket = ledger.queue(self.host, None, false);
+        // From the call on it may be over.
+        ledger.released(id, false);
+        match writing.downgrade().await {
+            Ok(reading) => {
+                if reading.fencing_token() != writing.fencing_token() {
+                    self.accuse("a downgrade changed the token".to_owned());
+                }
+                ledger.count(|tally| tally.downgrades += 1);
+                let reading = Arc::new(reading);
+                Some((self.begin(ticket, &reading), reading))
             }
-            None => {
-                self.sim.ledger.leave_queue(ticket);
+            Err(error) => {
+                ledger.leave_queue(ticket);
+                // Write was lost, or has no number that a reader could share.
+                let has_no_number =
+                    error.kind() == ErrorKind::Invalid && self.sim.plan.numbers_left.is_some();
+                if !has_no_number {
+                    self.expect("downgrade", Err(error), &[ErrorKind::NotHeld]);
+                }
                 None
             }
         }

@@ -140,7 +140,7 @@ struct Term {
 impl Term {
     fn of(terms: &Terms, leadership: &Leadership) -> Term {
         let (wanted, unwanted) = oneshot::channel::<()>();
-        let (over, ours) = (terms.over(leadership), leadership.downgrade());
+        let (over, ours) = (terms.over(leadership), leadership.weak());
         // On its own: a term is over when it is cancelled, whether or not anybody asks for the next one.
         let resigned = runtime::spawn_task(async move {
             unless(over, async { drop(unwanted.await) }).await;

@@ -15,15 +15,20 @@ impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
     /// the deletion then goes on in the background, as it does when the future is dropped.
     pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
-        let let_go = self.let_go();
-        let hold = self.clone();
-        async move {
+        let releasing = self.give_way();
+        async move { releasing?.await }
+    }
+
+    /// The same, where the caller has to know at once whether it was still held.
+    pub(crate) fn give_way(self: &Arc<Self>) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
+        let (hold, deletions) = (self.clone(), self.let_go()?);
+        Ok(async move {
             let mut result = Ok(());
-            for deletion in let_go? {
+            for deletion in deletions {
                 result = result.and(hold.confirm(deletion).await);
             }
             result
-        }
+        })
     }
 
     async fn confirm(&self, mut deletion: Deletion) -> Result<()> {

@@ -49,6 +49,11 @@ impl Hold {
         })
     }
 
+    /// Whether it is known that somebody has.
+    pub(crate) fn is_revoked(&self) -> bool {
+        lock(&self.inner).is_revoked
+    }
+
     fn revoked(&self) {
         let mut inner = lock(&self.inner);
         self.session.counters.revocations.one();

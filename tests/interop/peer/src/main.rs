@@ -104,6 +104,7 @@ impl Stage {
                 owner.acquire(name, kind, path, milliseconds(limit)?, number(permits)? as usize).await
             }
             ("release", [kind, path]) => owner.release(kind, path).await,
+            ("downgrade", [path]) => owner.downgrade(path).await,
             ("contenders", [kind, path]) => owner.contenders(kind, path).await,
             ("revoke", [kind, path, node, patience]) => {
                 let node = Some(*node).filter(|node| *node != "-");
@@ -180,6 +181,16 @@ impl Owner {
         Ok(answer)
     }
 
+    /// What held write holds read then.
+    async fn downgrade(&self, path: &str) -> Answer {
+        let key = |kind: &str| (kind.to_owned(), path.to_owned());
+        let writing = self.held.lock().unwrap().get_mut(&key("write")).and_then(Vec::pop);
+        let writing = writing.ok_or_else(|| Error::invalid("downgrade", "nothing was acquired"))?;
+        let reading = writing.downgrade().await?;
+        self.held.lock().unwrap().entry(key("read")).or_default().push(reading);
+        Ok(String::new())
+    }
+
     async fn release(&self, kind: &str, path: &str) -> Answer {
         let key = (kind.to_owned(), path.to_owned());
         let held = self.held.lock().unwrap().get_mut(&key).and_then(Vec::pop);
@@ -228,7 +239,7 @@ impl Owner {
     }
 
     /// The handle of a kind (`lock`, `read`, `write`, `semaphore:PERMITS`, `election:LAYOUT`) on a path, made at its first use. Both sides
-    /// of a read/write lock are of one handle, which is what makes a downgrade.
+    /// of a read/write lock are of one handle.
     fn handle(&self, kind: &str, path: &str) -> Result<Handle, Error> {
         let family = if matches!(kind, "read" | "write") { "read-write" } else { kind };
         let key = (family.to_owned(), path.to_owned());
