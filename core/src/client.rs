@@ -16,7 +16,6 @@ use crate::session::opening;
 use crate::session::owed::Owed;
 use crate::session::system_clock::SystemClock;
 use crate::session::wire::Dial;
-use crate::session::wire::zookeeper::ZooKeeper;
 use crate::session::{Session, State};
 
 /// A connection to ZooKeeper. Clones are the same client; the last one to go closes the session in the background.
@@ -66,7 +65,7 @@ impl Client {
         options.validate()?;
         opening::check(&hosts, &options)?;
         let counters = Arc::<Counters>::default();
-        let dial = Box::new(ZooKeeper { counters: counters.clone() });
+        let dial = opening::transport(&counters);
         let open = Session::open(hosts, options, Arc::new(SystemClock), dial, counters);
         Ok(Client::over(exit::enrolled(open).await?))
     }

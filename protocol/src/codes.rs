@@ -74,9 +74,40 @@ pub enum Code {
     SessionExpired = -112,
     InvalidAcl = -114,
     AuthFailed = -115,
+    SessionMoved = -118,
     NotReadOnly = -119,
     NoWatcher = -121,
     ReconfigDisabled = -123,
     AuthRequired = -124,
+    QuotaExceeded = -125,
     Throttled = -127,
+}
+
+impl Code {
+    /// The code that a reply's header carries; none for one that no server we know of answers with.
+    pub fn of(err: i32) -> Option<Code> {
+        const ALL: [Code; 20] = [
+            Code::RuntimeInconsistency,
+            Code::MarshallingError,
+            Code::Unimplemented,
+            Code::BadArguments,
+            Code::NoNode,
+            Code::NoAuth,
+            Code::BadVersion,
+            Code::NoChildrenForEphemerals,
+            Code::NodeExists,
+            Code::NotEmpty,
+            Code::SessionExpired,
+            Code::InvalidAcl,
+            Code::AuthFailed,
+            Code::SessionMoved,
+            Code::NotReadOnly,
+            Code::NoWatcher,
+            Code::ReconfigDisabled,
+            Code::AuthRequired,
+            Code::QuotaExceeded,
+            Code::Throttled,
+        ];
+        ALL.into_iter().find(|code| *code as i32 == err)
+    }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::epoch::Epoch;
+use super::wire::own::Own;
+use super::wire::zookeeper::ZooKeeper;
 use super::wire::{Diagnosis, Dial, Inquiry, WireError};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hosts;
@@ -25,6 +27,15 @@ pub(crate) fn check(hosts: &str, options: &ClientOptions) -> Result<()> {
     match &options.tls {
         None => check_plaintext(hosts, options),
         Some(tls) => Tls::read(tls).and_then(|_| tls::check_names(hosts)),
+    }
+}
+
+/// What speaks to the servers. Both are there as long as one is compared with the other.
+pub(crate) fn transport(counters: &Arc<Counters>) -> Box<dyn Dial> {
+    let counters = counters.clone();
+    match std::env::var_os("ZKR_WIRE").is_some_and(|wire| wire == "own") {
+        true => Box::new(Own { counters }),
+        false => Box::new(ZooKeeper { counters }),
     }
 }
 

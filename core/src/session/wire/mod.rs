@@ -19,9 +19,11 @@ use crate::runtime::Later;
 
 pub(crate) mod diagnosis;
 pub(crate) mod frame;
+mod machine;
 #[doc(hidden)]
 pub mod nodelay;
 pub(crate) mod open;
+pub(crate) mod own;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod watched;

@@ -1,0 +1,189 @@
+//! SASL's DIGEST-MD5 (RFC 2831), the client's side, as ZooKeeper's servers speak it.
+
+use std::collections::BTreeMap;
+
+use md5::{Digest, compute};
+use zeroize::Zeroizing;
+
+/// What RFC 2831 allows a challenge to take.
+const LONGEST_CHALLENGE: usize = 2048;
+/// Who servers of ZooKeeper say that they are, whatever their names.
+const URI: &str = "zookeeper/zk-sasl-md5";
+
+/// One exchange.
+pub(super) struct DigestMd5 {
+    user: String,
+    password: Zeroizing<String>,
+    /// A nonce of ours.
+    cnonce: String,
+    /// What the server has to prove that it knows the password, too; none before we have answered.
+    expected: Option<String>,
+}
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Send(Vec<u8>),
+    Done,
+}
+
+impl DigestMd5 {
+    pub(super) fn new(user: &str, password: &Zeroizing<String>, cnonce: String) -> DigestMd5 {
+        DigestMd5 { user: user.to_owned(), password: password.clone(), cnonce, expected: None }
+    }
+
+    /// Answers what the server has sent.
+    pub(super) fn step(&mut self, challenge: &[u8]) -> Result<Step, &'static str> {
+        let said = parse(challenge)?;
+        match self.expected.take() {
+            None => self.respond(&said).map(Step::Send),
+            Some(expected) if said.get("rspauth") == Some(&expected) => Ok(Step::Done),
+            Some(_) => Err("the server does not know the password (sasl)"),
+        }
+    }
+
+    fn respond(&mut self, said: &BTreeMap<String, String>) -> Result<Vec<u8>, &'static str> {
+        let nonce = said.get("nonce").ok_or("the server's challenge has no nonce (sasl)")?;
+        if said.get("algorithm").is_some_and(|algorithm| algorithm != "md5-sess") {
+            return Err("the server asks for another algorithm than md5-sess (sasl)");
+        }
+        if said.get("qop").is_some_and(|all| !all.split(',').any(|one| one.trim() == "auth")) {
+            return Err("the server asks for more than authentication (sasl); give tls");
+        }
+        let realm = said.get("realm").map_or("", String::as_str);
+        let is_utf8 = said.get("charset").is_some_and(|charset| charset == "utf-8");
+        let proof = self.proof(realm, nonce, "AUTHENTICATE:");
+        self.expected = Some(self.proof(realm, nonce, ":"));
+        let charset = if is_utf8 { "charset=utf-8," } else { "" };
+        let (user, realm, nonce, cnonce) =
+            (quoted(&self.user), quoted(realm), quoted(nonce), quoted(&self.cnonce));
+        Ok(format!(
+            "{charset}username={user},realm={realm},nonce={nonce},cnonce={cnonce},nc=00000001,qop=auth,digest-uri=\"{URI}\",response={proof}"
+        )
+        .into_bytes())
+    }
+
+    /// That somebody knows the password; `who` tells the client's proof from the server's.
+    fn proof(&self, realm: &str, nonce: &str, who: &str) -> String {
+        let mut secret = Zeroizing::new(latin(&self.user));
+        for part in [realm, &self.password] {
+            secret.push(b':');
+            secret.extend(latin(part));
+        }
+        let mut a1 = Zeroizing::new(compute(&*secret).0.to_vec());
+        a1.extend(format!(":{nonce}:{}", self.cnonce).bytes());
+        let a2 = compute(format!("{who}{URI}"));
+        hex(compute(format!("{}:{nonce}:00000001:{}:auth:{}", hex(compute(&*a1)), self.cnonce, hex(a2))))
+    }
+}
+
+fn hex(digest: Digest) -> String {
+    format!("{digest:x}")
+}
+
+/// What can be said in ISO 8859-1 is hashed in it.
+fn latin(text: &str) -> Vec<u8> {
+    let narrow: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+    narrow.unwrap_or_else(|| text.as_bytes().to_vec())
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// `key=value` pairs between commas; a value may be quoted. Of several with one key the first counts.
+fn parse(challenge: &[u8]) -> Result<BTreeMap<String, String>, &'static str> {
+    const UNREADABLE: &str = "the server's challenge cannot be read (sasl)";
+    if challenge.len() > LONGEST_CHALLENGE {
+        return Err(UNREADABLE);
+    }
+    let text = std::str::from_utf8(challenge).map_err(|_| UNREADABLE)?;
+    let mut found = BTreeMap::new();
+    let mut rest = text.chars().peekable();
+    loop {
+        while rest.next_if(|c| *c == ',' || c.is_ascii_whitespace()).is_some() {}
+        if rest.peek().is_none() {
+            return Ok(found);
+        }
+        let mut key = String::new();
+        loop {
+            match rest.next() {
+                Some('=') => break,
+                Some(c) if c != ',' => key.push(c),
+                _ => return Err(UNREADABLE),
+            }
+        }
+        let mut value = String::new();
+        if rest.next_if_eq(&'"').is_some() {
+            loop {
+                match rest.next() {
+                    Some('"') => break,
+                    Some('\\') => value.push(rest.next().ok_or(UNREADABLE)?),
+                    Some(c) => value.push(c),
+                    None => return Err(UNREADABLE),
+                }
+            }
+        } else {
+            while let Some(c) = rest.next_if(|c| *c != ',') {
+                value.push(c);
+            }
+        }
+        found.entry(key.trim().to_ascii_lowercase()).or_insert_with(|| value.trim().to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange() -> DigestMd5 {
+        DigestMd5::new("me", &Zeroizing::new("secret".to_owned()), "OA6MHXh6VqTrRk".to_owned())
+    }
+
+    /// The example of RFC 2831, section 4, which names another service.
+    #[test]
+    fn a_proof_is_that_of_the_rfc() {
+        let proof = |who: &str| {
+            let a1 = compute("chris:elwood.innosoft.com:secret").0.to_vec();
+            let a1 = [a1, b":OA6MG9tEQGm2hh:OA6MHXh6VqTrRk".to_vec()].concat();
+            let a2 = hex(compute(format!("{who}imap/elwood.innosoft.com")));
+            let said = format!("{}:OA6MG9tEQGm2hh:00000001:OA6MHXh6VqTrRk:auth:{a2}", hex(compute(a1)));
+            hex(compute(said))
+        };
+        assert_eq!(proof("AUTHENTICATE:"), "d388dad90d4bbd760a152321f2143af7");
+        assert_eq!(proof(":"), "ea40f60335c427b5527b84dbabcdfffd");
+    }
+
+    #[test]
+    fn who_knows_the_password_is_believed_and_nobody_else() {
+        let challenge = b"realm=\"zk-sasl-md5\",nonce=\"ab\\\"c\",charset=utf-8,algorithm=md5-sess";
+        let mut client = exchange();
+        let Ok(Step::Send(response)) = client.step(challenge) else { panic!("no response") };
+        let said = parse(&response).expect("it can be read");
+        assert_eq!((&*said["username"], &*said["nonce"], &*said["digest-uri"]), ("me", "ab\"c", URI));
+        assert_eq!(said["response"], client.proof("zk-sasl-md5", "ab\"c", "AUTHENTICATE:"));
+        let proof = format!("rspauth={}", client.proof("zk-sasl-md5", "ab\"c", ":"));
+        assert_eq!(client.step(proof.as_bytes()), Ok(Step::Done));
+        let mut client = exchange();
+        client.step(challenge).expect("a response");
+        assert!(client.step(b"rspauth=d388dad90d4bbd760a152321f2143af7").is_err());
+    }
+
+    #[test]
+    fn challenges_of_a_hostile_server_are_refused_and_end() {
+        for challenge in [
+            &b"nonce=\"\\\"\\\""[..],
+            b"nonce=\"a\\",
+            b"nonce",
+            b"=",
+            b"algorithm=md5-sess",
+            b"nonce=a,qop=auth-conf",
+            b"nonce=a,algorithm=md5",
+            b"\xff",
+            &[b','; 3000],
+            &[b'\\'; 2000],
+        ] {
+            assert!(exchange().step(challenge).is_err(), "{challenge:?}");
+        }
+    }
+}

@@ -1,0 +1,571 @@
+//! One session over many connections, without I/O: bytes, connections and time go in; bytes, answers and events come out.
+//! Whoever drives it connects where [`Machine::dial`] says, hands over what arrives, sends what [`Machine::outgoing`] holds
+//! and comes again when [`Machine::wake_at`] says. So the same lines serve a socket and a simulation.
+//!
+//! - Servers are tried in an order that is drawn anew for each session, with pauses that grow from round to round.
+//! - The handshake: hello and credentials leave together. A server may answer them in either order.
+//! - Answers come in the order of the requests. Anything else is a broken connection, and what was in flight on it is unknown.
+//! - What is asked while there is no connection leaves on the next one, behind the watches, which are set again first.
+//! - Without a word from a server for the session timeout the session has ended, whether or not a server is there to say so.
+
+mod digest_md5;
+mod handshake;
+mod servers;
+mod watches;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+use zkrecipes_protocol::{
+    Code, Event as Told, EventKind, Op, Reader, ReplyHead, Request, Welcome, Writer, XID_AUTH, XID_EVENT,
+    XID_PING, frame_at,
+};
+
+use self::digest_md5::DigestMd5;
+pub(crate) use self::servers::Pauses;
+use self::servers::Servers;
+use self::watches::Watches;
+pub(crate) use self::watches::{Kind, WatchId};
+use super::{Event, FIRST_CONNECTION, Link, LinkState, WireError};
+use crate::hosts::Server;
+use crate::session::clock::Moment;
+
+/// No answer is that long. Memory is taken as bytes arrive, and not for what a server declares.
+const LONGEST_FRAME: usize = 64 << 20;
+/// So many bytes of paths go into one request that sets watches again: a server takes a megabyte.
+const WATCHES_AT_ONCE: usize = 512 << 10;
+/// One attempt takes at least so long: a handshake on a busy machine.
+const SHORTEST_ATTEMPT: Duration = Duration::from_secs(1);
+
+/// What a session is asked for with.
+pub(crate) struct Setup {
+    pub(crate) servers: Vec<Server>,
+    pub(crate) session_timeout: Duration,
+    pub(crate) read_only: bool,
+    /// Scheme and credential, for each connection anew.
+    pub(crate) credentials: Vec<(String, Zeroizing<Vec<u8>>)>,
+    /// User and password, likewise.
+    pub(crate) sasl: Option<(String, Zeroizing<String>)>,
+    pub(crate) pauses: Pauses,
+    /// What comes on top waits for an answer.
+    pub(crate) most_in_flight: usize,
+}
+
+/// What a session is known by, once a server has granted it.
+struct Granted {
+    id: i64,
+    password: Zeroizing<Vec<u8>>,
+    timeout: Duration,
+}
+
+enum Phase {
+    /// Until the next attempt.
+    Pausing(Moment),
+    /// Whoever drives connects; `is_told` once it knows where to.
+    Dialling {
+        until: Moment,
+        is_told: bool,
+    },
+    /// Connected; the server has not granted a session yet.
+    Greeting {
+        until: Moment,
+    },
+    /// The server has granted a session, and is to be shown who we are.
+    Proving {
+        until: Moment,
+    },
+    Up,
+    /// It has ended, or was refused.
+    Over,
+}
+
+/// What came out: who asked gets an answer, who watches hears an event.
+pub(crate) enum Output<A, W> {
+    /// The body of the reply.
+    Answered(A, Result<Vec<u8>, WireError>),
+    Told(W, Event),
+}
+
+/// A request that has not left, or has no answer yet.
+struct Asked<A, W> {
+    xid: i32,
+    op: Op,
+    /// The whole frame; empty once it has left.
+    frame: Vec<u8>,
+    /// When it left.
+    sent: Moment,
+    /// None for what the machine asks of its own accord.
+    answer: Option<A>,
+    watch: Option<Wanted<W>>,
+}
+
+impl<A, W> Asked<A, W> {
+    fn own(xid: i32, op: Op, frame: Vec<u8>) -> Asked<A, W> {
+        Asked { xid, op, frame, sent: Moment::START, answer: None, watch: None }
+    }
+}
+
+/// The watch that a request sets.
+struct Wanted<W> {
+    kind: Kind,
+    path: String,
+    id: WatchId,
+    watcher: W,
+    /// Servers may tell what happens before they answer the request.
+    early: Option<Event>,
+    /// Nobody listens any more.
+    is_given_up: bool,
+}
+
+pub(crate) struct Machine<A, W> {
+    setup: Setup,
+    servers: Servers,
+    phase: Phase,
+    session: Option<Granted>,
+    /// Known to one server alone, which has lost its quorum.
+    is_local: bool,
+    link: Link,
+    /// Which attempt to connect this is.
+    attempt: u64,
+    /// The last transaction that the session has seen.
+    seen: i64,
+    next_xid: i32,
+    outgoing: Vec<u8>,
+    incoming: Vec<u8>,
+    queued: VecDeque<Asked<A, W>>,
+    in_flight: VecDeque<Asked<A, W>>,
+    watches: Watches<W>,
+    outputs: Vec<Output<A, W>>,
+    last_sent: Moment,
+    last_heard: Moment,
+    proving: Option<DigestMd5>,
+    is_closing: bool,
+    close_has_left: bool,
+    /// Why the last connection ended, or none came about.
+    cause: Option<String>,
+}
+
+impl<A, W> Machine<A, W> {
+    pub(crate) fn new(setup: Setup, now: Moment) -> Machine<A, W> {
+        Machine {
+            servers: Servers::shuffled(setup.servers.len()),
+            setup,
+            phase: Phase::Pausing(now),
+            session: None,
+            is_local: false,
+            link: Link { generation: FIRST_CONNECTION - 1, state: LinkState::Down },
+            attempt: 0,
+            seen: 0,
+            next_xid: 1,
+            outgoing: Vec::new(),
+            incoming: Vec::new(),
+            queued: VecDeque::new(),
+            in_flight: VecDeque::new(),
+            watches: Watches::default(),
+            outputs: Vec::new(),
+            last_sent: now,
+            last_heard: now,
+            proving: None,
+            is_closing: false,
+            close_has_left: false,
+            cause: None,
+        }
+    }
+
+    pub(crate) fn link(&self) -> Link {
+        self.link
+    }
+
+    pub(crate) fn session_id(&self) -> u64 {
+        self.session.as_ref().map_or(0, |granted| granted.id as u64)
+    }
+
+    pub(crate) fn session_timeout(&self) -> Duration {
+        self.session.as_ref().map_or(self.setup.session_timeout, |granted| granted.timeout)
+    }
+
+    /// The server that the connection is with.
+    pub(crate) fn server(&self) -> Option<&Server> {
+        matches!(self.phase, Phase::Up).then(|| &self.setup.servers[self.servers.current()])
+    }
+
+    pub(crate) fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// What came out since this was last asked for.
+    pub(crate) fn outputs(&mut self) -> Vec<Output<A, W>> {
+        std::mem::take(&mut self.outputs)
+    }
+
+    /// Bytes to be sent on the connection, oldest first; what was sent is to be drained.
+    pub(crate) fn outgoing(&mut self) -> &mut Vec<u8> {
+        &mut self.outgoing
+    }
+
+    /// A server to connect to, once for each attempt, and the attempt that it is for.
+    pub(crate) fn dial(&mut self) -> Option<(u64, Server)> {
+        match &mut self.phase {
+            Phase::Dialling { is_told, .. } if !*is_told => {
+                *is_told = true;
+                Some((self.attempt, self.setup.servers[self.servers.current()].clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the attempt is still of use: a connection that was made for another one is to be closed.
+    pub(crate) fn wants(&self, attempt: u64) -> bool {
+        self.attempt == attempt && !matches!(self.phase, Phase::Pausing(_) | Phase::Over)
+    }
+
+    /// When time alone will change something.
+    pub(crate) fn wake_at(&self) -> Option<Moment> {
+        let timeout = self.session_timeout();
+        let expiry = self.session.as_ref().map(|_| self.last_heard + timeout);
+        let next = match self.phase {
+            Phase::Pausing(until) => Some(until),
+            Phase::Dialling { until, .. } | Phase::Greeting { until } | Phase::Proving { until } => {
+                Some(until)
+            }
+            Phase::Up => [Some(self.ping_at()), self.silent_at()].into_iter().flatten().min(),
+            Phase::Over => return None,
+        };
+        [next, expiry].into_iter().flatten().min()
+    }
+
+    /// A server keeps a session for a timeout after it has heard of it.
+    fn ping_at(&self) -> Moment {
+        self.last_sent + self.session_timeout() / 3
+    }
+
+    /// When a server that owes an answer is given up. Twice the pause that costs no lease, and early enough to find another
+    /// server before the session ends.
+    fn silent_at(&self) -> Option<Moment> {
+        let owed = self.in_flight.front()?.sent;
+        Some(self.last_heard.max(owed) + self.session_timeout() * 2 / 3)
+    }
+
+    /// Time has passed.
+    pub(crate) fn tick(&mut self, now: Moment) {
+        if self.session.is_some() && !self.is_over() && now >= self.last_heard + self.session_timeout() {
+            self.cause.get_or_insert_with(|| "no server was heard of for the session timeout".to_owned());
+            return self.end(LinkState::Ended);
+        }
+        match self.phase {
+            Phase::Pausing(until) if now >= until => {
+                if self.is_closing && self.session.is_none() {
+                    return self.end(LinkState::Ended);
+                }
+                self.attempt += 1;
+                let share = self.setup.servers.len() as u32 + 1;
+                let until = now + (self.session_timeout() / share).max(SHORTEST_ATTEMPT);
+                self.phase = Phase::Dialling { until, is_told: false };
+            }
+            Phase::Dialling { until, .. } if now >= until => {
+                self.hung_up("no connection in time".to_owned(), now)
+            }
+            Phase::Greeting { until } | Phase::Proving { until } if now >= until => {
+                self.hung_up("takes connections, but gives no session in time".to_owned(), now);
+            }
+            Phase::Up if self.silent_at().is_some_and(|at| now >= at) => {
+                self.hung_up("the server is silent".to_owned(), now);
+            }
+            Phase::Up if now >= self.ping_at() => {
+                self.send(Asked::own(XID_PING, Op::PING, Writer::request(XID_PING, Op::PING).finish()), now);
+            }
+            _ => {}
+        }
+    }
+
+    /// Bytes have arrived.
+    pub(crate) fn received(&mut self, bytes: &[u8], now: Moment) {
+        self.last_heard = now;
+        self.incoming.extend_from_slice(bytes);
+        let incoming = std::mem::take(&mut self.incoming);
+        let mut at = 0;
+        while matches!(self.phase, Phase::Greeting { .. } | Phase::Proving { .. } | Phase::Up) {
+            match frame_at(&incoming[at..], LONGEST_FRAME) {
+                Ok(Some((frame, taken))) => {
+                    at += taken;
+                    if let Err(problem) = self.frame(frame, now) {
+                        self.hung_up(problem.to_owned(), now);
+                    }
+                }
+                Ok(None) => {
+                    self.incoming = incoming;
+                    self.incoming.drain(..at);
+                    return;
+                }
+                Err(_) => self.hung_up("the server sent what is no answer".to_owned(), now),
+            }
+        }
+    }
+
+    fn frame(&mut self, frame: &[u8], now: Moment) -> Result<(), &'static str> {
+        const MALFORMED: &str = "the server sent what cannot be read";
+        let mut r = Reader::new(frame);
+        let head = ReplyHead::read(&mut r);
+        let is_greeting = matches!(self.phase, Phase::Greeting { .. });
+        if let Ok(head) = head
+            && head.xid == XID_AUTH
+        {
+            if head.err != 0 {
+                self.denied("the server refused our credentials");
+            }
+            return Ok(());
+        }
+        if is_greeting {
+            return self.welcomed(&Welcome::read(frame).map_err(|_| MALFORMED)?, now);
+        }
+        let head = head.map_err(|_| MALFORMED)?;
+        if head.zxid > 0 {
+            self.seen = self.seen.max(head.zxid);
+        }
+        let body = &frame[16..];
+        if head.xid == XID_EVENT {
+            self.happened(&Told::read(&mut r).map_err(|_| MALFORMED)?);
+            return Ok(());
+        }
+        match self.in_flight.pop_front() {
+            Some(asked) if asked.xid == head.xid => self.answered(asked, head.err, body, now),
+            Some(asked) => {
+                self.in_flight.push_front(asked);
+                return Err("the server answered out of order");
+            }
+            None => return Err("the server answered what nobody asked"),
+        }
+        self.pump(now);
+        Ok(())
+    }
+
+    fn answered(&mut self, asked: Asked<A, W>, err: i32, body: &[u8], now: Moment) {
+        let is_set = err == 0 || (asked.op == Op::EXISTS && err == Code::NoNode as i32);
+        if let Some(wanted) = asked.watch.filter(|_| is_set) {
+            let Wanted { kind, path, id, watcher, early, is_given_up } = wanted;
+            match early {
+                Some(event) => self.outputs.push(Output::Told(watcher, event)),
+                None => self.watches.add(kind, path.clone(), err != 0, id, watcher),
+            }
+            if is_given_up {
+                self.unwatch(kind, &path, id, now);
+            }
+        }
+        if asked.op == Op::CLOSE {
+            return self.end(LinkState::Ended);
+        }
+        if asked.op == Op::SASL {
+            return self.proved(err, body, now);
+        }
+        if err == Code::AuthRequired as i32 {
+            if let Some(answer) = asked.answer {
+                self.outputs.push(Output::Answered(answer, Err(WireError::AuthFailed)));
+            }
+            return self.denied("the server wants to know who we are");
+        }
+        if err == Code::SessionExpired as i32 {
+            self.cause = Some("the server says that the session has ended".to_owned());
+            if let Some(answer) = asked.answer {
+                self.outputs.push(Output::Answered(answer, Err(WireError::SessionEnded)));
+            }
+            return self.end(LinkState::Ended);
+        }
+        if let Some(answer) = asked.answer {
+            let outcome = if err == 0 { Ok(body.to_vec()) } else { Err(refusal(err)) };
+            self.outputs.push(Output::Answered(answer, outcome));
+        }
+    }
+
+    fn happened(&mut self, told: &Told<'_>) {
+        let event = match told.kind {
+            Some(EventKind::Created) => Event::Created,
+            Some(EventKind::Deleted) => Event::Deleted,
+            Some(EventKind::DataChanged) => Event::DataChanged,
+            Some(EventKind::ChildrenChanged) => Event::ChildrenChanged,
+            None => return,
+        };
+        let concerned = self.watches.fired(&told.path, event);
+        self.outputs.extend(concerned.into_iter().map(|watcher| Output::Told(watcher, event)));
+        for wanted in self.in_flight.iter_mut().filter_map(|asked| asked.watch.as_mut()) {
+            if wanted.path == told.path && wanted.kind.hears(event) {
+                wanted.early = Some(event);
+            }
+        }
+    }
+
+    /// The connection has broken, or could not be made.
+    pub(crate) fn hung_up(&mut self, cause: String, now: Moment) {
+        let was_up = matches!(self.phase, Phase::Up);
+        if self.is_over() || matches!(self.phase, Phase::Pausing(_)) {
+            return;
+        }
+        self.cause = Some(cause);
+        self.drop_connection();
+        if self.close_has_left || (was_up && self.is_local) {
+            return self.end(LinkState::Ended);
+        }
+        if was_up {
+            self.enter(LinkState::Down);
+        }
+        let pause = self.servers.next(&self.setup.pauses);
+        self.phase = Phase::Pausing(now + pause);
+    }
+
+    /// What is in flight is unknown from now on.
+    fn drop_connection(&mut self) {
+        self.outgoing.clear();
+        self.incoming.clear();
+        for asked in self.in_flight.drain(..) {
+            if let Some(answer) = asked.answer {
+                self.outputs.push(Output::Answered(answer, Err(WireError::ConnectionLoss)));
+            }
+        }
+    }
+
+    /// Asks for something. `watch` is the watch that the request sets.
+    pub(crate) fn request(
+        &mut self,
+        request: &Request<'_>,
+        answer: A,
+        watch: Option<(Kind, String, WatchId, W)>,
+        now: Moment,
+    ) {
+        if self.is_over() || self.is_closing {
+            let error = match self.link.state {
+                LinkState::Denied => WireError::AuthFailed,
+                _ => WireError::SessionEnded,
+            };
+            return self.outputs.push(Output::Answered(answer, Err(error)));
+        }
+        let watch = watch.map(|(kind, path, id, watcher)| Wanted {
+            kind,
+            path,
+            id,
+            watcher,
+            early: None,
+            is_given_up: false,
+        });
+        self.enqueue(request, Some(answer), watch);
+        self.pump(now);
+    }
+
+    fn enqueue(&mut self, request: &Request<'_>, answer: Option<A>, watch: Option<Wanted<W>>) {
+        let xid = self.next_xid;
+        // Negative numbers mean something else.
+        self.next_xid = xid.checked_add(1).unwrap_or(1);
+        let op = request.op();
+        let mut frame = Writer::request(xid, op);
+        request.write(&mut frame);
+        let asked = Asked { answer, watch, ..Asked::own(xid, op, frame.finish()) };
+        self.queued.push_back(asked);
+    }
+
+    /// Nobody listens to a watch any more.
+    pub(crate) fn unwatch(&mut self, kind: Kind, path: &str, id: WatchId, now: Moment) {
+        let asked = self.in_flight.iter_mut().chain(&mut self.queued);
+        let mut is_wanted = false;
+        for wanted in asked.filter_map(|asked| asked.watch.as_mut()) {
+            wanted.is_given_up |= wanted.id == id;
+            is_wanted |= wanted.kind == kind && wanted.path == path;
+        }
+        if !self.watches.remove(kind, path, id) {
+            return;
+        }
+        // A watch that is not there any more after a reconnection needs no removal.
+        if !is_wanted && matches!(self.phase, Phase::Up) && !self.is_closing {
+            let request = Request::RemoveWatches { path: path.into(), kind: kind.number() };
+            self.enqueue(&request, None, None);
+            self.pump(now);
+        }
+    }
+
+    /// Ends the session, behind what was asked before.
+    pub(crate) fn close(&mut self, now: Moment) {
+        if self.is_over() || self.is_closing {
+            return;
+        }
+        self.is_closing = true;
+        match self.phase {
+            Phase::Up => self.pump(now),
+            // No server knows of it, or will without being asked.
+            Phase::Pausing(_) | Phase::Dialling { .. } if self.session.is_none() => {
+                self.end(LinkState::Ended)
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends what waits and may leave.
+    fn pump(&mut self, now: Moment) {
+        if !matches!(self.phase, Phase::Up) {
+            return;
+        }
+        while self.in_flight.len() < self.setup.most_in_flight
+            && let Some(asked) = self.queued.pop_front()
+        {
+            self.send(asked, now);
+        }
+        if self.is_closing && self.queued.is_empty() && !self.close_has_left {
+            self.close_has_left = true;
+            self.send(Asked::own(0, Op::CLOSE, Writer::request(0, Op::CLOSE).finish()), now);
+        }
+    }
+
+    fn send(&mut self, mut asked: Asked<A, W>, now: Moment) {
+        self.outgoing.append(&mut asked.frame);
+        asked.frame = Vec::new();
+        asked.sent = now;
+        self.in_flight.push_back(asked);
+        self.last_sent = now;
+    }
+
+    fn enter(&mut self, state: LinkState) {
+        self.link = Link { generation: self.link.generation + 1, state };
+    }
+
+    /// Nothing follows. Everybody who waits hears of it.
+    fn end(&mut self, state: LinkState) {
+        self.drop_connection();
+        self.phase = Phase::Over;
+        self.enter(state);
+        let error = if state == LinkState::Denied { WireError::AuthFailed } else { WireError::SessionEnded };
+        for asked in self.queued.drain(..) {
+            if let Some(answer) = asked.answer {
+                self.outputs.push(Output::Answered(answer, Err(error.clone())));
+            }
+        }
+        let watchers = self.watches.all();
+        self.outputs.extend(watchers.into_iter().map(|watcher| Output::Told(watcher, Event::SessionEnded)));
+    }
+}
+
+/// The server's refusal, in our words.
+pub(crate) fn refusal(err: i32) -> WireError {
+    match Code::of(err) {
+        Some(Code::NoNode) => WireError::NoNode,
+        Some(Code::NodeExists) => WireError::NodeExists,
+        Some(Code::BadVersion) => WireError::BadVersion,
+        Some(Code::NotEmpty) => WireError::NotEmpty,
+        Some(Code::NoChildrenForEphemerals) => WireError::EphemeralParent,
+        Some(Code::NoAuth) => WireError::NoAuth,
+        Some(Code::AuthFailed | Code::AuthRequired) => WireError::AuthFailed,
+        Some(Code::InvalidAcl) => WireError::InvalidAcl,
+        Some(Code::QuotaExceeded) => WireError::QuotaExceeded,
+        Some(Code::NotReadOnly) => WireError::ReadOnly,
+        Some(Code::Unimplemented) => WireError::Unimplemented,
+        Some(Code::SessionExpired) => WireError::SessionEnded,
+        // The server that a session has left refused it; where the session went, nothing is known of the request. A throttled
+        // one was not carried out. Both may be asked again.
+        Some(Code::SessionMoved | Code::Throttled) => WireError::ConnectionLoss,
+        Some(code) => WireError::Other(format!("{code:?}")),
+        None => WireError::Other(format!("error {err}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,383 @@
+//! The machine against a server that is played by hand, byte by byte.
+
+use std::time::Duration;
+
+use zkrecipes_protocol::{
+    Event as Told, EventKind, Hello, Op, Reader, Reply, Request, Stat, Welcome, Writer, XID_AUTH, XID_PING,
+    XID_SET_WATCHES, frame_at, parse_request,
+};
+
+use super::*;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+const GRANTED: Welcome<'static> =
+    Welcome { timeout: 10_000, session: 7, password: &[3; 16], read_only: Some(false) };
+
+/// A machine and what its server has read.
+struct World {
+    machine: Machine<u32, u32>,
+    now: Moment,
+    /// What has come out, in order.
+    out: Vec<Output<u32, u32>>,
+}
+
+impl World {
+    fn new(setup: impl FnOnce(&mut Setup)) -> World {
+        let server = |port| Server { host: "zk".to_owned(), port };
+        let mut given = Setup {
+            servers: vec![server(1), server(2), server(3)],
+            session_timeout: TIMEOUT,
+            read_only: false,
+            credentials: Vec::new(),
+            sasl: None,
+            pauses: Pauses { base: Duration::from_millis(50), max: Duration::from_secs(5) },
+            most_in_flight: 1000,
+        };
+        setup(&mut given);
+        let now = Moment(1_000_000_000_000);
+        World { machine: Machine::new(given, now), now, out: Vec::new() }
+    }
+
+    /// One that has a session.
+    fn up() -> World {
+        let mut world = World::new(|_| {});
+        world.connect();
+        world.receive(&GRANTED.frame());
+        world.sent();
+        world
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.now = self.now + time;
+        self.machine.tick(self.now);
+        self.out.extend(self.machine.outputs());
+    }
+
+    /// Until it wants to connect, which comes about.
+    fn connect(&mut self) {
+        for _ in 0..20 {
+            self.pass(Duration::from_millis(10));
+            if self.machine.dial().is_some() {
+                return self.machine.connected(self.now);
+            }
+        }
+        panic!("it does not connect");
+    }
+
+    fn receive(&mut self, bytes: &[u8]) {
+        self.machine.received(bytes, self.now);
+        self.out.extend(self.machine.outputs());
+    }
+
+    /// The frames that it has sent, without their lengths.
+    fn sent(&mut self) -> Vec<Vec<u8>> {
+        let bytes = std::mem::take(self.machine.outgoing());
+        let (mut at, mut frames) = (0, Vec::new());
+        while let Ok(Some((frame, taken))) = frame_at(&bytes[at..], usize::MAX) {
+            frames.push(frame.to_vec());
+            at += taken;
+        }
+        assert_eq!(at, bytes.len(), "it sends whole frames");
+        frames
+    }
+
+    /// The requests among them, by their numbers.
+    fn requests(&mut self) -> Vec<(i32, Op)> {
+        let head = |frame: Vec<u8>| {
+            let mut r = Reader::new(&frame);
+            (r.int().expect("a number"), Op(r.int().expect("a kind")))
+        };
+        self.sent().into_iter().map(head).collect()
+    }
+
+    fn read(&mut self, number: u32, path: &str) {
+        let request = Request::GetData { path: path.into(), watch: false };
+        self.machine.request(&request, number, None, self.now);
+        self.out.extend(self.machine.outputs());
+    }
+
+    fn watch(&mut self, number: u32, path: &str) {
+        let request = Request::GetData { path: path.into(), watch: true };
+        let watch = (Kind::Data, path.to_owned(), WatchId(number.into()), number);
+        self.machine.request(&request, number, Some(watch), self.now);
+    }
+
+    fn answers(&mut self) -> Vec<(u32, Result<(), WireError>)> {
+        let answers = self.out.iter().filter_map(|output| match output {
+            Output::Answered(who, outcome) => Some((*who, outcome.clone().map(drop))),
+            Output::Told(..) => None,
+        });
+        answers.collect()
+    }
+
+    fn told(&self) -> Vec<(u32, Event)> {
+        let told = self.out.iter().filter_map(|output| match output {
+            Output::Told(who, event) => Some((*who, *event)),
+            Output::Answered(..) => None,
+        });
+        told.collect()
+    }
+}
+
+fn reply(xid: i32, zxid: i64) -> Vec<u8> {
+    let mut w = Writer::reply(xid, zxid, 0);
+    Reply::Data { data: None, stat: Stat::default() }.write(&mut w);
+    w.finish()
+}
+
+fn bare(xid: i32, err: i32) -> Vec<u8> {
+    Writer::reply(xid, 0, err).finish()
+}
+
+#[test]
+fn a_session_is_asked_for_and_attached_to_again_with_what_was_seen() {
+    let mut world =
+        World::new(|setup| setup.credentials = vec![("digest".to_owned(), Zeroizing::new(b"u:p".to_vec()))]);
+    world.connect();
+    let sent = world.sent();
+    assert_eq!(Hello::read(&sent[0]).expect("a hello").session, 0);
+    assert_eq!(
+        parse_request(Op::AUTH, &sent[1][8..]),
+        Ok(Request::Auth { scheme: "digest".into(), auth: b"u:p" })
+    );
+    // A server may answer the credentials first.
+    world.receive(&bare(XID_AUTH, 0));
+    assert_eq!(world.machine.link().state, LinkState::Down);
+    world.receive(&GRANTED.frame());
+    assert_eq!(world.machine.link(), Link { generation: FIRST_CONNECTION, state: LinkState::Up });
+    world.read(1, "/a");
+    world.sent();
+    world.receive(&reply(1, 55));
+    world.machine.hung_up("gone".to_owned(), world.now);
+    assert_eq!(world.machine.link().state, LinkState::Down);
+    world.connect();
+    let hello = world.sent();
+    let hello = Hello::read(&hello[0]).expect("a hello");
+    assert_eq!((hello.session, hello.zxid_seen, hello.password), (7, 55, &[3; 16][..]));
+}
+
+#[test]
+fn credentials_that_are_refused_end_the_session() {
+    let mut world = World::up();
+    world.read(1, "/a");
+    world.receive(&bare(XID_AUTH, Code::AuthFailed as i32));
+    assert_eq!(world.machine.link().state, LinkState::Denied);
+    world.read(2, "/a");
+    assert_eq!(world.answers(), [(1, Err(WireError::ConnectionLoss)), (2, Err(WireError::AuthFailed))]);
+}
+
+#[test]
+fn an_answer_out_of_order_breaks_the_connection_and_what_was_in_flight_is_unknown() {
+    for wrong in [2, 3, -9, 0] {
+        let mut world = World::up();
+        world.read(1, "/a");
+        world.read(2, "/b");
+        world.receive(&reply(wrong, 5));
+        assert_eq!(world.machine.link().state, LinkState::Down, "{wrong}");
+        assert_eq!(
+            world.answers(),
+            [(1, Err(WireError::ConnectionLoss)), (2, Err(WireError::ConnectionLoss))]
+        );
+    }
+    let mut world = World::up();
+    world.receive(&reply(1, 5));
+    assert_eq!(world.machine.link().state, LinkState::Down, "nobody asked");
+}
+
+#[test]
+fn answers_are_the_same_wherever_what_arrives_is_cut() {
+    let mut bytes = Told::frame(EventKind::DataChanged, "/w", 9);
+    for number in 1..=3 {
+        bytes.extend(reply(number, 10 + i64::from(number)));
+    }
+    for cut in 0..bytes.len() {
+        let mut world = World::up();
+        for number in 1..=3 {
+            world.read(number, "/a");
+        }
+        world.receive(&bytes[..cut]);
+        world.receive(&bytes[cut..]);
+        assert_eq!(world.answers(), [(1, Ok(())), (2, Ok(())), (3, Ok(()))], "cut at {cut}");
+        assert_eq!(world.machine.seen, 13);
+    }
+}
+
+#[test]
+fn what_is_asked_without_a_connection_leaves_on_the_next_behind_the_watches() {
+    let mut world = World::up();
+    world.watch(1, "/w");
+    world.sent();
+    world.receive(&reply(1, 5));
+    world.machine.hung_up("gone".to_owned(), world.now);
+    world.read(2, "/a");
+    world.connect();
+    world.sent();
+    world.receive(&GRANTED.frame());
+    assert_eq!(world.requests(), [(XID_SET_WATCHES, Op::SET_WATCHES), (2, Op::GET_DATA)]);
+    // The server tells what was missed before it answers.
+    world.receive(&Told::frame(EventKind::Deleted, "/w", -1));
+    world.receive(&bare(XID_SET_WATCHES, 0));
+    world.receive(&reply(2, 6));
+    assert_eq!(world.told(), [(1, Event::Deleted)]);
+    assert_eq!(world.answers().last(), Some(&(2, Ok(()))));
+}
+
+#[test]
+fn many_watches_are_set_again_in_several_requests() {
+    let mut world = World::up();
+    let path = |number: u32| format!("/{}-{number}", "x".repeat(600));
+    for number in 1..=2000 {
+        world.watch(number, &path(number));
+        world.receive(&reply(number as i32, 5));
+    }
+    world.machine.hung_up("gone".to_owned(), world.now);
+    world.connect();
+    world.sent();
+    world.receive(&GRANTED.frame());
+    let frames = world.sent();
+    assert!(frames.len() > 1 && frames.iter().all(|frame| frame.len() < 1 << 20));
+    let paths = frames.iter().map(|frame| match parse_request(Op::SET_WATCHES, &frame[8..]) {
+        Ok(Request::SetWatches { seen: 5, lists }) => lists[0].len(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(paths.sum::<usize>(), 2000);
+    for _ in &frames {
+        world.receive(&bare(XID_SET_WATCHES, 0));
+    }
+    assert_eq!(world.machine.link().state, LinkState::Up);
+}
+
+#[test]
+fn what_happens_before_the_read_that_watches_is_answered_is_told() {
+    let mut world = World::up();
+    world.watch(1, "/w");
+    world.receive(&Told::frame(EventKind::Deleted, "/w", 6));
+    world.receive(&reply(1, 5));
+    assert_eq!(world.told(), [(1, Event::Deleted)]);
+}
+
+#[test]
+fn a_watch_that_nobody_listens_to_is_removed_also_if_its_answer_has_not_come() {
+    let mut world = World::up();
+    world.watch(1, "/w");
+    world.watch(2, "/w");
+    world.machine.unwatch(Kind::Data, "/w", WatchId(1), world.now);
+    world.sent();
+    world.receive(&reply(1, 5));
+    assert_eq!(world.requests(), [], "the second one listens");
+    world.receive(&reply(2, 5));
+    assert_eq!(world.requests(), []);
+    world.machine.unwatch(Kind::Data, "/w", WatchId(2), world.now);
+    assert_eq!(world.requests(), [(3, Op::REMOVE_WATCHES)]);
+}
+
+#[test]
+fn a_silent_server_is_given_up_at_two_thirds_of_the_timeout_and_not_before() {
+    let mut world = World::up();
+    world.pass(TIMEOUT / 3);
+    assert_eq!(world.requests(), [(XID_PING, Op::PING)]);
+    world.pass(TIMEOUT * 66 / 100);
+    assert_eq!(world.machine.link().state, LinkState::Up);
+    world.receive(&bare(XID_PING, 0));
+    world.read(1, "/a");
+    world.pass(TIMEOUT * 66 / 100);
+    assert_eq!(world.machine.link().state, LinkState::Up);
+    world.pass(TIMEOUT / 100);
+    assert_eq!(world.machine.link().state, LinkState::Down);
+    assert_eq!(world.answers(), [(1, Err(WireError::ConnectionLoss))]);
+}
+
+#[test]
+fn a_session_ends_a_timeout_after_the_last_word_of_a_server() {
+    let mut world = World::up();
+    world.watch(1, "/w");
+    world.receive(&reply(1, 5));
+    world.machine.hung_up("gone".to_owned(), world.now);
+    let mut waited = Duration::ZERO;
+    while world.machine.link().state != LinkState::Ended {
+        assert!(waited <= TIMEOUT, "later than the timeout");
+        let next = world.machine.wake_at().expect("something is left to do").since(world.now);
+        waited += next;
+        world.pass(next);
+        if world.machine.dial().is_some() {
+            world.machine.hung_up("refused".to_owned(), world.now);
+        }
+    }
+    assert_eq!(waited, TIMEOUT);
+    assert_eq!(world.told(), [(1, Event::SessionEnded)]);
+}
+
+#[test]
+fn a_server_that_does_not_know_the_session_any_more_ends_it() {
+    let mut world = World::up();
+    world.read(1, "/a");
+    world.machine.hung_up("gone".to_owned(), world.now);
+    world.read(2, "/a");
+    world.connect();
+    world.receive(&Welcome::EXPIRED.frame());
+    assert_eq!(world.machine.link().state, LinkState::Ended);
+    assert_eq!(world.answers(), [(1, Err(WireError::ConnectionLoss)), (2, Err(WireError::SessionEnded))]);
+}
+
+#[test]
+fn no_more_are_in_flight_than_is_allowed() {
+    let mut world = World::new(|setup| setup.most_in_flight = 2);
+    world.connect();
+    world.receive(&GRANTED.frame());
+    world.sent();
+    (1..=3).for_each(|number| world.read(number, "/a"));
+    assert_eq!(world.requests().len(), 2);
+    world.receive(&reply(1, 5));
+    assert_eq!(world.requests(), [(3, Op::GET_DATA)]);
+}
+
+#[test]
+fn what_no_server_sends_is_a_broken_connection_and_takes_no_memory() {
+    let huge = i32::MAX.to_be_bytes();
+    let negative = (-2_i32).to_be_bytes();
+    let short = [0, 0, 0, 2, 9, 9];
+    for bytes in [&huge[..], &negative, &short] {
+        let mut world = World::up();
+        world.read(1, "/a");
+        world.receive(bytes);
+        assert_eq!(world.machine.link().state, LinkState::Down);
+        assert_eq!(world.answers(), [(1, Err(WireError::ConnectionLoss))]);
+        assert!(world.machine.incoming.capacity() < 1 << 10);
+    }
+}
+
+#[test]
+fn closing_comes_behind_what_was_asked_and_ends_the_session() {
+    let mut world = World::up();
+    world.read(1, "/a");
+    world.machine.close(world.now);
+    world.read(2, "/a");
+    assert_eq!(world.requests(), [(1, Op::GET_DATA), (0, Op::CLOSE)]);
+    world.receive(&reply(1, 5));
+    world.receive(&bare(0, 0));
+    assert!(world.machine.is_over());
+    assert_eq!(world.answers(), [(2, Err(WireError::SessionEnded)), (1, Ok(()))]);
+    // Nobody waits for a session that was never granted.
+    let mut world = World::new(|_| {});
+    world.machine.close(world.now);
+    assert!(world.machine.is_over());
+}
+
+#[test]
+fn servers_are_tried_one_after_the_other_with_pauses_that_grow() {
+    let mut world = World::new(|_| {});
+    let mut tried = Vec::new();
+    let begun = world.now;
+    for _ in 0..30 {
+        let next = world.machine.wake_at().expect("it goes on").since(world.now);
+        world.pass(next);
+        let (_, server) = world.machine.dial().expect("an attempt");
+        tried.push(server.port);
+        world.machine.hung_up("refused".to_owned(), world.now);
+    }
+    for round in tried.chunks(3) {
+        assert_eq!(round.iter().sum::<u16>(), 6, "each of the three: {tried:?}");
+    }
+    let took = world.now.since(begun);
+    assert!(took > Duration::from_secs(2) && took < Duration::from_secs(90), "{took:?}");
+}

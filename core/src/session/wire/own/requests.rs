@@ -1,0 +1,389 @@
+//! Each request in the words of the protocol, and its answer in ours.
+
+use zkrecipes_protocol::{
+    self as protocol, Code, CreateArgs, Op, ReadResult, Reader, Reply, Request, SubRead, SubWrite,
+    WriteResult,
+};
+
+use super::Session;
+use crate::options::AclChoice;
+use crate::session::wire::machine::{Kind, refusal};
+use crate::session::wire::*;
+
+const ALL: i32 = 31;
+const DELETE: i32 = 8;
+
+impl Session {
+    /// The path on the wire.
+    fn full(&self, path: &str) -> String {
+        match (&*self.chroot, path) {
+            ("", path) => path.to_owned(),
+            (chroot, "/") => chroot.to_owned(),
+            (chroot, path) => format!("{chroot}{path}"),
+        }
+    }
+
+    /// One part of a transaction.
+    fn part<'a>(&self, write: &'a Write, acl: &AclChoice) -> SubWrite<'a> {
+        match write {
+            Write::Check { path, version } => {
+                SubWrite::Check { path: self.full(path).into(), version: version.unwrap_or(-1) }
+            }
+            Write::Create { path, data, mode, acl: own } => {
+                create(self.full(path), data, *mode, own.as_ref().unwrap_or(acl))
+            }
+            Write::Set { path, data, version } => SubWrite::SetData {
+                path: self.full(path).into(),
+                data: Some(data),
+                version: version.unwrap_or(-1),
+            },
+            Write::Delete { path, version } => {
+                SubWrite::Delete { path: self.full(path).into(), version: version.unwrap_or(-1) }
+            }
+        }
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        request: &Request<'_>,
+        read: impl FnOnce(Reply<'_>) -> Option<T> + Send + 'static,
+    ) -> Flight<T> {
+        let op = request.op();
+        let answered = self.connection.ask(request);
+        Box::pin(async move {
+            // Nobody knows what became of a request whose answer cannot be read.
+            let body = answered.await.unwrap_or(Err(WireError::ConnectionLoss))?;
+            let reply = Reply::read(op, &mut Reader::new(&body)).ok();
+            reply.and_then(read).ok_or(WireError::ConnectionLoss)
+        })
+    }
+
+    fn ask_and_watch<T: Send + 'static>(
+        &self,
+        request: &Request<'_>,
+        kind: Kind,
+        path: &str,
+        read: impl FnOnce(Reply<'_>) -> Option<T> + Send + 'static,
+    ) -> Flight<(T, Watch)> {
+        let op = request.op();
+        let (answered, watch) = self.connection.ask_and_watch(request, kind, path);
+        Box::pin(async move {
+            let body = answered.await.unwrap_or(Err(WireError::ConnectionLoss))?;
+            let reply = Reply::read(op, &mut Reader::new(&body)).ok();
+            reply.and_then(read).ok_or(WireError::ConnectionLoss).map(|found| (found, watch))
+        })
+    }
+}
+
+fn flags(mode: CreateMode) -> (Op, i32) {
+    match mode {
+        CreateMode::Persistent => (Op::CREATE2, 0),
+        CreateMode::Ephemeral => (Op::CREATE2, 1),
+        CreateMode::PersistentSequential => (Op::CREATE2, 2),
+        CreateMode::EphemeralSequential => (Op::CREATE2, 3),
+        CreateMode::Container => (Op::CREATE_CONTAINER, 4),
+        CreateMode::PersistentTtl(_) => (Op::CREATE_TTL, 5),
+        CreateMode::PersistentSequentialTtl(_) => (Op::CREATE_TTL, 6),
+    }
+}
+
+fn create<'a>(path: String, data: &'a [u8], mode: CreateMode, acl: &AclChoice) -> SubWrite<'a> {
+    let (op, flags) = flags(mode);
+    let ttl = mode.ttl().map_or(-1, |ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
+    SubWrite::Create(CreateArgs {
+        op,
+        path: path.into(),
+        data: Some(data),
+        acl: access_list(acl),
+        flags,
+        ttl,
+    })
+}
+
+fn access_list(choice: &AclChoice) -> Vec<protocol::Acl> {
+    let one =
+        |perms, scheme: &str, id: &str| protocol::Acl { perms, scheme: scheme.to_owned(), id: id.to_owned() };
+    match choice {
+        AclChoice::Default | AclChoice::Open => vec![one(ALL, "world", "anyone")],
+        AclChoice::Creator => vec![one(ALL, "auth", "")],
+        AclChoice::List(entries) => entries
+            .iter()
+            .map(|entry| one(permissions(&entry.permissions), &entry.scheme, &entry.id))
+            .collect(),
+    }
+}
+
+fn permissions(letters: &str) -> i32 {
+    letters.chars().filter_map(|letter| "rwcda".find(letter)).fold(0, |all, bit| all | 1 << bit)
+}
+
+fn stat(found: &protocol::Stat) -> Stat {
+    let protocol::Stat { czxid, mzxid, ctime, mtime, version, cversion, aversion, .. } = *found;
+    let protocol::Stat { ephemeral_owner, data_length, num_children, pzxid, .. } = *found;
+    Stat {
+        czxid,
+        mzxid,
+        ctime,
+        mtime,
+        version,
+        cversion,
+        aversion,
+        ephemeral_owner,
+        data_length,
+        num_children,
+        pzxid,
+    }
+}
+
+fn is_nothing(reply: Reply<'_>) -> Option<()> {
+    matches!(reply, Reply::Nothing).then_some(())
+}
+
+fn only_stat(reply: Reply<'_>) -> Option<Stat> {
+    match reply {
+        Reply::Stat(found) => Some(stat(&found)),
+        _ => None,
+    }
+}
+
+fn data(reply: Reply<'_>) -> Option<(Vec<u8>, Stat)> {
+    match reply {
+        Reply::Data { data, stat: found } => Some((data.unwrap_or_default().into_owned(), stat(&found))),
+        _ => None,
+    }
+}
+
+fn owned(names: Vec<std::borrow::Cow<'_, str>>) -> Vec<String> {
+    names.into_iter().map(std::borrow::Cow::into_owned).collect()
+}
+
+fn names(reply: Reply<'_>) -> Option<Vec<String>> {
+    match reply {
+        Reply::Names(names) => Some(owned(names)),
+        _ => None,
+    }
+}
+
+fn names_and_stat(reply: Reply<'_>) -> Option<(Vec<String>, Stat)> {
+    match reply {
+        Reply::NamesAndStat { names, stat: found } => Some((owned(names), stat(&found))),
+        _ => None,
+    }
+}
+
+/// The path below the chroot.
+fn below(chroot: &str, path: &str) -> String {
+    match path.strip_prefix(chroot) {
+        Some("") => "/".to_owned(),
+        Some(path) => path.to_owned(),
+        None => path.to_owned(),
+    }
+}
+
+/// A node that is not there is an answer.
+async fn if_any<T>(flight: impl Future<Output = Result<T, WireError>>) -> Result<Option<T>, WireError> {
+    match flight.await {
+        Ok(found) => Ok(Some(found)),
+        Err(WireError::NoNode) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What became of each part, or the first that failed for a reason of its own.
+fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, WireError> {
+    let failed = results.iter().enumerate().find_map(|(index, result)| match result {
+        WriteResult::Failed(code) if *code != 0 && *code != Code::RuntimeInconsistency as i32 => {
+            Some(WireError::Part { index, error: Box::new(refusal(*code)) })
+        }
+        _ => None,
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let each = |result| match result {
+        WriteResult::Created { path } => {
+            Ok(Applied::Created(Created { path: below(chroot, &path), czxid: -1 }))
+        }
+        WriteResult::CreatedStat { path, stat } => {
+            Ok(Applied::Created(Created { path: below(chroot, &path), czxid: stat.czxid }))
+        }
+        WriteResult::Deleted => Ok(Applied::Deleted),
+        WriteResult::Set(found) => Ok(Applied::Set(stat(&found))),
+        WriteResult::Checked => Ok(Applied::Checked),
+        // Failed, and none for a reason of its own.
+        WriteResult::Failed(_) => Err(WireError::ConnectionLoss),
+    };
+    results.into_iter().map(each).collect()
+}
+
+impl Wire for Session {
+    fn session_id(&self) -> u64 {
+        self.connection.lock().machine.session_id()
+    }
+
+    fn session_timeout(&self) -> Duration {
+        self.connection.lock().machine.session_timeout()
+    }
+
+    fn link(&self) -> Link {
+        self.connection.lock().machine.link()
+    }
+
+    fn server(&self) -> Option<String> {
+        self.connection.lock().machine.server().map(ToString::to_string)
+    }
+
+    fn cause(&self) -> Option<String> {
+        self.connection.lock().machine.cause().map(str::to_owned)
+    }
+
+    fn link_changed(&self, seen: Link) -> Later<()> {
+        let connection = self.connection.clone();
+        Box::pin(async move { connection.until(|state| state.machine.link() != seen).await })
+    }
+
+    fn close(&self) -> Later<()> {
+        self.closed()
+    }
+
+    fn create(&self, path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created> {
+        let chroot = self.chroot.clone();
+        self.ask(&Request::Write(create(self.full(path), data, mode, acl)), move |reply| match reply {
+            Reply::Created { path, stat } => Some(Created { path: below(&chroot, &path), czxid: stat.czxid }),
+            _ => None,
+        })
+    }
+
+    fn delete(&self, path: &str, version: Option<i32>) -> Flight<()> {
+        let (path, version) = (self.full(path).into(), version.unwrap_or(-1));
+        self.ask(&Request::Write(SubWrite::Delete { path, version }), is_nothing)
+    }
+
+    fn exists(&self, path: &str) -> Flight<Option<Stat>> {
+        let path = self.full(path).into();
+        Box::pin(if_any(self.ask(&Request::Exists { path, watch: false }, only_stat)))
+    }
+
+    fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)> {
+        let path = self.full(path).into();
+        self.ask(&Request::GetData { path, watch: false }, data)
+    }
+
+    fn get_each(&self, paths: &[String]) -> Flight<Vec<Read>> {
+        let read = |path: &String| SubRead::GetData { path: self.full(path).into(), watch: false };
+        self.ask(&Request::MultiRead(paths.iter().map(read).collect()), |reply| {
+            let Reply::Reads(results) = reply else { return None };
+            let each = |result| match result {
+                ReadResult::Data { data, stat: found } => {
+                    Some(Ok((data.unwrap_or_default().into_owned(), stat(&found))))
+                }
+                ReadResult::Failed(code) => Some(Err(refusal(code))),
+                ReadResult::Names(_) => None,
+            };
+            results.into_iter().map(each).collect()
+        })
+    }
+
+    fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {
+        let (path, version) = (self.full(path).into(), version.unwrap_or(-1));
+        self.ask(&Request::Write(SubWrite::SetData { path, data: Some(data), version }), only_stat)
+    }
+
+    fn children(&self, path: &str) -> Flight<Vec<String>> {
+        let path = self.full(path).into();
+        self.ask(&Request::GetChildren { path, watch: false }, names)
+    }
+
+    fn children_and_stat(&self, path: &str) -> Flight<(Vec<String>, Stat)> {
+        let path = self.full(path).into();
+        self.ask(&Request::GetChildren2 { path, watch: false }, names_and_stat)
+    }
+
+    fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
+        let path = self.full(path);
+        let request = Request::GetData { path: (&*path).into(), watch: true };
+        let flight = self.ask_and_watch(&request, Kind::Data, &path, data);
+        Box::pin(async move { flight.await.map(|((data, stat), watch)| (data, stat, watch)) })
+    }
+
+    fn watch_exists(&self, path: &str) -> Flight<(Option<Stat>, Watch)> {
+        let path = self.full(path);
+        let request = Request::Exists { path: (&*path).into(), watch: true };
+        let (answered, watch) = self.connection.ask_and_watch(&request, Kind::Data, &path);
+        Box::pin(async move {
+            let answer = answered.await.unwrap_or(Err(WireError::ConnectionLoss));
+            let read = |body: Vec<u8>| {
+                let reply = Reply::read(Op::EXISTS, &mut Reader::new(&body)).ok();
+                reply.and_then(only_stat).ok_or(WireError::ConnectionLoss)
+            };
+            if_any(std::future::ready(answer.and_then(read))).await.map(|found| (found, watch))
+        })
+    }
+
+    fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
+        let path = self.full(path);
+        let request = Request::GetChildren2 { path: (&*path).into(), watch: true };
+        let flight = self.ask_and_watch(&request, Kind::Children, &path, names_and_stat);
+        Box::pin(async move { flight.await.map(|((names, stat), watch)| (names, stat, watch)) })
+    }
+
+    fn is_open_to_deletion(&self, path: &str) -> Flight<bool> {
+        let path = self.full(path).into();
+        self.ask(&Request::GetAcl { path }, |reply| {
+            let Reply::Acl { acl, .. } = reply else { return None };
+            let is_open = |entry: &protocol::Acl| {
+                (&*entry.scheme, &*entry.id) == ("world", "anyone") && entry.perms & DELETE != 0
+            };
+            Some(acl.iter().any(is_open))
+        })
+    }
+
+    fn sync(&self, path: &str) -> Flight<()> {
+        let path = self.full(path).into();
+        self.ask(&Request::Sync { path }, |reply| matches!(reply, Reply::Path(_)).then_some(()))
+    }
+
+    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+        let chroot = self.chroot.clone();
+        let flight = self.ask(
+            &Request::Multi(writes.iter().map(|write| self.part(write, acl)).collect()),
+            move |reply| match reply {
+                Reply::Writes(results) => Some(applied(results, &chroot)),
+                _ => None,
+            },
+        );
+        Box::pin(async move { flight.await? })
+    }
+
+    fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
+        let (path, chroot) = (path.to_owned(), self.chroot.clone());
+        self.ask(&Request::GetEphemerals { prefix: self.full(&path).into() }, move |reply| {
+            let Reply::Names(found) = reply else { return None };
+            let found = found.iter().map(|node| self::below(&chroot, node));
+            // The server goes by the first letters of the path, which others may share.
+            let below = if path == "/" { path.clone() } else { format!("{path}/") };
+            Some(found.filter(|node| *node == path || node.starts_with(&below)).collect())
+        })
+    }
+
+    fn create_chroot(&self, acl: &AclChoice) -> Flight<()> {
+        // Persistent: a chroot outlives its users. Each part of it leaves now; all but the last may be there already.
+        let ends = self.chroot.match_indices('/').map(|(at, _)| at).skip(1).chain([self.chroot.len()]);
+        let parts: Vec<_> = ends.filter(|end| *end > 0).map(|end| self.chroot[..end].to_owned()).collect();
+        let flights: Vec<_> = parts
+            .into_iter()
+            .map(|part| {
+                self.ask(&Request::Write(create(part, b"", CreateMode::Persistent, acl)), |_| Some(()))
+            })
+            .collect();
+        Box::pin(async move {
+            for flight in flights {
+                match flight.await {
+                    Ok(()) | Err(WireError::NodeExists) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        })
+    }
+}
