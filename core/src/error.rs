@@ -175,7 +175,30 @@ impl Error {
         )
     }
 
+    /// The answer is missing, and is not waited for any more.
     pub(crate) fn connection_lost(what: &str) -> Error {
+        Error::new(
+            ErrorKind::ConnectionLost,
+            format!(
+                "the connection to ZooKeeper broke before the answer to {what} came; look at what is there, and try again. The \
+                 outcome of a write is unknown"
+            ),
+        )
+    }
+
+    /// A call that waits for nothing, and there is no connection.
+    pub(crate) fn out_of_touch(what: &str) -> Error {
+        Error::new(
+            ErrorKind::ConnectionLost,
+            format!(
+                "there is no connection to a ZooKeeper server, and {what} was given no time to wait for one; allow more, or try \
+                 again later"
+            ),
+        )
+    }
+
+    /// The retry budget is used up.
+    pub(crate) fn unanswered(what: &str) -> Error {
         Error::new(
             ErrorKind::ConnectionLost,
             format!(

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::path;
-use crate::session::call::{Failure, refusal};
+use crate::session::call::{Failure, refusal, refused_create};
 use crate::session::wire::frame;
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
 use crate::turn::hold::Hold;
@@ -400,7 +400,10 @@ fn refused(error: WireError, verb: &str, path: &str, mode: Option<CreateMode>) -
                        zookeeper.extendedTypesEnabled=true on every server";
         return Error::invalid("ttl", problem).with_path(path);
     }
-    refusal(error, verb, path)
+    match mode {
+        Some(_) => refused_create(error, verb, path),
+        None => refusal(error, verb, path),
+    }
 }
 
 fn committed() -> Error {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use support::{SOON, connected, eventually, options, server};
 use zkrecipes::drive::{CancelToken, Tick, acquire, start, wait};
-use zkrecipes::{Client, ClientOptions, ErrorKind, LockOptions, RetryOptions};
+use zkrecipes::{Client, ClientOptions, ErrorKind, LockOptions, RetryOptions, State};
 use zkrecipes_embedded::Fault;
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -153,6 +153,8 @@ async fn try_acquire_does_not_outwait_its_retry_budget() -> TestResult {
     server.pause();
     tokio::time::sleep(3900 * MS).await;
     server.resume();
+    // Without a connection it would not be tried.
+    eventually("it is in touch", || a.state() == State::Connected).await;
     let lock = a.lock("/locks/a", LockOptions::default())?;
     let trying = tokio::spawn(async move { lock.try_acquire().await });
     eventually("a queues", || server.nodes().iter().any(|p| p.contains("-lock-"))).await;

@@ -160,7 +160,7 @@ async fn break_a_waiter(ground: &Ground, [a, b, c]: &[Client; 3]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_away_delays_a_waiter_and_ends_a_newcomer() {
+async fn a_server_that_is_away_delays_a_waiter_and_ends_a_newcomer_with_a_limit() {
     for ground in grounds() {
         let holder = ground.client(Duration::from_secs(10)).await;
         let mut options = options(Duration::from_secs(10));
@@ -171,8 +171,8 @@ async fn a_server_that_is_away_delays_a_waiter_and_ends_a_newcomer() {
         let waiter = tokio::spawn(async move { waiting.acquire().await });
         eventually("it waits", || ground.watch_count() == 2).await;
         ground.go_away();
-        let error =
-            soon("the newcomer", lock_of(&other, PATH).acquire()).await.map(drop).expect_err("no server");
+        let newcomer = lock_of(&other, PATH).acquire_timeout(Duration::from_secs(60));
+        let error = soon("the newcomer", newcomer).await.map(drop).expect_err("no server");
         assert_eq!(error.kind(), ErrorKind::ConnectionLost);
         assert!(!waiter.is_finished());
         ground.come_back();

@@ -135,7 +135,7 @@ impl Barrier {
     /// Dropping the future leaves nothing behind.
     pub async fn wait(&self, limit: Option<Duration>) -> Result<()> {
         let session = self.client.session()?;
-        let mut call = session.call(limit).for_the(LIFTING);
+        let mut call = session.wait(limit).for_the(LIFTING);
         let mut up = None;
         let passing = self.pass(&mut call, &mut up);
         let passed = telling(&session, &self.path, &self.listeners, |call| self.who(call), passing).await;

@@ -187,7 +187,7 @@ impl Handle {
     ) -> impl Future<Output = Result<Held>> + Send + use<> {
         let handle = self.clone();
         // Now, not at the first poll: a cancel that comes right after this call means this call.
-        let call = self.inner.client.session().and_then(|session| Ok((session, self.call(limit)?)));
+        let call = self.inner.client.session().and_then(|session| Ok((session, self.call(limit)?.waiting())));
         // Not in a forked child either: whoever had the lock of the parent's gate stayed with the parent.
         let call = call.map(|(session, call)| (session, call, self.inner.gate.queue(limit)));
         let span = self.span();

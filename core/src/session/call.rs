@@ -11,7 +11,9 @@
 //! | `until` | what the session's own requests bring about | a single attempt's: the last answer to any of them; else it has none |
 //! | `patiently` | what others do | it has none, and others' time is no silence: the budget begins anew |
 //!
-//! A caller that has queued, or only watches, waits through an outage: after `insist` there is no budget any more.
+//! A caller that has queued, or only watches, waits through an outage: after `insist` there is no budget any more. So does a
+//! wait without a limit, whenever it began: see `waiting`. A caller that gave no time at all waits for no server either: while
+//! there is no connection, that ends with ConnectionLost at once.
 
 use std::borrow::Cow;
 use std::future::{Future, pending, poll_fn};
@@ -27,10 +29,10 @@ use super::clock::{Deadline, Later, Moment};
 use super::epoch::{Connection, Epoch};
 use super::line::Line;
 use super::wire::{LinkState, WireError};
-use super::{Session, State};
+use super::{GRACE, Session, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
-use crate::path::PACKET_LIMIT;
+use crate::path::{self, PACKET_LIMIT};
 
 /// One deadline for the whole call, however many requests and wake-ups it takes. Requests are also limited by the
 /// retry budget; waiting for others is not.
@@ -47,6 +49,10 @@ pub(crate) struct Call {
     resumed: Moment,
     withdrawn: Option<watch::Receiver<u64>>,
     single_attempt: bool,
+    /// The caller gave no time at all.
+    is_instant: bool,
+    /// Rings when an instant call has waited for a connection for as long as one takes that is made again at once.
+    absence: Option<Later<()>>,
     /// How things stand when the time is over.
     subject: &'static str,
     /// How much time was given.
@@ -75,7 +81,8 @@ impl Call {
         let now = session.now();
         let pause = session.options().retry.base;
         // A limit of zero means: ask once, and do not wait for others. Asking is still limited by the budget.
-        let single_attempt = limit == Some(Duration::ZERO);
+        let is_instant = limit == Some(Duration::ZERO);
+        let single_attempt = is_instant;
         let limit = limit.filter(|_| !single_attempt);
         Call {
             deadline: Deadline::after(now, limit),
@@ -86,6 +93,8 @@ impl Call {
             resumed: now,
             withdrawn: None,
             single_attempt,
+            is_instant,
+            absence: None,
             subject: "not acquired",
             limit,
             line: None,
@@ -100,6 +109,14 @@ impl Call {
     /// How things stand, for the error when its time is over.
     pub(crate) fn for_the(mut self, subject: &'static str) -> Call {
         self.subject = subject;
+        self
+    }
+
+    /// For a verb that waits for others: without a limit it outlasts every outage, also one in which it begins.
+    pub(crate) fn waiting(mut self) -> Call {
+        if self.limit.is_none() {
+            self.insist();
+        }
         self
     }
 
@@ -153,6 +170,7 @@ impl Call {
             withdrawn,
             insists: self.insists,
             single_attempt: self.single_attempt,
+            is_instant: self.is_instant,
             ..part
         }
     }
@@ -244,9 +262,17 @@ impl Call {
             return Err(Error::closed("client"));
         }
         self.missing = None;
-        let session = self.session.clone();
+        let (session, is_instant) = (self.session.clone(), self.is_instant);
         let is_new = session.epoch().has_ended();
-        let epoch = self.in_budget(what, pin!(session.ready())).await??;
+        let ready = async {
+            let epoch = session.ready().await?;
+            if is_instant {
+                // What is asked for now would be asked whenever there is a connection.
+                epoch.until_up().await;
+            }
+            Ok::<_, Error>(epoch)
+        };
+        let epoch = self.in_budget(what, pin!(ready)).await??;
         if is_new {
             // Opening a session is an answer, too.
             self.heard = self.session.now();
@@ -312,7 +338,10 @@ impl Call {
                 return Poll::Ready(Ok(value));
             }
             if !self.insists && self.poll_budget(cx).is_ready() {
-                return Poll::Ready(Err(Error::connection_lost(what)));
+                return Poll::Ready(Err(Error::unanswered(what)));
+            }
+            if self.is_instant && self.poll_absence(cx).is_ready() {
+                return Poll::Ready(Err(Error::out_of_touch(what)));
             }
             self.poll_end(cx).map(Err)
         })
@@ -341,6 +370,18 @@ impl Call {
                 return Poll::Ready(());
             }
         }
+    }
+
+    /// There is no connection, and none that is made again at once.
+    fn poll_absence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.session.epoch().link().state == LinkState::Up {
+            self.absence = None;
+            return Poll::Pending;
+        }
+        let session = &self.session;
+        let since = session.out_of_touch_since().unwrap_or_else(|| session.now());
+        let absence = self.absence.get_or_insert_with(|| session.clock().sleep_until(since + GRACE));
+        absence.as_mut().poll(cx)
     }
 
     /// The error of a call that has to end.
@@ -436,6 +477,18 @@ impl Failure {
             Failure::Ended(error) => error.with_path(path),
         }
     }
+}
+
+/// The user's error for a create, of a node of its own or as a part of a transaction: what is missing there is the parent.
+pub(crate) fn refused_create(error: WireError, what: &str, path: &str) -> Error {
+    if error != WireError::NoNode {
+        return refusal(error, what, path);
+    }
+    let parent = path::parent(path);
+    let message = format!(
+        "its parent {parent} does not exist, so {what} was refused; create that first, or let ensure() create all that is missing"
+    );
+    Error::new(ErrorKind::NoNode, message).with_path(path)
 }
 
 /// The user's error for what the server answered.

@@ -121,7 +121,11 @@ impl Session {
             closing: watch::Sender::new(false),
             closed: watch::Sender::new(false),
             tended: watch::Sender::new(false),
-            status: Mutex::new(Status { state: State::Connected, subscribers: Vec::new() }),
+            status: Mutex::new(Status {
+                state: State::Connected,
+                subscribers: Vec::new(),
+                out_of_touch: None,
+            }),
             order: Mutex::new(()),
             next_subscription: AtomicU64::new(1),
             delivery: Delivery::counted(&counters),
@@ -223,6 +227,11 @@ impl Session {
     /// A call of one verb, with one deadline for all of it.
     pub(crate) fn call(self: &Arc<Self>, limit: Option<Duration>) -> Call {
         Call::new(self.clone(), limit)
+    }
+
+    /// The same of a verb that waits for others.
+    pub(crate) fn wait(self: &Arc<Self>, limit: Option<Duration>) -> Call {
+        self.call(limit).waiting()
     }
 }
 

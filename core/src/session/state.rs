@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::clock::Moment;
 use super::delivery::{Live, Subscription};
 use super::{Session, lock};
 
@@ -42,6 +43,8 @@ pub(super) struct Subscriber {
 pub(super) struct Status {
     pub(super) state: State,
     pub(super) subscribers: Vec<Subscriber>,
+    /// Since when there has been no connection.
+    pub(super) out_of_touch: Option<Moment>,
 }
 
 impl Session {
@@ -67,6 +70,11 @@ impl Session {
         })
     }
 
+    /// Since when nobody has been connected, as far as that has been noticed.
+    pub(crate) fn out_of_touch_since(&self) -> Option<Moment> {
+        lock(&self.status).out_of_touch
+    }
+
     pub(super) fn enter(&self, state: State) {
         // Held until the notices are queued, so that they keep the order of the changes; the status itself is free.
         let _order = lock(&self.order);
@@ -74,6 +82,10 @@ impl Session {
         if status.state == state || status.state == State::Closed {
             return;
         }
+        status.out_of_touch = match state {
+            State::Connected | State::Closed => None,
+            State::Suspended | State::Lost => status.out_of_touch.or_else(|| Some(self.now())),
+        };
         status.state = state;
         let subscribers: Vec<_> =
             status.subscribers.iter().map(|s| (s.live.clone(), s.callback.clone())).collect();

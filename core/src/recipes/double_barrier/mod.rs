@@ -238,7 +238,7 @@ impl DoubleBarrier {
             *state = State::Moving;
             Moving(&self.inner)
         };
-        let mut call = session.call(limit).for_the(ENTERING);
+        let mut call = session.wait(limit).for_the(ENTERING);
         let entering = entering::enter(&self.inner, &session, &mut call);
         let look = |call| self.inner.others(entering::VERB, None, call);
         let entered = telling(&session, self.path(), &self.inner.listeners, look, entering).await;
@@ -259,7 +259,7 @@ impl DoubleBarrier {
         let about = |error: Error| error.with_path(self.path());
         let session = self.client.session()?;
         let (inside, _moving) = self.inner.step_out().map_err(about)?;
-        let mut call = session.call(limit).for_the(LEAVING);
+        let mut call = session.wait(limit).for_the(LEAVING);
         let (round, own) = (inside.round.clone(), inside.place.name().to_owned());
         let leaving = leaving::leave(&self.inner, inside, &mut call);
         let look = |call| self.inner.others(leaving::VERB, Some(round.clone()), call);

@@ -70,6 +70,11 @@ impl Backlog {
         self.call_until(limit, self.cancels.subscribe())
     }
 
+    /// For a verb that waits for an item.
+    fn wait(&self, limit: Option<Duration>) -> Result<(Arc<Session>, Call)> {
+        self.call(limit).map(|(session, call)| (session, call.waiting()))
+    }
+
     fn call_until(
         &self,
         limit: Option<Duration>,
@@ -110,7 +115,7 @@ impl Backlog {
     }
 
     pub(crate) fn take(&self, limit: Option<Duration>) -> impl Future<Output = Result<Got>> + Send + use<> {
-        let (call, stores, path) = (self.call(limit), self.stores.clone(), self.path.clone());
+        let (call, stores, path) = (self.wait(limit), self.stores.clone(), self.path.clone());
         let listeners = self.listeners.clone();
         async move {
             let (session, call) = call?;
@@ -150,7 +155,7 @@ impl Backlog {
     }
 
     pub(crate) fn begin(&self, limit: Option<Duration>) -> impl Future<Output = Result<Item>> + Send + use<> {
-        self.begin_call(self.call(limit), limit)
+        self.begin_call(self.wait(limit), limit)
     }
 
     fn begin_call(
@@ -368,7 +373,12 @@ impl Claims {
             // Subscribed before the look: a cancel that comes in between is seen by one of them.
             let cancelled = self.backlog.cancels.subscribe();
             let is_over = *cancelled.borrow() != self.cancels;
-            if is_over { Err(Error::cancelled()) } else { self.backlog.call_until(None, cancelled) }
+            match is_over {
+                true => Err(Error::cancelled()),
+                false => {
+                    self.backlog.call_until(None, cancelled).map(|(session, call)| (session, call.waiting()))
+                }
+            }
         });
         self.backlog.begin_call(begun, None)
     }

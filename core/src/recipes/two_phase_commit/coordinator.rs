@@ -243,7 +243,7 @@ impl CommitTransaction {
     pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
         let inner = &self.0.hand.inner;
         let session = inner.client.session()?;
-        let mut call = session.call(limit).for_the(DECIDING);
+        let mut call = session.wait(limit).for_the(DECIDING);
         let node = inner.layout.transaction(self.id());
         let decided = self.0.transaction.decided(&inner.layout, &session, &mut call, Part::Coordinator).await;
         let decided = decided.map_err(|error| error.with_path(&node))?;

@@ -176,7 +176,7 @@ impl Proposal {
     /// Dropping the future changes nothing.
     pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
         let session = self.inner.client.session()?;
-        let mut call = session.call(limit).for_the(DECIDING);
+        let mut call = session.wait(limit).for_the(DECIDING);
         let layout = &self.inner.layout;
         let decided = self.transaction.decided(layout, &session, &mut call, Part::Site).await;
         let decided = decided.map_err(|error| error.with_path(layout.transaction(self.id())))?;

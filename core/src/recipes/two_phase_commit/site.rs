@@ -120,7 +120,7 @@ impl Site {
         session: &Arc<Session>,
         limit: Option<Duration>,
     ) -> Result<Proposal> {
-        let mut call = session.call(limit).for_the(ASKING).withdrawable(self.left.subscribe());
+        let mut call = session.wait(limit).for_the(ASKING).withdrawable(self.left.subscribe());
         let mut again = self.again.subscribe();
         let mut found = call.patiently(self.found.lock()).await?;
         loop {

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, oneshot};
 use super::{Hold, Tenure};
 use crate::error::{LostReason, Result};
 use crate::process::Process;
-use crate::session::call::refusal;
+use crate::session::call::{refusal, refused_create};
 use crate::session::epoch::Tenant;
 use crate::session::wire::{Applied, WireError, Write};
 
@@ -52,8 +52,12 @@ impl Hold {
                 Err(self.not_held())
             }
             Err(WireError::Part { index, error }) => {
-                let path = writes.get(index.saturating_sub(own)).map_or(&*self.path, Write::path);
-                Err(refusal(*error, "a guarded write", path))
+                let write = writes.get(index.saturating_sub(own));
+                let (verb, path) = ("a guarded write", write.map_or(&*self.path, Write::path));
+                match write.and_then(Write::mode) {
+                    Some(_) => Err(refused_create(*error, verb, path)),
+                    None => Err(refusal(*error, verb, path)),
+                }
             }
             Err(error) => Err(refusal(error, "a guarded write", &self.path)),
         }
