@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::support::{client, eventually, nodes_under, server, soon};
 use super::{PATH, asked, asked_by, assert_tidy, queue_of};
-use zkrecipes::{Client, QueueOptions};
+use zkrecipes::{Client, CreateMode, QueueOptions};
 use zkrecipes_embedded::Server;
 
 /// What was read ahead counts for a tenth of a second. A machine that is too slow for that just now reads some of it again.
@@ -295,4 +295,46 @@ async fn what_is_kept_for_the_next_call_goes_with_the_handle() {
     eventually("the place is given up", || nodes_under(&server, &place).is_empty()).await;
     assert!(since.elapsed() < Duration::from_secs(4), "and not only after the time that a handle keeps it");
     assert_tidy(&server).await;
+}
+
+/// As clients leave them that crash, to be collected after so long.
+async fn leave_marks(client: &Client, many: u128, needed: u32) {
+    let marks = format!("{PATH}-__queue__/marks");
+    client.nodes().ensure(&marks).await.expect("made");
+    for n in 0..many {
+        let node = format!("{marks}/_c_00000000-0000-4000-8000-{n:012x}-change");
+        client
+            .nodes()
+            .create(&node, format!("1 {needed}").as_bytes(), CreateMode::Persistent)
+            .await
+            .expect("made");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_finds_many_marks_of_others_reads_a_few_of_them() {
+    let server = server();
+    let (client, other) = (client(&server).await, client(&server).await);
+    leave_marks(&other, 200, 60_000).await;
+    server.clear_log();
+    queue_of(&client).put(b"one").await.expect("put");
+    let reads = || {
+        server.log().iter().flat_map(|entry| &entry.parts).filter(|(op, _)| op.starts_with("getData")).count()
+    };
+    eventually("it has looked", || reads() > 0).await;
+    // Time is the subject.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert!(reads() <= 8, "{}", reads());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn marks_that_nobody_needs_are_collected_also_where_there_are_many() {
+    let server = server();
+    let client = client(&server).await;
+    leave_marks(&client, 20, 100).await;
+    queue_of(&client).put(b"one").await.expect("put");
+    eventually("they are collected", || {
+        !nodes_under(&server, "/queues").iter().any(|node| node.contains("/_c_"))
+    })
+    .await;
 }

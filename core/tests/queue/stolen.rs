@@ -199,7 +199,9 @@ async fn a_claim_that_is_taken_away_while_its_end_is_in_doubt_is_told_as_lost_in
     let (tell, told) = tokio::sync::oneshot::channel();
     let _listening = item.on_lost(move |error| tell.send(error.reason()).unwrap_or_default());
 
-    let fault = server.inject(about_the_item(Fault::drop_before("multi"), &worker).forever());
+    // Nor does it hear from its mark what became of it.
+    let lost = Fault::drop_before("multi").path("/queues/**/marks/*").session(worker.session_id());
+    let fault = server.inject(lost.forever());
     let ending = tokio::spawn(End::Ack.of(worker.clone(), item.clone()));
     eventually("the request is lost", || server.fault_fired(fault)).await;
     let claim = claim_of(&server);

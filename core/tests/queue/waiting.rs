@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use super::support::ground::grounds;
 use super::support::{client, eventually, server, soon};
-use super::{BUDGET, assert_tidy, bounded, impatient, queue_of};
-use zkrecipes::ErrorKind;
+use super::{BUDGET, PATH, TEN, assert_tidy, bounded, impatient, queue_of};
+use zkrecipes::{Client, ErrorKind};
+use zkrecipes_embedded::LogEntry;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waited_for_room_for_longer_than_a_server_may_be_silent_still_puts() {
@@ -92,10 +94,58 @@ async fn producers_that_began_together_do_not_fill_a_queue_beyond_what_can_be_li
         queue.put(b"x").await.expect("room, and a look at it");
         producers.push((client, queue));
     }
-    producers[0].1.put_many(&vec!["x"; 60_000]).await.expect_err("too many");
+    producers[0].1.put_many(&vec!["x"; 45_000]).await.expect("they can be listed");
+    while producers[0].1.put_many(&vec!["x"; 100]).await.is_ok() {}
     for (_, queue) in &producers {
-        let put = queue.put_many(&vec!["x"; 5_000]).await.expect_err("too many");
-        assert_eq!(put.kind(), ErrorKind::TooLarge);
-        assert!(put.put().is_some_and(|put| put <= 250), "{put:?}: what was looked at long ago");
+        let mut put = 0;
+        let error = loop {
+            match queue.put(b"x").await {
+                Ok(()) => put += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(put <= 250, "{put}: what was looked at long ago");
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_from_a_full_queue_costs_the_same_however_many_wait_for_room() {
+    const MOST: usize = 40;
+    for ground in grounds() {
+        let consumer = ground.client(TEN).await;
+        let take = bounded(&consumer, MOST);
+        take.put_many(&vec!["x"; MOST]).await.expect("there is room");
+        let mut costs = Vec::new();
+        for all in [6, 18] {
+            let (mut producers, mut puts) = (Vec::new(), Vec::new());
+            for _ in 0..all {
+                let client = ground.client(TEN).await;
+                let queue = bounded(&client, MOST);
+                producers.push(client);
+                puts.push(tokio::spawn(async move { queue.put_many(&["x"; 2]).await }));
+            }
+            let line = format!("{PATH}-__queue__/room");
+            let mut waiting = 0;
+            while waiting < all {
+                waiting = consumer.nodes().children(&line).await.map_or(0, |names| names.len());
+            }
+            ground.clear_log();
+            for _ in 0..2 * all {
+                soon("a get", take.get()).await.expect("it is full");
+            }
+            for put in puts {
+                soon("a put", put).await.expect("joined").expect("there is room");
+            }
+            let sessions: Vec<_> = producers.iter().map(Client::session_id).collect();
+            let log = ground.log();
+            let asked: Vec<_> = log.iter().filter(|entry| sessions.contains(&entry.session_id)).collect();
+            let is_list =
+                |entry: &&&LogEntry| entry.op.starts_with("getChildren") && entry.path.ends_with(PATH);
+            assert_eq!(asked.iter().filter(is_list).count(), 0, "the items are not listed");
+            costs.push(asked.iter().filter(|entry| entry.op != "ping").count() / (2 * all));
+        }
+        assert!(costs.iter().all(|cost| *cost <= 20), "requests for each removal: {costs:?}");
+        take.get().await.expect("it is full");
     }
 }

@@ -3,12 +3,13 @@
 //! something: so whoever has come to the front is always told.
 //!
 //! The line stops nobody from taking an item: a client that finds one takes it, whether or not it stands in the line.
+//!
+//! Those who wait for room in a full queue stand in another line of this kind: see `room`.
 
 use std::sync::Arc;
 
 use futures_util::future::select_all;
 
-use super::layout::Layout;
 use crate::error::{ErrorKind, Result};
 use crate::options::Naming;
 use crate::path;
@@ -35,19 +36,18 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// Goes to the end of the line; `None` where we may not.
+    /// Goes to the end of the line at that path; `None` where we may not.
     pub(super) async fn enter(
-        layout: &Layout,
+        waiting: &str,
         session: &Arc<Session>,
         call: &mut Call,
         verb: &'static str,
     ) -> Result<Option<Spot>> {
-        let waiting = format!("{}-__queue__/waiting", layout.path);
         let line = Queue {
             naming: Naming::Curator,
             mode: CreateMode::Container,
             verb,
-            ..Queue::of(session, &waiting, Kind::Lock)
+            ..Queue::of(session, waiting, Kind::Lock)
         };
         let (place, names) = match Place::enter(&line, call).await {
             Ok(entered) => entered,

@@ -162,7 +162,9 @@ impl Puts {
                             room.give_up();
                             return Ok(());
                         }
-                        changed = room.changed(session, &mut call) => changed.map_err(first)?,
+                        changed = call.patiently(room.changed(session)) => {
+                            changed.and_then(|changed| changed).map_err(first)?;
+                        }
                     }
                     continue;
                 }

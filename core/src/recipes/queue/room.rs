@@ -2,7 +2,8 @@
 //!
 //! 1. Where there may be only so many (`max_items`), a put also sets the node `P-__queue__/puts` at the version that
 //!    was read before the items were counted. So two producers cannot both take the last place: all of ours set it,
-//!    and a consumer only makes room. A full queue is waited for with a watch on the items.
+//!    and a consumer only makes room. Those who wait for it stand in a line, and only the first few are told that items came or
+//!    went, without a list of them: so a removal costs the same, however long the queue and that line are.
 //! 2. Nobody can list a queue whose names take more than a packet. So a put is refused long before that. That is
 //!    looked at now and then: after a small part of the room that was left, because others put, too.
 //! 3. The server numbers the items, up to 2^31. Behind that it gives numbers twice, and negative ones in between, which tell
@@ -13,14 +14,18 @@
 use std::sync::Arc;
 
 use super::layout::{Layout, Order};
+use super::line::Spot;
 use super::puts::{Batch, VERB, make_as};
+use super::scout::moved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
 use crate::path::{self, PACKET_LIMIT};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
+use crate::session::clock::Later;
+use crate::session::epoch::Epoch;
 use crate::session::watching::{Children, Watching};
-use crate::session::wire::{CreateMode, Stat, WireError, Write};
+use crate::session::wire::{CreateMode, Following, Stat, WireError, Write};
 
 /// What a name takes in a list besides itself, with the number that the server appends.
 const AROUND: usize = 14;
@@ -43,7 +48,46 @@ pub(super) struct Room {
     /// How many may still be put before the room is looked at.
     unlooked: usize,
     /// While the queue is full.
-    watching: Option<Watching<Children>>,
+    waiting: Waiting,
+}
+
+/// What a wait for room has.
+#[derive(Default)]
+struct Waiting {
+    spot: Option<Spot>,
+    /// Whether we cannot stand in the line.
+    needs_no_line: bool,
+    news: Option<News>,
+}
+
+/// What tells that there may be room.
+enum News {
+    /// In that session. The next change is listened for before one counts: what comes meanwhile is not missed.
+    Told { epoch: Arc<Epoch>, following: Following, next: Later<bool> },
+    /// Where no server tells it without a list.
+    Listed(Watching<Children>),
+}
+
+impl News {
+    fn of(session: &Arc<Session>, items: &str) -> News {
+        let epoch = session.epoch();
+        match epoch.follow_children(items) {
+            Some(mut following) => News::Told { epoch, next: following(), following },
+            None => News::Listed(session.watch_children(VERB, items)),
+        }
+    }
+
+    /// The next change. False: it is to be asked for in another way.
+    async fn next(&mut self) -> Result<bool> {
+        match self {
+            News::Told { epoch, following, next } => {
+                let is_told = next.as_mut().await;
+                *next = following();
+                Ok(is_told && !epoch.has_ended())
+            }
+            News::Listed(watching) => watching.next().await.map(|_| true),
+        }
+    }
 }
 
 pub(super) enum Admission {
@@ -68,10 +112,13 @@ pub(super) fn most(layout: &Layout) -> usize {
 impl Room {
     pub(super) fn new(items: &str, bound: Option<usize>) -> Room {
         let puts = format!("{items}-__queue__/puts");
-        Room { items: items.to_owned(), puts, bound, unlooked: 0, watching: None }
+        Room { items: items.to_owned(), puts, bound, unlooked: 0, waiting: Waiting::default() }
     }
 
     pub(super) fn went_in(&mut self, many: usize) {
+        if many > 0 {
+            self.give_up();
+        }
         self.unlooked = self.unlooked.saturating_sub(many).min(MOST_LATER);
     }
 
@@ -102,20 +149,54 @@ impl Room {
         if many == 0 {
             return Ok(Admission::Full);
         }
-        self.watching = None;
         let guard = Write::Set { path: self.puts.clone(), data: Vec::new(), version: Some(version) };
         Ok(Admission::Some { many, guard: Some(guard) })
     }
 
-    /// Waits until the items have changed, for as long as that takes.
-    pub(super) async fn changed(&mut self, session: &Arc<Session>, call: &mut Call) -> Result<()> {
-        let watching = self.watching.get_or_insert_with(|| session.watch_children(VERB, &self.items));
-        call.patiently(watching.next()).await?.map(drop)
+    /// Returns when there may be room, for as long as that takes. The first time it is to be counted once more: what has changed
+    /// before is not told.
+    pub(super) async fn changed(&mut self, session: &Arc<Session>) -> Result<()> {
+        let mut call = session.call(None);
+        call.insist();
+        let line = format!("{}-__queue__/room", self.items);
+        loop {
+            let Waiting { spot, needs_no_line, news } = &mut self.waiting;
+            if spot.is_none() && !*needs_no_line {
+                *spot = Spot::enter(&line, session, &mut call, VERB).await?;
+                *needs_no_line = spot.is_none();
+            }
+            let is_in_front = spot.as_ref().is_none_or(Spot::is_in_front);
+            let told = match news {
+                _ if !is_in_front => None,
+                None => {
+                    *news = Some(News::of(session, &self.items));
+                    return Ok(());
+                }
+                Some(news) => Some(news),
+            };
+            let has_moved = tokio::select! {
+                biased;
+                is_told = next(told) => {
+                    if !is_told? {
+                        *news = None;
+                    }
+                    return Ok(());
+                }
+                () = moved(spot.as_mut()) => true,
+            };
+            // Taken out first: if this is dropped while it looks, the next one makes a new place.
+            if has_moved
+                && let Some(mut spot) = self.waiting.spot.take()
+                && spot.look(&mut call, VERB).await?
+            {
+                self.waiting.spot = Some(spot);
+            }
+        }
     }
 
     /// Nobody waits any more.
     pub(super) fn give_up(&mut self) {
-        self.watching = None;
+        self.waiting = Waiting::default();
     }
 
     /// How many more names a list could carry; TooLarge if it is too many already, `None` as long as no number is left for more.
@@ -169,6 +250,13 @@ pub(super) async fn check(items: &str, call: &mut Call, wanted: usize, first: &s
     let there = stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
     let left = most_listed(path::name(first).len()).saturating_sub(there);
     if wanted > left { Err(too_many(wanted, left)) } else { Ok(()) }
+}
+
+async fn next(news: Option<&mut News>) -> Result<bool> {
+    match news {
+        Some(news) => news.next().await,
+        None => std::future::pending().await,
+    }
 }
 
 fn too_many(wanted: usize, left: usize) -> Error {

@@ -194,7 +194,8 @@ impl Stock {
     ) -> Result<()> {
         loop {
             if scout.spot.is_none() && !scout.needs_no_line {
-                scout.spot = Spot::enter(&self.layout, session, call, verb).await?;
+                let waiting = format!("{}-__queue__/waiting", self.layout.path);
+                scout.spot = Spot::enter(&waiting, session, call, verb).await?;
                 scout.needs_no_line = scout.spot.is_none();
             }
             let mut back = std::pin::pin!(self.back.notified());
@@ -256,7 +257,7 @@ impl Stock {
     }
 }
 
-async fn moved(spot: Option<&mut Spot>) {
+pub(super) async fn moved(spot: Option<&mut Spot>) {
     match spot {
         Some(spot) => spot.changed().await,
         None => std::future::pending().await,

@@ -12,7 +12,9 @@ use crate::options::{AclEntry, LeaseMode};
 use crate::path;
 use crate::session::clock::Moment;
 use crate::session::wire::frame::{self, Measure};
-use crate::session::wire::{Applied, CreateMode, Created, Flight, Stat, Watch, Wire, WireError, Write};
+use crate::session::wire::{
+    Applied, CreateMode, Created, Flight, Following, Stat, Watch, Wire, WireError, Write,
+};
 
 /// Parents whose access lists are remembered.
 const MOST_PARENTS: usize = 1000;
@@ -141,6 +143,11 @@ impl Epoch {
 
     pub(crate) fn own_ephemerals(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
         self.send(Request::Other, Proof::None, self.measure.sync(path), |wire| wire.own_ephemerals(path))
+    }
+
+    /// Tells that children of the node came or went, without a list of them; `None` where no server tells.
+    pub(crate) fn follow_children(&self, path: &str) -> Option<Following> {
+        self.wire.follow_children(path)
     }
 
     pub(crate) fn watch_exists(self: &Arc<Self>, path: &str) -> Flight<(Option<Stat>, Watch)> {

@@ -2,6 +2,10 @@
 //! deletes a mark that has not changed for as long as its owner said that it may need it; that time is measured by the
 //! clock of the client that looks.
 //!
+//! It looks at a few of them at a time, taken at random, and the more there are, the less often: where a thousand clients
+//! have one each, all of them together read as much as a few do. As long as what it looked at had been left by clients that
+//! crashed, it looks at twice as many the next time.
+//!
 //! That takes nothing from an owner that lives: it knows how long it has waited for an answer, and does not take a missing
 //! mark for a change that was not made once that is too long. See `write`.
 
@@ -12,6 +16,7 @@ use std::time::Duration;
 
 use super::mark::{is_mark, parse};
 use crate::path;
+use crate::session::chance;
 use crate::session::clock::Moment;
 use crate::session::wire::WireError;
 use crate::session::{Session, unless};
@@ -42,51 +47,107 @@ pub(crate) fn begin(swept: &Arc<Swept>, session: &Arc<Session>) {
     }
     let (place, session) = (swept.clone(), session.clone());
     session.clock().clone().spawn(Box::pin(async move {
-        let mut sightings = BTreeMap::new();
+        let mut sweeping = Sweeping { sightings: BTreeMap::new(), at_once: AT_ONCE, marks: 0 };
         loop {
-            let sweeping = sweep(&place.parent, &session, &mut sightings);
-            let swept = unless(sweeping, session.until_closing()).await;
-            if !matches!(swept, Some(Ok(()))) || sightings.is_empty() {
+            let swept = unless(sweeping.look(&place.parent, &session), session.until_closing()).await;
+            if !matches!(swept, Some(Ok(()))) || sweeping.marks == 0 {
                 place.is_swept.store(false, Ordering::Release);
                 return;
             }
-            let due = sightings.values().map(|seen| seen.since + seen.needed).min();
-            let due = due.unwrap_or(Moment::START).max(session.now() + LEAST);
+            let due = sweeping.sightings.values().map(|seen| seen.since + seen.needed).min();
+            let due = due.unwrap_or(Moment::START).max(session.now() + sweeping.pause());
             unless(session.clock().sleep_until(due), session.until_closing()).await;
         }
     }));
 }
 
-/// Between two looks.
+/// Between two looks, where there are no more marks than one looks at.
 const LEAST: Duration = Duration::from_secs(1);
+/// How many marks to look at, as long as they belong to clients that live.
+const AT_ONCE: usize = 8;
 
-/// One look: deletes what is due, and remembers what is not.
-async fn sweep(
-    parent: &str,
-    session: &Arc<Session>,
-    sightings: &mut BTreeMap<String, Sighting>,
-) -> Result<(), WireError> {
-    let epoch = session.epoch();
-    let names = epoch.children(parent).await?;
-    let mut seen = BTreeMap::new();
-    for name in names.into_iter().filter(|name| is_mark(name)) {
-        let node = path::join(parent, &name);
-        if session.leaves(&node) {
-            continue;
+/// What one client looks after at one place.
+struct Sweeping {
+    sightings: BTreeMap<String, Sighting>,
+    /// How many to look at.
+    at_once: usize,
+    /// How many are left.
+    marks: usize,
+}
+
+impl Sweeping {
+    /// As many times as long as there are more marks than one looks at.
+    fn pause(&self) -> Duration {
+        LEAST * u32::try_from(self.marks.div_ceil(self.at_once)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// What to look at: what was seen before, and others at random.
+    fn choose(&self, mut nodes: Vec<String>) -> Vec<String> {
+        for at in 0..nodes.len().min(self.at_once) {
+            let other = at + chance::below(nodes.len() - at);
+            nodes.swap(at, other);
         }
+        nodes.sort_by_key(|node| !self.sightings.contains_key(node));
+        nodes.truncate(self.at_once);
+        nodes
+    }
+
+    /// One look: deletes what is due, and remembers what is not.
+    async fn look(&mut self, parent: &str, session: &Arc<Session>) -> Result<(), WireError> {
+        let names = session.epoch().children(parent).await?;
+        let nodes = names.into_iter().filter(|name| is_mark(name)).map(|name| path::join(parent, &name));
+        let nodes: Vec<_> = nodes.filter(|node| !session.leaves(node)).collect();
+        let all = nodes.len();
+        let found = sweep(session, self.choose(nodes), &mut self.sightings).await?;
+        self.marks = all.saturating_sub(found.deleted);
+        self.at_once = match found {
+            Found { living: 1.., .. } => AT_ONCE,
+            Found { deleted: 1.., .. } => self.at_once * 2,
+            _ => self.at_once,
+        };
+        Ok(())
+    }
+}
+
+/// What a look has shown.
+#[derive(Default)]
+struct Found {
+    /// Of how many it is known that somebody uses them.
+    living: usize,
+    deleted: usize,
+}
+
+/// Looks at these.
+async fn sweep(
+    session: &Arc<Session>,
+    nodes: Vec<String>,
+    sightings: &mut BTreeMap<String, Sighting>,
+) -> Result<Found, WireError> {
+    let epoch = session.epoch();
+    let (mut seen, mut found) = (BTreeMap::new(), Found::default());
+    for (node, read) in nodes.iter().zip(epoch.get_each(&nodes)) {
         // Gone meanwhile, or nothing that we may read.
-        let Ok((data, stat)) = epoch.get_data(&node).await else { continue };
+        let Ok((data, stat)) = read.await else { continue };
         let Some((_, needed)) = parse(&data) else { continue };
-        let sighting = match sightings.remove(&node) {
+        let sighting = match sightings.remove(node) {
             Some(sighting) if sighting.mzxid == stat.mzxid => sighting,
-            _ => Sighting { mzxid: stat.mzxid, since: session.now(), needed },
+            // Somebody uses it, and another one is looked at next time.
+            Some(_) => {
+                found.living += 1;
+                continue;
+            }
+            None => Sighting { mzxid: stat.mzxid, since: session.now(), needed },
         };
         if session.now().since(sighting.since) < needed {
-            seen.insert(node, sighting);
-        } else if epoch.delete(&node, Some(stat.version)).await == Err(WireError::BadVersion) {
-            seen.insert(node, Sighting { mzxid: 0, since: session.now(), needed });
+            seen.insert(node.clone(), sighting);
+            continue;
+        }
+        match epoch.delete(node, Some(stat.version)).await {
+            Err(WireError::BadVersion) => found.living += 1,
+            Ok(()) | Err(WireError::NoNode) => found.deleted += 1,
+            Err(_) => {}
         }
     }
     *sightings = seen;
-    Ok(())
+    Ok(found)
 }

@@ -38,6 +38,9 @@ pub type Flight<T> = Later<Result<T, WireError>>;
 /// What one of several reads came to.
 pub type Read = Result<(Vec<u8>, Stat), WireError>;
 
+/// Each call waits for the next change; false when nobody tells any more.
+pub type Following = Box<dyn FnMut() -> Later<bool> + Send>;
+
 /// Opens sessions.
 pub trait Dial: Send + Sync {
     /// One new session, tried until the server answers; the caller limits the time.
@@ -88,6 +91,11 @@ pub trait Wire: Send + Sync {
     /// Also watches a node that is missing, for its creation.
     fn watch_exists(&self, path: &str) -> Flight<(Option<Stat>, Watch)>;
     fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)>;
+    /// Tells that children of the node came or went, without a list of them; asked for when this is called. `None` where no
+    /// server tells.
+    fn follow_children(&self, _path: &str) -> Option<Following> {
+        None
+    }
     /// Whether the access list of the node lets everybody delete below it, without credentials.
     fn is_open_to_deletion(&self, path: &str) -> Flight<bool>;
     /// The access list of the node. To who has no right to change it, servers do not tell the secrets in it.

@@ -92,12 +92,8 @@ impl Session {
     /// For a node that has no watch: resolves when its bell rings, or after a quarter of the timeout. The bell is set at once.
     fn look_again(&self, standing: Standing<'_>, kind: Kind, path: &str) -> Later<()> {
         let pause = self.timeout / 4;
-        let bell = self.bells.listen(standing, path, kind == Kind::Children, pause, |top| {
-            let top = top.to_owned();
-            self.request(|client| async move {
-                client.watch(&top, zk::AddWatchMode::PersistentRecursive).await.map_err(wire_error)
-            })
-        });
+        let of_children = kind == Kind::Children;
+        let bell = self.bells.listen(standing, path, of_children, pause, |top| self.set_bell(top));
         Box::pin(async move {
             if let Some(bell) = bell
                 && bell.await
@@ -105,6 +101,13 @@ impl Session {
                 return;
             }
             runtime::enter(|| tokio::time::sleep(pause)).await;
+        })
+    }
+
+    fn set_bell(&self, top: &str) -> Flight<zk::PersistentWatcher> {
+        let top = top.to_owned();
+        self.request(|client| async move {
+            client.watch(&top, zk::AddWatchMode::PersistentRecursive).await.map_err(wire_error)
         })
     }
 
@@ -302,6 +305,11 @@ impl Wire for Session {
                 .iter()
                 .any(|entry| *entry.auth_id() == anyone && entry.permission().has(zk::Permission::DELETE)))
         })
+    }
+
+    fn follow_children(&self, path: &str) -> Option<Following> {
+        let standing = self.bells.standing();
+        self.bells.follow(standing, path, self.timeout / 4, |path| self.set_bell(path))
     }
 
     fn access_list(&self, path: &str) -> Flight<Vec<AclEntry>> {

@@ -27,6 +27,7 @@ impl Play<'_> {
                 for shard in ["", "-__dead__", "/0", "/1", "/2"] {
                     parts.iter().for_each(|part| self.known_parents(&format!("{path}{shard}{part}")));
                     self.known_parents(&format!("{path}{shard}-__queue__/waiting"));
+                    self.known_parents(&format!("{path}{shard}-__queue__/room"));
                 }
             }
             ("2pc", Some(_), Some(path)) => {

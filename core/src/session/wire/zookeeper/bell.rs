@@ -164,6 +164,35 @@ impl Bells {
         }))
     }
 
+    /// What tells that children of `path` came or went, by a bell at `path`; `None` if there can be none.
+    pub(super) fn follow(
+        &self,
+        mut standing: Standing<'_>,
+        path: &str,
+        lull: Duration,
+        set: impl FnOnce(&str) -> Flight<zk::PersistentWatcher>,
+    ) -> Option<Following> {
+        let all = &mut *standing;
+        let bell = match bell_at(all, path) {
+            Some(bell) => bell,
+            None => {
+                all.retain(|_, bell| bell.strong_count() > 0);
+                let is_refused = self.naming.now() == self.refused.load(Ordering::Relaxed);
+                if is_refused || self.place(all, path) != Some(path) {
+                    return None;
+                }
+                self.hang(all, path, lull, set)
+            }
+        };
+        drop(standing);
+        let path = path.to_owned();
+        Some(Box::new(move || {
+            let (rings, heard) = oneshot::channel();
+            lock(&bell.listeners).add(&path, true, rings);
+            Box::pin(async move { heard.await.is_ok() })
+        }))
+    }
+
     /// Where a bell for the children of `parent` goes: there, or above all that is followed around it, if there are too many bells.
     fn place<'a>(&self, all: &HashMap<String, Weak<Bell>>, parent: &'a str) -> Option<&'a str> {
         let bytes: usize = all.keys().map(|path| self.watches.on_the_wire(path)).sum();
