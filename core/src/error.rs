@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::log::escaped;
+use crate::printable::escaped;
 
 /// What the library's verbs return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -26,6 +26,7 @@ mod nodes;
 mod options;
 mod path;
 mod pool;
+mod printable;
 mod process;
 mod recipes;
 mod runtime;

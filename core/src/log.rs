@@ -13,6 +13,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::error::LostReason;
 use crate::pool;
+use crate::printable::{escaped, steers};
 
 /// Not here: this may be the thread that keeps the lease, or the alarm.
 fn soon(say: impl FnOnce() + Send + 'static) {
@@ -31,31 +32,6 @@ pub(crate) fn ended(span: tracing::Span) {
 
 fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Whether it steers a terminal and is not shown: the controls, what ends a line elsewhere, and what turns the direction of
-/// writing, which would show the rest of a line in another order.
-pub fn steers(char: char) -> bool {
-    char.is_control()
-        || matches!(
-            char,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        )
-}
-
-/// With what steers a terminal written as Rust writes it, such as `\u{9b}`: errors and logs repeat what others wrote.
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for char in text.chars() {
-        match steers(char) {
-            true => shown.extend(char.escape_default()),
-            false => shown.push(char),
-        }
-    }
-    Cow::Owned(shown)
 }
 
 /// As it is, or in quotes. Others write some of what is said, such as their identity: it must not pass for another field or
@@ -326,22 +302,7 @@ pub(crate) fn forced(node: &str, after: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use super::{escaped, quoted};
-
-    #[test]
-    fn what_steers_a_terminal_is_written_out() {
-        for (text, shown) in [
-            ("web1: äöü", "web1: äöü"),
-            ("a\nb\t", "a\\nb\\t"),
-            ("\u{1b}[2J\u{9b}2J\u{7f}", "\\u{1b}[2J\\u{9b}2J\\u{7f}"),
-            (
-                "\u{202e}\u{2067}\u{200e}\u{200f}\u{61c}\u{2028}",
-                "\\u{202e}\\u{2067}\\u{200e}\\u{200f}\\u{61c}\\u{2028}",
-            ),
-        ] {
-            assert_eq!(escaped(text), shown);
-        }
-    }
+    use super::quoted;
 
     #[test]
     fn what_others_wrote_can_neither_pass_for_a_field_nor_steer_a_terminal() {

@@ -23,6 +23,7 @@ const HOUSE: &[&[&str]] = &[
     &["options"],
     &["metrics", "path", "process", "sanitizer", "signals", "time"],
     &["error"],
+    &["printable"],
 ];
 
 /// Where a part stands; `None` for a path that leads into none.

@@ -14,8 +14,9 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::log::fields;
 pub use crate::log::fields::Value;
-pub use crate::log::{escaped, steers};
+
 use crate::pool;
+pub use crate::printable::{escaped, steers};
 use crate::process::PerProcess;
 pub use crate::recipes::waiting::tell_waits_after;
 use crate::runtime;

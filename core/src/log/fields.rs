@@ -5,7 +5,8 @@ use std::fmt::{Debug, Display, Formatter};
 use tracing::Event;
 use tracing::field::{Field, Visit};
 
-use super::{escaped, quoted};
+use super::quoted;
+use crate::printable::escaped;
 
 /// What a field of a record says.
 #[derive(Clone, Debug, PartialEq)]

@@ -88,7 +88,7 @@ impl Proposal {
     /// NotHeld: this site has acknowledged it elsewhere, and it is over.
     pub async fn vote_abort(&self, reason: &str) -> Result<()> {
         let session = self.inner.client.session()?;
-        let reason: String = reason.chars().filter(|c| !crate::log::steers(*c)).collect();
+        let reason: String = reason.chars().filter(|c| !crate::printable::steers(*c)).collect();
         self.vote(&mut session.call(None), Decision::abort(reason)).await.map(drop)
     }
 

@@ -197,7 +197,7 @@ async fn look(
 pub(super) async fn decide_abort(inner: &Arc<Inner>, id: &str, reason: &str) -> Result<Outcome> {
     let session = inner.client.session()?;
     let (layout, mut call) = (&inner.layout, session.call(None));
-    let reason: String = reason.chars().filter(|c| !crate::log::steers(*c)).collect();
+    let reason: String = reason.chars().filter(|c| !crate::printable::steers(*c)).collect();
     let node = layout.transaction(id);
     loop {
         let header = data(&mut call, &node).await?.and_then(|data| Header::parse(&data));
