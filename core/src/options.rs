@@ -41,6 +41,9 @@ pub struct ClientOptions {
     pub allow_plaintext_auth: bool,
     /// Who may touch the nodes that we create.
     pub acl: AclChoice,
+    /// Whether to refuse (Denied) a path that somebody else has made so that everybody may delete below it, where nodes of ours
+    /// are not everybody's. Without it there is a warning in the log, once per path.
+    pub refuse_open_parents: bool,
     /// TLS towards the server.
     pub tls: Option<TlsOptions>,
     /// SASL towards the server.
@@ -64,6 +67,7 @@ impl Default for ClientOptions {
             auth: Vec::new(),
             allow_plaintext_auth: false,
             acl: AclChoice::Default,
+            refuse_open_parents: false,
             tls: None,
             sasl: None,
             naming: Naming::Curator,

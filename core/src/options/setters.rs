@@ -33,6 +33,8 @@ setters! { ClientOptions {
     acl: AclChoice = acl;
     /// Whether `auth` may travel over plain text to servers of other machines.
     allow_plaintext_auth: bool = allow_plaintext_auth;
+    /// Whether to refuse a path that somebody else has made so that everybody may delete below it.
+    refuse_open_parents: bool = refuse_open_parents;
     /// TLS towards the server.
     tls: TlsOptions = Some(tls);
     /// SASL towards the server.

@@ -22,6 +22,7 @@ use crate::session::call::{Call, Failure};
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::session::epoch::Epoch;
+use crate::session::open_parents;
 use crate::session::wire::{CreateMode, Flight, Stat, WireError};
 use crate::time;
 
@@ -79,6 +80,8 @@ impl Barrier {
         let session = self.client.session()?;
         let (path, identity) = (&*self.path, session.identity().as_bytes());
         let mut call = session.call(None);
+        let epoch = call.epoch(Barrier::CREATE).await?;
+        open_parents::look(&session, &epoch, &mut call, Barrier::CREATE, path::parent(path)).await?;
         loop {
             match call
                 .ask(Barrier::CREATE, |epoch| epoch.create(path, identity, CreateMode::Persistent))

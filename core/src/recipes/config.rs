@@ -18,6 +18,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Moment;
 use crate::session::epoch::Epoch;
+use crate::session::open_parents;
 use crate::session::watching::standing::Standings;
 use crate::session::watching::{Data, Mark, Sight, Watching};
 use crate::session::wire::{CreateMode, Stat, WireError};
@@ -225,6 +226,7 @@ impl Setting<'_> {
         let mut creates = false;
         loop {
             let epoch = call.epoch(Config::SET).await?;
+            open_parents::look(self.session, &epoch, call, Config::SET, path::parent(self.path)).await?;
             let answer = if creates {
                 let created = epoch.create(self.path, self.value, CreateMode::Persistent);
                 call.briefly(Config::SET, created).await?.map(|_| 0)

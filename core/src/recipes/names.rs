@@ -16,6 +16,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::refusal;
 use crate::session::kept::Kept;
+use crate::session::open_parents;
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::{CreateMode, Stat, WireError};
 
@@ -89,6 +90,7 @@ impl Names {
         let mut in_doubt = false;
         loop {
             let epoch = call.epoch(Names::BIND).await?;
+            open_parents::look(session, &epoch, &mut call, Names::BIND, &self.path).await?;
             let created = epoch.create(node, data, CreateMode::Persistent);
             match call.briefly(Names::BIND, created).await? {
                 Ok(_) => return Ok(()),

@@ -30,6 +30,7 @@ mod lease;
 mod leftovers;
 pub(crate) mod line;
 pub(crate) mod once;
+pub(crate) mod open_parents;
 pub(crate) mod opening;
 pub(crate) mod owed;
 mod parents;

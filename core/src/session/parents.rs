@@ -43,6 +43,7 @@ impl Session {
                     if self.options.access().lets_creators_delete() {
                         epoch.deletions_below(top.to_owned(), true);
                     }
+                    epoch.vouch_for(top);
                     missing.pop();
                 }
                 Err(WireError::NodeExists) => drop(missing.pop()),

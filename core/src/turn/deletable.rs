@@ -14,6 +14,7 @@ use crate::session::Session;
 use crate::session::call::{Call, Failure};
 use crate::session::chance;
 use crate::session::epoch::Epoch;
+use crate::session::open_parents;
 use crate::session::wire::WireError;
 
 /// Denied if a node below `parent` could not be deleted again. False if there certainly is no such path.
@@ -24,6 +25,7 @@ pub(crate) async fn check(
     verb: &str,
     parent: &str,
 ) -> Result<bool> {
+    open_parents::look(session, epoch, call, verb, parent).await?;
     // What was refused once is asked again: the right may have been granted meanwhile.
     if epoch.may_delete_below(parent) == Some(true) {
         return Ok(true);

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
+use crate::session::open_parents;
 use crate::session::wire::{CreateMode, WireError};
 
 /// Which state of a node.
@@ -69,6 +70,7 @@ impl Line {
 pub(super) async fn create(line: &Line, session: &Arc<Session>, call: &mut Call) -> Result<Result<At, bool>> {
     let epoch = call.epoch(VERB).await?;
     let zero = line.encoding.encode(0);
+    open_parents::look(session, &epoch, call, VERB, path::parent(&line.path)).await?;
     let created = match call.briefly(VERB, epoch.create(&line.path, &zero, CreateMode::Persistent)).await? {
         Err(WireError::NoNode) => {
             let parents = session.ensure(&epoch, path::parent(&line.path), session.parents());

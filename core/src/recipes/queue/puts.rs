@@ -17,6 +17,7 @@ use crate::path::{self, PACKET_LIMIT};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::{Marks, Outcome};
+use crate::session::open_parents;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 
 pub(super) const VERB: &str = "put";
@@ -149,6 +150,9 @@ impl Puts {
             }
             // All of them have waited for a server for so long.
             call.connection(VERB).await.map_err(|error| failure(batches.len(), error))?;
+            let epoch = session.epoch();
+            let looked = open_parents::look(session, &epoch, &mut call, VERB, &self.items).await;
+            looked.map_err(|error| failure(batches.len(), error))?;
             let (many, guard) = match room.admit(session, &mut call, &batches[0], fitting).await {
                 Ok(Admission::Some { many, guard }) => (many, guard),
                 Ok(Admission::Full) if batches[0].is_single => {

@@ -21,6 +21,7 @@ use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::chance;
 use crate::session::epoch::Epoch;
+use crate::session::open_parents;
 use crate::session::wire::{Stat, WireError, Write};
 
 const BEGIN: &str = "begin";
@@ -100,6 +101,7 @@ impl Beginning {
         let node = self.inner.layout.transaction(&self.key.id);
         loop {
             let epoch = call.epoch(BEGIN).await?;
+            open_parents::look(&self.session, &epoch, call, BEGIN, &self.inner.layout.transactions()).await?;
             if let Some(asked) = self.asked.clone().filter(|asked| asked.session != epoch.session_id()) {
                 match find(&self.inner.layout, call, &self.key, &asked).await? {
                     Found::Standing(stat) => return Ok(self.begun(Some(stat), None)),

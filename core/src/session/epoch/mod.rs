@@ -6,7 +6,7 @@ mod chores;
 pub(crate) mod looks;
 mod requests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
@@ -70,6 +70,8 @@ pub(crate) struct Epoch {
     synced: AtomicU64,
     /// Parents below which we may delete nodes, or may not, as far as that was found out.
     deletions: Mutex<BTreeMap<String, bool>>,
+    /// Parents of which nothing is to be feared that has not been told: we have made them, or have read their access lists.
+    vouched: Mutex<BTreeSet<String>>,
     /// The server knows no request that reads several nodes.
     reads_one_by_one: AtomicBool,
     /// Servers before 3.5.7 do not say which ephemeral nodes a session has.
@@ -135,6 +137,7 @@ impl Epoch {
             chore_done: Notify::new(),
             synced: AtomicU64::new(synced),
             deletions: Mutex::default(),
+            vouched: Mutex::default(),
             reads_one_by_one: AtomicBool::new(false),
             keeps_to_itself: AtomicBool::new(false),
             looks: Looks::default(),

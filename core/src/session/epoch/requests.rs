@@ -61,6 +61,20 @@ impl Epoch {
     /// The parent is gone; who makes it again may give it another access list.
     pub(crate) fn forget_deletions_below(&self, parent: &str) {
         lock(&self.deletions).remove(parent);
+        lock(&self.vouched).remove(parent);
+    }
+
+    /// Whether the access list of this parent is known to be as it should, or has been told of.
+    pub(crate) fn is_vouched_for(&self, parent: &str) -> bool {
+        lock(&self.vouched).contains(parent)
+    }
+
+    pub(crate) fn vouch_for(&self, parent: &str) {
+        let mut vouched = lock(&self.vouched);
+        if vouched.len() >= MOST_PARENTS {
+            vouched.clear();
+        }
+        vouched.insert(parent.to_owned());
     }
 
     pub(crate) fn deletions_below(&self, parent: String, are_allowed: bool) {

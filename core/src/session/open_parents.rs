@@ -1,0 +1,58 @@
+//! Whether strangers may delete what a recipe makes: in ZooKeeper that right is the parent's.
+//!
+//! With credentials what we make is ours, parents as well. But a path that nobody has used yet can be made by anybody, with an
+//! access list that lets everybody delete: then strangers break every lock below it, and take every item. So a client that
+//! makes nodes which are not everybody's reads the list of a parent that it has not made itself, once per path and session.
+
+use std::sync::Arc;
+
+use super::Session;
+use super::call::{Call, Failure};
+use super::epoch::Epoch;
+use super::wire::WireError;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::AclChoice;
+
+/// Warns once of a parent below which strangers may delete; Denied where the options refuse such.
+pub(crate) async fn look(
+    session: &Arc<Session>,
+    epoch: &Arc<Epoch>,
+    call: &mut Call,
+    verb: &str,
+    parent: &str,
+) -> Result<()> {
+    let options = session.options();
+    if options.access() == AclChoice::Open || epoch.is_vouched_for(parent) {
+        return Ok(());
+    }
+    match call.ask(verb, |epoch| epoch.is_open_to_deletion(parent)).await {
+        // Asked again each time: somebody may have closed it.
+        Ok(true) if options.refuse_open_parents => return Err(refused(parent)),
+        Ok(true) => {
+            if session.is_first_time(&format!("open {parent}")) {
+                tracing::warn!(
+                    event = "open_parent",
+                    path = parent,
+                    "everybody may delete what stands here, for whoever made the path let them: have its access list changed, or use a \
+                     path that this client makes; the option refuse_open_parents refuses such"
+                );
+            }
+        }
+        // Whoever makes it is asked about then.
+        Err(Failure::Refused(WireError::NoNode)) => return Ok(()),
+        // Not for us to know: then it is not everybody's.
+        Ok(false) | Err(Failure::Refused(_)) => {}
+        Err(failure) => return Err(failure.about(verb, parent)),
+    }
+    epoch.vouch_for(parent);
+    Ok(())
+}
+
+fn refused(parent: &str) -> Error {
+    Error::new(
+        ErrorKind::Denied,
+        "the access list of the path lets everybody delete what this client would make there (option refuse_open_parents); have \
+         it changed by whoever made the path, or use a path that this client makes",
+    )
+    .with_path(parent)
+}
