@@ -162,7 +162,7 @@ install: ## The C and C++ library and the command into PREFIX, with headers, pkg
 
 .PHONY: wheel
 wheel: ## The Python wheel into target/wheels
-	cd python && maturin build --profile $(SHIP)
+	cd python && maturin build --locked --profile $(SHIP)
 
 .PHONY: npm-pack
 npm-pack: ## The npm packages for this platform into target/npm

@@ -21,7 +21,7 @@ case $PREFIX in
 *) PREFIX=$PWD/$PREFIX ;;
 esac
 
-"${CARGO:-cargo}" build --quiet --profile "$PROFILE" ${ZKR_TARGET:+--target "$ZKR_TARGET"} -p zkrecipes-cli
+"${CARGO:-cargo}" build --locked --quiet --profile "$PROFILE" ${ZKR_TARGET:+--target "$ZKR_TARGET"} -p zkrecipes-cli
 built=${CARGO_TARGET_DIR:-target}
 if [ -n "${ZKR_TARGET-}" ]; then built+=/${ZKR_TARGET%%.*}; fi
 built+=/$([ "$PROFILE" = dev ] && echo debug || echo "$PROFILE")/zkrecipes

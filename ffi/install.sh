@@ -24,7 +24,7 @@ case $PREFIX in
 esac
 : "${LIBDIR:=$PREFIX/lib}"
 
-"${CARGO:-cargo}" build --quiet --profile "$PROFILE" ${ZKR_TARGET:+--target "$ZKR_TARGET"} -p zkrecipes-ffi -p zkrecipes-ffi-testing
+"${CARGO:-cargo}" build --locked --quiet --profile "$PROFILE" ${ZKR_TARGET:+--target "$ZKR_TARGET"} -p zkrecipes-ffi -p zkrecipes-ffi-testing
 built=${CARGO_TARGET_DIR:-target}
 # With cargo-zigbuild, a target may end with a version of glibc, of which the folder knows nothing.
 if [ -n "${ZKR_TARGET-}" ]; then built+=/${ZKR_TARGET%%.*}; fi

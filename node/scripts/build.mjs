@@ -33,7 +33,7 @@ function platformFor(target) {
 
 /** Builds a target of a crate and returns where cargo put it. */
 function build(crate, name, kind, features) {
-  const args = ['rustc', '-p', crate, kind === 'bin' ? '--bins' : '--lib', '--profile', profile, '--message-format', 'json-render-diagnostics']
+  const args = ['rustc', '-p', crate, kind === 'bin' ? '--bins' : '--lib', '--profile', profile, '--message-format', 'json-render-diagnostics', '--locked']
   if (target) args.push('--target', target)
   if (features) args.push('--features', features)
   if (values.package) args.push('--', '-C', 'strip=debuginfo')

@@ -1,0 +1,80 @@
+"""What a release is made by: no job that publishes builds anything, and what is fetched is what was looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import tomllib
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+PUBLISHES = {"crates": "--publish-crates", "npm": "--publish-npm", "python": "gh-action-pypi-publish"}
+
+
+def jobs() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    return found
+
+
+def steps(job: dict[str, Any]) -> str:
+    return json.dumps(job["steps"])
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    used = [use for path in WORKFLOWS for use in re.findall(r"uses: (.*)", path.read_text())]
+    assert used
+    for use in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use), use
+
+
+def test_each_registry_has_a_job_of_its_own_that_builds_nothing() -> None:
+    all_of = jobs()
+    for name, publishes in PUBLISHES.items():
+        job = all_of[name]
+        assert publishes in steps(job), name
+        assert [other for other in PUBLISHES.values() if other in steps(job)] == [publishes]
+        assert job["permissions"] == {"contents": "read", "id-token": "write"}
+        assert job["environment"] == name
+        assert "scripts/dist" not in steps(job)
+        assert "npm ci" not in steps(job)
+        assert "cargo " not in steps(job)
+    for name, job in all_of.items():
+        if name not in (*PUBLISHES, "page"):
+            assert "permissions" not in job, f"{name} builds, and has no rights"
+    page = all_of["page"]
+    assert page["permissions"] == {"contents": "write", "id-token": "write", "attestations": "write"}
+    attached = re.search(r"target/dist/\{([\w,]+)\}", steps(page))
+    assert attached is not None
+    for folder in attached[1].split(","):
+        assert f"target/dist/{folder}/*" in steps(page), f"{folder} is attached and not attested"
+
+
+def test_what_publishes_runs_no_scripts() -> None:
+    text = (ROOT / "scripts/release").read_text()
+    assert '"cargo", "publish", "--locked", "--no-verify"' in text
+    assert '"npm", "publish", "--ignore-scripts"' in text
+
+
+def test_all_targets_are_audited() -> None:
+    platforms = json.loads((ROOT / "node/platforms.json").read_text())
+    audited = tomllib.loads((ROOT / "deny.toml").read_text())["graph"]["targets"]
+    assert sorted(audited) == sorted(platform["target"] for platform in platforms.values())
+
+
+def test_what_pip_installs_has_hashes() -> None:
+    listed = subprocess.run(["git", "ls-files", "*requirements*"], cwd=ROOT, check=True, capture_output=True, text=True)
+    wanted = [ROOT / name for name in listed.stdout.split() if name.endswith(".in")]
+    assert wanted
+    for asked in wanted:
+        locked = asked.with_suffix(".txt").read_text()
+        packages = [block for block in re.split(r"\n(?=\S)", locked) if block and not block.startswith("#")]
+        assert packages and all("--hash=sha256:" in block for block in packages), asked
+        names = {re.split(r"[=\[ ]", block)[0].lower().replace("_", "-") for block in packages}
+        for line in asked.read_text().splitlines():
+            name = re.split(r"[<>=\[ ]", line)[0].lower().replace("_", "-")
+            assert not name or name.startswith("#") or name in names, f"{line} of {asked}: scripts/requirements"
