@@ -183,7 +183,7 @@ PLUGIN = re.findall(
 )
 
 
-def run_tests_of_users(folder: Path) -> str:
+def run_tests_of_users(folder: Path, status: int = 0) -> str:
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"-p{name}" for name in PLUGIN)]
     done = subprocess.run(
         [*words, str(folder)],
@@ -192,12 +192,30 @@ def run_tests_of_users(folder: Path) -> str:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
 
 def test_the_fixtures_serve_tests_of_users() -> None:
-    assert "3 passed" in run_tests_of_users(ROOT / "examples/python/testing")
+    assert "4 passed" in run_tests_of_users(ROOT / "examples/python/testing")
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ('with client.lock("/locks/report") as held:', "with contextlib.nullcontext(client.nodes) as held:"),
+        ("held.guarded()", "client.nodes.transaction()"),
+        ('if client.nodes.exists("/report"):', "if False:"),
+    ],
+)
+def test_an_example_of_a_test_fails_without_the_line_that_it_tests(tmp_path: Path, line: str, instead: str) -> None:
+    whole = (ROOT / "examples/python/testing/test_report.py").read_text()
+    assert line in whole
+    broken = whole.replace(line, instead).replace("import time", "import contextlib\nimport time")
+    if "nullcontext" in instead:
+        broken = broken.replace("held.guarded()", "held.transaction()")
+    (tmp_path / "test_report.py").write_text(broken)
+    assert " failed" in run_tests_of_users(tmp_path, status=1)
 
 
 def test_tests_that_use_no_fixture_do_not_load_the_library(tmp_path: Path) -> None:
