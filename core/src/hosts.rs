@@ -245,6 +245,7 @@ fn embedded_server(is_from_environment: bool) -> Result<String> {
     }
     if is_from_environment {
         tracing::error!(
+            target: "zkrecipes",
             event = "embedded_from_environment",
             "{VARIABLE} is embedded: nobody outside this process sees what is held here. That is for tests; in \
              production name the servers, and set {FORBID} so that this cannot happen"
@@ -255,6 +256,7 @@ fn embedded_server(is_from_environment: bool) -> Result<String> {
         .get_or_init(|| {
             let hosts = FROM_OUTSIDE.get().unwrap_or(&(start_inside as Start))()?;
             tracing::warn!(
+                target: "zkrecipes",
                 event = "embedded_server",
                 "embedded: is an in-memory server inside this process, for development and tests; its data is gone \
                  with the process and nobody else should rely on it"

@@ -62,6 +62,7 @@ pub(crate) struct Peer {
 pub(crate) fn connected(peer: Peer, timeout: Duration, took: Duration) {
     soon(move || {
         tracing::info!(
+            target: "zkrecipes",
             event = "connected",
             server = peer.server,
             session = hex(peer.session),
@@ -75,6 +76,7 @@ pub(crate) fn connected(peer: Peer, timeout: Duration, took: Duration) {
 pub(crate) fn suspended(peer: Peer, cause: Option<String>, lease: Duration) {
     soon(move || {
         tracing::warn!(
+            target: "zkrecipes",
             event = "suspended",
             server = peer.server,
             session = hex(peer.session),
@@ -88,6 +90,7 @@ pub(crate) fn suspended(peer: Peer, cause: Option<String>, lease: Duration) {
 pub(crate) fn reconnected(peer: Peer, after: Duration) {
     soon(move || {
         tracing::info!(
+            target: "zkrecipes",
             event = "reconnected",
             server = peer.server,
             session = hex(peer.session),
@@ -115,6 +118,7 @@ pub(crate) fn session_lost(session: u64, end: End, after: Option<Duration>) {
     };
     soon(move || {
         tracing::error!(
+            target: "zkrecipes",
             event = "session_lost",
             session = hex(session),
             reason,
@@ -127,6 +131,7 @@ pub(crate) fn session_lost(session: u64, end: End, after: Option<Duration>) {
 pub(crate) fn session_renewed(peer: Peer, before: u64, after: Duration) {
     soon(move || {
         tracing::warn!(
+            target: "zkrecipes",
             event = "session_renewed",
             server = peer.server,
             session = hex(peer.session),
@@ -140,6 +145,7 @@ pub(crate) fn session_renewed(peer: Peer, before: u64, after: Duration) {
 pub(crate) fn connect_failed(cause: String, pause: Duration) {
     soon(move || {
         tracing::info!(
+            target: "zkrecipes",
             event = "connect_failed",
             cause,
             pause_ms = ms(pause),
@@ -149,12 +155,15 @@ pub(crate) fn connect_failed(cause: String, pause: Duration) {
 }
 
 pub(crate) fn closed(session: u64) {
-    soon(move || tracing::info!(event = "closed", session = hex(session), "the client is closed"));
+    soon(
+        move || tracing::info!(target: "zkrecipes", event = "closed", session = hex(session), "the client is closed"),
+    );
 }
 
 pub(crate) fn lease_low(session: u64, left: Duration, held: usize) {
     soon(move || {
         tracing::warn!(
+            target: "zkrecipes",
             event = "lease_low",
             session = hex(session),
             lease_ms = ms(left),
@@ -165,10 +174,11 @@ pub(crate) fn lease_low(session: u64, left: Duration, held: usize) {
 }
 
 pub(crate) fn retry(request: &str, pause: Duration, cause: impl FnOnce() -> Cow<'static, str>) {
-    if tracing::enabled!(tracing::Level::DEBUG) {
+    if tracing::enabled!(target: "zkrecipes", tracing::Level::DEBUG) {
         let (request, cause) = (request.to_owned(), cause());
         soon(move || {
             tracing::debug!(
+                target: "zkrecipes",
                 event = "retry",
                 request,
                 pause_ms = ms(pause),
@@ -183,6 +193,7 @@ pub(crate) fn skipped(node: &str, cause: &'static str) {
     let node = node.to_owned();
     soon(move || {
         tracing::warn!(
+            target: "zkrecipes",
             event = "skipped",
             node,
             cause,
@@ -194,6 +205,7 @@ pub(crate) fn skipped(node: &str, cause: &'static str) {
 pub(crate) fn slow_callback(took: Duration) {
     soon(move || {
         tracing::warn!(
+            target: "zkrecipes",
             event = "slow_callback",
             took_ms = ms(took),
             "a callback took long; those behind it had to wait"
@@ -218,6 +230,7 @@ pub(crate) fn waiting_long(path: &str, recipe: &'static str, waited: Duration, h
     let (identity, node) = holder.map(shown).unzip();
     soon(move || {
         tracing::info!(
+            target: "zkrecipes",
             event = "waiting_long",
             path,
             recipe,
@@ -244,6 +257,7 @@ pub(crate) fn acquired(what: impl FnOnce() -> Tenancy, waited: Duration, was_lon
         soon(move || {
             let waited_ms = ms(waited);
             tracing::info!(
+                target: "zkrecipes",
                 event = "acquired_late",
                 path,
                 node,
@@ -252,19 +266,19 @@ pub(crate) fn acquired(what: impl FnOnce() -> Tenancy, waited: Duration, was_lon
                 "acquired after a long wait"
             );
         });
-    } else if tracing::enabled!(tracing::Level::DEBUG) {
+    } else if tracing::enabled!(target: "zkrecipes", tracing::Level::DEBUG) {
         let Tenancy { path, node, token } = what();
         soon(move || {
-            tracing::debug!(event = "acquired", path, node, token, waited_ms = ms(waited), "acquired");
+            tracing::debug!(target: "zkrecipes", event = "acquired", path, node, token, waited_ms = ms(waited), "acquired");
         });
     }
 }
 
 pub(crate) fn released(what: impl FnOnce() -> Tenancy, held: Duration) {
-    if tracing::enabled!(tracing::Level::DEBUG) {
+    if tracing::enabled!(target: "zkrecipes", tracing::Level::DEBUG) {
         let Tenancy { path, node, token } = what();
         soon(move || {
-            tracing::debug!(event = "released", path, node, token, held_ms = ms(held), "released");
+            tracing::debug!(target: "zkrecipes", event = "released", path, node, token, held_ms = ms(held), "released");
         });
     }
 }
@@ -276,22 +290,25 @@ pub(crate) fn lost(what: Tenancy, reason: LostReason, held: Duration) {
         let held_ms = ms(held);
         if is_ours {
             // The caller closed the client and knows.
-            tracing::debug!(event = "lost", path, node, token, reason, held_ms, "lost");
+            tracing::debug!(target: "zkrecipes", event = "lost", path, node, token, reason, held_ms, "lost");
         } else {
-            tracing::warn!(event = "lost", path, node, token, reason, held_ms, "lost");
+            tracing::warn!(target: "zkrecipes", event = "lost", path, node, token, reason, held_ms, "lost");
         }
     });
 }
 
 pub(crate) fn revocation(path: &str, node: &str) {
     let (path, node) = (path.to_owned(), node.to_owned());
-    soon(move || tracing::info!(event = "revocation", path, node, "somebody asks for what is held here"));
+    soon(
+        move || tracing::info!(target: "zkrecipes", event = "revocation", path, node, "somebody asks for what is held here"),
+    );
 }
 
 pub(crate) fn forced(node: &str, after: Duration) {
     let node = node.to_owned();
     soon(move || {
         tracing::warn!(
+            target: "zkrecipes",
             event = "forced",
             node,
             after_ms = ms(after),

@@ -69,7 +69,7 @@ impl Pool {
             if let Err(error) = runtime::thread("zkrecipes-call", || self.work()) {
                 // Those that are there do it as they come back.
                 self.lock().threads -= missing;
-                tracing::error!(event = "no_thread", %error, "no thread for a callback: it waits for another one");
+                tracing::error!(target: "zkrecipes", event = "no_thread", %error, "no thread for a callback: it waits for another one");
                 return;
             }
         }

@@ -88,7 +88,7 @@ pub(crate) fn run_callback(callback: impl FnOnce()) {
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(callback));
     MUST_NOT_BLOCK.set(before);
     if result.is_err() {
-        tracing::error!(event = "callback_panicked", "a callback panicked; the library goes on");
+        tracing::error!(target: "zkrecipes", event = "callback_panicked", "a callback panicked; the library goes on");
     }
 }
 

@@ -467,6 +467,9 @@ fn every_event_of_the_sources_is_documented_with_its_fields_and_the_reverse() {
     for text in sources() {
         for level in ["error", "warn", "info", "debug", "trace"] {
             for call in text.split(&format!("tracing::{level}!(")).skip(1) {
+                let named = call.trim_start().strip_prefix("target: \"zkrecipes\",");
+                let call =
+                    named.unwrap_or_else(|| panic!("not from where the page says: {call:.80}")).trim_start();
                 let arguments = arguments(call);
                 let Some(event) = arguments.first().and_then(|first| first.strip_prefix("event = \"")) else {
                     // What a face says in place of the library.

@@ -2,14 +2,14 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Mutex;
 
 use support::{client, eventually, lock_of, server, soon};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use zkrecipes::Error;
@@ -29,6 +29,9 @@ impl Visit for Fields {
 
 /// Each event, and the span that it came in.
 static SAID: Mutex<Vec<(Fields, Option<Fields>)>> = Mutex::new(Vec::new());
+
+/// From where events of level info, and more severe ones, came.
+static TARGETS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// The spans of acquisitions that are over.
 static CLOSED: Mutex<Vec<Fields>> = Mutex::new(Vec::new());
@@ -62,6 +65,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Everything {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
+        if *event.metadata().level() <= Level::INFO {
+            TARGETS.lock().expect("no panic").insert(event.metadata().target());
+        }
         let span = context.event_span(event).filter(|span| span.metadata().name() == "acquisition");
         let span = span.and_then(|span| span.extensions().get::<Fields>().cloned());
         SAID.lock().expect("no panic").push((fields, span));
@@ -108,5 +114,9 @@ async fn what_is_said_of_an_acquisition_is_in_its_span() -> Result<(), Error> {
     let at = format!("{:#x}", client.session_id());
     eventually("connected", || !spans_of("connected", &at).is_empty()).await;
     assert_eq!(spans_of("connected", &server.connect_string()).len(), 1);
+    // Nothing is told twice, by us and by what is below us.
+    server.drop_connections();
+    eventually("reconnected", || !spans_of("reconnected", &at).is_empty()).await;
+    assert_eq!(*TARGETS.lock().expect("no panic"), BTreeSet::from(["zkrecipes"]));
     Ok(())
 }

@@ -21,6 +21,7 @@ pub fn end_sessions(limit: Duration) {
     let ended = std::panic::catch_unwind(|| sanitizer::ours(|| exit::end_all(limit)));
     if ended.is_err() {
         tracing::error!(
+            target: "zkrecipes",
             event = "closing_panicked",
             "ending the sessions panicked; what is held is free after the session timeout"
         );

@@ -180,11 +180,11 @@ fn level() -> Level {
 pub fn say(level: Level, event: &str, message: &str) {
     match level {
         Level::Off => {}
-        Level::Error => tracing::error!(event, "{message}"),
-        Level::Warn => tracing::warn!(event, "{message}"),
-        Level::Info => tracing::info!(event, "{message}"),
-        Level::Debug => tracing::debug!(event, "{message}"),
-        Level::Trace => tracing::trace!(event, "{message}"),
+        Level::Error => tracing::error!(target: "zkrecipes", event, "{message}"),
+        Level::Warn => tracing::warn!(target: "zkrecipes", event, "{message}"),
+        Level::Info => tracing::info!(target: "zkrecipes", event, "{message}"),
+        Level::Debug => tracing::debug!(target: "zkrecipes", event, "{message}"),
+        Level::Trace => tracing::trace!(target: "zkrecipes", event, "{message}"),
     }
 }
 

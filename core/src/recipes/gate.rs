@@ -86,6 +86,7 @@ impl Gate {
     fn warn_of(&self, kept: &Held, waited: Duration) -> bool {
         if (kept.is_only_kept() || waited >= LONG) && !self.has_warned.swap(true, Ordering::AcqRel) {
             tracing::warn!(
+                target: "zkrecipes",
                 event = "own_handle_waits",
                 path = kept.path(),
                 node = kept.node(),

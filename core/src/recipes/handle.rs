@@ -267,6 +267,7 @@ impl Handle {
 
     fn span(&self) -> tracing::Span {
         tracing::info_span!(
+            target: "zkrecipes",
             "acquisition",
             recipe = self.inner.recipe.word(),
             path = self.inner.path,

@@ -16,6 +16,7 @@ pub(super) fn tell(queue: &Queue<'_>, place: &Place, names: &[String]) {
     let Some(stranger) = beside.find(|other| !waits_for(other.naming, own.entry.naming)) else { return };
     if queue.session.is_first_time(queue.path) {
         tracing::warn!(
+            target: "zkrecipes",
             event = "other_naming",
             path = queue.path,
             node = stranger.name,

@@ -84,7 +84,7 @@ impl Terms {
 
     fn failed_in(&mut self, epoch: u64, error: &dyn Display) {
         let path = self.election.path();
-        tracing::warn!(event = "leader_failed", path, epoch, %error, "a leader failed; the candidate stands again");
+        tracing::warn!(target: "zkrecipes", event = "leader_failed", path, epoch, %error, "a leader failed; the candidate stands again");
         self.is_paused = true;
     }
 

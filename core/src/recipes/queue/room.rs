@@ -216,6 +216,7 @@ impl Room {
                 if session.is_first_time(&format!("numbers of {}", self.items)) {
                     let path = &self.items;
                     tracing::warn!(
+                        target: "zkrecipes",
                         event = "queue_numbers_used_up",
                         path,
                         items = parent.num_children,

@@ -125,6 +125,6 @@ fn is_of_one(error: &Error) -> bool {
 }
 
 fn told(error: Error, verb: &str) -> Error {
-    tracing::warn!(event = "shard_left_out", path = error.path(), %error, "{verb}: one shard of the queue is left out");
+    tracing::warn!(target: "zkrecipes", event = "shard_left_out", path = error.path(), %error, "{verb}: one shard of the queue is left out");
     error
 }

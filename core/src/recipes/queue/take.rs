@@ -47,7 +47,7 @@ impl Drop for Got {
                 Ok(()) => store.stock.comes_back(name),
                 Err(error) => {
                     let path = &store.stock.layout.path;
-                    tracing::error!(event = "item_not_put_back", path, %error, "an item that was taken for nobody could not be put back");
+                    tracing::error!(target: "zkrecipes", event = "item_not_put_back", path, %error, "an item that was taken for nobody could not be put back");
                 }
             }
         }));
@@ -93,7 +93,7 @@ impl Store {
             drop(session.epoch().chore(async move {
                 let path = store.stock.layout.path.clone();
                 if let Err(Err(error)) = answer.send(store.remove(about, out, seen).await) {
-                    tracing::warn!(event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
+                    tracing::warn!(target: "zkrecipes", event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
                 }
             }));
             let answered = async { Ok(answered.await.unwrap_or_else(|_| Err(vanished()))) };

@@ -41,13 +41,14 @@ impl TakeBack {
             for nodes in nodes.chunks(AT_ONCE) {
                 left += self.delete(nodes).await.unwrap_or_else(|error| {
                     let path = &self.stock.layout.path;
-                    tracing::debug!(event = "items_not_taken_back", path, %error, "items that were put for nobody could not be taken back");
+                    tracing::debug!(target: "zkrecipes", event = "items_not_taken_back", path, %error, "items that were put for nobody could not be taken back");
                     nodes.len()
                 });
             }
             if left > 0 {
                 let path = &self.stock.layout.path;
                 tracing::warn!(
+                    target: "zkrecipes",
                     event = "put_not_taken_back",
                     path,
                     items = left,

@@ -197,7 +197,7 @@ impl Drop for Beginning {
             (self.inner.clone(), self.session.clone(), self.key.clone(), self.hand.take());
         drop(self.session.errand(async move {
             if let Err(error) = withdraw(&inner, &session, &key, asked).await {
-                tracing::warn!(event = "transaction_left", id = key.id, %error, "a transaction that was given up is left to `recover`");
+                tracing::warn!(target: "zkrecipes", event = "transaction_left", id = key.id, %error, "a transaction that was given up is left to `recover`");
             }
             drop(hand);
         }));

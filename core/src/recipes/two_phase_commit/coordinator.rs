@@ -210,7 +210,7 @@ impl CommitTransaction {
         drop(session.errand(async move {
             let mut call = about.call(None).outlasting();
             if let Err(error) = undo(&this.hand.inner.layout, &mut call, &this.transaction.key).await {
-                tracing::warn!(event = "transaction_left", id = this.transaction.key.id, %error, "a transaction that was given up is left to `recover`");
+                tracing::warn!(target: "zkrecipes", event = "transaction_left", id = this.transaction.key.id, %error, "a transaction that was given up is left to `recover`");
             }
         }));
     }
@@ -277,7 +277,7 @@ impl Coordinated {
                 None => this.delete_and_note(&about, &mark, outcome).await,
             };
             if let Err(error) = ended {
-                tracing::debug!(event = "transaction_untidy", %error, "a transaction that is over is left to `recover`");
+                tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "a transaction that is over is left to `recover`");
             }
             drop(ending);
         }));

@@ -58,6 +58,6 @@ async fn fulfil(transaction: &Transaction, layout: &Layout, session: &Arc<Sessio
     let mut call = session.call(None);
     call.insist();
     if let Err(error) = transaction.decided(layout, session, &mut call, Part::Duty).await {
-        tracing::debug!(event = "transaction_unattended", id = transaction.key.id, %error, "whoever waits for the outcome of a transaction decides it now");
+        tracing::debug!(target: "zkrecipes", event = "transaction_unattended", id = transaction.key.id, %error, "whoever waits for the outcome of a transaction decides it now");
     }
 }

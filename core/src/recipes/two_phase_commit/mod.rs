@@ -235,7 +235,7 @@ impl TwoPhaseCommit {
         let inner = self.inner.clone();
         drop(session.errand(async move {
             if let Err(error) = takeover::sweep(&inner).await {
-                tracing::debug!(event = "transaction_untidy", %error, "transactions that are over are left to `recover`");
+                tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "transactions that are over are left to `recover`");
             }
         }));
         Ok(())

@@ -444,7 +444,7 @@ impl Epoch {
             // One that panics must not keep the news from the others.
             let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tenant.lose(reason)));
             if told.is_err() {
-                tracing::error!(event = "loss_panicked", "telling a loss panicked; the library goes on");
+                tracing::error!(target: "zkrecipes", event = "loss_panicked", "telling a loss panicked; the library goes on");
             }
         }
     }

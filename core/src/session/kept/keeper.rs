@@ -234,7 +234,7 @@ impl<'a> Keeping<'a> {
             Attempt::Refused(error) => {
                 let (verb, path) = (wish.verb, &self.keeper.path);
                 if self.keeper.session.is_first_time(&format!("{verb} {path}")) {
-                    tracing::warn!(event = "kept_astray", path, %error, "a node of ours is not as it should be");
+                    tracing::warn!(target: "zkrecipes", event = "kept_astray", path, %error, "a node of ours is not as it should be");
                 }
                 self.keeper.refuse(wish.number, error);
                 Some(Watch::unarmed(self.later()))

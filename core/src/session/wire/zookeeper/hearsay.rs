@@ -1,7 +1,8 @@
 //! What only the crate's own log tells: at which server a session is, and why a connection ended. The crate has no other way
 //! to say it. Where its words change, that is unknown, and nothing else; `core/tests/observability.rs` notices.
 //!
-//! The crate is polled with a subscriber of ours in between, which passes everything on to whoever listened before.
+//! The crate is polled with a subscriber of ours in between, which passes on to whoever listened before what we do not tell
+//! ourselves.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,6 +121,13 @@ fn is_the_crates(metadata: &Metadata<'_>) -> bool {
         && (*metadata.level() <= Level::INFO || *metadata.level() == Level::DEBUG && !is_settled())
 }
 
+/// What we tell ourselves, in words of ours and for every face: who listens to both need not hear it twice.
+fn is_told_by_us(metadata: &Metadata<'_>) -> bool {
+    metadata.is_event()
+        && *metadata.level() <= Level::INFO
+        && metadata.target().split("::").next() == Some("zookeeper_client")
+}
+
 fn is_settled() -> bool {
     ABOUT.with_borrow(|about| {
         about.as_ref().is_none_or(|(hearsay, _)| hearsay.0.is_settled.load(Ordering::Relaxed))
@@ -133,7 +141,7 @@ impl Subscriber for Ear {
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        is_the_crates(metadata) || others(|others| others.enabled(metadata))
+        is_the_crates(metadata) || (!is_told_by_us(metadata) && others(|others| others.enabled(metadata)))
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -156,7 +164,7 @@ impl Subscriber for Ear {
             }
         }
         others(|others| {
-            if others.enabled(event.metadata()) {
+            if !is_told_by_us(event.metadata()) && others.enabled(event.metadata()) {
                 others.event(event);
             }
         });
