@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the C and C++ library: the shared and the static one, the headers, pkg-config files, a CMake package, manual pages.
+# Installs the C and C++ library: the shared and the static one, the headers, pkg-config files, a CMake package, manual pages,
+# and what valgrind need not say.
 # The testing kit is a shared library of its own.
 #
 #   ffi/install.sh PREFIX=/usr/local [DESTDIR=/stage] [LIBDIR=/usr/local/lib] [PROFILE=release]
@@ -33,20 +34,28 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # The C interface of one major version is kept, 0 included: what was built against 0.1 runs with every later 0.x.
 major=${version%%.*}
 
-lib=$DESTDIR$LIBDIR include=$DESTDIR$PREFIX/include
-mkdir -p "$lib/pkgconfig" "$lib/cmake/zkrecipes" "$include"
+lib=$DESTDIR$LIBDIR include=$DESTDIR$PREFIX/include share=$DESTDIR$PREFIX/share/zkrecipes
+mkdir -p "$lib/pkgconfig" "$lib/cmake/zkrecipes" "$include" "$share"
 
 # Into place by renaming, so that a program which runs with the old library keeps it. What is the same already stays, and
 # nobody builds anything anew because of it.
 place() {
     cp "$1" "$2.new"
-    # Names for backtraces stay; line tables would make the library four times as large.
-    case $PROFILE:$1 in release:*.so | release:*.a) strip --strip-debug "$2.new" ;; esac
+    # Programs link by what stays. Line tables would make the static library four times as large; a shared one needs no names but
+    # those that it exports.
+    case $PROFILE:$1 in
+    release:*.so) strip --strip-unneeded "$2.new" ;;
+    release:*.a) strip --strip-debug "$2.new" ;;
+    esac
     chmod "$3" "$2.new"
     if cmp -s "$2.new" "$2"; then rm "$2.new"; else mv -f "$2.new" "$2"; fi
 }
+linked=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-install.XXXXXX")
+trap 'rm -rf "$linked"' EXIT
+ffi/link.sh "$built/libzkrecipes_c.a" "$linked/libzkrecipes.so"
+cp "$built/libzkrecipes_testing_c.so" "$linked/libzkrecipes_testing.so"
 for name in zkrecipes zkrecipes_testing; do
-    place "$built/lib${name}_c.so" "$lib/lib$name.so.$version" 755
+    place "$linked/lib$name.so" "$lib/lib$name.so.$version" 755
     ln -sfn "lib$name.so.$version" "$lib/lib$name.so.$major"
     ln -sfn "lib$name.so.$major" "$lib/lib$name.so"
 done
@@ -55,6 +64,7 @@ for header in zkrecipes.h zkrecipes.hpp zkrecipes_coro.hpp zkrecipes_testing.h z
     place "include/$header" "$include/$header" 644
 done
 
+place ffi/zkrecipes.supp "$share/valgrind.supp" 644
 python3 ffi/generator/man.py "$DESTDIR$PREFIX/share/man/man3" >/dev/null
 
 # What the static library needs from the system.

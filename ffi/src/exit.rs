@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use zkrecipes::drive;
 
+use crate::guard;
+
 /// How long an exit may be held up by servers that do not answer.
 const LIMIT: Duration = Duration::from_millis(900);
 
@@ -19,7 +21,22 @@ pub(crate) fn watch() {
 }
 
 extern "C" fn end_sessions() {
-    drive::end_sessions(LIMIT);
+    at_exit(|| drive::end_sessions(LIMIT));
+}
+
+/// C calls this: a panic that left it would end the process by SIGABRT, whatever its exit status was to be.
+fn at_exit(end: impl FnOnce()) {
+    guard::quietly(end);
     // A signal's handler may have called exit amid our code.
     drive::sanitizer::set_ours(false);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_does_not_leave_what_c_calls_at_an_exit() {
+        at_exit(|| panic!("on purpose"));
+    }
 }
