@@ -4,9 +4,9 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Files that users do not see as a whole, and what they see of them. */
+/** Files that users do not see as a whole, and what they see of them: types alone. */
 const PARTS = {
-  handle: ['Contender', 'RevokeOptions', 'WaitProgress'],
+  handle: ['Contender', 'Guard', 'Handle', 'RevokeOptions', 'WaitProgress'],
   index: [],
   metrics: ['Histogram', 'Metrics'],
   opentelemetry: [],
@@ -31,7 +31,7 @@ export function indexOf(folder) {
   for (const file of files) {
     const parts = PARTS[file]
     if (!parts) types.push(`export * from './${file}.cjs'\n`)
-    else if (parts.length > 0) types.push(`export { ${parts.join(', ')} } from './${file}.cjs'\n`)
+    else if (parts.length > 0) types.push(`export type { ${parts.join(', ')} } from './${file}.cjs'\n`)
     if (parts) continue
     const declared = readFileSync(join(folder, `${file}.d.cts`), 'utf8').matchAll(/^export (?:class|function) (\w+)/gm)
     const names = [...declared].map(([, name]) => name).sort()

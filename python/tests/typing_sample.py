@@ -57,6 +57,9 @@ def blocking() -> None:
         both = client.multi_lock([lock])
         assert_type(both.contenders(), list[zkrecipes.Contender])
         assert_type(both.revoke(both.contenders()[0], force_after=5), bool)
+        whatever: list[zkrecipes.Handle] = [lock, both, client.election("/leader"), client.semaphore("/limit", 3)]
+        for handle in whatever:
+            handle.release(wait=False)
         semaphore = client.semaphore("/limit", 3)
         with semaphore.hold(2, timeout=5) as held:
             assert_type(held.permits, int)

@@ -104,6 +104,7 @@ __all__ = [
     "Forked",
     "Group",
     "GroupEvent",
+    "Handle",
     "Held",
     "Hold",
     "InternalError",

@@ -194,7 +194,7 @@ def node(part: Snippet) -> str:
         "client": "import('zkrecipes').Client", "signal": "AbortSignal", "url": "string", "lock": "import('zkrecipes').Lock", "held": "import('zkrecipes').Held",
         "version": "number",
     }.items():  # fmt: skip
-        own = rf"^(const|let|await using|import).*\b{name}\b.*(=|from)"
+        own = rf"^(const|let|import).*\b{name}\b.*(=|from)"
         if re.search(rf"\b{name}\b", part.text) and not re.search(own, part.text, re.MULTILINE):
             declared.append(f"declare const {name}: {kind}")
     # The elements of a destructured list are names, too.

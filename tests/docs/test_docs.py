@@ -329,6 +329,12 @@ def test_a_part_in_python_has_names_and_arguments_that_are_there() -> None:
     assert done.stdout == ""
 
 
+def test_a_part_in_node_is_of_the_language_that_every_supported_node_speaks() -> None:
+    """The compiler takes more than Node 18 does, and makes it fit."""
+    newer = re.compile(r"^\s*(for \()?(await )?using\b", re.MULTILINE)
+    assert [str(part) for part in parts_of("js") if newer.search(part.text)] == []
+
+
 def test_a_part_in_node_has_names_and_arguments_that_are_there() -> None:
     place = ROOT / "node/test/types/parts"
     place.mkdir(exist_ok=True)

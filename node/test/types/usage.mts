@@ -1,7 +1,7 @@
 // What a user writes, and what the types must refuse. Only compiled, never run.
 
 import { AbortError, Backlog, Barrier, Client, CommitTransaction, DoubleBarrier, Held, Item, Lock, MultiLock, Proposal, Queue, ReadWriteLock, Semaphore, TwoPhaseCommit, ZkRecipesError, version } from 'zkrecipes'
-import type { CommitStatus, ConnectOptions, Contender, ErrorCode, LostReason, PartResult, State, Stat, Transaction, WaitProgress } from 'zkrecipes'
+import type { CommitStatus, ConnectOptions, Contender, ErrorCode, Guard, Handle, LostReason, PartResult, State, Stat, Transaction, WaitProgress } from 'zkrecipes'
 import * as nodeTest from 'node:test'
 import { EmbeddedServer, Ensemble, Proxy, embeddedZookeeper } from 'zkrecipes/testing'
 import type { EmbeddedZookeeper, LogEntry, TestRunner } from 'zkrecipes/testing'
@@ -56,6 +56,10 @@ const since: Date | undefined = contenders[0]?.since
 
 const shared: ReadWriteLock = client.readWriteLock('/locks/catalogue')
 const sides: Lock[] = [shared.read, shared.write]
+const whatever: Handle[] = [lock, client.election('/leader')]
+const runs: Guard[] = [lock, client.semaphore('/limits/exports', 3)]
+for (const handle of whatever) await handle.release()
+for (const guard of runs) await guard.run(({ fencingToken }) => fencingToken)
 const both: MultiLock = client.multiLock([client.lock('/a'), client.lock('/b')])
 const tokens: bigint[] = await both.run((inside: Held) => inside.fencingTokens, { timeout: 5000 })
 const paths: readonly string[] = both.paths
