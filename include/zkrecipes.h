@@ -370,6 +370,9 @@ typedef struct zkr_contenders zkr_contenders;
  */
 typedef struct zkr_counter zkr_counter;
 
+/** Items that are over, in order. */
+typedef struct zkr_dead_letters zkr_dead_letters;
+
 /** Items that are taken when they are due, the first due first, by the clocks of those who put and take them. */
 typedef struct zkr_delay_queue zkr_delay_queue;
 
@@ -807,6 +810,15 @@ typedef void (*zkr_payloads_callback)(zkr_status status,
                                       void *user_data);
 
 /**
+ * The end of zkr_queue_dead_letters_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is
+ * NULL; the error is only lent.
+ */
+typedef void (*zkr_dead_letters_callback)(zkr_status status,
+                                          zkr_dead_letters *dead_letters,
+                                          const zkr_error *error,
+                                          void *user_data);
+
+/**
  * How a zkr_queue, a zkr_priority_queue or a zkr_delay_queue behaves. Start from ZKR_QUEUE_OPTIONS_INIT, which has the
  * defaults.
  */
@@ -818,7 +830,7 @@ typedef struct zkr_queue_options {
    * them wait.
    */
   int64_t max_items;
-  /** How often an item is claimed before it goes to the dead letters (any negative: there is no end). */
+  /** How often an item is claimed before it goes to the dead letters (any negative: 16, the default; 0: there is no end). */
   int64_t max_attempts;
   /** Over how many nodes the items are spread (1). More is faster, and keeps the order only within each. */
   size_t shards;
@@ -959,6 +971,23 @@ typedef struct zkr_payload {
   const void *data;
   size_t size;
 } zkr_payload;
+
+/** An item that is over. */
+typedef struct zkr_dead_letter {
+  /** The name of its node among the dead letters. */
+  const char *id;
+  /** What was put, followed by a NUL that does not count; never NULL. Of a letter with a problem what stands in its node. */
+  const void *data;
+  size_t size;
+  /** What was said with the last nack, or what the library knows of it; NULL if nothing was. */
+  const char *reason;
+  /** When it came to the dead letters, in milliseconds since 1970, by the server's clock. */
+  int64_t died_at_ms;
+  /** Why it cannot be read; NULL if it can. It stands in nobody's way, and nobody takes it. */
+  const char *problem;
+  /** How often it was claimed; 0 if that is not known. */
+  uint32_t attempts;
+} zkr_dead_letter;
 
 /** What is known of a site in one transaction. */
 typedef struct zkr_site_status {
@@ -3098,10 +3127,12 @@ zkr_status zkr_queue_len_async(zkr_queue *queue,
                                void *user_data);
 
 /**
- * Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
- * zkr_payloads_free.
+ * Reads all items in order, claimed ones included; what cannot be read is left out, and the log names it. On success
+ * *items belongs to the caller: free it with zkr_payloads_free.
  */
-zkr_status zkr_queue_items(zkr_queue *queue, zkr_payloads **items, zkr_error **error);
+zkr_status zkr_queue_items(zkr_queue *queue,
+                           zkr_payloads **items,
+                           zkr_error **error);
 
 /** zkr_queue_items in the background. ZKR_OK says that the callback will be called exactly once. */
 zkr_status zkr_queue_items_async(zkr_queue *queue, zkr_payloads_callback callback, void *user_data);
@@ -3113,6 +3144,20 @@ zkr_status zkr_queue_items_async(zkr_queue *queue, zkr_payloads_callback callbac
 zkr_status zkr_queue_dead(zkr_queue *queue,
                           zkr_queue **dead,
                           zkr_error **error);
+
+/**
+ * Reads the dead letters in order, with what is known of their end: of the queue, or of its dead letters, which is the
+ * same. One that cannot be read hides no other: its problem says why. On success *letters belongs to the caller: free
+ * it with zkr_dead_letters_free.
+ */
+zkr_status zkr_queue_dead_letters(zkr_queue *queue,
+                                  zkr_dead_letters **letters,
+                                  zkr_error **error);
+
+/** zkr_queue_dead_letters in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_dead_letters_async(zkr_queue *queue,
+                                        zkr_dead_letters_callback callback,
+                                        void *user_data);
 
 /**
  * Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
@@ -3347,8 +3392,8 @@ zkr_status zkr_priority_queue_len_async(zkr_priority_queue *priority_queue,
                                         void *user_data);
 
 /**
- * Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
- * zkr_payloads_free.
+ * Reads all items in order, claimed ones included; what cannot be read is left out, and the log names it. On success
+ * *items belongs to the caller: free it with zkr_payloads_free.
  */
 zkr_status zkr_priority_queue_items(zkr_priority_queue *priority_queue,
                                     zkr_payloads **items,
@@ -3366,6 +3411,20 @@ zkr_status zkr_priority_queue_items_async(zkr_priority_queue *priority_queue,
 zkr_status zkr_priority_queue_dead(zkr_priority_queue *priority_queue,
                                    zkr_queue **dead,
                                    zkr_error **error);
+
+/**
+ * Reads the dead letters in order, with what is known of their end: of the queue, or of its dead letters, which is the
+ * same. One that cannot be read hides no other: its problem says why. On success *letters belongs to the caller: free
+ * it with zkr_dead_letters_free.
+ */
+zkr_status zkr_priority_queue_dead_letters(zkr_priority_queue *priority_queue,
+                                           zkr_dead_letters **letters,
+                                           zkr_error **error);
+
+/** zkr_priority_queue_dead_letters in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_dead_letters_async(zkr_priority_queue *priority_queue,
+                                                 zkr_dead_letters_callback callback,
+                                                 void *user_data);
 
 /**
  * Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
@@ -3557,10 +3616,12 @@ zkr_status zkr_delay_queue_len_async(zkr_delay_queue *delay_queue,
                                      void *user_data);
 
 /**
- * Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
- * zkr_payloads_free.
+ * Reads all items in order, claimed ones included; what cannot be read is left out, and the log names it. On success
+ * *items belongs to the caller: free it with zkr_payloads_free.
  */
-zkr_status zkr_delay_queue_items(zkr_delay_queue *delay_queue, zkr_payloads **items, zkr_error **error);
+zkr_status zkr_delay_queue_items(zkr_delay_queue *delay_queue,
+                                 zkr_payloads **items,
+                                 zkr_error **error);
 
 /** zkr_delay_queue_items in the background. ZKR_OK says that the callback will be called exactly once. */
 zkr_status zkr_delay_queue_items_async(zkr_delay_queue *delay_queue,
@@ -3574,6 +3635,20 @@ zkr_status zkr_delay_queue_items_async(zkr_delay_queue *delay_queue,
 zkr_status zkr_delay_queue_dead(zkr_delay_queue *delay_queue,
                                 zkr_queue **dead,
                                 zkr_error **error);
+
+/**
+ * Reads the dead letters in order, with what is known of their end: of the queue, or of its dead letters, which is the
+ * same. One that cannot be read hides no other: its problem says why. On success *letters belongs to the caller: free
+ * it with zkr_dead_letters_free.
+ */
+zkr_status zkr_delay_queue_dead_letters(zkr_delay_queue *delay_queue,
+                                        zkr_dead_letters **letters,
+                                        zkr_error **error);
+
+/** zkr_delay_queue_dead_letters in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_dead_letters_async(zkr_delay_queue *delay_queue,
+                                              zkr_dead_letters_callback callback,
+                                              void *user_data);
 
 /**
  * Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
@@ -3678,8 +3753,8 @@ zkr_status zkr_item_on_lost(zkr_item *item,
                             zkr_error **error);
 
 /**
- * Frees an item. It is given back in the background unless it was settled before. Never blocks. NULL and freed ones
- * are ignored.
+ * Frees an item. Unless it was settled before it is given back in the background, as by zkr_item_nack. Never blocks.
+ * NULL and freed ones are ignored.
  */
 void zkr_item_free(zkr_item *item);
 
@@ -3733,14 +3808,31 @@ zkr_status zkr_item_ack_with_async(zkr_item *item,
                                    void *user_data);
 
 /**
- * Gives it back, to its old place: the next one has it. After the last of max_attempts it goes to the dead letters.
- * ZKR_NOT_HELD if it is gone already.
+ * The work has failed: gives it back, and lets it step aside for the others, for a second after the first attempt and
+ * twice as long after each further one, up to five minutes. Then it is at its old place again. After the last of
+ * max_attempts it goes to the dead letters. ZKR_NOT_HELD if it is gone already.
  */
 zkr_status zkr_item_nack(zkr_item *item,
                          zkr_error **error);
 
 /** zkr_item_nack in the background. ZKR_OK says that the callback will be called exactly once. */
 zkr_status zkr_item_nack_async(zkr_item *item, zkr_done_callback callback, void *user_data);
+
+/**
+ * The same with a pause of one's own: 0 is none, any negative grows by itself. reason may be NULL; it is kept with the
+ * dead letter if this was the last attempt.
+ */
+zkr_status zkr_item_nack_with(zkr_item *item,
+                              int64_t delay_ms,
+                              const char *reason,
+                              zkr_error **error);
+
+/** zkr_item_nack_with in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_item_nack_with_async(zkr_item *item,
+                                    int64_t delay_ms,
+                                    const char *reason,
+                                    zkr_done_callback callback,
+                                    void *user_data);
 
 /* Configs --------------------------------------------------------------------------------------------- */
 
@@ -4367,6 +4459,15 @@ const zkr_payload *zkr_payloads_get(const zkr_payloads *payloads, size_t index);
 
 /** Frees a list. NULL and freed ones are ignored. */
 void zkr_payloads_free(zkr_payloads *payloads);
+
+/** How many there are. */
+size_t zkr_dead_letters_count(const zkr_dead_letters *dead_letters);
+
+/** One of them, or NULL past the end. Valid until the list is freed. */
+const zkr_dead_letter *zkr_dead_letters_get(const zkr_dead_letters *dead_letters, size_t index);
+
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_dead_letters_free(zkr_dead_letters *dead_letters);
 
 /* Lists of two-phase commits -------------------------------------------------------------------------- */
 

@@ -2057,7 +2057,8 @@ struct QueueOptions {
   bool ephemeral = false;
   /** Over how many nodes the items are spread. More is faster, and keeps the order only within each. */
   std::size_t shards = 1;
-  /** How often an item is claimed before it goes to the dead letters. */
+  /** How often an item is claimed before it goes to the dead letters, 16 times unless given; 0: there is no
+   * end. */
   std::optional<std::uint32_t> max_attempts;
   /** Whose queue it takes part in. Priority and delay queues have one layout with each naming. */
   QueueLayout layout = QueueLayout::Simple;
@@ -2148,10 +2149,16 @@ class [[nodiscard]] Item {
     outcome.check(zkr_item_ack_with(get(), transaction.get(), outcome.place()));
   }
 
-  /** Gives it back, to its old place; after the last of max_attempts it goes to the dead letters. */
-  void nack() {
+  /**
+   * The work has failed: gives it back, and lets it step aside for the others, for `delay`; unless given
+   * for a second after the first attempt and twice as long after each further one, up to five minutes.
+   * Then it is at its old place again. After the last of max_attempts it goes to the dead letters, which
+   * keep `reason` unless it is empty.
+   */
+  void nack(std::optional<Milliseconds> delay = std::nullopt, const std::string &reason = "") {
     detail::Outcome outcome;
-    outcome.check(zkr_item_nack(get(), outcome.place()));
+    outcome.check(zkr_item_nack_with(get(), detail::wait_ms(delay.value_or(forever)),
+                                     detail::c_text_if_any("reason", reason), outcome.place()));
   }
 
   // --- end of generated
@@ -2160,6 +2167,22 @@ class [[nodiscard]] Item {
 
  private:
   detail::Handle<zkr_item, zkr_item_free> handle_;
+};
+
+/** An item that is over. */
+struct DeadLetter {
+  /** The name of its node among the dead letters. */
+  std::string id;
+  /** What was put; of a letter with a problem what stands in its node. */
+  std::string data;
+  /** What was said with the last nack, or what the library knows of it. */
+  std::optional<std::string> reason;
+  /** How often it was claimed; 0 if that is not known. */
+  std::uint32_t attempts;
+  /** When it came to the dead letters, by the server's clock. */
+  std::chrono::system_clock::time_point died_at;
+  /** Why it cannot be read, if so. It stands in nobody's way, and nobody takes it. */
+  std::optional<std::string> problem;
 };
 
 namespace detail {
@@ -2182,6 +2205,21 @@ class Several {
   std::vector<const void *> data_;
   std::vector<std::size_t> sizes_;
 };
+
+inline std::vector<DeadLetter> dead_letters(zkr_dead_letters *list) {
+  return listed(list, zkr_dead_letters_count, zkr_dead_letters_get, zkr_dead_letters_free,
+                [](const zkr_dead_letter &one) {
+                  const auto text = [](const char *text) {
+                    return text ? std::optional<std::string>(text) : std::nullopt;
+                  };
+                  return DeadLetter{one.id,
+                                    std::string(static_cast<const char *>(one.data), one.size),
+                                    text(one.reason),
+                                    one.attempts,
+                                    std::chrono::system_clock::time_point(Milliseconds(one.died_at_ms)),
+                                    text(one.problem)};
+                });
+}
 
 inline std::vector<std::string> payloads(zkr_payloads *list) {
   return listed(list, zkr_payloads_count, zkr_payloads_get, zkr_payloads_free, [](const zkr_payload &one) {
@@ -2312,7 +2350,7 @@ class Queue {
     return items;
   }
 
-  /** All items in order, claimed ones included. */
+  /** All items in order, claimed ones included. What cannot be read is left out, and the log names it. */
   std::vector<std::string> items() const {
     detail::Outcome outcome;
     zkr_payloads *items = nullptr;
@@ -2326,6 +2364,17 @@ class Queue {
     zkr_queue *dead = nullptr;
     outcome.check(zkr_queue_dead(handle(), &dead, outcome.place()));
     return Queue(dead);
+  }
+
+  /**
+   * The dead letters in order, with what is known of their end: of the queue, or of its dead letters,
+   * which is the same. One that cannot be read hides no other: its problem says why.
+   */
+  std::vector<DeadLetter> dead_letters() const {
+    detail::Outcome outcome;
+    zkr_dead_letters *letters = nullptr;
+    outcome.check(zkr_queue_dead_letters(handle(), &letters, outcome.place()));
+    return detail::dead_letters(letters);
   }
 
   /**
@@ -2759,7 +2808,7 @@ class DelayQueue {
     return items;
   }
 
-  /** All items in order, claimed ones included. */
+  /** All items in order, claimed ones included. What cannot be read is left out, and the log names it. */
   std::vector<std::string> items() const {
     detail::Outcome outcome;
     zkr_payloads *items = nullptr;
@@ -2773,6 +2822,17 @@ class DelayQueue {
     zkr_queue *dead = nullptr;
     outcome.check(zkr_delay_queue_dead(handle(), &dead, outcome.place()));
     return Queue(dead);
+  }
+
+  /**
+   * The dead letters in order, with what is known of their end: of the queue, or of its dead letters,
+   * which is the same. One that cannot be read hides no other: its problem says why.
+   */
+  std::vector<DeadLetter> dead_letters() const {
+    detail::Outcome outcome;
+    zkr_dead_letters *letters = nullptr;
+    outcome.check(zkr_delay_queue_dead_letters(handle(), &letters, outcome.place()));
+    return detail::dead_letters(letters);
   }
 
   /**
@@ -3017,7 +3077,7 @@ class PriorityQueue {
     return items;
   }
 
-  /** All items in order, claimed ones included. */
+  /** All items in order, claimed ones included. What cannot be read is left out, and the log names it. */
   std::vector<std::string> items() const {
     detail::Outcome outcome;
     zkr_payloads *items = nullptr;
@@ -3031,6 +3091,17 @@ class PriorityQueue {
     zkr_queue *dead = nullptr;
     outcome.check(zkr_priority_queue_dead(handle(), &dead, outcome.place()));
     return Queue(dead);
+  }
+
+  /**
+   * The dead letters in order, with what is known of their end: of the queue, or of its dead letters,
+   * which is the same. One that cannot be read hides no other: its problem says why.
+   */
+  std::vector<DeadLetter> dead_letters() const {
+    detail::Outcome outcome;
+    zkr_dead_letters *letters = nullptr;
+    outcome.check(zkr_priority_queue_dead_letters(handle(), &letters, outcome.place()));
+    return detail::dead_letters(letters);
   }
 
   /**

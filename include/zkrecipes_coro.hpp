@@ -387,6 +387,14 @@ inline Awaited<std::vector<std::string>> items(const DelayQueue &it) {
       });
 }
 
+inline Awaited<std::vector<DeadLetter>> dead_letters(const DelayQueue &it) {
+  return detail::launch<std::vector<DeadLetter>, zkr_dead_letters *>(
+      {}, [](zkr_dead_letters *letters) -> std::vector<DeadLetter> { return detail::dead_letters(letters); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_delay_queue_dead_letters_async(it.handle(), callback, user);
+      });
+}
+
 inline Awaited<std::size_t> replay(const DelayQueue &it) {
   return detail::launch<std::size_t, std::int64_t>(
       {}, [](std::int64_t replayed) -> std::size_t { return static_cast<std::size_t>(replayed); },
@@ -506,11 +514,13 @@ inline Awaited<void> ack_with(const Item &it, const Transaction &transaction) {
       });
 }
 
-inline Awaited<void> nack(const Item &it) {
+inline Awaited<void> nack(const Item &it, std::optional<Milliseconds> delay = std::nullopt,
+                          const std::string &reason = "") {
   return detail::launch<void>(
       {}, []() {},
       [&](zkr_cancel_token *, auto callback, void *user) {
-        return zkr_item_nack_async(it.get(), callback, user);
+        return zkr_item_nack_with_async(it.get(), detail::wait_ms(delay.value_or(forever)),
+                                        detail::c_text_if_any("reason", reason), callback, user);
       });
 }
 
@@ -716,6 +726,14 @@ inline Awaited<std::vector<std::string>> items(const PriorityQueue &it) {
       });
 }
 
+inline Awaited<std::vector<DeadLetter>> dead_letters(const PriorityQueue &it) {
+  return detail::launch<std::vector<DeadLetter>, zkr_dead_letters *>(
+      {}, [](zkr_dead_letters *letters) -> std::vector<DeadLetter> { return detail::dead_letters(letters); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_priority_queue_dead_letters_async(it.handle(), callback, user);
+      });
+}
+
 inline Awaited<std::size_t> replay(const PriorityQueue &it) {
   return detail::launch<std::size_t, std::int64_t>(
       {}, [](std::int64_t replayed) -> std::size_t { return static_cast<std::size_t>(replayed); },
@@ -810,6 +828,14 @@ inline Awaited<std::vector<std::string>> items(const Queue &it) {
       {}, [](zkr_payloads *items) -> std::vector<std::string> { return detail::payloads(items); },
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_queue_items_async(it.handle(), callback, user);
+      });
+}
+
+inline Awaited<std::vector<DeadLetter>> dead_letters(const Queue &it) {
+  return detail::launch<std::vector<DeadLetter>, zkr_dead_letters *>(
+      {}, [](zkr_dead_letters *letters) -> std::vector<DeadLetter> { return detail::dead_letters(letters); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_queue_dead_letters_async(it.handle(), callback, user);
       });
 }
 

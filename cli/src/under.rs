@@ -116,8 +116,13 @@ impl Under for Item {
         Under::listen(&**self, news);
     }
 
-    fn leave(&self, has_failed: bool, _cancel: &CancelToken) -> Result<()> {
-        drive::wait(Item::leave(self, has_failed), None, None)
+    /// Whoever runs the command gives back what has failed, and says why; what a signal has ended has not.
+    fn leave(&self, has_failed: bool, cancel: &CancelToken) -> Result<()> {
+        match (has_failed, cancel.is_cancelled()) {
+            (true, false) => Ok(()),
+            (true, true) => drive::wait(Held::leave(self, true), None, None),
+            (false, _) => drive::wait(Item::leave(self, false), None, None),
+        }
     }
 }
 

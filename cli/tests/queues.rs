@@ -9,6 +9,8 @@ use support::terminal::Terminal;
 use support::{
     Ended, Running, UNTIL_A_LINE, assert_nothing_left, command, eventually, run, server, start, wait,
 };
+use zkrecipes::CreateMode;
+use zkrecipes::blocking::Client;
 use zkrecipes_embedded::Server;
 
 const PATH: &str = "/queues/work";
@@ -132,12 +134,44 @@ fn an_item_whose_command_fails_goes_back_and_then_to_the_dead() {
     assert!(ended.err.contains("status 7") && ended.err.contains("attempt 2"), "{ended:?}");
     assert_eq!(length(&server), "0\n");
     assert_eq!(run(&server, &["queue", "dead", PATH]).out, "bad\n");
+    let long = run(&server, &["queue", "dead", "--long", PATH]).out;
+    assert!(long.starts_with("NODE") && long.contains("status 7") && long.contains(" 2 "), "{long}");
+    let json = run(&server, &["queue", "dead", "--json", PATH]).out;
+    assert!(json.contains("\"reason\":\"status 7\"") && json.contains("\"attempts\":2"), "{json}");
     assert_eq!(run(&server, &["queue", "dead", "--replay", PATH]).out, "1\n");
     assert_eq!(run(&server, &["queue", "peek", PATH]).out, "bad\n");
     assert_eq!(run(&server, &["queue", "dead", PATH]).out, "");
     assert_eq!(claiming(&server, &options, script).end().status, 7);
     assert_eq!(run(&server, &["queue", "dead", "--drain", PATH]).out, "bad\n");
     assert_eq!(run(&server, &["queue", "dead", PATH]).out, "");
+}
+
+#[test]
+fn an_item_whose_command_fails_steps_aside_for_the_next() {
+    let server = server();
+    put(&server, &["bad", "good"]);
+    let script = "item=$(cat); echo $item; test $item = good";
+    let ended = claiming(&server, &["--until-empty"], script).end();
+    assert_eq!((ended.status, ended.out.as_str()), (1, "bad\ngood\n"), "{ended:?}");
+    assert_eq!(length(&server), "1\n");
+}
+
+#[test]
+fn a_dead_letter_that_cannot_be_read_hides_no_other() {
+    let server = server();
+    let layout = ["--layout", "distributed", PATH];
+    assert_eq!(run(&server, &[&["queue", "put"], &layout[..], &["good"]].concat()).status, 0);
+    let dead = format!("{PATH}-__dead__");
+    let nodes = Client::connect(&server.connect_string(), Default::default()).expect("connected").nodes();
+    nodes.ensure(&dead).expect("made");
+    nodes.create(&format!("{dead}/queue-0000000099"), b"odd", CreateMode::Persistent).expect("created");
+    let claim = ["queue", "claim", "--max-attempts", "1", "--count", "1"];
+    assert_eq!(run(&server, &[&claim[..], &layout[..], &["--", "false"]].concat()).status, 1);
+    let told = run(&server, &[&["queue", "dead"], &layout[..]].concat());
+    assert_eq!((told.status, told.out.as_str()), (0, "good\n"), "{told:?}");
+    assert!(told.err.contains("queue-0000000099") && told.err.contains("encoding"), "{told:?}");
+    let json = run(&server, &[&["queue", "dead", "--json"], &layout[..]].concat()).out;
+    assert!(json.contains("queue-0000000099") && json.contains("\"problem\":\"Mismatch"), "{json}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub use recipes::held::Held;
 pub use recipes::lock::Lock;
 pub use recipes::multi_lock::MultiLock;
 pub use recipes::names::Names;
-pub use recipes::queue::{Backlog, DelayQueue, Item, PriorityQueue, Queue};
+pub use recipes::queue::{Backlog, DeadLetter, DeadLetters, DelayQueue, Item, Nack, PriorityQueue, Queue};
 pub use recipes::read_write_lock::ReadWriteLock;
 pub use recipes::semaphore::Semaphore;
 pub use recipes::two_phase_commit::{

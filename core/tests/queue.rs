@@ -2,6 +2,8 @@
 
 mod support;
 
+#[path = "queue/failing.rs"]
+mod failing;
 #[path = "queue/kinds.rs"]
 mod kinds;
 #[path = "queue/leaving.rs"]

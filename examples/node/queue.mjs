@@ -5,15 +5,15 @@
 import { Client } from 'zkrecipes'
 
 const client = await Client.connect(process.argv[2] ?? 'embedded:')
-const queue = client.queue('/queues/mail', { maxAttempts: 2 })
+const queue = client.queue('/queues/mail', { maxAttempts: 1 })
 await queue.putMany(['to ann', 'to nobody', 'to bob'])
 
 await queue.process(async (item) => {
-  if (String(item.data) === 'to nobody') throw new Error(`no such address, tried ${item.attempts} times`)
+  if (String(item.data) === 'to nobody') throw new Error('no such address')
   console.log(`sent ${item.data}`)
   if (String(item.data) === 'to bob') queue.cancel()
 })
-console.log(`not sent: ${await queue.dead.items()}`)
+for (const { data, reason } of await queue.dead.items()) console.log(`not sent: ${data}, ${reason}`)
 
 // Or by hand, with the effect in one transaction with the end of the work.
 await queue.put('the bill')

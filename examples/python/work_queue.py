@@ -26,7 +26,7 @@ with zkrecipes.Client(hosts) as client:
             print(f"attempt {item.attempts}: {error}")
         if orders.len() == 0:
             break
-    print("dead letters:", orders.dead.items())
+    print("dead letters:", [(letter.data, letter.reason) for letter in orders.dead.items()])
     while orders.dead.len() > 0:
         orders.dead.get()
 

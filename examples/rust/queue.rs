@@ -1,8 +1,10 @@
-//! Work for whoever is free: what fails goes back, and what fails too often to the dead letters.
+//! Work for whoever is free: what fails steps aside, and what fails too often goes to the dead letters.
 //!
 //!     cargo run -p zkrecipes --example queue [zk1:2181]
 
-use zkrecipes::{Client, QueueOptions, Result};
+use std::time::Duration;
+
+use zkrecipes::{Client, Nack, QueueOptions, Result};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -13,18 +15,23 @@ async fn main() -> Result<()> {
     queue.put_many(&["alice@example.org", "nobody", "bob@example.org"]).await?;
     println!("{} items", queue.len().await?);
 
-    while let Some(item) = queue.try_claim().await? {
+    while queue.len().await? > 0 {
+        let item = queue.claim().await?;
         let address = String::from_utf8_lossy(item.data()).into_owned();
         if address.contains('@') {
             item.ack().await?;
             println!("sent to {address}");
         } else {
             println!("attempt {} with {address} failed", item.attempts());
-            item.nack().await?;
+            item.nack_with(Nack::default().delay(Duration::from_millis(100)).reason("no such address"))
+                .await?;
         }
     }
     let dead = queue.dead().items().await?;
     println!("{} in the dead letters", dead.len());
+    for letter in &dead {
+        println!("{}: {}", String::from_utf8_lossy(&letter.data), letter.reason.as_deref().unwrap_or("-"));
+    }
     queue.dead().get().await?;
 
     client.close(None).await

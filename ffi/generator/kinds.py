@@ -98,6 +98,12 @@ INPUTS = {
         "given.data(), given.count()",
         'const detail::Texts given("{n}", {n});\n',
     ),
+    "pause": Input(
+        "{n}: i64",
+        'time::from_millis("{n}", {n})',
+        cpp="std::optional<Milliseconds> {short} = std::nullopt",
+        give="detail::wait_ms({short}.value_or(forever))",
+    ),
     "delay": Input("{n}: i64", 'input::millis("{n}", {n})?', cpp="Milliseconds {short}", give="{short}.count()"),
     "transaction": Input(
         "{n}: *mut zkr_transaction",
@@ -209,6 +215,13 @@ OUTPUTS = {
         "zkr_payloads *{n} = nullptr",
         "std::vector<std::string>",
         "detail::payloads({n})",
+    ),
+    "dead_letters": Output(
+        "*mut zkr_dead_letters",
+        "zkr_dead_letters_callback",
+        "zkr_dead_letters *{n} = nullptr",
+        "std::vector<DeadLetter>",
+        "detail::dead_letters({n})",
     ),
     "item": Output("*mut zkr_item", "zkr_item_callback", "zkr_item *{n} = nullptr", "Item", "Item({n})"),
     "outcome": Output(

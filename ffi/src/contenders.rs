@@ -88,7 +88,7 @@ impl Contenders {
     }
 }
 
-fn since_1970(time: SystemTime) -> i64 {
+pub(crate) fn since_1970(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -1,20 +1,22 @@
 //! What goes into queues, and what is claimed from them.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::ops::Deref;
+use std::ptr::null;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use zkrecipes::drive::{self, Done, Got};
-use zkrecipes::{Backlog, Client, Error, Item, Queue, Result};
+use zkrecipes::{Backlog, Client, DeadLetter, Error, Item, Nack, Queue, Result};
 
 use crate::answers::{Fill, Handed, Report};
 use crate::collections::{Buffer, List, zkr_buffer};
+use crate::contenders::since_1970;
 use crate::error::{zkr_error, zkr_status};
 use crate::handle::Object;
 use crate::held::Texts;
 use crate::input::{HandlePlace, to_c};
-use crate::lists::Payloads;
+use crate::lists::{DeadLetters, Payloads};
 use crate::queue::QueueHandle;
 use crate::verbs::{Holder, Recipe};
 
@@ -43,7 +45,7 @@ impl Deref for Letters {
 
 /// The dead letters of a queue.
 pub(crate) fn dead(client: &Client, of: &Backlog) -> QueueHandle {
-    let core = Letters::Dead(of.dead());
+    let core = Letters::Dead(Backlog::clone(&of.dead()));
     Recipe { client: client.clone(), path: to_c(core.path()), core, is_part: false }
 }
 
@@ -96,6 +98,55 @@ impl Handed for Vec<Vec<u8>> {
     fn object(self, _: &Client) -> Payloads {
         List::new(&self, |data, texts| zkr_payload { data: texts.keep_bytes(data), size: data.len() })
     }
+}
+
+/// An item that is over.
+#[repr(C)]
+pub struct zkr_dead_letter {
+    /// The name of its node among the dead letters.
+    pub id: *const c_char,
+    /// What was put, followed by a NUL that does not count; never NULL. Of a letter with a problem what stands in its node.
+    pub data: *const c_void,
+    pub size: usize,
+    /// What was said with the last nack, or what the library knows of it; NULL if nothing was.
+    pub reason: *const c_char,
+    /// When it came to the dead letters, in milliseconds since 1970, by the server's clock.
+    pub died_at_ms: i64,
+    /// Why it cannot be read; NULL if it can. It stands in nobody's way, and nobody takes it.
+    pub problem: *const c_char,
+    /// How often it was claimed; 0 if that is not known.
+    pub attempts: u32,
+}
+
+impl Handed for Vec<DeadLetter> {
+    type Object = DeadLetters;
+
+    fn object(self, _: &Client) -> DeadLetters {
+        List::new(&self, |letter, texts| {
+            let mut text = |text: &Option<String>| text.as_ref().map_or(null(), |text| texts.keep(text));
+            let (reason, problem) = (text(&letter.reason), text(&letter.problem));
+            zkr_dead_letter {
+                id: texts.keep(&letter.id),
+                data: texts.keep_bytes(&letter.data),
+                size: letter.data.len(),
+                reason,
+                died_at_ms: since_1970(letter.died_at),
+                problem,
+                attempts: letter.attempts,
+            }
+        })
+    }
+}
+
+/// Gives an item back whose work has failed.
+pub(crate) fn nack_with(
+    item: &Item,
+    delay: Option<Duration>,
+    reason: Option<String>,
+) -> impl Future<Output = Result<()>> + Send + use<> {
+    let mut nack = Nack::default();
+    (nack.delay, nack.reason) = (delay, reason);
+    item.nack_with(nack)
 }
 
 // ---- items

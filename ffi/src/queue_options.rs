@@ -33,7 +33,7 @@ pub struct zkr_queue_options {
     /// How many items there may be (any negative: no bound). All who put have to give the same number; a full queue makes
     /// them wait.
     pub max_items: i64,
-    /// How often an item is claimed before it goes to the dead letters (any negative: there is no end).
+    /// How often an item is claimed before it goes to the dead letters (any negative: 16, the default; 0: there is no end).
     pub max_attempts: i64,
     /// Over how many nodes the items are spread (1). More is faster, and keeps the order only within each.
     pub shards: usize,
@@ -74,8 +74,9 @@ impl zkr_queue_options {
             .layout(self.layout()?);
         // What is more than fits is no bound that anybody reaches.
         options.max_items = usize::try_from(self.max_items).ok();
-        options.max_attempts =
-            (self.max_attempts >= 0).then(|| self.max_attempts.try_into().unwrap_or(u32::MAX));
+        if self.max_attempts >= 0 {
+            options.max_attempts = self.max_attempts.try_into().unwrap_or(u32::MAX);
+        }
         Ok(options)
     }
 

@@ -1,7 +1,7 @@
 import zkrecipes from './index.cjs'
 
 export const {
-  AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Election, Feed, Group, Held, Item,
-  Leadership, Lock, MultiLock, Names, Nodes, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore, Transaction, TwoPhaseCommit,
-  ZkRecipesError, onLog, version,
+  AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DeadLetters, DelayQueue, DoubleBarrier, Election, Feed, Group,
+  Held, Item, Leadership, Lock, MultiLock, Names, Nodes, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore, Transaction,
+  TwoPhaseCommit, ZkRecipesError, onLog, version,
 } = zkrecipes

@@ -1,8 +1,9 @@
 'use strict'
 
+const check = require('./check.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
 const { invalid, kindOf } = require('./errors.cjs')
-const { Held, giveUp, releaseOptions } = require('./held.cjs')
+const { Held, giveUp } = require('./held.cjs')
 const { Transaction } = require('./nodes.cjs')
 const { Remote, ask, call, callsOf, nativeOf } = require('./remote.cjs')
 
@@ -14,7 +15,7 @@ class Item extends Held {
   #item
 
   static {
-    settle = (item, failed) => item.#settle(failed)
+    settle = (item, failed, error) => item.#settle(failed, error)
   }
 
   constructor(key, calls, native) {
@@ -45,15 +46,14 @@ class Item extends Held {
     await this.#finish('ackWith', options, nativeOf(writes))
   }
 
-  /** Gives it back to its old place. */
+  /** The work has failed: it is given back, and steps aside for the others. */
   async nack(options) {
-    if (!releaseOptions(options)) return super.release(options)
-    await giveUp(this, () => nativeOf(this.#item).nack())
-  }
-
-  /** The same: what was claimed is released undone. */
-  async release(options) {
-    await this.nack(options)
+    const { delay, reason, wait } = check.options('nack', options, ['delay', 'reason', 'wait'])
+    const told = [check.optionalMillis('delay', delay), check.optionalText('reason', reason)]
+    const waits = check.flag('wait', wait) ?? true
+    const done = giveUp(this, () => nativeOf(this.#item).nack(...told))
+    if (waits) await done
+    else done.catch(() => {})
   }
 
   /** What was not settled is given back. */
@@ -68,8 +68,17 @@ class Item extends Held {
   }
 
   /** The end of whatever worked on it: done, or given back if that failed; in silence if it was settled before. */
-  async #settle(failed) {
-    await giveUp(this, () => nativeOf(this.#item).leave(failed))
+  async #settle(failed, error) {
+    await giveUp(this, () => nativeOf(this.#item).leave(failed, error === undefined ? undefined : said(error)))
+  }
+}
+
+/** What is kept of an error that work has ended with. */
+function said(error) {
+  try {
+    return String(error)
+  } catch {
+    return 'an error that says nothing'
   }
 }
 

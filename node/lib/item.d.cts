@@ -1,6 +1,18 @@
-import { Held, ReleaseOptions } from './held.cjs'
+import { Held } from './held.cjs'
 import { Transaction } from './nodes.cjs'
 import { SignalOptions } from './waits.cjs'
+
+export interface NackOptions {
+  /**
+   * For how many milliseconds it steps aside, 0 for not at all; unless told for a second after the first attempt and twice as
+   * long after each further one, up to five minutes.
+   */
+  delay?: number | undefined
+  /** Why the work has failed: it is kept with the dead letter if this was the last attempt. */
+  reason?: string | undefined
+  /** Whether to wait until the server has confirmed it, which is so unless told. */
+  wait?: boolean | undefined
+}
 
 /**
  * An item that we work on: nobody else has it as long as it `isHeld`. When nobody refers to it any more it is given back in the
@@ -12,7 +24,7 @@ import { SignalOptions } from './waits.cjs'
  * await item.ack()
  * ```
  *
- * Leaving such a scope gives back what was not settled.
+ * Leaving such a scope gives back what was not settled, as `nack` does. `release` gives it back as if nobody had failed.
  */
 export class Item extends Held {
   private constructor()
@@ -32,8 +44,12 @@ export class Item extends Held {
    */
   ackWith(writes: Transaction, options?: SignalOptions): Promise<void>
   /**
-   * Gives it back to its old place, where the next one gets it; after the last of `maxAttempts` it goes to the dead letters.
-   * `release` is the same.
+   * The work has failed: gives it back, and lets it step aside for the others. Then it is at its old place again; after the last
+   * of `maxAttempts` it goes to the dead letters.
+   *
+   * ```js
+   * await item.nack({ delay: 60_000, reason: 'the mail server is down' })
+   * ```
    */
-  nack(options?: ReleaseOptions): Promise<void>
+  nack(options?: NackOptions): Promise<void>
 }

@@ -30,7 +30,7 @@ export interface Metrics {
   readonly bytesSent: number
   /** Bytes of the answers. */
   readonly bytesReceived: number
-  /** What was acquired: locks, permits, leaderships; nested acquisitions do not count. */
+  /** What was acquired: locks, permits, leaderships, items of queues; nested acquisitions do not count. */
   readonly acquisitions: number
   /** Acquires that ran out of time, those that had none included. */
   readonly timeouts: number
@@ -42,7 +42,7 @@ export interface Metrics {
   readonly handOffs: number
   /** Acquisitions that were passed on in memory, between waiters of one client. */
   readonly localHandOffs: number
-  /** How long each acquisition was waited for. */
+  /** How long each acquisition was waited for; items of queues aside, whose coming is no wait for others. */
   readonly waits: Histogram
   /** How long each acquisition was held, until it was let go or lost. */
   readonly holds: Histogram

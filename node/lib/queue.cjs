@@ -3,6 +3,7 @@
 const check = require('./check.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
 const { AbortError, invalid, kindOf, report } = require('./errors.cjs')
+const { leave } = require('./held.cjs')
 const { itemOf, settle } = require('./item.cjs')
 const { Listeners } = require('./listeners.cjs')
 const { Remote, ask, attend, bring, call, callsOf, cancel, make } = require('./remote.cjs')
@@ -67,7 +68,7 @@ class Backlog extends Remote {
 
   /** The items that were claimed too often. */
   get dead() {
-    this.#dead ??= new Backlog(made, callsOf(this), call(this.#backlog, 'dead'), 'queue.dead')
+    this.#dead ??= new DeadLetters(made, callsOf(this), call(this.#backlog, 'dead'), 'queue.dead')
     return this.#dead
   }
 
@@ -109,6 +110,17 @@ class Backlog extends Remote {
   async #claim(signal, timeout) {
     const native = await attend(this.#backlog, signal, 'claim', [timeout], (native) => native.releaseInBackground())
     return itemOf(this, native)
+  }
+}
+
+/** The dead letters of a queue. */
+class DeadLetters extends Backlog {
+  /** All in order, with what is known of their end. */
+  async items(options) {
+    const letters = await ask(this, 'deadLetters', options)
+    return letters.map(({ id, data, reason, attempts, diedAt, problem }) => (
+      { id, data, reason: reason ?? null, attempts, diedAt: new Date(diedAt), problem: problem ?? null }
+    ))
   }
 }
 
@@ -246,8 +258,8 @@ async function consume(queue, work, workers, signal) {
       while (!ending.signal.aborted) {
         const item = await claim(queue, ending.signal, Infinity)
         // It may have been stopped since the claim was answered.
-        if (ending.signal.aborted) await settle(item, true)
-        else await serve(item, work)
+        if (ending.signal.aborted) await leave(item, true)
+        else await serve(item, work, ending.signal)
       }
     } catch (error) {
       if (!ending.signal.aborted) failure ??= { error }
@@ -262,15 +274,19 @@ async function consume(queue, work, workers, signal) {
 }
 
 /** Works on one item. Neither its failure nor a loss ends the work on others. */
-async function serve(item, work) {
+async function serve(item, work, ending) {
   let failed = false
+  let failure
   try {
     await work(item)
   } catch (error) {
     failed = true
+    failure = error
     report('process', error)
   }
-  await settle(item, failed).catch((error) => report('process', error))
+  // What fails because everything ends has not failed.
+  const settling = failed && ending.aborted ? leave(item, true) : settle(item, failed, failure)
+  await settling.catch((error) => report('process', error))
 }
 
 /** As the addon takes them. */
@@ -286,4 +302,4 @@ function queueOptions(verb, options) {
   }
 }
 
-module.exports = { Backlog, DelayQueue, PriorityQueue, Queue, queueOptions }
+module.exports = { Backlog, DeadLetters, DelayQueue, PriorityQueue, Queue, queueOptions }

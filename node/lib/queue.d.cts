@@ -9,7 +9,7 @@ export interface QueueOptions {
   ephemeral?: boolean | undefined
   /** Over how many nodes the items are spread, 1 unless told. More is faster, and keeps the order only within each. */
   shards?: number | undefined
-  /** How often an item is claimed before it goes to the dead letters; left out, for ever. */
+  /** How often an item is claimed before it goes to the dead letters, 16 unless told; 0 for no end. */
   maxAttempts?: number | undefined
   /**
    * Whose queue it takes part in: `simple` unless told (Curator's `SimpleDistributedQueue`, and ZooKeeper's own recipe),
@@ -33,10 +33,10 @@ export interface ProcessOptions extends SignalOptions {
  * }
  * ```
  *
- * Such a loop claims one item after the other. One that was not settled is given back when the loop goes on, breaks or throws. It
- * ends when the queue is cancelled or the client is closed.
+ * Such a loop claims one item after the other. One that was not settled is given back as by `nack` when the loop goes on, breaks or throws.
+ * It ends when the queue is cancelled or the client is closed.
  */
-export class Backlog {
+export class Backlog<Entry = Buffer> {
   protected constructor()
   readonly path: string
   /**
@@ -57,10 +57,10 @@ export class Backlog {
   peek(options?: SignalOptions): Promise<Buffer | null>
   /** How many items there are, claimed ones included. */
   len(options?: SignalOptions): Promise<number>
-  /** The data of all items in order, claimed ones included. */
-  items(options?: SignalOptions): Promise<Buffer[]>
-  /** The items that were claimed `maxAttempts` times in vain. */
-  readonly dead: Backlog
+  /** The data of all items in order, claimed ones included. What cannot be read is left out, and the log names it. */
+  items(options?: SignalOptions): Promise<Entry[]>
+  /** The items that were claimed `maxAttempts` times in vain, or that nobody can read. */
+  readonly dead: DeadLetters
   /** Puts the dead letters back into their queue, each in one transaction; resolves with how many: `queue.dead.replay()`. */
   replay(options?: SignalOptions): Promise<number>
   /**
@@ -77,8 +77,8 @@ export class Backlog {
   [Symbol.asyncIterator](): AsyncIterableIterator<Item>
   /**
    * Works on items as they come, several at once with `concurrency`. An item is done when the work has succeeded, unless the
-   * work has settled it, and given back when it fails; the error is a process warning then, and so is the loss of an item. An item
-   * that always fails comes again and again unless the queue has `maxAttempts`.
+   * work has settled it, and given back as by `nack` when it fails, with the error as the reason; the error is a process warning then,
+   * and so is the loss of an item.
    *
    * ```js
    * await queue.process(async (item) => send(item.data), { concurrency: 8, signal: shutdown })
@@ -88,6 +88,36 @@ export class Backlog {
    * and then it resolves. It rejects with what trying again cannot help, such as `CLOSED`.
    */
   process(work: (item: Item) => unknown, options?: ProcessOptions): Promise<void>
+}
+
+/** An item that is over. */
+export interface DeadLetter {
+  /** The name of its node among the dead letters. */
+  readonly id: string
+  /** What was put; of a letter with a `problem` what stands in its node. */
+  readonly data: Buffer
+  /** What was said with the last `nack`, the error of the work of `process`, or what the library knows of it; or null. */
+  readonly reason: string | null
+  /** How often it was claimed; 0 if that is not known. */
+  readonly attempts: number
+  /** When it came to the dead letters, by the clock of the server. */
+  readonly diedAt: Date
+  /** Why it cannot be read, if so. It stands in nobody's way, and nobody takes it. */
+  readonly problem: string | null
+}
+
+/**
+ * The dead letters of a queue: items that were claimed `maxAttempts` times in vain, or that nobody can read. `get`, `claim` and loops take
+ * them, as they take the items of a queue.
+ *
+ * ```js
+ * for (const { data, reason, attempts } of await queue.dead.items()) console.log(String(data), reason, attempts)
+ * ```
+ */
+export class DeadLetters extends Backlog<DeadLetter> {
+  private constructor()
+  /** All in order, with what is known of their end. One that cannot be read hides no other: its `problem` says why. */
+  items(options?: SignalOptions): Promise<DeadLetter[]>
 }
 
 /**

@@ -144,7 +144,7 @@ promise('several who ask one loop are answered in order, and return ends those w
 })
 
 promise('process acknowledges what succeeds and tries again what fails', async (world) => {
-  const { queue } = await queues(world, ['bad', 'good', 'last'], { maxAttempts: 2 })
+  const { queue } = await queues(world, ['bad', 'good', 'last'], { maxAttempts: 1 })
   const seen = []
   await warned(async (warnings) => {
     assert.equal(await queue.process((item) => {
@@ -152,14 +152,42 @@ promise('process acknowledges what succeeds and tries again what fails', async (
       if (String(item.data) === 'bad') throw new Error('on purpose')
       if (String(item.data) === 'last') queue.cancel()
     }), undefined)
-    await until(() => warnings.filter((text) => text.includes('on purpose')).length === 2, 'the failures are told of')
+    await until(() => warnings.filter((text) => text.includes('on purpose')).length === 1, 'the failure is told of')
   })
-  assert.deepEqual(seen, ['bad 1', 'bad 2', 'good 1', 'last 1'])
-  assert.deepEqual(texts(await queue.dead.items()), ['bad'])
+  assert.deepEqual(seen, ['bad 1', 'good 1', 'last 1'])
+  const [letter, ...others] = await queue.dead.items()
+  assert.deepEqual([others, String(letter.data), letter.reason, letter.attempts, letter.problem], [[], 'bad', 'Error: on purpose', 1, null])
+  assert.ok(Math.abs(Date.now() - letter.diedAt.getTime()) < 3_600_000)
   assert.equal(queue.dead, queue.dead)
   assert.equal(await queue.len(), 0)
   assert.equal(await queue.replay(), 1)
   assert.deepEqual(texts(await queue.items()), ['bad'])
+})
+
+promise('a nack takes a delay and a reason', async (world) => {
+  const { queue } = await queues(world, ['bad', 'good'], { maxAttempts: 2 })
+  const item = await queue.claim()
+  await rejects(item.nack({ delay: -1 }), 'INVALID')
+  await rejects(item.nack({ reason: 7 }), 'INVALID')
+  await item.nack({ delay: 0 })
+  const again = await queue.claim()
+  assert.equal(String(again.data), 'bad')
+  await again.nack({ delay: 10, reason: 'nobody lives there' })
+  assert.deepEqual((await queue.dead.items()).map(({ reason, attempts }) => [reason, attempts]), [['nobody lives there', 2]])
+  const good = await queue.claim()
+  await good.nack({ delay: 3_600_000 })
+  assert.equal(await queue.tryClaim(), null)
+  await rejects(good.nack(), 'NOT_HELD')
+})
+
+promise('maxAttempts is 16 unless told, and 0 is no end', async (world) => {
+  for (const [options, left] of [[{}, 0], [{ maxAttempts: 0 }, 1]]) {
+    const { queue } = await queues(world, ['bad'], options)
+    for (let attempt = 1; attempt <= 16; attempt++) await (await queue.claim()).nack({ delay: 0 })
+    assert.equal(await queue.len(), left)
+    if (left) await queue.get()
+    else await queue.dead.get()
+  }
 })
 
 promise('process leaves alone what its work has settled', async (world) => {

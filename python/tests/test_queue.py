@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -73,16 +77,16 @@ def test_a_loop_claims_one_after_the_other(connect: Connect) -> None:
     seen = []
     for item in queue:
         seen.append((item.data, item.attempts))
-        if len(seen) == 3:
+        if len(seen) == 2:
             break
-    assert seen == [(b"three", 1), (b"three", 2), (b"three", 3)]
+    assert seen == [(b"three", 1), (b"three", 2)]
     # And when the loop ends, though somebody still refers to it.
-    assert not item.is_held
+    eventually(lambda: not item.is_held)
     with pytest.raises(ZeroDivisionError):
         for _ in queue:
             raise ZeroDivisionError
-    with other.claim(5) as item:
-        assert item.attempts == 5
+    with other.claim(30) as item:
+        assert item.attempts == 4
 
 
 def settle(queue: zkrecipes.Queue) -> list[bytes]:
@@ -152,15 +156,18 @@ def test_dead_letters_are_looked_at_and_replayed(connect: Connect) -> None:
     queue = connect().queue("/queue", max_attempts=1)
     queue.put_many(["one", "two"])
     for _ in range(2):
-        queue.claim().nack()
+        queue.claim().nack(reason="nobody lives there")
     assert queue.len() == 0
     dead = queue.dead
-    assert isinstance(dead, zkrecipes.Backlog)
+    assert isinstance(dead, zkrecipes.DeadLetters)
     for letter in dead:
         with letter:
             assert letter.data == b"one"
         break
-    assert dead.items() == [b"two"]
+    (letter,) = dead.items()
+    assert isinstance(letter, zkrecipes.DeadLetter)
+    assert (letter.data, letter.reason, letter.attempts, letter.problem) == (b"two", "nobody lives there", 1, None)
+    assert abs(datetime.now(timezone.utc) - letter.died_at) < timedelta(hours=1)
     assert queue.replay() == 1
     assert queue.get() == b"two"
 
@@ -170,8 +177,11 @@ def test_orders_other_than_that_of_arrival(connect: Connect) -> None:
     alarms = client.priority_queue("/alarms")
     for data, priority in (("c", 2**31 - 1), ("a", -(2**31)), ("b", 0)):
         alarms.put(data, priority)
-    assert [item.data for item, _ in zip(alarms, range(2), strict=False)] == [b"a", b"a"]
-    assert [alarms.get() for _ in range(3)] == [b"a", b"b", b"c"]
+    assert [item.data for item, _ in zip(alarms, range(2), strict=False)] == [
+        b"a",
+        b"b",
+    ]  # what is not settled steps aside
+    assert sorted(alarms.get() for _ in range(3)) == [b"a", b"b", b"c"]
     reminders = client.delay_queue("/reminders")
     reminders.put("later", 0.2)
     reminders.put("sooner", delay=0.1)
@@ -206,7 +216,8 @@ def test_queues_on_asyncio(hosts: str) -> None:
             assert seen == [(b"three", 2), (b"three", 3)]
             with pytest.raises(aio.Timeout):
                 await queue.claim(0.5)
-            assert isinstance(queue.dead, aio.Backlog)
+            assert isinstance(queue.dead, aio.DeadLetters)
+            assert [letter.data for letter in await queue.dead.items()] == [b"three"]
             async for item in queue.dead:
                 await item.ack()
                 break
@@ -298,3 +309,66 @@ def test_what_cannot_be_put_is_refused(client: zkrecipes.Client) -> None:
         with pytest.raises(zkrecipes.Invalid, match="delay"):
             client.delay_queue("/queue").put("one", delay)  # type: ignore[arg-type]
     assert queue.len() == 0
+
+
+def test_a_nack_takes_a_delay_and_a_reason(connect: Connect) -> None:
+    queue = connect().queue("/queue", max_attempts=2)
+    queue.put("tea")
+    queue.claim().nack(delay=0)
+    with pytest.raises(ZeroDivisionError), queue.claim(0):
+        1 / 0  # noqa: B018
+    assert [(letter.reason, letter.attempts) for letter in queue.dead.items()] == [
+        ("ZeroDivisionError: division by zero", 2)
+    ]
+    queue.put("coffee")
+    item = queue.claim()
+    for wrong in ({"delay": -1}, {"delay": "soon"}, {"reason": 7}):
+        with pytest.raises((zkrecipes.Invalid, TypeError)):
+            item.nack(**wrong)  # type: ignore[arg-type]
+    item.nack(3600)
+    with pytest.raises(zkrecipes.Timeout):
+        queue.claim(0)
+
+
+def test_what_is_interrupted_has_not_failed(connect: Connect) -> None:
+    queue = connect().queue("/queue")
+    queue.put("tea")
+    with pytest.raises(KeyboardInterrupt), queue.claim():
+        raise KeyboardInterrupt
+    queue.claim(0).ack()
+
+
+def test_none_is_the_default_of_max_attempts_and_zero_is_no_end(connect: Connect) -> None:
+    client = connect()
+    for most, attempts in ((None, 16), (0, 17)):
+        queue = client.queue(f"/queue-{most}", max_attempts=most)
+        queue.put("tea")
+        for _ in range(16):
+            queue.claim().nack(delay=0)
+        assert (queue.len() == 0) == (attempts == 16)
+
+
+def test_a_cancel_while_an_item_is_acknowledged_warns_of_nothing(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            queue = client.queue("/queue")
+            entered = asyncio.Event()
+
+            async def work() -> None:
+                async with await queue.claim(10):
+                    entered.set()
+
+            for _ in range(100):
+                await queue.put("tea")
+                entered.clear()
+                working = asyncio.ensure_future(work())
+                await entered.wait()
+                working.cancel()  # while it acknowledges
+                with contextlib.suppress(asyncio.CancelledError):
+                    await working
+                del working
+                gc.collect()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        asyncio.run(body())

@@ -165,7 +165,7 @@ async def awaiting() -> None:
             async with item as same:
                 assert_type(same, zkrecipes.aio.Item)
             await item.ack_with(client.nodes.transaction())
-        assert_type(await queue.dead.items(), list[bytes])
+        assert_type(await queue.dead.items(), list[zkrecipes.DeadLetter])
         assert_type(await (await client.priority_queue("/alarms").claim()).nack(), None)
         async for now in client.config("/mode").watch():
             assert_type(now, zkrecipes.Versioned | None)

@@ -14,7 +14,6 @@
 
 from . import _exit, _log  # noqa: F401
 from ._native import (
-    Backlog,
     BadVersion,
     Barrier,
     Cancelled,
@@ -24,6 +23,7 @@ from ._native import (
     Config,
     ConnectionLost,
     Counter,
+    DeadLetters,
     DelayQueue,
     Denied,
     DoubleBarrier,
@@ -68,6 +68,7 @@ from ._values import (
     ClientOptions,
     CommitStatus,
     Contender,
+    DeadLetter,
     GroupEvent,
     Histogram,
     Joined,
@@ -86,7 +87,6 @@ from ._values import (
 )
 
 __all__ = [
-    "Backlog",
     "BadVersion",
     "Barrier",
     "Cached",
@@ -101,6 +101,8 @@ __all__ = [
     "ConnectionLost",
     "Contender",
     "Counter",
+    "DeadLetter",
+    "DeadLetters",
     "DelayQueue",
     "Denied",
     "DoubleBarrier",

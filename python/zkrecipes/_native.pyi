@@ -25,6 +25,7 @@ from ._values import (
     ClientOptions,
     CommitStatus,
     Contender,
+    DeadLetter,
     GroupEvent,
     Leader,
     LogEntry,
@@ -1082,7 +1083,7 @@ class Proposal(ProposalBase):
 
 @disjoint_base
 class BacklogBase:
-    """What `Backlog` is on both faces."""
+    """What all queues are, on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
     def get(self, timeout: float | None = None) -> bytes:
@@ -1098,7 +1099,9 @@ class BacklogBase:
     def len(self) -> int:
         """How many items there are, claimed ones included."""
     def items(self) -> list[bytes]:
-        """The data of all items in order, claimed ones included. It reads every one of them."""
+        """The data of all items in order, claimed ones included. It reads every one of them; what cannot be read is left out, and
+        the log names it.
+        """
     def replay(self) -> int:
         """Puts the dead letters back into their queue, as new items; returns how many: `queue.dead.replay()`."""
     def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
@@ -1111,23 +1114,36 @@ class BacklogBase:
         """
     def _claims(self) -> Claims: ...
     @property
-    def dead(self) -> Backlog:
-        """The items that were claimed `max_attempts` times in vain."""
+    def dead(self) -> DeadLetters:
+        """The items that were claimed `max_attempts` times in vain, or that nobody can read."""
     @property
     def path(self) -> str:
         """Where the items are."""
 
+@disjoint_base
+class DeadLettersBase(BacklogBase):
+    """What `DeadLetters` is on both faces."""
+
+    def items(self) -> list[DeadLetter]:  # type: ignore[override]
+        """All of them in order, with what is known of their end. It reads every one of them. One that cannot be read hides no
+        other: its `problem` says why.
+        """
+
 @final
-class Backlog(BacklogBase):
-    """Items that wait to be taken: the `dead` letters of a queue. `for item in backlog:` claims one after the other.
+class DeadLetters(DeadLettersBase):
+    """The dead letters of a queue, `queue.dead`: items that were claimed `max_attempts` times in vain, or that nobody can read.
+    `get`, `claim` and `for item in queue.dead:` take them.
 
     >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:/backlog-doc")
+    >>> client = zkrecipes.Client("embedded:/dead-letters-doc")
     >>> queue = client.queue("/queues/mail", max_attempts=1)
     >>> queue.put("spam")
-    >>> queue.claim().nack()
-    >>> queue.dead.items(), queue.dead.replay(), queue.items()
-    ([b'spam'], 1, [b'spam'])
+    >>> queue.claim().nack(reason="no such user")
+    >>> for letter in queue.dead.items():
+    ...     print(letter.data, letter.reason, letter.attempts)
+    b'spam' no such user 1
+    >>> queue.dead.replay(), queue.items()
+    (1, [b'spam'])
     >>> client.close()
     """
 
@@ -1152,7 +1168,7 @@ class Queue(QueueBase):
     """Items that are taken in the order in which they came. Made by `client.queue(path)`.
 
     `for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is asked for,
-    or when the loop ends, is given back. `with item:` acknowledges it, or gives it back if the body failed.
+    or when the loop ends, is given back as by `nack`. `with item:` acknowledges it, or gives it back if the body failed.
 
     >>> import zkrecipes
     >>> client = zkrecipes.Client("embedded:/queue-doc")
@@ -1230,6 +1246,7 @@ class DelayQueue(DelayQueueBase):
 class ItemBase(HeldBase):
     """What the asyncio class has besides what is held."""
 
+    def _leave(self, body_failed: bool, exception: BaseException | None = None) -> Call: ...
     def ack(self) -> None:
         """It is done: removes it from the queue. NotHeld: it was settled before, or the claim is gone and it is somebody
         else's. ConnectionLost: it cannot be known whether it was removed.
@@ -1238,9 +1255,10 @@ class ItemBase(HeldBase):
         """The same, together with `writes`, all in one transaction: what the work has brought about is there exactly if
         the item is done. Writes that are refused leave the item claimed, and the transaction is used up either way.
         """
-    def nack(self) -> None:
-        """Gives it back, to its old place: the next one has it. After the last of `max_attempts` it goes to the dead
-        letters.
+    def nack(self, delay: float | None = None, reason: str | None = None) -> None:
+        """The work has failed: gives it back, and lets it step aside for the others, for `delay` seconds; by default for a
+        second after the first attempt and twice as long after each further one, up to five minutes. Then it is at its old
+        place again; with 0 at once. After the last of `max_attempts` it goes to the dead letters, which keep `reason`.
         """
     @property
     def data(self) -> bytes:
@@ -1251,8 +1269,9 @@ class ItemBase(HeldBase):
 
 @final
 class Item(Held):
-    """An item that was claimed: a Held with more verbs. As a context manager it is acknowledged on exit, and given back if the
-    body failed; leaving raises Lost if the claim was lost.
+    """An item that was claimed: a Held with more verbs. As a context manager it is acknowledged on exit, and given back as by
+    `nack`, with the exception as the reason, if the body failed; leaving raises Lost if the claim was lost. `release` gives it
+    back as if nobody had failed.
 
     >>> import zkrecipes
     >>> client = zkrecipes.Client("embedded:/item-doc")
@@ -1279,9 +1298,10 @@ class Item(Held):
         """The same, together with `writes`, all in one transaction: what the work has brought about is there exactly if
         the item is done. Writes that are refused leave the item claimed, and the transaction is used up either way.
         """
-    def nack(self) -> None:
-        """Gives it back, to its old place: the next one has it. After the last of `max_attempts` it goes to the dead
-        letters.
+    def nack(self, delay: float | None = None, reason: str | None = None) -> None:
+        """The work has failed: gives it back, and lets it step aside for the others, for `delay` seconds; by default for a
+        second after the first attempt and twice as long after each further one, up to five minutes. Then it is at its old
+        place again; with 0 at once. After the last of `max_attempts` it goes to the dead letters, which keep `reason`.
         """
     @property
     def data(self) -> bytes:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 from . import _native
@@ -30,9 +31,18 @@ class _Items:
 class Item(Held, _native.ItemBase):
     """An item that was claimed: a Held with more verbs.
 
-    As a context manager it is acknowledged on exit, and given back if the body failed; leaving raises Lost if the claim
-    was lost.
+    As a context manager it is acknowledged on exit, and given back as by `nack`, with the exception as the reason, if
+    the body failed; leaving raises Lost if the claim was lost. `release` gives it back as if nobody had failed.
     """
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            await settle(self._leave(kind is not None, exception))
+        except _native.Error:
+            if kind is None:
+                raise
 
     @instead(awaited(_native.ItemBase.ack))
     def ack(self) -> None: ...
@@ -61,22 +71,25 @@ class _Backlog(_native.BacklogBase):
     if TYPE_CHECKING:
 
         @property
-        def dead(self) -> Backlog: ...
+        def dead(self) -> DeadLetters: ...
 
     def __aiter__(self) -> _Items:
         return _Items(self._claims())
 
 
-class Backlog(_Backlog):
-    """Items that wait to be taken: the `dead` letters of a queue."""
+class DeadLetters(_Backlog, _native.DeadLettersBase):
+    """The dead letters of a queue, `queue.dead`: what was claimed `max_attempts` times in vain, or unreadable."""
+
+    @instead(awaited(_native.DeadLettersBase.items))
+    def items(self) -> None: ...
 
 
 class Queue(_Backlog, _native.QueueBase):
     """Items that are taken in the order in which they came. Made by `client.queue(path)`.
 
     `async for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is
-    asked for, or when the loop ends, is given back. `async with item:` acknowledges it, or gives it back if the body
-    failed.
+    asked for, or when the loop ends, is given back as by `nack`. `async with item:` acknowledges it, or gives it back
+    if the body failed.
     """
 
     @instead(awaited(_native.QueueBase.put))

@@ -62,6 +62,23 @@ class Contender(NamedTuple):
     """Whether it holds rather than waits."""
 
 
+class DeadLetter(NamedTuple):
+    """An item that is over: `queue.dead.items()`."""
+
+    id: str
+    """The name of its node among the dead letters."""
+    data: bytes
+    """What was put; of a letter with a `problem` what stands in its node."""
+    reason: str | None
+    """What was said with the last `nack`, the exception of a `with item:`, or what the library knows of it."""
+    attempts: int
+    """How often it was claimed; 0 if that is not known."""
+    died_at: datetime
+    """When it came to the dead letters, by the server's clock."""
+    problem: str | None
+    """Why it cannot be read, if so. It stands in nobody's way, and nobody takes it."""
+
+
 class WaitProgress(NamedTuple):
     """How a wait stands that goes on: what `on_wait` tells."""
 
@@ -144,7 +161,7 @@ class Metrics(NamedTuple):
     bytes_received: int
     """Bytes of the answers."""
     acquisitions: int
-    """What was acquired: locks, permits, leaderships; nested acquisitions do not count."""
+    """What was acquired: locks, permits, leaderships, items of queues; nested acquisitions do not count."""
     timeouts: int
     """Acquires that ran out of time, those that had none included."""
     cancellations: int
@@ -156,7 +173,7 @@ class Metrics(NamedTuple):
     local_hand_offs: int
     """Acquisitions that were passed on in memory, between waiters of one client."""
     waits: Histogram
-    """How long each acquisition was waited for."""
+    """How long each acquisition was waited for; items of queues aside, whose coming is no wait for others."""
     holds: Histogram
     """How long each acquisition was held, until it was let go or lost."""
     waiting: int

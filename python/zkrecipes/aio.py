@@ -54,7 +54,7 @@ from ._native import (
     WouldDeadlock,
     version,
 )
-from ._queues import Backlog, DelayQueue, Item, PriorityQueue, Queue
+from ._queues import DeadLetters, DelayQueue, Item, PriorityQueue, Queue
 from ._scopes import Scope, this_task
 from ._state import Config, Counter, Group, Names, Nodes
 from ._values import (
@@ -63,6 +63,7 @@ from ._values import (
     ClientOptions,
     CommitStatus,
     Contender,
+    DeadLetter,
     GroupEvent,
     Joined,
     Leader,
@@ -79,7 +80,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
 __all__ = [
-    "Backlog",
     "BadVersion",
     "Barrier",
     "Cached",
@@ -94,6 +94,8 @@ __all__ = [
     "ConnectionLost",
     "Contender",
     "Counter",
+    "DeadLetter",
+    "DeadLetters",
     "DelayQueue",
     "Denied",
     "DoubleBarrier",
@@ -464,7 +466,20 @@ class Client(_native.ClientBase):
 
 # Where they are to be found.
 for _class in (
-    *(Backlog, Barrier, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Feed, Group, Held, Item, Names),
+    *(
+        Barrier,
+        CommitTransaction,
+        Config,
+        Counter,
+        DeadLetters,
+        DelayQueue,
+        DoubleBarrier,
+        Feed,
+        Group,
+        Held,
+        Item,
+        Names,
+    ),
     *(Nodes, PriorityQueue, Proposal, Queue, Transaction, TwoPhaseCommit),
 ):
     _class.__module__ = __name__

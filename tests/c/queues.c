@@ -180,16 +180,27 @@ void what_fails_too_often_can_be_replayed(void) {
   zkr_error *error = NULL;
   zkr_client *client = connected(hosts(), "a");
   zkr_queue *queue = queue_on(client, path("mortal"), 1), *dead = NULL;
+  zkr_dead_letters *letters = NULL;
+  const zkr_dead_letter *letter = NULL;
   zkr_item *item = NULL;
   size_t count = 9;
 
   OK(zkr_queue_put(queue, "spam", 4, -1, &error));
   OK(zkr_queue_claim(queue, 10000, &item, &error));
-  OK(zkr_item_nack(item, &error));
+  OK(zkr_item_nack_with(item, 0, "nobody lives there", &error));
   zkr_item_free(item);
   OK(zkr_queue_dead(queue, &dead, &error));
   OK(zkr_queue_len(dead, &count, &error));
   CHECK(count == 1);
+  OK(zkr_queue_dead_letters(queue, &letters, &error));
+  CHECK(zkr_dead_letters_count(letters) == 1);
+  letter = zkr_dead_letters_get(letters, 0);
+  CHECK(strcmp(letter->data, "spam") == 0 && letter->size == 4 && letter->attempts == 1 && letter->died_at_ms > 0);
+  CHECK(strcmp(letter->reason, "nobody lives there") == 0 && letter->problem == NULL && *letter->id);
+  zkr_dead_letters_free(letters);
+  OK(zkr_queue_dead_letters(dead, &letters, &error)); /* the same */
+  CHECK(zkr_dead_letters_count(letters) == 1);
+  zkr_dead_letters_free(letters);
   REFUSED(zkr_queue_put(dead, "x", 1, -1, &error), ZKR_INVALID, "dead letters");
   OK(zkr_queue_replay(queue, &count, &error));
   CHECK(count == 1);

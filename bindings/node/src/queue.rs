@@ -1,11 +1,12 @@
 //! Queues: what each kind puts, what all of them have (`Backlog`), and what is claimed.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, Uint8Array};
 use napi_derive::napi;
-use zkrecipes::{QueueOptions, Result, drive};
+use zkrecipes::{DeadLetter, Nack, QueueOptions, Result, drive};
 
 use crate::declared::Declared;
 use crate::event_loop::{Inbox, drop_quietly};
@@ -54,7 +55,7 @@ impl QueueSettings {
         options.max_items = self.max_items.map(|most| most as usize);
         options.ephemeral = self.ephemeral.unwrap_or(options.ephemeral);
         options.shards = self.shards.map_or(options.shards, |shards| shards as usize);
-        options.max_attempts = self.max_attempts;
+        options.max_attempts = self.max_attempts.unwrap_or(options.max_attempts);
         options.layout = self.layout.map_or(Ok(options.layout), |layout| layout.parse())?;
         Ok(options)
     }
@@ -131,6 +132,31 @@ impl Backlog {
     }
 }
 
+#[napi(object)]
+pub struct Letter {
+    pub id: String,
+    pub data: Buffer,
+    pub reason: Option<String>,
+    pub attempts: u32,
+    /// Milliseconds since 1970.
+    pub died_at: f64,
+    pub problem: Option<String>,
+}
+
+fn letters(letters: Vec<DeadLetter>) -> Vec<Letter> {
+    let millis =
+        |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis() as f64;
+    let letter = |letter: DeadLetter| Letter {
+        id: letter.id,
+        data: letter.data.into(),
+        reason: letter.reason,
+        attempts: letter.attempts,
+        died_at: millis(letter.died_at),
+        problem: letter.problem,
+    };
+    letters.into_iter().map(letter).collect()
+}
+
 fn buffers(items: Vec<Vec<u8>>) -> Vec<Buffer> {
     items.into_iter().map(Buffer::from).collect()
 }
@@ -177,9 +203,16 @@ impl Backlog {
         self.0.ask(|backlog| async move { backlog.items().await }, buffers)
     }
 
+    /// The dead letters as a queue.
     #[napi(catch_unwind)]
     pub fn dead(&self) -> Backlog {
         Backlog::new(&self.0.dead(), &self.0.inbox)
+    }
+
+    /// The dead letters, with what is known of their end: of the queue, or of its dead letters, which is the same.
+    #[napi(catch_unwind)]
+    pub fn dead_letters(&self) -> f64 {
+        self.0.ask(|backlog| async move { drive::dead_letters(&backlog).await }, letters)
     }
 
     #[napi(catch_unwind)]
@@ -207,6 +240,14 @@ impl Got {
     fn take(&self) -> Option<drive::Got> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
+
+/// Milliseconds; without them the pause grows by itself.
+fn nack(delay: Option<f64>, reason: Option<String>) -> Result<Nack> {
+    let mut nack = Nack::default();
+    nack.delay = delay.map(|delay| finite("delay", delay)).transpose()?;
+    nack.reason = reason;
+    Ok(nack)
 }
 
 #[napi]
@@ -239,8 +280,13 @@ impl Item {
     }
 
     #[napi(catch_unwind)]
-    pub fn nack(&self) -> f64 {
-        self.0.ask(|item| item.nack(), same)
+    pub fn nack(&self, delay: Option<f64>, reason: Option<String>) -> f64 {
+        let nack = move |item: zkrecipes::Item| {
+            let how = self::nack(delay, reason);
+            let giving_back = how.map(|how| item.nack_with(how));
+            async move { giving_back?.await }
+        };
+        self.0.ask(nack, same)
     }
 
     /// The caller has withdrawn.
@@ -251,7 +297,13 @@ impl Item {
 
     /// Leaves a scope: done, or given back.
     #[napi(catch_unwind)]
-    pub fn leave(&self, body_failed: bool) -> f64 {
-        self.0.ask(|item| item.leave(body_failed), same)
+    pub fn leave(&self, body_failed: bool, reason: Option<String>) -> f64 {
+        self.0.ask(
+            move |item| {
+                let nack = reason.map_or(Nack::default(), |reason| Nack::default().reason(reason));
+                item.leave_for(body_failed.then_some(nack))
+            },
+            same,
+        )
     }
 }

@@ -9,8 +9,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use zkrecipes::drive::{Declared, Done, Sample, Value};
 use zkrecipes::{
-    Cached, CommitStatus, Contender, GroupEvent, Histogram, Leader, Metrics, NodeState, PartResult,
-    SiteStatus, Stat, State, Versioned, WaitProgress,
+    Cached, CommitStatus, Contender, DeadLetter, GroupEvent, Histogram, Leader, Metrics, NodeState,
+    PartResult, SiteStatus, Stat, State, Versioned, WaitProgress,
 };
 use zkrecipes_embedded::{LogEntry, Outcome};
 
@@ -173,6 +173,13 @@ impl Answer for Contender {
     fn answer(self, py: Python<'_>) -> Answered {
         let fields = (self.node, self.identity, self.kind, self.session_id, self.since, self.holds);
         value!(py, "Contender", fields)
+    }
+}
+
+impl Answer for DeadLetter {
+    fn answer(self, py: Python<'_>) -> Answered {
+        let data = self.data.answer(py)?;
+        value!(py, "DeadLetter", (self.id, data, self.reason, self.attempts, self.died_at, self.problem))
     }
 }
 

@@ -1,13 +1,15 @@
 //! `Item`: what is claimed of a queue, one by one or in a loop.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::{PyStopAsyncIteration, PyStopIteration};
+use pyo3::exceptions::{PyException, PyStopAsyncIteration, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use zkrecipes::{ErrorKind, drive};
+use zkrecipes::{ErrorKind, Nack, drive};
 
 use crate::client::{Origin, warn_unless_exiting};
+use crate::convert::{duration, text};
 use crate::errors::guard;
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
 use crate::held::{Held, HeldBase, left};
@@ -18,18 +20,73 @@ use crate::owned::Owned;
 struct Claimed {
     item: zkrecipes::Item,
     origin: Origin,
+    /// A scope that ended keeps nothing, also if nobody has waited for that.
+    is_left: AtomicBool,
 }
 
 impl Claimed {
+    fn of(item: zkrecipes::Item, origin: Origin) -> Arc<Claimed> {
+        Arc::new(Claimed { item, origin, is_left: AtomicBool::new(false) })
+    }
+
+    /// Nobody has said that it is done.
     fn give_back(&self) {
+        self.is_left.store(true, Ordering::Release);
         // Settled or lost, there is nothing to do.
-        let _ = guard(|| self.item.release_in_background());
+        let _ = guard(|| {
+            if self.item.is_held() && !self.item.is_being_settled() {
+                drop(self.item.nack());
+            }
+            Ok(())
+        });
+    }
+
+    fn leave(&self, end: End) -> impl Future<Output = zkrecipes::Result<()>> + Send + use<> {
+        self.is_left.store(true, Ordering::Release);
+        let (item, failure) = (self.item.clone(), end.failure);
+        async move {
+            match (end.is_withdrawn, failure) {
+                // As a lock is left.
+                (true, _) => zkrecipes::Held::leave(&item, true).await,
+                (false, failure) => item.leave_for(failure).await,
+            }
+        }
+    }
+}
+
+/// How the body of a scope has ended.
+struct End {
+    failure: Option<Nack>,
+    /// By what is no failure: Ctrl-C, the end of the process, a cancelled task.
+    is_withdrawn: bool,
+}
+
+impl End {
+    fn of(has_failed: bool, exception: Option<&Bound<'_, PyAny>>) -> End {
+        let exception = exception.filter(|exception| !exception.is_none());
+        let is_withdrawn = exception.is_some_and(|exception| !exception.is_instance_of::<PyException>());
+        let nack = || match exception {
+            Some(exception) => Nack::default().reason(reason(exception)),
+            None => Nack::default(),
+        };
+        End { failure: has_failed.then(nack), is_withdrawn: has_failed && is_withdrawn }
+    }
+}
+
+/// `ValueError: no such user`.
+fn reason(exception: &Bound<'_, PyAny>) -> String {
+    let name = exception.get_type().name().map_or_else(|_| "exception".to_owned(), |name| name.to_string());
+    match exception.str() {
+        Ok(text) if text.len().is_ok_and(|length| length > 0) => {
+            format!("{name}: {}", text.to_string_lossy())
+        }
+        _ => name,
     }
 }
 
 impl Drop for Claimed {
     fn drop(&mut self) {
-        if self.item.is_held() {
+        if self.item.is_held() && !self.item.is_being_settled() && !self.is_left.load(Ordering::Acquire) {
             warn_unless_exiting(&format!(
                 "an item of {} was garbage-collected before it was settled; it is given back in the background",
                 self.item.path()
@@ -40,7 +97,7 @@ impl Drop for Claimed {
 
 /// The object of an item that was claimed.
 pub fn claimed(py: Python<'_>, origin: Origin, item: zkrecipes::Item) -> Answered {
-    object(py, Arc::new(Claimed { item, origin }))
+    object(py, Claimed::of(item, origin))
 }
 
 fn object(py: Python<'_>, claimed: Arc<Claimed>) -> Answered {
@@ -79,10 +136,15 @@ macro_rules! item {
                 self.claimed.origin.run(py, || self.claimed.item.ack_with(writes.get().core()))
             }
 
-            /// Gives it back, to its old place: the next one has it. After the last of `max_attempts` it goes to the dead
-            /// letters.
-            fn nack(&self, py: Python<'_>) -> Answered {
-                self.claimed.origin.run(py, || self.claimed.item.nack())
+            /// The work has failed: gives it back, and lets it step aside for the others, for `delay` seconds; by default for a
+            /// second after the first attempt and twice as long after each further one, up to five minutes. Then it is at its old
+            /// place again; with 0 at once. After the last of `max_attempts` it goes to the dead letters, which keep `reason`.
+            #[pyo3(signature = (delay=None, reason=None))]
+            fn nack(&self, py: Python<'_>, delay: Option<Arg>, reason: Option<Arg>) -> Answered {
+                let mut nack = Nack::default();
+                nack.delay = delay.map(|delay| duration("delay", delay)).transpose()?;
+                nack.reason = reason.map(|reason| text("reason", reason)).transpose()?;
+                self.claimed.origin.run(py, || self.claimed.item.nack_with(nack))
             }
 
             /// What was put.
@@ -114,14 +176,16 @@ item!(ItemBase {
         seed.get().take()
     }
 
-    #[pyo3(name = "_leave")]
-    fn py_leave(&self, py: Python<'_>, body_failed: bool) -> Answered {
-        self.claimed.origin.run(py, || self.claimed.item.leave(body_failed))
+    #[pyo3(name = "_leave", signature = (body_failed, exception=None))]
+    fn py_leave(&self, py: Python<'_>, body_failed: bool, exception: Option<Arg>) -> Answered {
+        let end = End::of(body_failed, exception.as_deref());
+        self.claimed.origin.run(py, || self.claimed.leave(end))
     }
 });
 
-/// An item that was claimed: a Held with more verbs. As a context manager it is acknowledged on exit, and given back if the
-/// body failed; leaving raises Lost if the claim was lost.
+/// An item that was claimed: a Held with more verbs. As a context manager it is acknowledged on exit, and given back as by
+/// `nack`, with the exception as the reason, if the body failed; leaving raises Lost if the claim was lost. `release` gives it
+/// back as if nobody had failed.
 ///
 /// >>> import zkrecipes
 /// >>> client = zkrecipes.Client("embedded:/item-doc")
@@ -144,10 +208,11 @@ pub struct Item {
 }
 
 item!(Item {
-    #[pyo3(signature = (kind, _exception, _traceback, /))]
-    fn __exit__(&self, py: Python<'_>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
-        let (item, failed) = (&self.claimed.item, !kind.is_none());
-        left(py, item, failed, || item.leave(failed))
+    #[pyo3(signature = (kind, exception, _traceback, /))]
+    fn __exit__(&self, py: Python<'_>, kind: Arg, exception: Arg, _traceback: Arg) -> PyResult<()> {
+        let failed = !kind.is_none();
+        let end = End::of(failed, Some(&exception));
+        left(py, &self.claimed.item, failed, || self.claimed.leave(end))
     }
 });
 
@@ -215,7 +280,7 @@ impl Claims {
         };
         self.origin.run_to(py, begin, move |py, item| match (item, origin.face) {
             (Some(item), _) => {
-                let claimed = Arc::new(Claimed { item, origin });
+                let claimed = Claimed::of(item, origin);
                 last.put(Some(claimed.clone()));
                 object(py, claimed)
             }

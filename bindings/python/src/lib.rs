@@ -83,7 +83,7 @@ mod _native {
     #[pymodule_export]
     use crate::nodes::{Nodes, Transaction};
     #[pymodule_export]
-    use crate::queue::{Backlog, DelayQueue, PriorityQueue, Queue};
+    use crate::queue::{DeadLetters, DelayQueue, PriorityQueue, Queue};
     #[pymodule_export]
     use crate::read_write_lock::ReadWriteLock;
     #[pymodule_export]
@@ -123,6 +123,7 @@ mod _native {
             nodes::NodesBase,
             nodes::TransactionBase,
             queue::BacklogBase,
+            queue::DeadLettersBase,
             queue::DelayQueueBase,
             queue::PriorityQueueBase,
             queue::QueueBase,

@@ -205,9 +205,7 @@ pub fn queue(settings: Option<&Bound<'_, PyDict>>) -> PyResult<QueueOptions> {
             "ephemeral" => made.ephemeral = flag(name, value)?,
             "shards" => made.shards = permits(name, value)?,
             // So many are as good as for ever.
-            "max_attempts" => {
-                made.max_attempts = Some(u32::try_from(permits(name, value)?).unwrap_or(u32::MAX))
-            }
+            "max_attempts" => made.max_attempts = u32::try_from(permits(name, value)?).unwrap_or(u32::MAX),
             _ => made.layout = word(name, value)?,
         }
         Ok(())

@@ -8,12 +8,17 @@ use crate::answer::Answer;
 use crate::client::Origin;
 use crate::convert::{duration, limit, payload, payloads, signed};
 use crate::errors::OrRaise;
-use crate::face::{Answered, Arg, Fresh, Seed, recipe, two_faces};
+use crate::face::{Answered, Arg, Fresh, Seed, two_faces};
 use crate::item::{self, Claims};
 use crate::owned::Owned;
 use crate::waiting::Waiting;
 
-recipe!(BacklogBase of Waiting<zkrecipes::Backlog>, Backlog, "Backlog");
+/// What all queues are, on both faces.
+#[pyclass(frozen, subclass, weakref, name = "Backlog", module = "zkrecipes._native")]
+pub struct BacklogBase {
+    origin: Owned<Origin>,
+    core: Owned<Waiting<zkrecipes::Backlog>>,
+}
 
 impl BacklogBase {
     fn made(origin: &Origin, core: &zkrecipes::Backlog) -> PyClassInitializer<BacklogBase> {
@@ -23,11 +28,6 @@ impl BacklogBase {
 
 #[pymethods]
 impl BacklogBase {
-    #[new]
-    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<BacklogBase> {
-        seed.get().take()
-    }
-
     /// Takes the next item and returns its data: at most once, for it is removed before it is returned. Waits for one; Timeout
     /// after `timeout` seconds, and 0 is one attempt. ConnectionLost: an item may have been removed that nobody has.
     #[pyo3(signature = (timeout=None))]
@@ -60,7 +60,8 @@ impl BacklogBase {
         self.origin.run(py, || async move { backlog.len().await })
     }
 
-    /// The data of all items in order, claimed ones included. It reads every one of them.
+    /// The data of all items in order, claimed ones included. It reads every one of them; what cannot be read is left out, and
+    /// the log names it.
     fn items(&self, py: Python<'_>) -> Answered {
         let backlog = self.core.clone();
         self.origin.run(py, || async move { backlog.items().await })
@@ -89,10 +90,10 @@ impl BacklogBase {
             .or_raise(py)
     }
 
-    /// The items that were claimed `max_attempts` times in vain.
+    /// The items that were claimed `max_attempts` times in vain, or that nobody can read.
     #[getter]
     fn dead(&self, py: Python<'_>) -> Answered {
-        BacklogBase::of(py, &self.origin, self.origin.guard(|| Ok(self.core.dead())).or_raise(py)?.into())
+        DeadLettersBase::of(py, &self.origin, self.origin.guard(|| Ok(self.core.dead())).or_raise(py)?)
     }
 
     /// Where the items are.
@@ -108,26 +109,6 @@ impl BacklogBase {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         Ok(format!("<{} {}>", slf.get_type().name()?, slf.get().core.path()))
-    }
-}
-
-/// Items that wait to be taken: the `dead` letters of a queue. `for item in backlog:` claims one after the other.
-///
-/// >>> import zkrecipes
-/// >>> client = zkrecipes.Client("embedded:/backlog-doc")
-/// >>> queue = client.queue("/queues/mail", max_attempts=1)
-/// >>> queue.put("spam")
-/// >>> queue.claim().nack()
-/// >>> queue.dead.items(), queue.dead.replay(), queue.items()
-/// ([b'spam'], 1, [b'spam'])
-/// >>> client.close()
-#[pyclass(frozen, weakref, extends = BacklogBase, module = "zkrecipes")]
-pub struct Backlog;
-
-#[pymethods]
-impl Backlog {
-    fn __iter__(slf: &Bound<'_, Self>) -> Claims {
-        slf.as_super().get().claims()
     }
 }
 
@@ -159,6 +140,40 @@ macro_rules! queue {
         }
     };
 }
+
+queue!(DeadLettersBase of zkrecipes::DeadLetters, DeadLetters, "DeadLetters");
+
+#[pymethods]
+impl DeadLettersBase {
+    #[new]
+    fn py_new(seed: &Bound<'_, Seed>) -> Fresh<DeadLettersBase> {
+        seed.get().take()
+    }
+
+    /// All of them in order, with what is known of their end. It reads every one of them. One that cannot be read hides no
+    /// other: its `problem` says why.
+    fn items(slf: &Bound<'_, Self>) -> Answered {
+        let (letters, origin) = (slf.get().core.clone(), &slf.as_super().get().origin);
+        origin.run(slf.py(), || async move { letters.items().await })
+    }
+}
+
+/// The dead letters of a queue, `queue.dead`: items that were claimed `max_attempts` times in vain, or that nobody can read.
+/// `get`, `claim` and `for item in queue.dead:` take them.
+///
+/// >>> import zkrecipes
+/// >>> client = zkrecipes.Client("embedded:/dead-letters-doc")
+/// >>> queue = client.queue("/queues/mail", max_attempts=1)
+/// >>> queue.put("spam")
+/// >>> queue.claim().nack(reason="no such user")
+/// >>> for letter in queue.dead.items():
+/// ...     print(letter.data, letter.reason, letter.attempts)
+/// b'spam' no such user 1
+/// >>> queue.dead.replay(), queue.items()
+/// (1, [b'spam'])
+/// >>> client.close()
+#[pyclass(frozen, weakref, extends = DeadLettersBase, module = "zkrecipes")]
+pub struct DeadLetters;
 
 queue!(QueueBase of zkrecipes::Queue, Queue, "Queue");
 
@@ -192,7 +207,7 @@ impl QueueBase {
 /// Items that are taken in the order in which they came. Made by `client.queue(path)`.
 ///
 /// `for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is asked for,
-/// or when the loop ends, is given back. `with item:` acknowledges it, or gives it back if the body failed.
+/// or when the loop ends, is given back as by `nack`. `with item:` acknowledges it, or gives it back if the body failed.
 ///
 /// >>> import zkrecipes
 /// >>> client = zkrecipes.Client("embedded:/queue-doc")

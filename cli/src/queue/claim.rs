@@ -2,13 +2,13 @@
 //!
 //! 1. Claim an item; a signal withdraws.
 //! 2. Run the command as [`crate::job`] does, with the item on its stdin.
-//! 3. Status 0 removes the item; any other gives it back, and the next one waits for a moment.
+//! 3. Status 0 removes the item; any other gives it back, and it steps aside for the others.
 
 use std::ffi::OsString;
 use std::time::Duration;
 
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Backlog, ErrorKind, Item};
+use zkrecipes::{Backlog, Error, ErrorKind, Item, Nack};
 
 use super::Which;
 use crate::args;
@@ -19,9 +19,11 @@ use crate::outcome::{Failure, LOST, NOT_ACQUIRED, Outcome, say};
 
 /// Runs the command for one item after the other, with the item on its stdin
 ///
-/// Status 0 removes the item. With any other status, or when this machine
-/// dies, the item goes back to its place. Every item is worked on at least
-/// once. The command finds in its environment
+/// Status 0 removes the item. With any other status it steps aside for the
+/// others, for a second after the first attempt and twice as long after each
+/// further one, up to five minutes; after the last attempt it goes to the
+/// dead. When this machine dies, the item goes back to its place. Every item
+/// is worked on at least once. The command finds in its environment
 ///
 ///   ZKR_ATTEMPTS  how often the item was claimed, this time included
 ///   ZKR_FENCING_TOKEN, ZKR_SEQUENCER
@@ -48,9 +50,9 @@ pub(super) struct Args {
     /// Wait no longer for an item; status 75
     #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
     timeout: Option<Duration>,
-    /// After a command that failed
-    #[arg(long, value_name = "TIME", value_parser = args::duration, default_value = "1s")]
-    pause: Duration,
+    /// How long an item steps aside whose command failed, 0 for not at all
+    #[arg(long, value_name = "TIME", value_parser = args::duration)]
+    pause: Option<Duration>,
     /// The command when the claim is lost: kill it, or let it continue
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true, default_value = "kill")]
     on_loss: Then,
@@ -67,7 +69,7 @@ struct Plan {
     count: Option<usize>,
     is_until_empty: bool,
     limit: Option<Duration>,
-    pause: Duration,
+    pause: Option<Duration>,
 }
 
 pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
@@ -107,8 +109,10 @@ impl Plan {
             if desk.cancel().is_cancelled() {
                 return Ok(code);
             }
-            if code != 0 {
-                wait(self.pause, desk.cancel())?;
+            if code != 0 && code != LOST {
+                let mut nack = Nack::default().reason(format!("status {code}"));
+                nack.delay = self.pause;
+                drive::wait(item.nack_with(nack), None, None).or_else(unless_gone)?;
             }
         }
         Ok(status)
@@ -123,10 +127,10 @@ fn claim(queue: &Backlog, limit: Option<Duration>, cancel: &CancelToken) -> Outc
     }
 }
 
-fn wait(pause: Duration, cancel: &CancelToken) -> Outcome<()> {
-    let waiting = async move {
-        drive::within(Some(pause), std::future::pending::<()>()).await;
-        Ok(())
-    };
-    Ok(drive::wait(waiting, Some(cancel), None)?)
+/// It was given back, or is somebody else's, or goes back by itself.
+fn unless_gone(error: Error) -> Outcome<()> {
+    match error.kind() {
+        ErrorKind::NotHeld | ErrorKind::ConnectionLost => Ok(()),
+        _ => Err(error.into()),
+    }
 }

@@ -1,6 +1,7 @@
 //! `zkrecipes queue put|get|claim|peek|len|drain|dead PATH`.
 
 mod claim;
+mod dead;
 mod progress;
 mod put;
 
@@ -79,11 +80,17 @@ enum Verb {
         /// Of the queue
         path: String,
         /// Put them back, and print how many
-        #[arg(long, conflicts_with = "drain")]
+        #[arg(long, conflicts_with_all = ["drain", "json", "long"])]
         replay: bool,
         /// Print and remove them
-        #[arg(long)]
+        #[arg(long, conflicts_with_all = ["json", "long"])]
         drain: bool,
+        /// With the node, the attempts, the time and the reason of each, and those that cannot be read
+        #[arg(long, short = 'l')]
+        long: bool,
+        /// The same as JSON
+        #[arg(long, conflicts_with = "long")]
+        json: bool,
     },
 }
 
@@ -101,7 +108,7 @@ struct Which {
         default_value = "plain"
     )]
     kind: Kind,
-    /// An item that was claimed so often goes to the dead
+    /// An item that was claimed so often goes to the dead (16); 0 for no end
     #[arg(long, global = true, value_name = "N", value_parser = args::count)]
     max_attempts: Option<usize>,
     /// put waits while there are so many
@@ -134,7 +141,7 @@ impl Which {
         }
         options.shards = self.shards.unwrap_or(options.shards);
         options.max_items = self.max_items.or(options.max_items);
-        options.max_attempts = self.max_attempts.map(|n| n as u32).or(options.max_attempts);
+        options.max_attempts = self.max_attempts.map_or(options.max_attempts, |n| n as u32);
         Ok(options)
     }
 
@@ -184,9 +191,18 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
             let len = drive::wait(async move { queue.len().await }, Some(cancel), None)?;
             outcome::print(&format!("{len}\n"))
         }),
-        Verb::Dead { path, replay, drain } => {
-            on_queue(&which, &path, common, |queue, cancel| dead(queue, &which, replay, drain, cancel))
-        }
+        Verb::Dead { path, replay, drain, long, json } => on_queue(&which, &path, common, |queue, cancel| {
+            let queue = queue.clone();
+            if replay {
+                let moved = drive::wait(async move { queue.replay().await }, Some(cancel), None)?;
+                return outcome::print(&format!("{moved}\n"));
+            }
+            if drain {
+                return self::drain(&queue.dead(), &which, None, cancel);
+            }
+            let letters = drive::wait(async move { queue.dead().items().await }, Some(cancel), None)?;
+            dead::show(&which, letters, long, json)
+        }),
     }
 }
 
@@ -251,21 +267,6 @@ fn peek(queue: &Backlog, which: &Which, path: &str, is_all: bool, cancel: &Cance
     if items.is_empty() {
         return Err(Failure::new(NO, format!("there is no item in {path}")));
     }
-    which.print(items)?;
-    Ok(0)
-}
-
-/// The dead letters: all of them, or what becomes of them.
-fn dead(queue: &Backlog, which: &Which, is_replay: bool, is_drain: bool, cancel: &CancelToken) -> Outcome {
-    let queue = queue.clone();
-    if is_replay {
-        let moved = drive::wait(async move { queue.replay().await }, Some(cancel), None)?;
-        return outcome::print(&format!("{moved}\n"));
-    }
-    if is_drain {
-        return drain(&queue.dead(), which, None, cancel);
-    }
-    let items = drive::wait(async move { queue.dead().items().await }, Some(cancel), None)?;
     which.print(items)?;
     Ok(0)
 }

@@ -49,7 +49,7 @@ pub use group::Group;
 pub use handle::{Handle, Held};
 pub use names::Names;
 pub use nodes::{Nodes, Transaction};
-pub use queue::{Backlog, DelayQueue, Item, PriorityQueue, Queue};
+pub use queue::{Backlog, DeadLetters, DelayQueue, Item, PriorityQueue, Queue};
 pub use two_phase_commit::{CommitTransaction, Proposal, TwoPhaseCommit};
 
 /// [`crate::Client`], blocking.

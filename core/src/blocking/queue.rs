@@ -7,6 +7,7 @@ use super::{Client, Held, Transaction};
 use crate::drive::wait;
 use crate::error::Result;
 use crate::options::QueueOptions;
+use crate::recipes::queue::{DeadLetter, Nack};
 use crate::recipes::waiting::WaitProgress;
 use crate::session::delivery::Subscription;
 
@@ -99,14 +100,38 @@ impl Backlog {
     }
 
     /// See [`crate::Backlog::dead`].
-    pub fn dead(&self) -> Backlog {
-        Backlog(self.0.dead())
+    pub fn dead(&self) -> DeadLetters {
+        let letters = self.0.dead();
+        DeadLetters { backlog: Backlog((*letters).clone()), letters }
     }
 
     /// See [`crate::Backlog::replay`].
     pub fn replay(&self) -> Result<usize> {
         let backlog = self.0.clone();
         wait(async move { backlog.replay().await }, None, None)
+    }
+}
+
+/// [`crate::DeadLetters`], blocking.
+#[derive(Clone, Debug)]
+pub struct DeadLetters {
+    letters: crate::DeadLetters,
+    backlog: Backlog,
+}
+
+impl Deref for DeadLetters {
+    type Target = Backlog;
+
+    fn deref(&self) -> &Backlog {
+        &self.backlog
+    }
+}
+
+impl DeadLetters {
+    /// See [`crate::DeadLetters::items`].
+    pub fn items(&self) -> Result<Vec<DeadLetter>> {
+        let letters = self.letters.clone();
+        wait(async move { letters.items().await }, None, None)
     }
 }
 
@@ -155,6 +180,11 @@ impl Item {
     /// See [`crate::Item::nack`].
     pub fn nack(&self) -> Result<()> {
         wait(self.item.nack(), None, None)
+    }
+
+    /// See [`crate::Item::nack_with`].
+    pub fn nack_with(&self, nack: Nack) -> Result<()> {
+        wait(self.item.nack_with(nack), None, None)
     }
 
     /// See [`crate::Item::leave`].

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::recipes::election::{Election, Leadership, Terms};
 use crate::recipes::handle::Handle;
 use crate::recipes::held::{Held, Readers};
-use crate::recipes::queue::{Backlog, Claims, DelayQueue, Got, Item, PriorityQueue, Put, Queue};
+use crate::recipes::queue::{Backlog, Claims, DeadLetter, DelayQueue, Got, Item, PriorityQueue, Put, Queue};
 use crate::session::delivery::Subscription;
 
 /// Waits for `n` permits, or for the one turn there is, for at most `limit`, `None` for ever. The wait begins when this is
@@ -135,6 +135,12 @@ pub fn claim(
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<Item>> + Send + use<> {
     backlog.begin(limit)
+}
+
+/// The dead letters of a queue, with what is known of their end; those of its dead letters are the same.
+pub fn dead_letters(backlog: &Backlog) -> impl Future<Output = Result<Vec<DeadLetter>>> + Send + use<> {
+    let letters = backlog.letters();
+    async move { letters.items().await }
 }
 
 /// Claims of `backlog` one after the other, for a loop that a cancel ends wherever it is.

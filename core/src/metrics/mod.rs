@@ -92,7 +92,7 @@ metrics! {
     bytes_sent: Count => u64,
     /// Bytes of the answers.
     bytes_received: Count => u64,
-    /// What was acquired: locks, permits, leaderships; nested acquisitions do not count.
+    /// What was acquired: locks, permits, leaderships, items of queues; nested acquisitions do not count.
     acquisitions: Count => u64,
     /// Acquires that ran out of time, those that had none included.
     timeouts: Count => u64,
@@ -104,7 +104,7 @@ metrics! {
     hand_offs: Count => u64,
     /// Acquisitions that were passed on in memory, between waiters of one client.
     local_hand_offs: Count => u64,
-    /// How long each acquisition was waited for.
+    /// How long each acquisition was waited for; items of queues aside, whose coming is no wait for others.
     waits: Tally => Histogram,
     /// How long each acquisition was held, until it was let go or lost.
     holds: Tally => Histogram,

@@ -135,11 +135,14 @@ pub struct QueueOptions {
     pub ephemeral: bool,
     /// Over how many nodes the items are spread. More than one is faster, and keeps the order only within each.
     pub shards: usize,
-    /// How often an item is claimed before it goes to the dead letters. `None`: there is no end.
-    pub max_attempts: Option<u32>,
+    /// How often an item is claimed before it goes to the dead letters. Zero: there is no end.
+    pub max_attempts: u32,
     /// Whose queue it takes part in. Priority and delay queues have one layout with each naming.
     pub layout: QueueLayout,
 }
+
+/// So many attempts take three quarters of an hour with the pauses between them.
+const MAX_ATTEMPTS: u32 = 16;
 
 impl Default for QueueOptions {
     fn default() -> QueueOptions {
@@ -147,7 +150,7 @@ impl Default for QueueOptions {
             max_items: None,
             ephemeral: false,
             shards: 1,
-            max_attempts: None,
+            max_attempts: MAX_ATTEMPTS,
             layout: QueueLayout::default(),
         }
     }

@@ -106,8 +106,8 @@ setters! { QueueOptions {
     ephemeral: bool = ephemeral;
     /// Over how many nodes the items are spread.
     shards: usize = shards;
-    /// How often an item is claimed before it goes to the dead letters.
-    max_attempts: u32 = Some(max_attempts);
+    /// How often an item is claimed before it goes to the dead letters; zero for no end.
+    max_attempts: u32 = max_attempts;
     /// Whose queue it takes part in.
     layout: QueueLayout = layout;
 } }

@@ -10,12 +10,8 @@ use zkrecipes_embedded::Fault;
 /// Curator's encoding of two items.
 const TWO: &[u8] = &[0, 1, 0, 1, 1, 0, 0, 0, 1, b'a', 1, 0, 0, 0, 1, b'b', 2];
 
-fn queue(client: &Client, max_attempts: Option<u32>) -> Queue {
-    let options = QueueOptions::default().layout(QueueLayout::Distributed);
-    let options = match max_attempts {
-        Some(most) => options.max_attempts(most),
-        None => options,
-    };
+fn queue(client: &Client, max_attempts: u32) -> Queue {
+    let options = QueueOptions::default().layout(QueueLayout::Distributed).max_attempts(max_attempts);
     client.queue(PATH, options).expect("valid")
 }
 
@@ -28,7 +24,7 @@ async fn put_raw(client: &Client, data: &[u8]) {
 async fn an_item_does_not_answer_for_the_attempts_at_those_in_the_same_node() {
     let server = server();
     let client = client(&server).await;
-    let queue = queue(&client, Some(1));
+    let queue = queue(&client, 1);
     queue.put(b"z").await.expect("put");
     queue.get().await.expect("there is one");
     for is_acked in [true, false] {
@@ -40,7 +36,8 @@ async fn an_item_does_not_answer_for_the_attempts_at_those_in_the_same_node() {
         assert_eq!((second.data(), second.attempts()), (&b"b"[..], 1));
         second.ack().await.expect("ours");
     }
-    assert_eq!(queue.dead().items().await.expect("read"), [b"a"]);
+    let letters = queue.dead().items().await.expect("read");
+    assert_eq!(letters.iter().map(|letter| &*letter.data).collect::<Vec<_>>(), [b"a"]);
     assert_eq!(queue.len().await.expect("looked"), 0);
     drop(queue);
     assert_tidy(&server).await;
@@ -50,7 +47,7 @@ async fn an_item_does_not_answer_for_the_attempts_at_those_in_the_same_node() {
 async fn a_node_that_nobody_can_read_is_skipped_or_buried_and_holds_up_nobody() {
     let server = server();
     let client = client(&server).await;
-    let plain = queue(&client, None);
+    let plain = queue(&client, 0);
     plain.put(b"z").await.expect("put");
     plain.get().await.expect("there is one");
     put_raw(&client, b"no such encoding").await;
@@ -58,12 +55,12 @@ async fn a_node_that_nobody_can_read_is_skipped_or_buried_and_holds_up_nobody() 
     assert_eq!(soon("a get", plain.get()).await.expect("the next"), b"one");
     assert_eq!(soon("a get", plain.get()).await.expect("the next"), b"two");
     assert_eq!(plain.try_get().await.expect("nothing else"), None);
-    let burying = queue(&client, Some(3));
+    let burying = queue(&client, 3);
     assert_eq!(plain.len().await.expect("looked"), 1);
     burying.put(b"three").await.expect("put");
     drop(plain);
     drop(burying);
-    let burying = queue(&client, Some(3));
+    let burying = queue(&client, 3);
     assert_eq!(soon("a get", burying.get()).await.expect("the next"), b"three");
     assert_eq!(burying.len().await.expect("looked"), 0);
     assert_eq!(burying.dead().len().await.expect("looked"), 1);
@@ -73,7 +70,7 @@ async fn a_node_that_nobody_can_read_is_skipped_or_buried_and_holds_up_nobody() 
 async fn who_finds_the_parent_of_a_node_of_several_gone_does_not_try_for_ever() {
     let server = server();
     let (taker, other) = (client(&server).await, client(&server).await);
-    let queue = queue(&taker, Some(1));
+    let queue = queue(&taker, 1);
     let delete_all = async || {
         let node = nodes_under(&server, PATH).pop().expect("it is there");
         other.nodes().delete(&node, None).await.expect("deleted");

@@ -66,7 +66,7 @@ async fn gets_that_do_not_wait_for_each_other_go_together_and_one_that_is_refuse
         claimed.push(rival.claim().await.expect("there are some"));
     }
     for item in claimed {
-        item.nack().await.expect("ours");
+        item.release().await.expect("ours");
     }
     let gone = [5, 7, 20, 21, 22, 40, 50];
     let faster = other.nodes().transaction();
@@ -132,7 +132,7 @@ async fn an_item_of_which_nobody_waits_any_more_goes_back_to_its_place() {
     assert_eq!(queue.items().await.expect("read"), [b"one", b"two"]);
     let claimed = queue.claim().await.expect("there are some");
     assert_eq!((claimed.data(), claimed.attempts()), (&b"one"[..], 1));
-    drop(claimed);
+    claimed.release().await.expect("ours");
     let claimed = soon("the claim", queue.claim()).await.expect("given back");
     assert_eq!((claimed.data(), claimed.attempts()), (&b"one"[..], 2));
     claimed.ack().await.expect("ours");

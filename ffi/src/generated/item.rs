@@ -3,9 +3,13 @@
 use std::ffi::{c_char, c_void};
 use std::ptr::null;
 
+use zkrecipes::time;
+
 use crate::error::zkr_error;
 use crate::events::{zkr_done_callback, zkr_lost_callback, zkr_subscription};
+use crate::input;
 use crate::input::HandlePlace;
+use crate::items;
 use crate::items::{ItemHandle, zkr_item};
 use crate::status::zkr_status;
 use crate::transaction::{TransactionHandle, zkr_transaction};
@@ -83,8 +87,8 @@ pub extern "C" fn zkr_item_on_lost(
     })
 }
 
-/// Frees an item. It is given back in the background unless it was settled before. Never blocks. NULL and freed ones
-/// are ignored.
+/// Frees an item. Unless it was settled before it is given back in the background, as by zkr_item_nack. Never blocks.
+/// NULL and freed ones are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_free(item: *mut zkr_item) {
     verbs::free(item, |_: &ItemHandle| {});
@@ -180,8 +184,9 @@ pub extern "C" fn zkr_item_ack_with_async(
     })
 }
 
-/// Gives it back, to its old place: the next one has it. After the last of max_attempts it goes to the dead letters.
-/// ZKR_NOT_HELD if it is gone already.
+/// The work has failed: gives it back, and lets it step aside for the others, for a second after the first attempt and
+/// twice as long after each further one, up to five minutes. Then it is at its old place again. After the last of
+/// max_attempts it goes to the dead letters. ZKR_NOT_HELD if it is gone already.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_nack(item: *mut zkr_item, error: *mut *mut zkr_error) -> zkr_status {
     verbs::wait(item, null(), error, || Ok(()), |it: &ItemHandle| Ok(it.core.nack()))
@@ -195,4 +200,42 @@ pub extern "C" fn zkr_item_nack_async(
     user_data: *mut c_void,
 ) -> zkr_status {
     verbs::start(item, null(), callback, user_data, |it: &ItemHandle| Ok(it.core.nack()))
+}
+
+/// The same with a pause of one's own: 0 is none, any negative grows by itself. reason may be NULL; it is kept with the
+/// dead letter if this was the last attempt.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_nack_with(
+    item: *mut zkr_item,
+    delay_ms: i64,
+    reason: *const c_char,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        item,
+        null(),
+        error,
+        || Ok(()),
+        |it: &ItemHandle| {
+            let delay_ms = time::from_millis("delay_ms", delay_ms);
+            let reason = input::optional_text("reason", reason)?;
+            Ok(items::nack_with(&it.core, delay_ms, reason))
+        },
+    )
+}
+
+/// zkr_item_nack_with in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_nack_with_async(
+    item: *mut zkr_item,
+    delay_ms: i64,
+    reason: *const c_char,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| {
+        let delay_ms = time::from_millis("delay_ms", delay_ms);
+        let reason = input::optional_text("reason", reason)?;
+        Ok(items::nack_with(&it.core, delay_ms, reason))
+    })
 }

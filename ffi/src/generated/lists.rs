@@ -13,7 +13,7 @@ use crate::followed::zkr_entry;
 use crate::guard;
 use crate::handle;
 use crate::handle::Object;
-use crate::items::zkr_payload;
+use crate::items::{zkr_dead_letter, zkr_payload};
 use crate::metrics::zkr_metric;
 use crate::status::zkr_status;
 use crate::transaction::zkr_part_result;
@@ -186,6 +186,50 @@ pub extern "C" fn zkr_payloads_get(payloads: *const zkr_payloads, index: usize) 
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_payloads_free(payloads: *mut zkr_payloads) {
     guard::quietly(|| drop(handle::take::<Payloads>(payloads)));
+}
+
+/// The end of zkr_queue_dead_letters_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is
+/// NULL; the error is only lent.
+pub type zkr_dead_letters_callback = Option<
+    unsafe extern "C" fn(
+        status: zkr_status,
+        dead_letters: *mut zkr_dead_letters,
+        error: *const zkr_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// Items that are over, in order.
+pub struct zkr_dead_letters {
+    _opaque: [u8; 0],
+}
+
+pub(crate) type DeadLetters = List<zkr_dead_letter>;
+
+impl Object for DeadLetters {
+    type Opaque = zkr_dead_letters;
+    const NAME: &'static str = "zkr_dead_letters";
+}
+
+/// How many there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_dead_letters_count(dead_letters: *const zkr_dead_letters) -> usize {
+    guard::answer(0, || handle::get_anywhere::<DeadLetters>(dead_letters).map(|list| list.count()))
+}
+
+/// One of them, or NULL past the end. Valid until the list is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_dead_letters_get(
+    dead_letters: *const zkr_dead_letters,
+    index: usize,
+) -> *const zkr_dead_letter {
+    guard::answer(null(), || handle::get_anywhere::<DeadLetters>(dead_letters)?.entry(index))
+}
+
+/// Frees a list. NULL and freed ones are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_dead_letters_free(dead_letters: *mut zkr_dead_letters) {
+    guard::quietly(|| drop(handle::take::<DeadLetters>(dead_letters)));
 }
 
 /// The end of zkr_two_phase_commit_history_async and the like. On ZKR_OK the list belongs to the callback, otherwise it

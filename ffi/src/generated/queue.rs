@@ -17,7 +17,7 @@ use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::items;
 use crate::items::{Letters, zkr_item, zkr_item_callback};
-use crate::lists::{zkr_payloads, zkr_payloads_callback};
+use crate::lists::{zkr_dead_letters, zkr_dead_letters_callback, zkr_payloads, zkr_payloads_callback};
 use crate::nodes::zkr_buffer_callback;
 use crate::options;
 use crate::queue_options::zkr_queue_options;
@@ -264,8 +264,8 @@ pub extern "C" fn zkr_queue_len_async(
     })
 }
 
-/// Reads all items in order, claimed ones included. On success *items belongs to the caller: free it with
-/// zkr_payloads_free.
+/// Reads all items in order, claimed ones included; what cannot be read is left out, and the log names it. On success
+/// *items belongs to the caller: free it with zkr_payloads_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_queue_items(
     queue: *mut zkr_queue,
@@ -311,6 +311,34 @@ pub extern "C" fn zkr_queue_dead(
         || HandlePlace::required("dead", dead),
         |it: &QueueHandle| Ok(items::dead(&it.client, &it.core)),
     )
+}
+
+/// Reads the dead letters in order, with what is known of their end: of the queue, or of its dead letters, which is the
+/// same. One that cannot be read hides no other: its problem says why. On success *letters belongs to the caller: free
+/// it with zkr_dead_letters_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_dead_letters(
+    queue: *mut zkr_queue,
+    letters: *mut *mut zkr_dead_letters,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        null(),
+        error,
+        || HandlePlace::required("letters", letters),
+        |it: &QueueHandle| Ok(drive::dead_letters(&it.core)),
+    )
+}
+
+/// zkr_queue_dead_letters in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_dead_letters_async(
+    queue: *mut zkr_queue,
+    callback: zkr_dead_letters_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| Ok(drive::dead_letters(&it.core)))
 }
 
 /// Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.

@@ -186,7 +186,8 @@ static void do_ack(command *c) {
 void do_nack(command *c) {
   zkr_error *error = NULL;
   if (!has_item(c)) return;
-  zkr_status status = zkr_item_nack(item_of(named(c)), &error);
+  const char *delay = option(c, "delay");
+  zkr_status status = zkr_item_nack_with(item_of(named(c)), delay ? strtoll(delay, NULL, 10) : -1, option(c, "reason"), &error);
   settled(c, status, error);
 }
 
@@ -248,6 +249,25 @@ static void do_items(command *c) {
   zkr_payloads_free(items);
 }
 
+static void do_letters(command *c) {
+  zkr_error *error = NULL;
+  zkr_dead_letters *letters = NULL;
+  char line[4096] = "";
+  size_t used = 0;
+  zkr_status status = OF_QUEUE(named(c), dead_letters, &letters, &error);
+  for (size_t i = 0; i < zkr_dead_letters_count(letters) && used < sizeof line; i++) {
+    const zkr_dead_letter *one = zkr_dead_letters_get(letters, i);
+    used += (size_t)snprintf(line + used, sizeof line - used, " %s/%" PRIu32 "/%s",
+                             one->problem ? "unreadable" : (const char *)one->data, one->attempts,
+                             one->reason ? one->reason : "-");
+  }
+  if (status == ZKR_OK)
+    say("%s ok%s", c->seq, line);
+  else
+    fail(c, status, error);
+  zkr_dead_letters_free(letters);
+}
+
 const verb queue_verbs[] = {
     {"queue", do_queue, false},
     {"priority-queue", do_priority_queue, false},
@@ -265,6 +285,7 @@ const verb queue_verbs[] = {
     {"peek", do_peek, true},
     {"length", do_length, true},
     {"items", do_items, true},
+    {"letters", do_letters, true},
     {"replay", do_replay, true},
     {NULL, NULL, false},
 };

@@ -51,7 +51,10 @@ export const queues = (handles) => ({
     return [item.data, item.attempts]
   },
   ack: ({ handle, signal }) => settled(handle, last(handle).ack({ signal })),
-  nack: ({ handle }, _, nowait) => settled(handle, last(handle).nack({ wait: nowait !== 'nowait' })),
+  nack({ handle }, _, ...words) {
+    const { delay, reason } = Object.fromEntries(words.map((word) => word.split('=', 2)))
+    return settled(handle, last(handle).nack({ delay: millis(delay), reason, wait: !words.includes('nowait') }))
+  },
   'ack-with-set': ({ handle }, _, path, data) => settled(handle, last(handle).ackWith(last(handle).guarded().set(path, data))),
   'ack-with-create': ({ handle }, _, path, data) => settled(handle, last(handle).ackWith(last(handle).guarded().create(path, data))),
   // A scope, `await using`, gives back what was not acknowledged in it.
@@ -62,7 +65,9 @@ export const queues = (handles) => ({
   },
   peek: async ({ handle, signal }) => (await handle.peek({ signal })) ?? 'none',
   length: ({ handle, signal }) => handle.len({ signal }),
-  items: ({ handle, signal }) => handle.items({ signal }),
+  items: async ({ handle, signal }) => (await handle.items({ signal })).map((item) => item.data ?? item),
+  letters: async ({ handle, signal }) => (await handle.items({ signal })).map(({ data, attempts, reason, problem }) =>
+    [problem === null ? data : 'unreadable', attempts, reason?.replaceAll(' ', '_') ?? '-'].join('/')),
   replay: ({ handle, signal }) => handle.replay({ signal }),
 })
 

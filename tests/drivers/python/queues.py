@@ -14,7 +14,7 @@ claimed: dict[Key, list[Any]] = {}
 
 MAKES = {"queue", "priority-queue", "delay-queue", "dead"}
 VERBS = {"put", "put-many", "get-item", "claim", "ack", "nack", "ack-with-set", "ack-with-create", "leave-item"}
-VERBS |= {"peek", "length", "items", "replay", *MAKES}
+VERBS |= {"peek", "length", "items", "letters", "replay", *MAKES}
 # Which mean an item or its queue, where NAME is of a queue.
 SHARED = {"held", "token", "verify", "release", "watch-lost", "guarded-set", "guarded-create", "cancel"}
 
@@ -104,7 +104,11 @@ async def perform(client: Any, command: Command) -> list[str]:
             item = await now(queue.claim(seconds(limit)))
             claimed.setdefault(key, []).append(item)
             return [item.data.decode(), str(item.attempts)]
-        case "ack" | "nack" | "release", _:
+        case "nack", words:
+            how = dict(word.split("=", 1) for word in words)
+            delay = whole(how["delay"]) / 1000 if "delay" in how else None
+            return await settled(key, latest(key).nack(delay, how.get("reason")))
+        case "ack" | "release", _:
             return await settled(key, getattr(latest(key), verb)())
         case "leave-item", fails:
             return await settled(key, leave(latest(key), fails == ["fail"]))
@@ -120,6 +124,11 @@ async def perform(client: Any, command: Command) -> list[str]:
     return []
 
 
+def told(letter: zkrecipes.DeadLetter) -> str:
+    state = "unreadable" if letter.problem else letter.data.decode()
+    return f"{state}/{letter.attempts}/{(letter.reason or '-').replace(' ', '_')}"
+
+
 async def look(key: Key, queue: Any, verb: str) -> list[str]:
     match verb:
         case "peek":
@@ -128,7 +137,9 @@ async def look(key: Key, queue: Any, verb: str) -> list[str]:
         case "length":
             return [str(await now(queue.len()))]
         case "items":
-            return [data.decode() for data in await now(queue.items())]
+            return [(data if isinstance(data, bytes) else data.data).decode() for data in await now(queue.items())]
+        case "letters":
+            return [told(letter) for letter in await now(queue.items())]
         case "replay":
             return [str(await now(queue.replay()))]
         case "cancel":

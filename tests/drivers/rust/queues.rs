@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use zkrecipes::{
-    Backlog, Client, CreateMode, DelayQueue, Error, ErrorKind, Item, PriorityQueue, Queue, QueueOptions,
-    drive,
+    Backlog, Client, CreateMode, DeadLetter, DeadLetters, DelayQueue, Error, ErrorKind, Item, Nack,
+    PriorityQueue, Queue, QueueOptions, drive,
 };
 
 use super::{Answer, millis, one, print};
@@ -17,7 +17,7 @@ enum Made {
     Plain(Queue),
     Priority(PriorityQueue),
     Delay(DelayQueue),
-    Dead(Backlog),
+    Dead(DeadLetters),
 }
 
 impl Deref for Made {
@@ -93,7 +93,7 @@ impl Queues {
                 Ok(answer)
             }
             ("ack", _) => self.settled(key, self.item(key)?.ack().await),
-            ("nack", _) => self.settled(key, self.item(key)?.nack().await),
+            ("nack", rest) => self.settled(key, self.item(key)?.nack_with(nack(rest)).await),
             ("release", _) => self.settled(key, self.item(key)?.release().await),
             ("leave-item", rest) => {
                 let left = self.item(key)?.leave(rest.first() == Some(&"fail")).await;
@@ -138,6 +138,18 @@ impl Queues {
             ("dead", [named]) => {
                 Ok(self.keep((key.0.clone(), (*named).to_owned()), Made::Dead(queue.dead())))
             }
+            ("letters", _) => match queue {
+                Made::Dead(letters) => {
+                    let told = |letter: &DeadLetter| {
+                        let data = String::from_utf8_lossy(&letter.data);
+                        let reason = letter.reason.as_deref().unwrap_or("-").replace(' ', "_");
+                        let state = if letter.problem.is_some() { "unreadable" } else { &*data };
+                        format!("{state}/{}/{reason}", letter.attempts)
+                    };
+                    Ok(letters.items().await?.iter().map(told).collect())
+                }
+                _ => Err(Error::invalid("queue", "has no letters")),
+            },
             ("replay", _) => one(queue.replay().await?),
             ("cancel", _) => {
                 queue.cancel();
@@ -153,6 +165,14 @@ impl Queues {
     }
 }
 
+/// `delay=ms`, `reason=word`.
+fn nack(words: &[&str]) -> Nack {
+    let told = |name: &str| words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    let delay = told("delay").and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
+    let nack = delay.map_or(Nack::default(), |delay| Nack::default().delay(delay));
+    told("reason").map_or(nack.clone(), |reason| nack.reason(reason))
+}
+
 fn make(client: &Client, kind: &str, path: &str, rest: &[&str]) -> Result<Made, Error> {
     let mut options = QueueOptions::default();
     for word in rest {
@@ -162,7 +182,7 @@ fn make(client: &Client, kind: &str, path: &str, rest: &[&str]) -> Result<Made, 
         match word.split_once('=') {
             Some(("max_items", value)) => options.max_items = Some(number(value)?),
             Some(("shards", value)) => options.shards = number(value)?,
-            Some(("max_attempts", value)) => options.max_attempts = Some(number(value)? as u32),
+            Some(("max_attempts", value)) => options.max_attempts = number(value)? as u32,
             Some(("layout", value)) => options.layout = value.parse()?,
             None if *word == "ephemeral" => options.ephemeral = true,
             _ => return Err(Error::invalid("option", format!("{word} is not one"))),

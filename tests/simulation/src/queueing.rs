@@ -50,7 +50,8 @@ impl QueueKind {
     pub fn handle(self, client: &Client) -> Result<AnyQueue> {
         let mut options = QueueOptions::default().shards(self.shards);
         options.max_items = self.max_items;
-        options.max_attempts = self.attempts;
+        // Zero for no end.
+        options.max_attempts = self.attempts.unwrap_or(0);
         Ok(match self.order {
             Order::Arrival => AnyQueue::Plain(client.queue(PATH, options)?, self),
             Order::Rank => AnyQueue::Ranked(client.priority_queue(PATH, options)?, self),

@@ -1,5 +1,6 @@
 //! What all queues have: taking items, and looking at them.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::item::Item;
+use super::letter::DeadLetter;
 use super::sending::{Put, SoFar};
 use super::take::Got;
 use super::{Store, claim, dead, look, room, shards, take};
@@ -21,7 +23,7 @@ use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 
 /// Items that wait to be taken. A [`Queue`](super::Queue), a [`PriorityQueue`](super::PriorityQueue) and a
-/// [`DelayQueue`](super::DelayQueue) each are a backlog, and so are the [`dead`](Backlog::dead) letters of one.
+/// [`DelayQueue`](super::DelayQueue) each are a backlog, and so are the [`dead`](Backlog::dead) letters of one ([`DeadLetters`]).
 ///
 /// Clones are the same handle.
 ///
@@ -31,7 +33,7 @@ use crate::session::delivery::Subscription;
 /// let queue = client.queue("/queues/mail", zkrecipes::QueueOptions::default().max_attempts(1))?;
 /// queue.put(b"spam").await?;
 /// queue.claim().await?.nack().await?;
-/// assert_eq!(queue.dead().items().await?, [b"spam"]);
+/// assert_eq!(queue.dead().items().await?[0].data, b"spam");
 /// assert_eq!(queue.dead().replay().await?, 1);
 /// assert_eq!(queue.peek().await?.as_deref(), Some(&b"spam"[..]));
 /// # Ok(()) });
@@ -283,7 +285,7 @@ impl Backlog {
 
     // ---- looking
 
-    /// The data of the next item that could be taken, which stays.
+    /// The data of the next item that could be taken, which stays. What cannot be read is left out, and the log names it.
     pub async fn peek(&self) -> Result<Option<Vec<u8>>> {
         let session = self.client.session()?;
         for store in &*self.stores {
@@ -306,12 +308,13 @@ impl Backlog {
         Ok(all)
     }
 
-    /// The data of all items in order, claimed ones included. It reads every one of them.
+    /// The data of all items in order, claimed ones included. It reads every one of them; what cannot be read is left out, and
+    /// the log names it.
     pub async fn items(&self) -> Result<Vec<Vec<u8>>> {
         let session = self.client.session()?;
         let mut all = Vec::new();
         for store in &*self.stores {
-            all.append(&mut look::items(&store.stock.layout, &session).await?);
+            all.append(&mut look::items(&store.stock, &session).await?);
         }
         Ok(all)
     }
@@ -319,16 +322,20 @@ impl Backlog {
     // ---- dead letters
 
     /// The items that were claimed `max_attempts` times in vain. Does no I/O.
-    pub fn dead(&self) -> Backlog {
+    pub fn dead(&self) -> DeadLetters {
         let Store { stock, stores, options, .. } = &*self.stores[0];
         let layout = stock.layout.dead();
-        let options =
-            QueueOptions { max_attempts: None, max_items: None, ephemeral: false, ..options.clone() };
+        let options = QueueOptions { max_attempts: 0, max_items: None, ephemeral: false, ..options.clone() };
         let path = layout.path.clone();
         // In a forked child the lock is the parent's, and this handle good for nothing.
         let stores = if self.client.process().is_present() { stores.clone() } else { Arc::default() };
         let dead = Backlog::new(self.client.clone(), &path, vec![Store::of(&stores, layout, options)]);
-        Backlog { living: Some(Arc::new(self.clone())), ..dead }
+        DeadLetters(Backlog { living: Some(Arc::new(self.clone())), ..dead })
+    }
+
+    /// Those of the queue, or of its dead letters, which is the same.
+    pub(crate) fn letters(&self) -> DeadLetters {
+        if self.living.is_some() { DeadLetters(self.clone()) } else { self.dead() }
     }
 
     /// Puts the dead letters back into their queue, as new items; answers how many: `queue.dead().replay()`. Each moves in one transaction, so none
@@ -352,6 +359,41 @@ impl Backlog {
     /// Where something is put next.
     fn next_store(&self) -> &Arc<Store> {
         &self.stores[self.puts.fetch_add(1, Ordering::Relaxed) % self.stores.len()]
+    }
+}
+
+/// The dead letters of a queue: items that were claimed as often as is allowed, or that nobody can read. They are a [`Backlog`], with the
+/// verbs of one.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+/// let queue = client.queue("/queues/mail", zkrecipes::QueueOptions::default().max_attempts(1))?;
+/// queue.put(b"spam").await?;
+/// queue.claim().await?.nack_with(zkrecipes::Nack::default().reason("refused")).await?;
+/// for letter in queue.dead().items().await? {
+///     println!("{} after {} attempts: {:?}", letter.id, letter.attempts, letter.reason);
+/// }
+/// assert_eq!(queue.dead().replay().await?, 1);
+/// # Ok(()) });
+/// ```
+#[derive(Clone, Debug)]
+pub struct DeadLetters(Backlog);
+
+impl Deref for DeadLetters {
+    type Target = Backlog;
+
+    fn deref(&self) -> &Backlog {
+        &self.0
+    }
+}
+
+impl DeadLetters {
+    /// All of them in order, with what is known of their end. It reads every one of them. One that cannot be read hides no
+    /// other: its `problem` says why.
+    pub async fn items(&self) -> Result<Vec<DeadLetter>> {
+        let session = self.0.client.session()?;
+        dead::letters(&self.0.stores[0].stock, &session).await
     }
 }
 

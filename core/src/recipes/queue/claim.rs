@@ -3,6 +3,8 @@
 //! The transaction of a claim makes that node and writes the item's data anew, which raises its version: the version is how
 //! often it was claimed. When its answer is lost, the node tells by what is written in it.
 //!
+//! It also ends the pause of an item that was given back, or proves that there is none: see `pause`.
+//!
 //! Who may not delete the item could never acknowledge it, and who may not delete the claim never give it back. So whether we
 //! may is asked once, before the first claim.
 
@@ -14,6 +16,7 @@ use super::puts::make_claims;
 use super::stock::{Out, Seen};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::log;
 use crate::path;
 use crate::recipes::held::Held;
 use crate::session::Session;
@@ -38,6 +41,7 @@ impl Store {
         mut call: Call,
     ) -> Result<Item> {
         self.marks.look_after(&session);
+        let since = session.now();
         loop {
             let mut out = self.stock.next(&session, &mut call, VERB).await?;
             let Some(seen) = out.read(&mut call, VERB).await? else {
@@ -50,15 +54,19 @@ impl Store {
             let Some((grant, out)) = self.win(&session, &mut call, out, seen).await? else {
                 continue;
             };
+            self.stock.forget_pause(&out.name.text);
             let (node, name, is_over) = (out.path(), out.name.clone(), out.is_over.clone());
             let hold = Hold::begin(session.clone(), &self.stock.layout.path, grant, Some(Box::new(out)));
+            // As what was waited for in a line is told: see `waiting`.
+            session.counters.acquisitions.one();
+            log::acquired(|| hold.tenancy(), session.now().since(since), false);
             if session.is_closing() {
                 // Closing has told the loss of everything that was held by then. This one came later.
                 hold.lose(LostReason::Closed);
                 return Err(Error::closed("client").with_path(&self.stock.layout.path));
             }
-            let store = self.clone();
-            let claimed = Claimed { store, node, name, data, rest, attempts, is_over };
+            let (store, is_seen) = (self.clone(), Default::default());
+            let claimed = Claimed { store, node, name, data, rest, attempts, is_over, is_seen };
             return Ok(Item::new(Held::of(client, hold), claimed));
         }
     }
@@ -75,10 +83,11 @@ impl Store {
         let version = seen.stat.version;
         let node = path::join(&self.stock.layout.claims, &out.name.text);
         let said = format!("{} {}", session.identity(), chance::guid().simple()).into_bytes();
-        let writes = [
+        let mut writes = vec![
             Write::Create { path: node.clone(), data: said.clone(), mode: CreateMode::Ephemeral, acl: None },
             Write::Set { path: out.path(), data: seen.bytes, version: Some(version) },
         ];
+        writes.extend(self.stock.layout.end_of_pause(&out.name.text, out.pause.as_deref(), version));
         let guard = Write::Check { path: out.path(), version: Some(version + 1) };
         let epoch = call.epoch(VERB).await?;
         let mut pending = Pending {
@@ -109,6 +118,11 @@ impl Store {
                             epoch.forget_deletions_below(&self.stock.layout.claims);
                             make_claims(session, call, VERB, &self.stock.layout).await?;
                             continue;
+                        }
+                        // It is paused, and a new list says until when.
+                        (2.., WireError::NoNode | WireError::NodeExists) => {
+                            out.lost();
+                            return Ok(None);
                         }
                         // Claimed and given back since it was read.
                         (_, WireError::BadVersion) => drop(out),

@@ -11,11 +11,12 @@
 //! | all | delay | `P/queue-\|%08X\|N`, milliseconds since 1970 | Curator's encoding |
 //!
 //! Some peers take every child of P for an item. So what is ours alone stands beside it, in containers: claims and marks in
-//! `P-__queue__`, dead letters in `P-__dead__`. A queue that is spread over several nodes is for ours alone: the items are
+//! `P-__queue__`, dead letters in `P-__dead__` (see `letter`). A queue that is spread over several nodes is for ours alone: the items are
 //! below `P/0`, `P/1` and so on.
 
 use std::cmp::Ordering;
 
+use super::letter;
 use crate::error::{Error, Result};
 use crate::options::{Naming, QueueLayout};
 use crate::path;
@@ -55,6 +56,8 @@ pub(super) struct Layout {
     names: Names,
     /// Whether the data of a node is Curator's encoding of items.
     is_encoded: bool,
+    /// Whether these are dead letters, which keep more than the data of an item.
+    pub(super) is_dead: bool,
     /// Whether peers claim by a node that we heed. Else only we claim, and that raises the version of the item.
     pub(super) has_claims_of_peers: bool,
 }
@@ -91,6 +94,7 @@ impl Layout {
             order,
             names,
             is_encoded: names == Names::Queue,
+            is_dead: false,
             has_claims_of_peers: is_locking,
         })
     }
@@ -98,7 +102,12 @@ impl Layout {
     /// Where the dead letters of this queue are.
     pub(super) fn dead(&self) -> Layout {
         let layout = self.at(self.dead.clone());
-        Layout { dead: format!("{}-__dead__", self.dead), has_claims_of_peers: false, ..layout }
+        Layout {
+            dead: format!("{}-__dead__", self.dead),
+            is_dead: true,
+            has_claims_of_peers: false,
+            ..layout
+        }
     }
 
     /// One of the nodes over which this queue is spread. They have their dead letters together.
@@ -196,6 +205,7 @@ impl Layout {
 
     /// The first item of a node, and what is left for the others in it, if there are any. Curator puts several into one.
     pub(super) fn decode(&self, bytes: &[u8]) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
+        let bytes = if self.is_dead { letter::opened(bytes).1 } else { bytes };
         if !self.is_encoded {
             return Ok((bytes.to_vec(), None));
         }

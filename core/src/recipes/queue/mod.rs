@@ -15,8 +15,10 @@ mod dead;
 mod item;
 mod kept;
 mod layout;
+mod letter;
 mod line;
 mod look;
+mod pause;
 mod puts;
 mod removals;
 mod room;
@@ -34,10 +36,13 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-pub use backlog::{Backlog, Claims};
+pub use backlog::{Backlog, Claims, DeadLetters};
 pub use item::Item;
 pub(crate) use layout::is_item;
 use layout::{Layout, Order};
+pub use letter::DeadLetter;
+pub use pause::Nack;
+pub(crate) use pause::is_pause;
 use puts::Puts;
 pub use sending::Put;
 use sending::Waiting as Putting;
@@ -77,7 +82,6 @@ impl Client {
             false => Ok(()),
         };
         at_least_one("max_items", options.max_items == Some(0))?;
-        at_least_one("max_attempts", options.max_attempts == Some(0))?;
         at_least_one("shards", options.shards == 0)?;
         if options.shards > 1 && (order, options.layout) != (Order::Arrival, QueueLayout::Simple) {
             return Err(Error::invalid(

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::layout::{Name, Order};
+use super::layout::Order;
 use super::line::Spot;
+use super::pause::{self, Free};
 use super::stock::{Out, Stock};
-use super::told::{Told, free};
+use super::told::Told;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
@@ -68,8 +69,8 @@ impl Stock {
         }
         loop {
             if self.is_outdated() {
-                let names = self.list(call, verb, false).await?;
-                self.fill(names);
+                let found = self.list(call, verb, false).await?;
+                self.fill(session.now(), session.clock().wall(), found);
             }
             if let Some(out) = self.pick(session, session.clock().wall()) {
                 seeking.found();
@@ -92,8 +93,8 @@ impl Stock {
             false => call.patiently(self.post.scout_unless_busy()).await?,
         };
         let Some(mut scout) = scout else {
-            let names = self.list(call, verb, true).await?;
-            self.fill(names);
+            let found = self.list(call, verb, true).await?;
+            self.fill(session.now(), session.clock().wall(), found);
             return Ok(());
         };
         scout.serves_all = true;
@@ -106,7 +107,7 @@ impl Stock {
             told.catch_up_within(call, verb).await?;
             let synced = call.briefly(verb, synced).await?;
             told.catch_up_within(call, verb).await?;
-            self.take_note(told);
+            self.take_note(session, told);
             match synced {
                 Ok(()) if epoch.link() == link => return Ok(()),
                 Err(error) if !error.is_unanswered() => {
@@ -117,9 +118,10 @@ impl Stock {
         }
     }
 
-    fn take_note(&self, told: &mut Told) {
-        if let Some(names) = told.news(&self.layout) {
-            self.fill(names);
+    fn take_note(&self, session: &Arc<Session>, told: &mut Told) {
+        if let Some((found, strays)) = told.news(&self.layout, session.clock().wall()) {
+            pause::tidy(session, &self.layout, strays);
+            self.fill(session.now(), session.clock().wall(), found);
         }
     }
 
@@ -132,8 +134,8 @@ impl Stock {
     ) -> Result<()> {
         if call.is_single_attempt() {
             // The call that has the scout may keep it for long, so this one lists by itself.
-            let names = self.list(call, verb, true).await?;
-            self.fill(names);
+            let found = self.list(call, verb, true).await?;
+            self.fill(session.now(), session.clock().wall(), found);
             let nothing = || Error::timeout("no item to take came").with_path(&self.layout.path);
             return if self.is_used_up(session) { Err(nothing()) } else { Ok(()) };
         }
@@ -142,8 +144,8 @@ impl Stock {
             return Ok(());
         }
         if scout.told.is_none() {
-            let names = self.list(call, verb, false).await?;
-            self.fill(names);
+            let found = self.list(call, verb, false).await?;
+            self.fill(session.now(), session.clock().wall(), found);
             if !self.is_used_up(session) {
                 return Ok(());
             }
@@ -155,12 +157,12 @@ impl Stock {
 
     /// Whether nothing that is ready can be taken now.
     pub(super) fn is_used_up(&self, session: &Session) -> bool {
-        self.first().is_none_or(|name| self.layout.is_early(&name, session.clock().wall()))
+        self.first(session.now()).is_none_or(|name| self.layout.is_early(&name, session.clock().wall()))
     }
 
     /// The items that nobody has claimed, in order.
-    pub(super) async fn list(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<Vec<Name>> {
-        let layout = &self.layout;
+    pub(super) async fn list(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<Vec<Free>> {
+        let (layout, session) = (&self.layout, call.session().clone());
         loop {
             let epoch = call.epoch(verb).await?;
             // In one flight. The claims first: what is claimed in between shows when it is taken.
@@ -174,7 +176,11 @@ impl Stock {
             let claims = missing_is_empty(call.briefly(verb, claims).await?);
             let items = missing_is_empty(call.briefly(verb, items).await?);
             match (synced, claims, items) {
-                (Ok(()), Ok(claimed), Ok(names)) => return Ok(free(layout, &names, &claimed)),
+                (Ok(()), Ok(claimed), Ok(names)) => {
+                    let (found, strays) = pause::free(layout, &names, &claimed, session.clock().wall());
+                    pause::tidy(&session, layout, strays);
+                    return Ok(found);
+                }
                 (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
                 }
@@ -202,7 +208,7 @@ impl Stock {
             back.as_mut().enable();
             let Scout { told, spot, .. } = &mut *scout;
             if let Some(told) = told {
-                self.take_note(told);
+                self.take_note(session, told);
             }
             if !self.is_used_up(session) {
                 return Ok(());
@@ -247,12 +253,26 @@ impl Stock {
         }
     }
 
-    /// Resolves when the first item that is known is due, by a clock that may be set meanwhile.
+    /// Resolves when the first item that is known is due, by a clock that may be set meanwhile, or when the pause of the first
+    /// that is paused is over.
     async fn until_due(&self, session: &Session) {
-        let Some(name) = self.first() else { return std::future::pending().await };
-        while let Ok(left) = u64::try_from(name.key - session.clock().wall()) {
-            let left = Duration::from_millis(left + 1).min(MOST_UNLOOKED);
-            session.clock().sleep_until(session.now() + left).await;
+        let due = async {
+            let Some(name) = self.first(session.now()) else { return std::future::pending().await };
+            while let Ok(left) = u64::try_from(name.key - session.clock().wall()) {
+                let left = Duration::from_millis(left + 1).min(MOST_UNLOOKED);
+                session.clock().sleep_until(session.now() + left).await;
+            }
+        };
+        let awake = async {
+            match self.end_of_first_pause() {
+                Some(at) => session.clock().sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = awake => {}
+            () = due => {}
         }
     }
 }

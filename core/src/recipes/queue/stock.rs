@@ -6,7 +6,10 @@
 //! 3. With other clients about, each begins somewhere among the first and goes on from there, until somebody was faster.
 //!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
 //!    one costs less than to find that out name by name.
-//! 4. When nothing is left, one of those who wait looks for all of them: see `scout`.
+//! 4. What is paused is not handed out before that is over: see `pause`.
+//! 5. When nothing is left, one of those who wait looks for all of them: see `scout`.
+
+mod aside;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -18,6 +21,7 @@ use tokio::sync::Notify;
 
 use super::kept::Post;
 use super::layout::{Layout, Name, Order};
+use super::pause::Free;
 use super::puts::Puts;
 use super::removals::Removals;
 use crate::error::Result;
@@ -31,6 +35,7 @@ use crate::session::epoch::Connection;
 use crate::session::once::Marks;
 use crate::session::skipped::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
+use aside::Known;
 
 /// How many items are read ahead beside as many as are out, and at most so many more.
 const AHEAD: usize = 8;
@@ -89,6 +94,9 @@ struct Items {
     out: BTreeMap<String, bool>,
     /// Those whose data nobody can read.
     spoilt: BTreeSet<String>,
+    /// The pauses that are known, by item, until the item is taken; and the items that wait for the end of theirs.
+    pauses: BTreeMap<String, Known>,
+    asleep: BTreeSet<(Moment, Name)>,
     /// How wide the choice is: `LASTS` for each power of two.
     losses: usize,
     /// When that was for the last time.
@@ -196,6 +204,7 @@ impl Stock {
     /// Hands out an item, unless none is left.
     pub(super) fn pick(self: &Arc<Self>, session: &Session, now: i64) -> Option<Out> {
         let mut items = self.items();
+        items.wake(session.now());
         items.forget_losses_before(session.now() - ALONE_AFTER);
         let name = items.choose(&self.layout, now, || chance::guid().as_u128() as usize)?;
         let mut read = items.ready.remove(&name)?;
@@ -217,24 +226,36 @@ impl Stock {
                 }
             }
         }
+        let pause = items.pauses.get(&name.text).and_then(|pause| pause.node.clone());
         drop(items);
-        Some(Out { stock: self.clone(), name, read, is_lost: false, is_over: Arc::default() })
+        let is_over = Arc::default();
+        Some(Out { stock: self.clone(), name, pause, read, is_lost: false, is_over })
     }
 
     /// What a list has shown: everything but what is handed out already.
-    pub(super) fn fill(&self, names: Vec<Name>) {
+    pub(super) fn fill(&self, now: Moment, wall: i64, found: Vec<Free>) {
         let mut items = self.items();
         items.misses = 0;
         let mut known = std::mem::take(&mut items.ready);
         let spoilt = std::mem::take(&mut items.spoilt);
-        for name in names {
+        let mut pauses = std::mem::take(&mut items.pauses);
+        items.asleep.clear();
+        for Free { name, pause } in found {
+            let pause = match (pauses.remove(&name.text), pause) {
+                (Some(known), None) => (known.node.is_none() && known.until > now).then_some(known),
+                (Some(known), Some(told)) if known.node.as_ref() == Some(&told.node) => Some(known),
+                (_, told) => told.map(|told| Known { until: told.until(now, wall), node: Some(told.node) }),
+            };
+            if let Some(pause) = pause {
+                items.pauses.insert(name.text.clone(), pause);
+            }
             if let Some(is_shown) = items.out.get_mut(&name.text) {
                 *is_shown = true;
             } else if spoilt.contains(&name.text) {
                 items.spoilt.insert(name.text);
             } else {
                 let read = known.remove(&name).flatten();
-                items.ready.insert(name, read);
+                items.comes(name, read);
             }
         }
     }
@@ -246,8 +267,10 @@ impl Stock {
     }
 
     /// The first that is left, in order.
-    pub(super) fn first(&self) -> Option<Name> {
-        self.items().ready.keys().next().cloned()
+    pub(super) fn first(&self, now: Moment) -> Option<Name> {
+        let mut items = self.items();
+        items.wake(now);
+        items.ready.keys().next().cloned()
     }
 
     /// Somebody else was faster, or nobody.
@@ -314,6 +337,8 @@ impl Drop for Seeking {
 pub(super) struct Out {
     stock: Arc<Stock>,
     pub(super) name: Name,
+    /// The node of a pause that is over.
+    pub(super) pause: Option<String>,
     read: Option<Ahead>,
     /// Whether somebody else has or had it.
     is_lost: bool,
@@ -335,7 +360,9 @@ impl Out {
     /// we knew that it was lost; nothing would show that a second time.
     pub(super) fn lost(mut self) {
         self.is_lost = true;
-        self.stock.items().missed();
+        let mut items = self.stock.items();
+        items.pauses.remove(&self.name.text);
+        items.missed();
     }
 
     /// Nobody can read it: it stands in nobody's way.
@@ -383,7 +410,7 @@ impl Drop for Out {
         let is_spoilt = items.spoilt.contains(&self.name.text);
         let is_over = self.is_over.load(Ordering::Acquire) || is_spoilt;
         if !is_over && (!self.is_lost || is_shown) {
-            items.ready.insert(self.name.clone(), None);
+            items.comes(self.name.clone(), None);
         }
         drop(items);
         self.stock.back.notify_waiters();
@@ -406,12 +433,18 @@ mod tests {
         stock.layout.sort(&keys.iter().enumerate().map(name).collect::<Vec<_>>())
     }
 
+    fn fill(stock: &Stock, names: Vec<Name>) {
+        let free = |name| Free { name, pause: None };
+        stock.fill(Moment(0), 0, names.into_iter().map(free).collect());
+    }
+
     fn hand_out(stock: &Arc<Stock>, name: &Name) -> Out {
         let mut items = stock.items();
         items.ready.remove(name);
         items.out.insert(name.text.clone(), false);
         drop(items);
-        Out { stock: stock.clone(), name: name.clone(), read: None, is_lost: false, is_over: Arc::default() }
+        let (name, is_over) = (name.clone(), Arc::default());
+        Out { stock: stock.clone(), name, pause: None, read: None, is_lost: false, is_over }
     }
 
     #[test]
@@ -421,15 +454,15 @@ mod tests {
         for (is_shown, is_removed) in [(true, false), (false, false), (true, true)] {
             let out = hand_out(&stock, &names[0]);
             if is_shown {
-                stock.fill(names.clone());
+                fill(&stock, names.clone());
             }
             if is_removed {
                 out.over()
             } else {
                 out.lost()
             }
-            assert_eq!(stock.first().is_some(), is_shown && !is_removed, "{is_shown} {is_removed}");
-            stock.fill(Vec::new());
+            assert_eq!(stock.first(Moment(0)).is_some(), is_shown && !is_removed, "{is_shown} {is_removed}");
+            fill(&stock, Vec::new());
         }
     }
 
@@ -442,7 +475,7 @@ mod tests {
         ];
         for (order, keys, expected) in cases {
             let stock = stock(order);
-            stock.fill(names(&stock, keys));
+            fill(&stock, names(&stock, keys));
             (0..6).for_each(|_| stock.raced(true, Moment(20)));
             let mut items = stock.items();
             let mut chosen = |dice| {
@@ -465,7 +498,7 @@ mod tests {
         for (listed, most) in [(20, 2), (NAMES_FOR_A_MISS * 20, 20)] {
             let stock = stock(Order::Arrival);
             let names = names(&stock, &vec![0; listed + most]);
-            stock.fill(names.clone());
+            fill(&stock, names.clone());
             for name in &names[..most] {
                 assert!(!stock.is_outdated());
                 hand_out(&stock, name).lost();
@@ -484,9 +517,9 @@ mod tests {
         let mut turns = stocks.iter().cycle();
         while !left.is_empty() {
             let stock = turns.next().expect("it has no end");
-            if stock.is_outdated() || stock.first().is_none() {
+            if stock.is_outdated() || stock.first(Moment(0)).is_none() {
                 lists += 1;
-                stock.fill(left.iter().cloned().collect());
+                fill(stock, left.iter().cloned().collect());
                 continue;
             }
             let dice = || {

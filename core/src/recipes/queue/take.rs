@@ -125,6 +125,7 @@ impl Store {
             });
             writes.push(Write::Delete { path: claim, version: None });
         }
+        writes.extend(layout.end_of_pause(&out.name.text, out.pause.as_deref(), stat.version));
         let end = layout.again(&out.name, layout);
         // Others in the same node stay, and a copy of its own goes to the end if nobody has this one.
         let undo = match rest {

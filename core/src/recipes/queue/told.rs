@@ -1,11 +1,11 @@
 //! What the watches of a call that looks for items have told: which there are, and which of them are claimed.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::future::join;
 
-use super::layout::{Layout, Name};
+use super::layout::Layout;
+use super::pause::{Free, free};
 use crate::error::Result;
 use crate::session::Session;
 use crate::session::call::Call;
@@ -30,11 +30,11 @@ impl Told {
         Told { items: seen(&layout.items), claims: seen(&layout.claims) }
     }
 
-    /// The items that nobody has claimed, in order, if that is news.
-    pub(super) fn news(&mut self, layout: &Layout) -> Option<Vec<Name>> {
+    /// What `free` answers, if that is news.
+    pub(super) fn news(&mut self, layout: &Layout, now: i64) -> Option<(Vec<Free>, Vec<String>)> {
         let (Some(names), Some(claimed)) = (&self.items.names, &self.claims.names) else { return None };
         let is_new = std::mem::take(&mut self.items.is_news) | std::mem::take(&mut self.claims.is_news);
-        is_new.then(|| free(layout, names, claimed))
+        is_new.then(|| free(layout, names, claimed, now))
     }
 
     /// Resolves when there is news.
@@ -76,11 +76,4 @@ impl Seen {
         }
         Ok(())
     }
-}
-
-/// The items that nobody has claimed, in order.
-pub(super) fn free(layout: &Layout, names: &[String], claimed: &[String]) -> Vec<Name> {
-    let claimed: HashSet<&str> = claimed.iter().map(String::as_str).collect();
-    let is_free = |name: &Name| !claimed.contains(&*name.text);
-    layout.sort(names).into_iter().filter(is_free).collect()
 }

@@ -35,6 +35,9 @@ pub(super) fn role(parent: &str, name: &str) -> Role {
     if is_folder_of_queue(parent, "marks") {
         return Role::Mark;
     }
+    if (is_folder_of_queue(parent, "claims") || path::name(parent) == "taken") && queue::is_pause(name) {
+        return Role::Mark;
+    }
     if is_folder_of_queue(parent, "claims") {
         return Role::Claim;
     }

@@ -46,6 +46,10 @@ impl Finishing {
         self.0.compare_exchange(NOT, UNDER_WAY, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
+    fn is_under_way(&self) -> bool {
+        self.0.load(Ordering::Acquire) != NOT
+    }
+
     /// Whether it may be why a node of ours is gone. Then that counts when it ends, unless it was why.
     pub(super) fn may_be_why(&self) -> bool {
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |was| (was != NOT).then_some(GONE)).is_ok()
@@ -88,6 +92,11 @@ impl Hold {
             let _ = answer.send(result);
         }));
         answered.await.unwrap_or_else(|_| Err(Error::connection_lost("the end of what was held")))
+    }
+
+    /// Whether an end is under way.
+    pub(crate) fn is_finishing(&self) -> bool {
+        self.finishing.is_under_way()
     }
 
     fn is_in_doubt(&self, writes: &[Write]) -> bool {

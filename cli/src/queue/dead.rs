@@ -1,0 +1,55 @@
+//! `zkrecipes queue dead PATH`: the items that have failed too often, and why.
+
+use std::time::SystemTime;
+
+use zkrecipes::DeadLetter;
+
+use super::Which;
+use crate::outcome::{self, Outcome, say};
+use crate::table::{self, Fields, Text};
+
+const HEADINGS: [&str; 5] = ["NODE", "ATTEMPTS", "SINCE", "REASON", "DATA"];
+/// So many characters of a reason, and of data, are shown in a table.
+const SHOWN: usize = 80;
+
+pub(super) fn show(which: &Which, letters: Vec<DeadLetter>, is_long: bool, is_json: bool) -> Outcome {
+    if is_json {
+        return outcome::print(&table::json_array(letters.iter().map(fields)));
+    }
+    if is_long {
+        let rows = std::iter::once(HEADINGS.map(str::to_owned)).chain(letters.iter().map(row));
+        return outcome::print(&(table::columns(&rows.collect::<Vec<_>>()).join("\n") + "\n"));
+    }
+    let (readable, others): (Vec<_>, Vec<_>) =
+        letters.into_iter().partition(|letter| letter.problem.is_none());
+    which.print(readable.into_iter().map(|letter| letter.data))?;
+    for letter in others {
+        let problem = letter.problem.unwrap_or_default();
+        say(&format!("{} is left out: {problem}", letter.id));
+    }
+    Ok(0)
+}
+
+fn fields(letter: &DeadLetter) -> Fields {
+    let mut fields = table::object([
+        ("node", letter.id.as_str().into()),
+        ("attempts", letter.attempts.into()),
+        ("reason", letter.reason.as_deref().into()),
+        ("died_at", table::timestamp(letter.died_at).into()),
+        ("problem", letter.problem.as_deref().into()),
+    ]);
+    Text::of(&letter.data).add_to(&mut fields, "data");
+    fields
+}
+
+fn row(letter: &DeadLetter) -> [String; 5] {
+    let age = SystemTime::now().duration_since(letter.died_at).unwrap_or_default();
+    let why = letter.problem.as_deref().or(letter.reason.as_deref()).unwrap_or("-");
+    [
+        Text::of(letter.id.as_bytes()).shown(SHOWN),
+        letter.attempts.to_string(),
+        table::age(age),
+        Text::of(why.as_bytes()).shown(SHOWN),
+        Text::of(&letter.data).shown(SHOWN),
+    ]
+}

@@ -1,0 +1,148 @@
+//! Items on which the work fails: they step aside, die in the end, and hide nothing.
+
+use std::time::{Duration, Instant};
+
+use super::support::{client, eventually, server, soon};
+use super::{PATH, asked_by, queue_of};
+use zkrecipes::{Client, CreateMode, Nack, Queue, QueueLayout, QueueOptions};
+use zkrecipes_embedded::Server;
+
+fn claims(server: &Server) -> usize {
+    server.nodes().iter().filter(|node| node.contains("/claims/")).count()
+}
+
+async fn first_of_two(client: &Client) -> Queue {
+    let queue = queue_of(client);
+    queue.put_many(&["bad", "good"]).await.expect("put");
+    queue
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_of_an_item_that_always_fails_is_idle_between_ever_longer_pauses() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = first_of_two(&client).await;
+    server.clear_log();
+    let (since, mut seen) = (Instant::now(), Vec::new());
+    loop {
+        let item = soon("a claim", queue.claim()).await.expect("there is one");
+        seen.push((item.data().to_vec(), item.attempts()));
+        match item.data() {
+            b"good" => item.ack().await.expect("ours"),
+            _ if item.attempts() == 3 => break,
+            _ => item.nack().await.expect("ours"),
+        }
+    }
+    let bad = |attempts| (b"bad".to_vec(), attempts);
+    assert_eq!(seen, [bad(1), (b"good".to_vec(), 1), bad(2), bad(3)]);
+    assert!(since.elapsed() >= Duration::from_secs(3), "a second, and two");
+    let asked = asked_by(&server, &client);
+    // A claim, a nack and what is looked at for each, the place in the line and its watches, and heartbeats.
+    assert!(asked.len() < 70, "{} requests: {asked:?}", asked.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_is_dropped_steps_aside_if_somebody_has_looked_at_it() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = first_of_two(&client).await;
+    drop(queue.claim().await.expect("there is one"));
+    let item = soon("a claim", queue.claim()).await.expect("it is back");
+    assert_eq!((item.data(), item.attempts()), (&b"bad"[..], 2), "nobody's work on it has failed");
+    drop(item);
+    let next = soon("a claim", queue.claim()).await.expect("the next");
+    assert_eq!(next.data(), b"good");
+    next.ack().await.expect("ours");
+    let again = soon("a claim", queue.claim()).await.expect("in two seconds");
+    again.release().await.expect("ours");
+    let released = queue.try_claim().await.expect("looked").expect("a release is no failure");
+    assert_eq!(released.attempts(), 4);
+    released.ack().await.expect("ours");
+    eventually("nothing is left of claims and pauses", || claims(&server) == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_goes_with_the_item_whoever_takes_it() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = queue_of(&client);
+    queue.put_many(&["bad", "good"]).await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    item.nack_with(Nack::default().delay(Duration::from_millis(300))).await.expect("ours");
+    assert_eq!(claims(&server), 2, "two nodes say so");
+    // As a peer does, which does not look at what stands beside an item.
+    let node = server
+        .nodes()
+        .into_iter()
+        .find(|node| node.starts_with(&format!("{PATH}/qn-")))
+        .expect("it is there");
+    client.nodes().delete(&node, None).await.expect("deleted");
+    assert_eq!(soon("a get", queue.get()).await.expect("the other"), b"good");
+    // Whoever looks after its end tidies up.
+    let since = Instant::now();
+    while claims(&server) > 0 && since.elapsed() < Duration::from_secs(20) {
+        assert_eq!(queue.try_get().await.expect("looked"), None);
+    }
+    assert_eq!(claims(&server), 0);
+}
+
+/// Somebody has deleted one of the two nodes by hand.
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_pause_holds_up_nobody() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = queue_of(&client);
+    queue.put(b"tea").await.expect("put");
+    for (attempts, half) in [(1, "~"), (2, "ms")] {
+        let item = soon("a claim", queue.claim()).await.expect("there is one");
+        assert_eq!(item.attempts(), attempts);
+        item.nack_with(Nack::default().delay(Duration::from_secs(3600))).await.expect("ours");
+        let node = server
+            .nodes()
+            .into_iter()
+            .find(|node| node.contains('~') && node.ends_with(half))
+            .expect("it is paused");
+        client.nodes().delete(&node, None).await.expect("deleted");
+    }
+    soon("a claim", queue.claim()).await.expect("it is free").ack().await.expect("ours");
+    eventually("nothing is left of claims and pauses", || claims(&server) == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_letter_that_cannot_be_read_hides_no_other() {
+    let server = server();
+    let client = client(&server).await;
+    let options = QueueOptions::default().max_attempts(1).layout(QueueLayout::Distributed);
+    let queue = client.queue(PATH, options).expect("valid");
+    queue.put(b"good").await.expect("put");
+    let odd = format!("{PATH}-__dead__/queue-");
+    client.nodes().ensure(&format!("{PATH}-__dead__")).await.expect("made");
+    client.nodes().create(&odd, b"odd", CreateMode::PersistentSequential).await.expect("created");
+    queue.claim().await.expect("there is one").nack_with(Nack::default().reason("why")).await.expect("ours");
+
+    let dead = queue.dead();
+    assert_eq!(dead.peek().await.expect("looked").as_deref(), Some(&b"good"[..]));
+    let letters = dead.items().await.expect("looked");
+    let [odd, good] = &letters[..] else { panic!("{letters:?}") };
+    assert!(odd.problem.is_some() && odd.id.starts_with("queue-") && odd.data == b"odd", "{odd:?}");
+    assert_eq!((&*good.data, good.reason.as_deref(), good.attempts), (&b"good"[..], Some("why"), 1));
+    assert_eq!(good.problem, None);
+    assert!(good.died_at.elapsed().is_ok_and(|age| age < Duration::from_secs(600)), "{:?}", good.died_at);
+    assert_eq!((*dead).items().await.expect("looked"), [b"good"], "the same of any queue");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reason_that_does_not_fit_beside_the_data_is_left_out() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = client.queue(PATH, QueueOptions::default().max_attempts(1)).expect("valid");
+    // As long as an item may be that can be claimed.
+    let mut size = 1 << 20;
+    while queue.put(&vec![b'x'; size]).await.is_err() {
+        size -= 64;
+    }
+    let item = soon("a claim", queue.claim()).await.expect("there is one");
+    item.nack_with(Nack::default().reason("r".repeat(4000))).await.expect("it fits without");
+    let letters = queue.dead().items().await.expect("looked");
+    assert_eq!((letters.len(), letters[0].data.len(), letters[0].reason.clone()), (1, size, None));
+}
