@@ -65,7 +65,7 @@ MEANING = {
     "own, which `naming` chooses",
     "queues.layout": "Whose queue it takes part in: Curator's `SimpleDistributedQueue` and ZooKeeper's own, or kazoo's `Queue` where `naming` is kazoo's (*simple*); Curator's "
     "`DistributedQueue` (*distributed*); kazoo's `LockingQueue` (*locking*). Priority and delay queues have one layout with each naming",
-    "queues.max_attempts": "How often an item is claimed before it goes to the dead letters; 0 for no end",
+    "queues.max_attempts": "How often an item is claimed before it goes to the dead letters, 16 times unless told; 0 for no end",
     "queues.max_items": "How many items there may be; without it there is no bound. All who put have to give the same number; a full queue makes them wait",
 }
 # What one language has in addition.

@@ -141,16 +141,14 @@ pub struct QueueOptions {
     pub layout: QueueLayout,
 }
 
-/// So many attempts take three quarters of an hour with the pauses between them.
-const MAX_ATTEMPTS: u32 = 16;
-
 impl Default for QueueOptions {
     fn default() -> QueueOptions {
         QueueOptions {
             max_items: None,
             ephemeral: false,
             shards: 1,
-            max_attempts: MAX_ATTEMPTS,
+            // With the pauses between them, so many attempts take three quarters of an hour.
+            max_attempts: 16,
             layout: QueueLayout::default(),
         }
     }
