@@ -58,15 +58,21 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         return everything(common, &path, is_all, is_json);
     }
     common.looking(&CancelToken::new(), |onlooker| {
-        let (onlooker, asked) = (onlooker.clone(), path.clone());
-        let rows = drive::wait(async move { onlooker.gather(&asked).await }, None, None)?.rows;
-        if is_json {
-            return outcome::print(&table::json_array(rows.iter().map(table::fields)));
-        }
-        outcome::print(&(table::lines(&rows, SystemTime::now()).join("\n") + "\n"))?;
+        let (gathering, asked) = (onlooker.clone(), path.clone());
+        let rows = drive::wait(async move { gathering.gather(&asked).await }, None, None)?.rows;
+        let mut says = None;
         if rows.is_empty() {
-            outcome::say(&format!("nobody holds {path} and nobody waits for it"));
+            says = survey::what_else(&onlooker.client, &path)?;
         }
+        if is_json {
+            outcome::print(&table::json_array(rows.iter().map(table::fields)))?;
+        } else {
+            outcome::print(&(table::lines(&rows, SystemTime::now()).join("\n") + "\n"))?;
+            if rows.is_empty() {
+                says.get_or_insert_with(|| format!("nobody holds {path} and nobody waits for it"));
+            }
+        }
+        says.iter().for_each(|says| outcome::say(says));
         Ok(0)
     })
 }

@@ -87,6 +87,22 @@ pub(crate) fn once(client: &Client, path: &str) -> Outcome<Survey> {
     }
 }
 
+/// What `path` is, if it is nothing that is held and waited for, in a sentence that says what shows it.
+pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> {
+    let survey = once(client, path)?;
+    let here = survey.found.iter().find(|found| found.path == path);
+    Ok(here.and_then(|found| {
+        let (what, with) = match found.kind {
+            FoundKind::Queue => (format!("a queue, with {} items", found.items), "zkrecipes queue len"),
+            FoundKind::Group => (format!("a group, with {} members", found.holding), "zkrecipes members"),
+            FoundKind::DoubleBarrier => ("a double barrier".to_owned(), "zkrecipes ls --recursive"),
+            FoundKind::Node => ("a node with data".to_owned(), "zkrecipes ls --recursive --all"),
+            _ => return None,
+        };
+        Some(format!("{path} is {what}, and nothing that is held and waited for; see {with} {path}"))
+    }))
+}
+
 /// Takes away what is no recipe, unless it is asked for.
 pub(crate) fn keep(survey: &mut Survey, with_nodes: bool) {
     survey.found.retain(|found| with_nodes || found.kind != FoundKind::Node);

@@ -13,7 +13,7 @@ use crate::follow::ENDING;
 use crate::help::examples;
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
 use crate::signals::Signals;
-use crate::{screen, table};
+use crate::{screen, survey, table};
 
 /// How often to look whether anybody came or went: a small read or three, however many there are.
 const GLANCE: Duration = Duration::from_millis(200);
@@ -27,7 +27,8 @@ const DRAW: Duration = Duration::from_secs(1);
 /// On a terminal: the table of zkrecipes ls, drawn again when somebody comes
 /// or goes. Elsewhere: a line for everybody who is there, then one for every
 /// change: time, what happened (waits, holds, asked, gone), kind, identity,
-/// node. Waits through an outage. Ctrl-C ends it, with status 0.
+/// node. A path that is a queue, a group or a value is refused, with what
+/// shows it. Waits through an outage. Ctrl-C ends it, with status 0.
 ///
 /// Looks five times a second: who comes and goes in between is not seen, and
 /// that somebody was asked shows within five seconds. It leaves no watches on
@@ -97,6 +98,12 @@ impl Watching<'_> {
             let known = fingerprint.clone().filter(|_| !is_due(read_at, READ_ALL));
             match self.look(known, parents.clone()) {
                 Ok(Some((before, found))) => {
+                    if read_at.is_none()
+                        && found.rows.is_empty()
+                        && let Some(else_) = survey::what_else(&self.onlooker.client, self.path)?
+                    {
+                        return Err(Failure::usage(else_));
+                    }
                     // What came meanwhile below a parent that was not looked at before is seen the next time.
                     fingerprint = (found.parents == parents).then_some(before);
                     (read_at, rows, parents) = (Some(Instant::now()), found.rows, found.parents);

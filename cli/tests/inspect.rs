@@ -28,6 +28,21 @@ fn ls_of_nothing_says_so() {
 }
 
 #[test]
+fn ls_and_watch_say_of_a_queue_that_it_is_one() {
+    let server = server();
+    assert_eq!(run(&server, &["queue", "put", "/queues/jobs", "one"]).status, 0);
+    let said = "/queues/jobs is a queue, with 1 items";
+    let ended = run(&server, &["ls", "/queues/jobs"]);
+    assert_eq!(ended.status, 0);
+    assert!(ended.err.contains(said) && !ended.err.contains("nobody"), "{ended:?}");
+    let ended = run(&server, &["ls", "--json", "/queues/jobs"]);
+    assert!(ended.out == "[]\n" && ended.err.contains(said), "{ended:?}");
+    let ended = run(&server, &["watch", "--for", "10s", "/queues/jobs"]);
+    assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
+    assert!(ended.err.contains(said) && ended.err.contains("zkrecipes queue len"), "{ended:?}");
+}
+
+#[test]
 fn ls_shows_holder_and_waiters_in_order() {
     let server = server();
     let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);

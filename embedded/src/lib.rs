@@ -32,7 +32,7 @@ mod shell;
 pub use control::Control;
 pub use faults::{Fault, FaultId};
 pub use log::{LogEntry, Outcome};
-pub use machine::digest;
+pub use machine::{Dialect, digest};
 pub use proxy::Proxy;
 pub use server::{Builder, Ensemble, Server};
 /// The bytes: requests, replies and events.

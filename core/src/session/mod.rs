@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -53,6 +53,7 @@ use shelf::Shelf;
 pub use state::State;
 use state::Status;
 use wire::Dial;
+use wire::capability::Capability;
 
 /// How long a failed call waits for its node to be gone before it returns.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
@@ -79,8 +80,8 @@ pub(crate) struct Session {
     next_subscription: AtomicU64,
     pub(crate) delivery: Delivery,
     pub(crate) counters: Arc<Counters>,
-    /// Servers before 3.5 know no containers; learned from the first refusal.
-    has_containers: AtomicBool,
+    /// Servers before 3.5, and some others that speak the protocol, know no containers.
+    containers: Capability,
     /// The sessions before this one, the last of them.
     past: Mutex<Vec<u64>>,
     /// What recipes keep once per client.
@@ -131,7 +132,7 @@ impl Session {
             next_subscription: AtomicU64::new(1),
             delivery: Delivery::counted(&counters),
             counters,
-            has_containers: AtomicBool::new(true),
+            containers: Capability::default(),
             past: Mutex::default(),
             shelf: Shelf::default(),
             leftovers: Leftovers::default(),

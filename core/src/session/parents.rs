@@ -1,7 +1,6 @@
 //! The parents of what recipes create.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::Session;
 use super::epoch::Epoch;
@@ -20,7 +19,7 @@ impl Session {
     }
 
     /// Creates `path` and whatever is missing above it. Recipes ask for containers, so that nothing stays when the last
-    /// child has gone; servers that have none get persistent nodes.
+    /// child has gone; servers that refuse them, or hang up on them, get persistent nodes.
     pub(crate) async fn ensure(
         &self,
         epoch: &Arc<Epoch>,
@@ -30,15 +29,21 @@ impl Session {
         if path == "/" {
             return epoch.create_chroot().await;
         }
-        let mut missing = vec![path];
+        let (mut missing, mut is_refused) = (vec![path], false);
         while let Some(top) = missing.last().copied() {
             let mode = match wanted {
-                CreateMode::Container if !self.has_containers.load(Ordering::Relaxed) => {
-                    CreateMode::Persistent
-                }
+                CreateMode::Container if is_refused || self.containers.is_absent() => CreateMode::Persistent,
                 wanted => wanted,
             };
-            match epoch.create(top, b"", mode).await {
+            let link = epoch.link();
+            let created = epoch.create(top, b"", mode).await;
+            if mode == CreateMode::Container {
+                self.containers.learn(link, &created);
+            } else if is_refused && matches!(created, Ok(_) | Err(WireError::NodeExists)) {
+                // It was not for the path that the container was refused.
+                self.containers.refused();
+            }
+            match created {
                 Ok(_) => {
                     if self.options.access().lets_creators_delete() {
                         epoch.deletions_below(top.to_owned(), true);
@@ -51,8 +56,8 @@ impl Session {
                     "/" => epoch.create_chroot().await?,
                     parent => missing.push(parent),
                 },
-                Err(WireError::Unimplemented) if mode == CreateMode::Container => {
-                    self.has_containers.store(false, Ordering::Relaxed);
+                Err(WireError::Unimplemented | WireError::BadRequest(_)) if mode == CreateMode::Container => {
+                    is_refused = true;
                 }
                 // A client that may not create there may still use what exists. Reading is refused only where there is
                 // a node.

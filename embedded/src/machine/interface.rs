@@ -1,6 +1,6 @@
 //! What goes into a machine and what comes out of it.
 
-use super::{Forward, Profile};
+use super::{Dialect, Forward, Profile};
 use std::time::Duration;
 
 /// Time since the machine was made, by a clock that only goes forward.
@@ -33,6 +33,7 @@ pub struct Config {
     /// Only those who have proved an identity of this scheme may ask anything.
     pub require_auth: Option<String>,
     pub profile: Profile,
+    pub dialect: Dialect,
     /// The first session id. Its high byte is the server's number and must not be 0xff.
     pub first_session_id: i64,
     /// What session passwords are derived from: whoever knows it can take over any session.
@@ -51,6 +52,7 @@ impl Default for Config {
             read_only: false,
             require_auth: None,
             profile: Profile::default(),
+            dialect: Dialect::default(),
             first_session_id: 0x0100_0000_0000_0000,
             secret: 0xB3AA_5E11,
         }

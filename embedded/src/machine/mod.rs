@@ -42,7 +42,7 @@ pub use acl::{Identity, digest};
 pub use cluster::Cluster;
 pub use interface::{Config, ConnId, Kind, Note, Now, Output, Time};
 pub use journal::{Commit, Forward};
-pub use profile::Profile;
+pub use profile::{Dialect, Profile};
 
 pub(crate) use connect::too_late;
 

@@ -16,6 +16,22 @@ pub struct Profile {
     pub(super) multi_answers_create2: bool,
 }
 
+/// How other servers that speak the protocol differ from ZooKeeper. [`Dialect::default`] does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dialect {
+    /// Operations that it does not know, by the names that they have in the log. As real servers do, it says so and hangs up.
+    pub unknown: Vec<String>,
+    /// It hangs up on what it does not know without saying so.
+    pub is_mute: bool,
+    /// It answers the creation of a container with BadArguments.
+    pub refuses_containers: bool,
+    /// The deletion of a child does not raise its parent's `pzxid`.
+    pub keeps_pzxid: bool,
+    /// Recursive watches tell nothing of the nodes below.
+    pub has_deaf_watches: bool,
+}
+
 impl Default for Profile {
     fn default() -> Self {
         Profile::of((3, 9, 5))

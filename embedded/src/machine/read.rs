@@ -77,6 +77,7 @@ impl Machine {
             Request::AddWatch { path, mode } => {
                 match mode {
                     0 => self.watches.add_persistent(&path, caller.conn),
+                    1 if self.config.dialect.has_deaf_watches => {}
                     1 => self.watches.add_recursive(&path, caller.conn),
                     _ => return Err(Code::MarshallingError),
                 }

@@ -2,7 +2,7 @@
 
 use super::reconfig::Change;
 use super::{ConnId, Identity, Kind, Machine, Note, Now, acl, journal};
-use crate::wire::{Code, Op, Reader, Request, Writer, XID_PING, parse_request};
+use crate::wire::{Code, Op, Reader, Request, Writer, XID_PING, op_name, parse_request};
 use std::sync::Arc;
 
 /// Who asks, and with which number.
@@ -38,6 +38,14 @@ impl Machine {
             self.reply_error(conn, xid, Code::MarshallingError);
             return self.close(conn);
         };
+        let dialect = &self.config.dialect;
+        let request = match dialect.unknown.iter().any(|unknown| unknown == op_name(op)) {
+            true => Request::Unknown,
+            false => request,
+        };
+        if request == Request::Unknown && dialect.is_mute {
+            return self.close(conn);
+        }
         if self.config.read_only && is_write(&request) {
             return self.reply_error(conn, xid, Code::NotReadOnly);
         }

@@ -123,6 +123,9 @@ impl Machine {
 
     fn create(&mut self, txn: &mut Txn, args: &CreateArgs) -> Result<Done, Code> {
         let mode = Mode::of(args, self.config.extended_types)?;
+        if mode.owner == Owner::Container && self.config.dialect.refuses_containers {
+            return Err(Code::BadArguments);
+        }
         if !args.path.contains('/') || args.path.contains('\0') {
             return Err(Code::BadArguments);
         }
@@ -194,7 +197,9 @@ impl Machine {
         let parent_path = parent_of(path).to_owned();
         let Some(parent) = self.tree.get_mut(&parent_path) else { return };
         let pzxid = parent.pzxid;
-        parent.pzxid = pzxid.max(txn.zxid);
+        if !self.config.dialect.keeps_pzxid {
+            parent.pzxid = pzxid.max(txn.zxid);
+        }
         let parent_acl = parent.acl.clone();
         txn.events.push((path.to_owned(), EventKind::Deleted, node.acl.clone()));
         txn.events.push((parent_path, EventKind::ChildrenChanged, parent_acl));

@@ -2,7 +2,7 @@
 
 use super::world::{Limits, World};
 use super::{Ensemble, Server};
-use crate::machine::{Cluster, Config, Machine, Now, Profile};
+use crate::machine::{Cluster, Config, Dialect, Machine, Now, Profile};
 use crate::shell::{Desk, Handle, Tell};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -119,6 +119,22 @@ impl Builder {
     /// The release to behave like: `"3.9"` (default), `"3.8"`, or a patch release such as `"3.8.4"`.
     pub fn emulate(mut self, version: &str) -> Self {
         self.version = version.to_owned();
+        self
+    }
+
+    /// Behaves like another server that speaks the protocol, in these points.
+    ///
+    /// ```
+    /// use zkrecipes_embedded::{Dialect, Server};
+    ///
+    /// let mut dialect = Dialect::default();
+    /// dialect.refuses_containers = true;
+    /// dialect.keeps_pzxid = true;
+    /// let server = Server::builder().dialect(dialect).start()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.config.dialect = dialect;
         self
     }
 

@@ -4,7 +4,6 @@
 //! it was asked for.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
@@ -101,20 +100,20 @@ impl Epoch {
     }
 
     fn own_children(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
-        if self.keeps_to_itself.load(Ordering::Acquire) {
+        if self.own_list.is_absent() {
             return self.children(path);
         }
+        let link = self.link();
         let (epoch, path, told) = (self.clone(), path.to_owned(), self.own_ephemerals(path));
         Box::pin(async move {
-            match told.await {
+            let told = told.await;
+            epoch.own_list.learn(link, &told);
+            match told {
                 Ok(nodes) => {
                     let here = nodes.iter().filter(|node| path::parent(node) == path);
                     Ok(here.map(|node| path::name(node).to_owned()).collect())
                 }
-                Err(WireError::Unimplemented) => {
-                    epoch.keeps_to_itself.store(true, Ordering::Release);
-                    epoch.children(&path).await
-                }
+                Err(WireError::Unimplemented) => epoch.children(&path).await,
                 Err(error) => Err(error),
             }
         })

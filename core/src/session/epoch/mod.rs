@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 
 use super::clock::{Clock, Later, Moment};
 use super::lease::Lease;
+use super::wire::capability::Capability;
 use super::wire::frame::Measure;
 use super::wire::{Flight, Link, LinkState, Wire, WireError, Write};
 use crate::error::LostReason;
@@ -73,9 +74,9 @@ pub(crate) struct Epoch {
     /// Parents of which nothing is to be feared that has not been told: we have made them, or have read their access lists.
     vouched: Mutex<BTreeSet<String>>,
     /// The server knows no request that reads several nodes.
-    reads_one_by_one: AtomicBool,
+    several_reads: Capability,
     /// Servers before 3.5.7 do not say which ephemeral nodes a session has.
-    keeps_to_itself: AtomicBool,
+    own_list: Capability,
     looks: Looks,
     /// Each path that is watched for who is alone on it has a clone: see [`crate::turn::alone`].
     pub(crate) watched_parents: Arc<()>,
@@ -138,8 +139,8 @@ impl Epoch {
             synced: AtomicU64::new(synced),
             deletions: Mutex::default(),
             vouched: Mutex::default(),
-            reads_one_by_one: AtomicBool::new(false),
-            keeps_to_itself: AtomicBool::new(false),
+            several_reads: Capability::default(),
+            own_list: Capability::default(),
             looks: Looks::default(),
             watched_parents: Arc::default(),
             catching_up: CatchingUp::default(),

@@ -117,12 +117,18 @@ impl Epoch {
 
     fn get_together(self: &Arc<Self>, paths: &[String]) -> Vec<Flight<(Vec<u8>, Stat)>> {
         let bytes = self.measure.reads(paths);
-        let is_one_by_one = paths.len() == 1 || self.reads_one_by_one.load(Ordering::Acquire);
+        let is_one_by_one = paths.len() == 1 || self.several_reads.is_absent();
         if is_one_by_one || frame::fits(bytes).is_err() {
             return paths.iter().map(|path| self.get_data(path)).collect();
         }
+        let link = self.link();
         let all = self.send(Request::Get, Proof::None, bytes, |wire| wire.get_each(paths));
-        let all = all.map(|answers| Arc::new(Mutex::new(answers))).shared();
+        let epoch = self.clone();
+        let learnt = move |answers| {
+            epoch.several_reads.learn(link, &answers);
+            Arc::new(Mutex::new(answers))
+        };
+        let all = all.map(learnt).shared();
         let each = |(number, path): (usize, &String)| -> Flight<(Vec<u8>, Stat)> {
             let (all, epoch, path) = (all.clone(), self.clone(), path.clone());
             Box::pin(async move {
@@ -134,7 +140,7 @@ impl Epoch {
                             .get_mut(number)
                             .map_or(taken.clone(), |one| std::mem::replace(one, taken));
                     }
-                    Err(WireError::Unimplemented) => epoch.reads_one_by_one.store(true, Ordering::Release),
+                    Err(WireError::Unimplemented) => {}
                     // A server may refuse what has too long an answer: together, but not alone.
                     Err(WireError::Other(_)) => {}
                     Err(error) => return Err(error.clone()),

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::options::{AclChoice, AclEntry, ClientOptions};
 use crate::runtime::Later;
 
+pub(crate) mod capability;
 pub(crate) mod diagnosis;
 pub(crate) mod frame;
 mod machine;

@@ -24,6 +24,7 @@ use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use zookeeper_client as zk;
 
+use super::super::capability::Capability;
 use super::super::watched::Watched;
 use super::super::*;
 use super::link::WatchedLink;
@@ -57,7 +58,11 @@ impl Naming {
     }
 
     fn now(&self) -> u64 {
-        lock(&self.link).drain().generation
+        self.link().generation
+    }
+
+    fn link(&self) -> Link {
+        lock(&self.link).drain()
     }
 }
 
@@ -68,8 +73,8 @@ pub(super) struct Bells {
     all: Arc<Mutex<HashMap<String, Weak<Bell>>>>,
     /// Who watches the children of a path in the ordinary way, and may not be told once there is a bell.
     lists: Arc<Mutex<Listeners>>,
-    /// The last connection on which the server did not know what a bell is.
-    refused: Arc<AtomicU64>,
+    /// Not by connection: a server that does not know what a bell is hangs up, and each next one would be hung up on as well.
+    has_bells: Arc<Capability>,
 }
 
 /// Where bells are, while somebody looks and sends what depends on it.
@@ -105,7 +110,7 @@ impl Bells {
                 lock(&beside).wake(path, |_| true);
             }
         });
-        Bells { naming, watches, all, lists, refused: Arc::default() }
+        Bells { naming, watches, all, lists, has_bells: Arc::default() }
     }
 
     pub(super) fn standing(&self) -> Standing<'_> {
@@ -143,7 +148,7 @@ impl Bells {
         let bell = match bell_at(all, node).or_else(|| bell_at(all, above)) {
             Some(bell) => bell,
             None => {
-                if self.naming.now() == self.refused.load(Ordering::Relaxed) {
+                if self.has_bells.is_absent() {
                     return None;
                 }
                 all.retain(|_, bell| bell.strong_count() > 0);
@@ -177,8 +182,7 @@ impl Bells {
             Some(bell) => bell,
             None => {
                 all.retain(|_, bell| bell.strong_count() > 0);
-                let is_refused = self.naming.now() == self.refused.load(Ordering::Relaxed);
-                if is_refused || self.place(all, path) != Some(path) {
+                if self.has_bells.is_absent() || self.place(all, path) != Some(path) {
                     return None;
                 }
                 self.hang(all, path, lull, set)
@@ -228,7 +232,8 @@ impl Bells {
             watches: self.watches.clone(),
             lull,
         };
-        runtime::spawn(Box::pin(ringing.ring(set(top), self.refused.clone(), ended)));
+        let link = self.naming.link();
+        runtime::spawn(Box::pin(ringing.ring(set(top), link, self.has_bells.clone(), ended)));
         let bell = Arc::new(Bell { listeners, end: Some(end), process: Process::present() });
         all.insert(top.to_owned(), Arc::downgrade(&bell));
         bell
@@ -299,20 +304,18 @@ impl Ringing {
     async fn ring(
         self,
         setting: Flight<zk::PersistentWatcher>,
-        refused: Arc<AtomicU64>,
+        link: Link,
+        has_bells: Arc<Capability>,
         mut ended: oneshot::Receiver<()>,
     ) {
-        let asked = self.naming.now();
         let set = tokio::select! {
             set = setting => set,
             _ = &mut ended => return,
         };
+        has_bells.learn(link, &set);
         let mut watcher = match set {
             Ok(watcher) => watcher,
-            Err(error) => {
-                if error == WireError::Unimplemented {
-                    refused.store(asked, Ordering::Relaxed);
-                }
+            Err(_) => {
                 // Who listens hears that nobody tells.
                 return drop(lock(&self.listeners).end());
             }

@@ -6,6 +6,7 @@ use zookeeper_client as zk;
 
 use super::service::attended;
 use super::translation::{tls_options, wire_error};
+use super::transport;
 use super::{ClientOptions, Diagnosis, Dial, Error, Flight, Session, Wire, WireError};
 use crate::metrics::Counters;
 use crate::runtime;
@@ -42,7 +43,10 @@ impl ZooKeeper {
 
 impl Dial for ZooKeeper {
     fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
-        let connector = ZooKeeper::connector(options);
+        let connector = match transport::REACTOR.enter(transport::IS_TOKIO) {
+            Ok(()) => ZooKeeper::connector(options),
+            Err(forked) => Err(WireError::Refused(forked)),
+        };
         let (hosts, counters) = (hosts.to_owned(), self.counters.clone());
         let is_secure = options.tls.is_some();
         Box::pin(async move {

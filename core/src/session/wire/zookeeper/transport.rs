@@ -4,11 +4,38 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::thread::LocalKey;
 
+use crate::error::{Error, ErrorKind};
+
 /// Whether they are tokio's.
 pub(crate) const IS_TOKIO: bool = Made::<async_io::Timer>::TIMES && Made::<async_net::TcpStream>::CONNECTS;
+
+/// The process that connected first. With the crates of the registry no child of it can: what times and wakes them is one thread,
+/// which stayed there, and in the child they would only wait.
+pub(super) static REACTOR: Reactor = Reactor(AtomicU32::new(0));
+
+pub(super) struct Reactor(AtomicU32);
+
+impl Reactor {
+    /// This process connects. Forked: it cannot.
+    pub(super) fn enter(&self, is_tokio: bool) -> Result<(), Error> {
+        let own = std::process::id();
+        // No lock: a thread that stayed with the parent may have had it.
+        let first = self.0.compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire);
+        match first {
+            Err(first) if first != own && !is_tokio => Err(Error::new(
+                ErrorKind::Forked,
+                "the process that forked this one had connected before, and this program is built without the crates of \
+                 zkrecipes' patch/, so only that one can; connect in children alone, start them by exec, or build with \
+                 these crates",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
 
 thread_local! {
     /// `Some` while sockets may hold back what is written, for they are polled once more at once; `true` if one has.
@@ -67,5 +94,33 @@ impl<T: AsRef<tokio::net::TcpStream>> Made<T> {
 impl<T: TryFrom<&'static LocalKey<Cell<Option<bool>>>>> Made<T> {
     fn told_where(holding: &'static LocalKey<Cell<Option<bool>>>) {
         let _ = T::try_from(holding);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What it answers in a forked child, where 1 is Forked.
+    fn in_child(reactor: &Reactor, is_tokio: bool) -> i32 {
+        // SAFETY: the child only asks, takes no lock, and leaves by _exit.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let is_forked = reactor.enter(is_tokio).is_err_and(|error| error.kind() == ErrorKind::Forked);
+            unsafe { libc::_exit(is_forked.into()) };
+        }
+        let mut status = 0;
+        // SAFETY: the child is ours.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        libc::WEXITSTATUS(status)
+    }
+
+    #[test]
+    fn without_our_crates_a_child_of_who_has_connected_is_told_at_once_that_it_cannot() {
+        let reactor = Reactor(AtomicU32::new(0));
+        assert_eq!(in_child(&reactor, false), 0, "nobody has connected");
+        assert!(reactor.enter(false).is_ok() && reactor.enter(false).is_ok());
+        assert_eq!(in_child(&reactor, false), 1);
+        assert_eq!(in_child(&reactor, true), 0, "ours run in every process");
     }
 }

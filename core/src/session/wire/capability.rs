@@ -1,0 +1,81 @@
+//! What a server may not know. Its first use tells: it is refused. Some servers hang up without a word; so what a connection dies
+//! on twice is not there, unless it has worked before.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::{Link, LinkState, WireError};
+
+/// So many connections that died on it are no chance.
+const DEATHS: usize = 2;
+
+#[derive(Default)]
+pub(crate) struct Capability {
+    is_absent: AtomicBool,
+    is_known: AtomicBool,
+    deaths: AtomicUsize,
+}
+
+impl Capability {
+    /// Nobody should ask for it again.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.is_absent.load(Ordering::Acquire)
+    }
+
+    /// It was refused, as nothing else would have been.
+    pub(crate) fn refused(&self) {
+        self.is_absent.store(true, Ordering::Release);
+    }
+
+    /// What came of one use; `link` is how the connection stood when it was asked for.
+    pub(crate) fn learn<T>(&self, link: Link, answer: &Result<T, WireError>) {
+        match answer {
+            Err(WireError::Unimplemented) => self.refused(),
+            Err(WireError::ConnectionLoss) if link.state == LinkState::Up => {
+                let deaths = self.deaths.fetch_add(1, Ordering::AcqRel) + 1;
+                if deaths >= DEATHS && !self.is_known.load(Ordering::Acquire) {
+                    self.refused();
+                }
+            }
+            // It never got there, or is doubtful for another reason.
+            Err(WireError::ConnectionLoss | WireError::SessionEnded | WireError::BadRequest(_)) => {}
+            Err(WireError::TooLarge(_)) => {}
+            _ => self.is_known.store(true, Ordering::Release),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UP: Link = Link { generation: 1, state: LinkState::Up };
+    const LOSS: Result<(), WireError> = Err(WireError::ConnectionLoss);
+
+    #[test]
+    fn what_is_refused_is_not_asked_for_again() {
+        let containers = Capability::default();
+        containers.learn(UP, &Err::<(), _>(WireError::Unimplemented));
+        assert!(containers.is_absent());
+    }
+
+    #[test]
+    fn what_a_connection_dies_on_twice_is_not_there() {
+        let containers = Capability::default();
+        containers.learn(UP, &LOSS);
+        let down = Link { generation: 2, state: LinkState::Down };
+        containers.learn(down, &LOSS);
+        assert!(!containers.is_absent(), "once may be chance, and without a connection nothing dies");
+        containers.learn(UP, &LOSS);
+        assert!(containers.is_absent());
+    }
+
+    #[test]
+    fn what_has_worked_is_there_whatever_connections_die_of() {
+        let containers = Capability::default();
+        containers.learn(UP, &Err::<(), _>(WireError::NodeExists));
+        for _ in 0..5 {
+            containers.learn(UP, &LOSS);
+        }
+        assert!(!containers.is_absent());
+    }
+}
