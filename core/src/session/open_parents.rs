@@ -31,6 +31,7 @@ pub(crate) async fn look(
         Ok(true) => {
             if session.is_first_time(&format!("open {parent}")) {
                 tracing::warn!(
+                    target: "zkrecipes",
                     event = "open_parent",
                     path = parent,
                     "everybody may delete what stands here, for whoever made the path let them: have its access list changed, or use a \
