@@ -370,6 +370,29 @@ pub enum WireError {
 }
 
 impl WireError {
+    /// What a server says of its own nodes, which nobody deletes, and of values that do not go together.
+    pub(crate) fn bad_arguments() -> WireError {
+        WireError::BadRequest("bad arguments".to_owned())
+    }
+
+    /// What a server says of a request that failed in it.
+    pub(crate) fn senseless() -> WireError {
+        WireError::BadRequest("it could not make sense of it; its log says more".to_owned())
+    }
+
+    /// Of an answer that only few servers give.
+    pub(crate) fn of_number(number: i32) -> WireError {
+        match number {
+            // The quorum did not answer the server in time, so nobody knows: a lost connection, an operation and a request that
+            // took too long.
+            -4 | -7 | -122 => WireError::ConnectionLoss,
+            -120 => WireError::BadRequest(
+                "this server keeps local sessions, which have no ephemeral nodes; it needs localSessionsUpgradingEnabled".to_owned(),
+            ),
+            number => WireError::Other(format!("unexpected error code: {number}")),
+        }
+    }
+
     /// Whether the quorum itself decided this: then the answer also proves that the session was alive.
     pub(crate) fn is_verdict(&self) -> bool {
         matches!(

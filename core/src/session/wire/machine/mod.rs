@@ -562,8 +562,10 @@ pub(crate) fn refusal(err: i32) -> WireError {
         // The server that a session has left refused it; where the session went, nothing is known of the request. A throttled
         // one was not carried out. Both may be asked again.
         Some(Code::SessionMoved | Code::Throttled) => WireError::ConnectionLoss,
+        Some(Code::BadArguments) => WireError::bad_arguments(),
+        Some(Code::MarshallingError) => WireError::senseless(),
         Some(code) => WireError::Other(format!("{code:?}")),
-        None => WireError::Other(format!("error {err}")),
+        None => WireError::of_number(err),
     }
 }
 

@@ -381,3 +381,14 @@ fn servers_are_tried_one_after_the_other_with_pauses_that_grow() {
     let took = world.now.since(begun);
     assert!(took > Duration::from_secs(2) && took < Duration::from_secs(90), "{took:?}");
 }
+
+#[test]
+fn what_a_server_refuses_is_no_bug_of_ours() {
+    for number in [Code::BadArguments as i32, Code::MarshallingError as i32, -120] {
+        assert!(matches!(refusal(number), WireError::BadRequest(_)), "{number}");
+    }
+    for number in [-4, -7, -122] {
+        assert!(refusal(number).is_unanswered(), "{number}: nobody knows what became of it");
+    }
+    assert!(matches!(refusal(-1), WireError::Other(_)));
+}

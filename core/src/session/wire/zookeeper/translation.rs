@@ -177,21 +177,10 @@ pub(super) fn wire_error(error: zk::Error) -> WireError {
             WireError::ConnectionLoss
         }
         // The crate's own words are for what it does not send. A server says it of its own nodes, which nobody deletes.
-        zk::Error::BadArguments(&"server error") => WireError::BadRequest("bad arguments".to_owned()),
+        zk::Error::BadArguments(&"server error") => WireError::bad_arguments(),
         zk::Error::BadArguments(problem) => WireError::BadRequest((*problem).to_owned()),
-        zk::Error::MarshallingError => {
-            WireError::BadRequest("it could not make sense of it; its log says more".to_owned())
-        }
-        // Numbers for which the crate has no name: the quorum did not answer the server in time, so nobody knows.
-        zk::Error::UnexpectedErrorCode(OPERATION_TIMEOUT | CONNECTION_LOSS | REQUEST_TIMEOUT) => WireError::ConnectionLoss,
-        zk::Error::UnexpectedErrorCode(EPHEMERAL_ON_LOCAL_SESSION) => WireError::BadRequest(
-            "this server keeps local sessions, which have no ephemeral nodes; it needs localSessionsUpgradingEnabled".to_owned(),
-        ),
+        zk::Error::MarshallingError => WireError::senseless(),
+        zk::Error::UnexpectedErrorCode(number) => WireError::of_number(number),
         other => WireError::Other(other.to_string()),
     }
 }
-
-const CONNECTION_LOSS: i32 = -4;
-const OPERATION_TIMEOUT: i32 = -7;
-const EPHEMERAL_ON_LOCAL_SESSION: i32 = -120;
-const REQUEST_TIMEOUT: i32 = -122;
