@@ -256,6 +256,10 @@ impl Machine {
         self.tree.get_mut(path).map(|node| node.creates = next).is_some()
     }
 
+    pub fn set_data_version(&mut self, path: &str, version: i32) -> bool {
+        self.tree.get_mut(path).map(|node| node.version = version).is_some()
+    }
+
     pub fn set_read_only(&mut self, read_only: bool) {
         self.config.read_only = read_only;
     }

@@ -147,6 +147,20 @@ impl Server {
         })
     }
 
+    /// Sets the version of a node's data, as if it had been written that often. False if there is no such node.
+    pub fn set_data_version(&self, path: &str, version: i32) -> bool {
+        self.change(|world| {
+            let set = |found, member: &mut Machine| member.set_data_version(path, version) | found;
+            world.cluster.members_mut().iter_mut().fold(false, set)
+        })
+    }
+
+    /// Sets how far the clock that nodes are stamped with is ahead of this machine's, in milliseconds; behind it, if
+    /// negative. Sessions live by another one, which does not notice.
+    pub fn set_stamps_ahead(&self, millis: i64) {
+        self.change(|world| world.clock.set_stamps_ahead(millis));
+    }
+
     /// Switches to serving reads only, or back. Clients that are connected stay.
     pub fn set_read_only(&self, read_only: bool) {
         self.change(|world| world.cluster.members_mut().iter_mut().for_each(|m| m.set_read_only(read_only)));

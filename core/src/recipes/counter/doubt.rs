@@ -93,6 +93,7 @@ impl Doubt {
                 value: line.encoding.decode(&data)?,
                 at: Some(at),
                 children: stat.num_children,
+                mzxid: stat.mzxid,
                 is_current: true,
             };
             let waited = call.now().since(self.since);

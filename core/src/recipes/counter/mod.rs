@@ -15,6 +15,7 @@
 mod doubt;
 mod encoding;
 mod line;
+mod rollover;
 mod sight;
 mod turns;
 mod write;

@@ -24,6 +24,8 @@ pub(super) struct Seen {
     /// `None` while it does not exist.
     pub(super) at: Option<At>,
     pub(super) children: i32,
+    /// The change that made it so; 0 where nobody asks.
+    pub(super) mzxid: i64,
     /// Whether it was so after it was asked for; otherwise only a write can tell.
     pub(super) is_current: bool,
 }
@@ -52,10 +54,16 @@ impl Line {
                 Ok((data, stat)) if is_one_connection => {
                     let at = Some(At { czxid: stat.czxid, version: stat.version });
                     let value = self.encoding.decode(&data)?;
-                    return Ok(Seen { value, at, children: stat.num_children, is_current });
+                    return Ok(Seen {
+                        value,
+                        at,
+                        children: stat.num_children,
+                        mzxid: stat.mzxid,
+                        is_current,
+                    });
                 }
                 Err(WireError::NoNode) if is_one_connection => {
-                    return Ok(Seen { value: 0, at: None, children: 0, is_current });
+                    return Ok(Seen { value: 0, at: None, children: 0, mzxid: 0, is_current });
                 }
                 Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
                     return Err(refusal(error, VERB, &self.path));

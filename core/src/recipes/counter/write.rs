@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::VERB;
 use super::doubt::{Doubt, Fate};
 use super::line::{Change, Line, Outcome, apply};
+use super::rollover;
 use super::sight::{At, Seen, create};
 use super::turns::{A_CROWD, Turns};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +16,7 @@ use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::once::mark::Mark;
 use crate::session::once::{sweep, unknown};
-use crate::session::wire::{WireError, Write};
+use crate::session::wire::WireError;
 
 /// How often in a row the value is taken from memory. Then we read it: others who wait to write do the same, and get a
 /// gap to write in.
@@ -141,22 +142,13 @@ impl Desk {
                     }
                 },
             };
-            if at.version == -1 {
-                return Err(Error::new(
-                    ErrorKind::Invalid,
-                    "invalid counter: after 4,294,967,295 changes its node has version -1, which ZooKeeper takes for any, so \
-                     that nobody can change it safely; set its node once while nobody counts",
-                ));
-            }
             let mark = self.mark.get_or_insert_with(|| Mark::new(&line.path, session));
-            let set = Write::Set {
-                path: line.path.clone(),
-                data: line.encoding.encode(value),
-                version: Some(at.version),
-            };
+            let mut parts = rollover::guarded(&line.path, line.encoding.encode(value), at, seen.mzxid);
+            let marked = parts.len();
+            parts.push(mark.write());
             let epoch = call.epoch(VERB).await?;
             let sent = session.now();
-            let flight = mark.send(session, &epoch, &[set, mark.write()])?;
+            let flight = mark.send(session, &epoch, &parts)?;
             let answer = call.briefly(VERB, flight).await;
             self.turns.answered_after(session.now().since(sent));
             if !matches!(&answer, Ok(Ok(_))) && !matches!(&answer, Ok(Err(error)) if !error.is_unanswered()) {
@@ -170,19 +162,17 @@ impl Desk {
                     self.count_up(Some((value, at)));
                     return Ok(outcomes);
                 }
-                Err(WireError::Part { index: 0, error })
-                    if matches!(*error, WireError::BadVersion | WireError::NoNode) =>
-                {
+                Err(WireError::Part { index: 0, error }) if rollover::has_changed(&error) => {
                     self.known = None;
-                    if doubt.is_none() && *error == WireError::BadVersion {
+                    if doubt.is_none() && *error != WireError::NoNode {
                         self.turns.give_way(line, session, &mut call).await?;
                     }
                 }
                 // The counter had that version, so nothing was made before; and no attempt that may still be under way
                 // can be: it asks of this mark what this one asked.
-                Err(WireError::Part { index: 1, error })
-                    if matches!(*error, WireError::NodeExists)
-                        || matches!(*error, WireError::NoNode) && self.has_made_some() =>
+                Err(WireError::Part { index, error })
+                    if index == marked && matches!(*error, WireError::NodeExists)
+                        || index == marked && matches!(*error, WireError::NoNode) && self.has_made_some() =>
                 {
                     *doubt = None;
                     self.take_mark_back(session);
@@ -225,7 +215,7 @@ impl Desk {
             && (self.turns.is_ours() || self.is_alone && self.remembered < MOST_REMEMBERED)
         {
             self.remembered += 1;
-            return Ok(Seen { value, at: Some(at), children: 0, is_current: false });
+            return Ok(Seen { value, at: Some(at), children: 0, mzxid: 0, is_current: false });
         }
         let seen = line.look(call, must_be_current).await?;
         self.turns.saw(seen.children);

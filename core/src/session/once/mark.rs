@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::error::{Error, Result};
 use crate::path;
 use crate::session::Session;
@@ -108,6 +110,20 @@ impl Mark {
     /// Half of the time is for the difference between two clocks.
     pub(crate) fn is_safe(&self, after: Duration) -> bool {
         after < self.needed / 2
+    }
+}
+
+/// A node with the name of a mark that is nobody's: all who know the same two numbers would create the same, and only one
+/// of them can. It is taken away like the mark of a client that crashed, after so long a time that nobody is still about to
+/// create it.
+pub(crate) fn first_of_all(parent: &str, about: (i64, i64)) -> Write {
+    const STANDS: Duration = Duration::from_secs(3600);
+    let guid = Uuid::from_u64_pair(about.0 as u64, about.1 as u64);
+    Write::Create {
+        path: path::join(parent, &format!("{PREFIX}{}{SUFFIX}", guid.hyphenated())),
+        data: format!("1 {}", STANDS.as_millis()).into_bytes(),
+        mode: CreateMode::Persistent,
+        acl: None,
     }
 }
 
