@@ -1023,6 +1023,11 @@ typedef struct zkr_commit_status {
   zkr_outcome outcome;
   /** Whether its coordinator will decide it. */
   zkr_coordinator_state coordinator;
+  /**
+   * Why only its id is known: it may not be read with the identities of this client, or what it says is not understood. Empty
+   * if it is known how it stands; never NULL.
+   */
+  const char *problem;
 } zkr_commit_status;
 
 /** One number of a client. */
@@ -2709,7 +2714,9 @@ size_t zkr_commit_transaction_size(const zkr_commit_transaction *commit_transact
 
 /**
  * Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
- * decides. ZKR_TIMEOUT if it is not decided then; ask again.
+ * decides. It is the true outcome, whoever decided it, also if others took the transaction over and are done with it.
+ * ZKR_TIMEOUT if it is not decided then; ask again. ZKR_NO_NODE if this client was cut off for more than a day, for so
+ * long it is kept.
  */
 zkr_status zkr_commit_transaction_outcome(zkr_commit_transaction *commit_transaction,
                                           int64_t timeout_ms,
@@ -2758,7 +2765,8 @@ size_t zkr_proposal_size(const zkr_proposal *proposal);
 
 /**
  * Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
- * decides. ZKR_TIMEOUT if it is not decided then, ZKR_NO_NODE if this site has acknowledged it and it is over.
+ * decides. ZKR_TIMEOUT if it is not decided then, ZKR_NOT_HELD if this site has acknowledged it elsewhere and it is
+ * over.
  */
 zkr_status zkr_proposal_outcome(zkr_proposal *proposal,
                                 int64_t timeout_ms,
@@ -2795,8 +2803,8 @@ void zkr_proposal_free(zkr_proposal *proposal);
 bool zkr_proposal_has_voted(const zkr_proposal *proposal);
 
 /**
- * Votes for the commit, which has to be possible from now on, also after a crash. May be repeated. ZKR_TIMEOUT if it
- * was decided without us, ZKR_EXISTS if this site has voted for the abort.
+ * Votes for the commit, which has to be possible from now on, also after a crash. May be repeated, and may come after
+ * the abort: the outcome tells. ZKR_EXISTS if this site has voted for the abort.
  */
 zkr_status zkr_proposal_vote_commit(zkr_proposal *proposal,
                                     zkr_error **error);
@@ -2855,7 +2863,9 @@ zkr_commit_mode zkr_two_phase_commit_mode(const zkr_two_phase_commit *two_phase_
  * zkr_commit_transaction_free.
  *
  * ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice, ZKR_TOO_LARGE if the
- * payload is.
+ * payload is. After ZKR_CONNECTION_LOST it may have begun: it is aborted in the background, unless all sites have
+ * voted before that arrives. zkr_two_phase_commit_recover of the same handle waits for that, and answers it if it was
+ * committed.
  */
 zkr_status zkr_two_phase_commit_begin(zkr_two_phase_commit *two_phase_commit,
                                       const char *id,
@@ -2880,9 +2890,9 @@ zkr_status zkr_two_phase_commit_begin_async(zkr_two_phase_commit *two_phase_comm
 
 /**
  * Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that they are
- * decided: at once if all have voted or the time is over. Ask each for its outcome. A coordinator that has crashed is
- * there until its session timeout. On success *transactions belongs to the caller: free it with
- * zkr_commit_transactions_free.
+ * decided: at once if all have voted, the abort when the time is over, of which half at least is left from now on. Ask
+ * each for its outcome. A coordinator that has crashed is there until its session timeout. On success *transactions
+ * belongs to the caller: free it with zkr_commit_transactions_free.
  */
 zkr_status zkr_two_phase_commit_recover(zkr_two_phase_commit *two_phase_commit,
                                         zkr_commit_transactions **transactions,
@@ -3884,6 +3894,28 @@ zkr_status zkr_config_set_async(zkr_config *config,
                                 int32_t version,
                                 zkr_number_callback callback,
                                 void *user_data);
+
+/**
+ * Sets the value if nobody has set it yet. new_version is that of a new value, 0, and may be NULL.
+ *
+ * ZKR_EXISTS if there is one. A lost answer is resolved by looking; ZKR_CONNECTION_LOST says that it could not be, and
+ * that the value may or may not have been set.
+ */
+zkr_status zkr_config_create(zkr_config *config,
+                             const void *value,
+                             size_t size,
+                             int32_t *new_version,
+                             zkr_error **error);
+
+/**
+ * zkr_config_create in the background; the number is the version. ZKR_OK says that the callback will be called exactly
+ * once.
+ */
+zkr_status zkr_config_create_async(zkr_config *config,
+                                   const void *value,
+                                   size_t size,
+                                   zkr_number_callback callback,
+                                   void *user_data);
 
 /**
  * Tells the value now, and whenever it has changed: always the latest, over reconnections and new sessions. The next

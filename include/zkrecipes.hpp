@@ -2434,6 +2434,9 @@ struct CommitStatus {
   CoordinatorState coordinator;
   /** Who votes. */
   std::vector<SiteStatus> sites;
+  /** Why only its id is known: it may not be read with the identities of this client, or what it says is not
+   * understood. Empty if it is known how it stands. */
+  std::string problem;
 };
 
 class CommitTransaction;
@@ -2464,7 +2467,8 @@ inline CommitStatus copied(const zkr_commit_status &lent) {
                       std::nullopt,
                       lent.reason,
                       CoordinatorState(lent.coordinator),
-                      {}};
+                      {},
+                      lent.problem};
   if (lent.outcome != ZKR_OUTCOME_NONE) status.outcome = Decision(lent.outcome);
   for (std::size_t i = 0; i < lent.site_count; i++) {
     const zkr_site_status &one = lent.sites[i];
@@ -2584,7 +2588,11 @@ class CommitTransaction {
                        zkr_commit_transaction_size(handle()));
   }
 
-  /** Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. */
+  /**
+   * Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. It is the true
+   * outcome, whoever decided it, also if others took the transaction over and are done with it; throws
+   * NoNode if this client was cut off for more than a day, for so long it is kept.
+   */
   Decision outcome(Milliseconds timeout = forever) {
     detail::Outcome outcome;
     zkr_outcome decided = ZKR_OUTCOME_NONE;
@@ -2637,6 +2645,14 @@ class Config {
     std::int32_t new_version = 0;
     outcome.check(
         zkr_config_set(handle(), value.data(), value.size(), version, &new_version, outcome.place()));
+    return new_version;
+  }
+
+  /** Sets the value if nobody has set it yet, and returns its version, 0. Throws Exists if there is one. */
+  std::int32_t create(const std::string &value) {
+    detail::Outcome outcome;
+    std::int32_t new_version = 0;
+    outcome.check(zkr_config_create(handle(), value.data(), value.size(), &new_version, outcome.place()));
     return new_version;
   }
 
@@ -3163,7 +3179,11 @@ class Proposal {
                        zkr_proposal_size(handle()));
   }
 
-  /** Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. */
+  /**
+   * Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. It is the true
+   * outcome, whoever decided it, also if others took the transaction over and are done with it; throws
+   * NoNode if this client was cut off for more than a day, for so long it is kept.
+   */
   Decision outcome(Milliseconds timeout = forever) {
     detail::Outcome outcome;
     zkr_outcome decided = ZKR_OUTCOME_NONE;
@@ -3184,8 +3204,8 @@ class Proposal {
   bool has_voted() const noexcept { return zkr_proposal_has_voted(handle()); }
 
   /**
-   * Votes for the commit, which has to be possible from now on, also after a crash. Throws Timeout if it
-   * was decided without us, Exists if this site has voted for the abort.
+   * Votes for the commit, which has to be possible from now on, also after a crash. May come after the
+   * abort: the outcome tells. Throws Exists if this site has voted for the abort.
    */
   void vote_commit() {
     detail::Outcome outcome;
@@ -3230,7 +3250,9 @@ class TwoPhaseCommit {
    * Begins a transaction: every site is asked, also one that is not there now. It is decided in the
    * background, whether or not somebody waits for the outcome, as long as the client is there: the commit
    * when all have voted for it, the abort when the timeout is over. Throws Exists if there is one of that
-   * id, TooLarge if the payload is.
+   * id, TooLarge if the payload is. After ConnectionLost it may have begun: it is aborted in the
+   * background, unless all sites have voted before that arrives; recover of the same object waits for
+   * that, and answers it if it was committed.
    */
   CommitTransaction begin(const std::string &id, const std::vector<std::string> &sites,
                           const std::string &payload, Milliseconds timeout) {
@@ -3245,8 +3267,9 @@ class TwoPhaseCommit {
 
   /**
    * Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it
-   * that they are decided: at once if all have voted or the time is over. Ask each for its outcome. A
-   * coordinator that has crashed is there until its session timeout.
+   * that they are decided: at once if all have voted, the abort when the time is over, of which half at
+   * least is left from now on. Ask each for its outcome. A coordinator that has crashed is there until its
+   * session timeout.
    */
   std::vector<CommitTransaction> recover() {
     detail::Outcome outcome;

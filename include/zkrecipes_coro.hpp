@@ -317,6 +317,14 @@ inline Awaited<std::int32_t> set(const Config &it, const std::string &value, std
       });
 }
 
+inline Awaited<std::int32_t> create(const Config &it, const std::string &value) {
+  return detail::launch<std::int32_t, std::int64_t>(
+      {}, [](std::int64_t new_version) -> std::int32_t { return static_cast<std::int32_t>(new_version); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_config_create_async(it.handle(), value.data(), value.size(), callback, user);
+      });
+}
+
 inline Awaited<std::int64_t> get(const Counter &it) {
   return detail::launch<std::int64_t, std::int64_t>(
       {}, [](std::int64_t value) -> std::int64_t { return static_cast<std::int64_t>(value); },

@@ -27,7 +27,9 @@ enum Verb {
     /// Show the transactions that are not over yet, the oldest first
     ///
     ///   ID           as the coordinator has called it
-    ///   OUTCOME      commit, abort, or open while it is not decided
+    ///   OUTCOME      commit, abort, or open while it is not decided; unknown
+    ///                where it may not be read or is not understood, which
+    ///                2pc show explains
     ///   AGE          since it was begun
     ///   VOTED        how many of its sites have voted
     ///   DONE         how many have applied the outcome
@@ -39,7 +41,7 @@ enum Verb {
         /// Of the two-phase commits
         path: String,
         /// An array of objects: id, outcome, reason, mode, age, timeout, coordinator, payload, and sites with site, present,
-        /// voted, done. Times are in seconds
+        /// voted, done; and problem, which is empty unless it cannot be read. Times are in seconds
         #[arg(long)]
         json: bool,
     },
@@ -111,6 +113,9 @@ fn show(common: Common, path: &str, id: &str, is_json: bool) -> Outcome {
             return outcome::print(&(table::json(fields(&one)) + "\n"));
         }
         let mut text = String::new();
+        if !one.problem.is_empty() {
+            return outcome::print(&format!("{}: {}\n", table::printable(&one.id), one.problem));
+        }
         let mut row = |name: &str, value: &str| text += &format!("{name:<13}{value}\n");
         row("transaction", &table::printable(&one.id));
         row("mode", one.mode.name());
@@ -157,11 +162,16 @@ fn cells(one: &CommitStatus) -> [String; 6] {
 }
 
 fn outcome_of(one: &CommitStatus) -> &'static str {
-    one.outcome.map_or("open", |outcome| outcome.name())
+    match one.outcome {
+        Some(outcome) => outcome.name(),
+        None if one.problem.is_empty() => "open",
+        None => "unknown",
+    }
 }
 
 fn coordinator_of(one: &CommitStatus) -> &'static str {
     match one.coordinator {
+        _ if !one.problem.is_empty() => "unknown",
         CoordinatorState::Present => "present",
         CoordinatorState::Absent => "absent",
         CoordinatorState::Done => "done",
@@ -192,6 +202,7 @@ fn fields(one: &CommitStatus) -> Fields {
         ("coordinator", coordinator_of(one).into()),
     ]);
     Text::of(&one.payload).add_to(&mut fields, "payload");
-    fields.extend(table::object([("sites", one.sites.iter().map(site).collect::<Vec<_>>().into())]));
+    let sites: Vec<_> = one.sites.iter().map(site).collect();
+    fields.extend(table::object([("sites", sites.into()), ("problem", one.problem.as_str().into())]));
     fields
 }

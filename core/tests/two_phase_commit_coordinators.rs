@@ -20,12 +20,9 @@ async fn client(server: &Server) -> Client {
     support::client_with(server, TEN).await
 }
 
-/// The folders are there, and so is the coordinator.
 async fn warmed_up(client: &Client) -> TwoPhaseCommit {
     let coordinator = coordinator(client);
-    let first = begun(&coordinator, "first", &["a"]).await;
-    coordinator.decide_abort("first", "").await.expect("decided");
-    assert_eq!(first.outcome(None).await.expect("known"), Outcome::Abort);
+    support::commits::warmed_up(&coordinator).await;
     coordinator
 }
 

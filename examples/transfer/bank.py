@@ -54,14 +54,11 @@ def finish(proposal: zkrecipes.Proposal) -> None:
     print("asked", proposal.id)
     if not proposal.has_voted:
         cents = json.loads(proposal.payload)["bank"]
-        try:
-            if prepare(proposal.id, cents):
-                print("prepared", proposal.id)
-                proposal.vote_commit()
-            else:
-                proposal.vote_abort("not enough money, or settled before")
-        except zkrecipes.Timeout:
-            pass  # It was decided without us.
+        if prepare(proposal.id, cents):
+            print("prepared", proposal.id)
+            proposal.vote_commit()
+        else:
+            proposal.vote_abort("not enough money, or settled before")
     print("voted", proposal.id)
     outcome = proposal.outcome()
     print(outcome, proposal.id)

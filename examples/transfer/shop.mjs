@@ -68,15 +68,11 @@ async function finish(proposal) {
   console.log('asked', id)
   if (!proposal.hasVoted) {
     const { shop: cents } = JSON.parse(proposal.payload)
-    try {
-      if (prepare(id, cents)) {
-        console.log('prepared', id)
-        await proposal.voteCommit()
-      } else {
-        await proposal.voteAbort('not enough money, or settled before')
-      }
-    } catch (error) {
-      if (error.code !== 'TIMEOUT') throw error // It was decided without us.
+    if (prepare(id, cents)) {
+      console.log('prepared', id)
+      await proposal.voteCommit()
+    } else {
+      await proposal.voteAbort('not enough money, or settled before')
     }
   }
   console.log('voted', id)

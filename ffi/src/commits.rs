@@ -329,6 +329,9 @@ pub struct zkr_commit_status {
     pub outcome: zkr_outcome,
     /// Whether its coordinator will decide it.
     pub coordinator: zkr_coordinator_state,
+    /// Why only its id is known: it may not be read with the identities of this client, or what it says is not understood. Empty
+    /// if it is known how it stands; never NULL.
+    pub problem: *const c_char,
 }
 
 impl Handed for Vec<CommitStatus> {
@@ -359,5 +362,6 @@ fn status(found: &CommitStatus, texts: &mut Texts) -> zkr_commit_status {
         mode: found.mode.into(),
         outcome: found.outcome.map(zkr_outcome::from).unwrap_or_default(),
         coordinator: found.coordinator.into(),
+        problem: texts.keep(&found.problem),
     }
 }

@@ -39,6 +39,11 @@ export interface CommitStatus {
   /** Whether the one who began it is there; `done` when there is nothing left for it to do. */
   coordinator: 'present' | 'absent' | 'done'
   sites: SiteStatus[]
+  /**
+   * Why only its id is known: it may not be read with the identities of this client, or what it says is not understood. Empty if
+   * it is known how it stands.
+   */
+  problem: string
 }
 
 export interface SiteStatus {
@@ -74,14 +79,17 @@ export class TwoPhaseCommit {
   /**
    * Begins a transaction: every site is asked, also one that is not there now. It is decided in the background, whether or not
    * somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the abort when
-   * `timeout` milliseconds are over. `EXISTS`: there is one of that id. One that is withdrawn is aborted in the background.
+   * `timeout` milliseconds are over. `EXISTS`: there is one of that id. One that is withdrawn, or that may have begun when a
+   * `CONNECTION_LOST` is told, is aborted in the background, unless all sites have voted before that arrives; `recover` of the same
+   * handle waits for that, and resolves with it if it was committed.
    */
   begin(id: string, sites: readonly string[], payload: Data, timeout: number, options?: SignalOptions): Promise<CommitTransaction>
   begin(id: string, sites: readonly string[], payload: Data, options: BeginOptions): Promise<CommitTransaction>
   begin(id: string, transaction: Beginning): Promise<CommitTransaction>
   /**
    * Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that they are decided:
-   * at once if all have voted or the time is over. Ask each for its outcome.
+   * at once if all have voted, the abort when the time is over, of which half at least is left from now on. Ask each for its
+   * outcome.
    */
   recover(options?: SignalOptions): Promise<CommitTransaction[]>
   /**
@@ -109,7 +117,10 @@ export class CommitTransaction {
   readonly id: string
   readonly sites: string[]
   readonly payload: Buffer
-  /** Waits for the decision; `TIMEOUT`: ask again. */
+  /**
+   * Waits for the decision; `TIMEOUT`: ask again. It is the true outcome, whoever decided it, also if others took the transaction
+   * over and are done with it. `NO_NODE`: this client was cut off for more than a day, for so long it is kept.
+   */
   outcome(options?: WaitOptions): Promise<CommitOutcome>
 }
 
@@ -121,7 +132,7 @@ export class Proposal {
   readonly payload: Buffer
   /** Whether this site had voted when it was told of it: before a restart. */
   readonly hasVoted: boolean
-  /** Doing it again is fine. `TIMEOUT`: it was decided without us. `EXISTS`: this site has voted for the abort. */
+  /** Doing it again is fine, also after the abort: the outcome tells. `EXISTS`: this site has voted for the abort. */
   voteCommit(options?: SignalOptions): Promise<void>
   /** Decides the abort. `EXISTS`: this site has voted for the commit. */
   voteAbort(reason?: string, options?: SignalOptions): Promise<void>

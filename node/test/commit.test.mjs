@@ -84,7 +84,8 @@ promise('one site that cannot is enough for none to do it', async (world) => {
 promise('an operator decides, and learns what is decided', async (world) => {
   const [coordinator] = await commits(world, [])
   await coordinator.begin('order', ['absent'], '', 20_000)
-  assert.equal((await coordinator.show('order')).outcome, null)
+  const open = await coordinator.show('order')
+  assert.deepEqual([open.outcome, open.problem], [null, ''])
   assert.equal(await coordinator.decideAbort('order', 'by hand'), 'abort')
   assert.equal(await coordinator.decideAbort('order', 'again'), 'abort')
   await rejects(coordinator.decideAbort('other', ''), 'NO_NODE')

@@ -67,10 +67,21 @@ def test_what_one_refuses_is_aborted(connect: Connect) -> None:
         proposal.vote_commit()
     (status,) = peers.history()
     assert (status.outcome, status.reason) == ("abort", "stock: sold out")
+    assert status.problem == ""
     assert peers.begin("other", ["stock"], b"", 30).id == "other"
     assert peers.decide_abort("other", "enough") == "abort"
     with pytest.raises(zkrecipes.NoNode):
         peers.decide_abort("none", "")
+
+
+def test_what_cannot_be_read_is_listed_with_its_problem(client: zkrecipes.Client) -> None:
+    commits = client.two_phase_commit("/commits")
+    commits.begin("order", ["stock"], b"", 30)
+    client.nodes.set("/commits/transactions/order", b"version 7")
+    (status,) = commits.history()
+    assert status.id == "order"
+    assert "not understood" in status.problem
+    assert commits.recover() == []
 
 
 def test_a_coordinator_that_is_gone_is_replaced(connect: Connect) -> None:

@@ -131,6 +131,7 @@ void what_is_open_is_listed_and_shown(void) {
   CHECK(zkr_commit_statuses_count(statuses) == 2 && !zkr_commit_statuses_get(statuses, 2));
   const zkr_commit_status *status = zkr_commit_statuses_get(statuses, 0);
   CHECK(strcmp(status->id, "one") == 0 && status->size == 0 && status->payload && *status->reason == '\0');
+  CHECK(*status->problem == '\0');
   CHECK(status->mode == ZKR_COMMIT_MODE_COORDINATOR && status->outcome == ZKR_OUTCOME_NONE);
   CHECK(strcmp(zkr_coordinator_state_name(status->coordinator), "present") == 0);
   CHECK(status->timeout_ms == 60000 && status->age_ms < 60000 && status->site_count == 2);

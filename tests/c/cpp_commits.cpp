@@ -33,6 +33,7 @@ void sites_commit_together_as_values() {
   first.acknowledge();
   const auto status = shop.show("p-1");
   CHECK(status && status->outcome == ZKR_OUTCOME_COMMIT && status->payload == payload);
+  CHECK(status->problem.empty());
   CHECK(status->timeout == 30s && status->age < 30s && status->sites.at(0).has_acknowledged);
   second.acknowledge();
   CHECK(shop.history().empty() && !shop.show("p-1"));

@@ -58,6 +58,7 @@ pub struct CommitStatus {
     pub reason: String,
     pub coordinator: String,
     pub sites: Vec<SiteStatus>,
+    pub problem: String,
 }
 
 #[napi(object)]
@@ -84,6 +85,7 @@ impl From<zkrecipes::CommitStatus> for CommitStatus {
             reason: status.reason,
             coordinator: status.coordinator.name().to_owned(),
             sites: status.sites.into_iter().map(SiteStatus::from).collect(),
+            problem: status.problem,
         }
     }
 }

@@ -232,6 +232,7 @@ impl Answer for CommitStatus {
             self.reason,
             self.coordinator.name(),
             self.sites.answer(py)?,
+            self.problem,
         );
         value!(py, "CommitStatus", fields)
     }

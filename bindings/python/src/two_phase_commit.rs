@@ -27,7 +27,9 @@ impl TwoPhaseCommitBase {
 
     /// Begins a transaction: every site is asked, also one that is not there now. It is decided in the background,
     /// whether or not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the
-    /// abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the payload is.
+    /// abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the payload is. ConnectionLost: it may
+    /// have begun, and is aborted in the background, unless all sites have voted before that arrives; `recover` of the same object
+    /// waits for that, and returns it if it was committed.
     fn begin(&self, py: Python<'_>, id: Arg, sites: Arg, payload: Arg, timeout: Arg) -> Answered {
         let (id, sites) = (text("id", id)?, texts("sites", sites)?);
         let (payload, timeout) = (self::payload("payload", payload)?, duration("timeout", timeout)?);
@@ -42,8 +44,8 @@ impl TwoPhaseCommitBase {
     }
 
     /// Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that
-    /// they are decided: at once if all have voted or the time is over. Ask each for its outcome. A coordinator that has crashed
-    /// is there until its session timeout.
+    /// they are decided: at once if all have voted, the abort when the time is over, of which half at least is left from now on.
+    /// Ask each for its outcome. A coordinator that has crashed is there until its session timeout.
     fn recover(&self, py: Python<'_>) -> Answered {
         let (recipe, origin) = (self.recipe(), Origin::clone(&self.origin));
         self.origin.run_to(
@@ -165,7 +167,7 @@ macro_rules! transaction {
             }
 
             /// Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its deadline
-            /// whoever waits decides.
+            /// whoever waits decides. It is the true outcome, whoever decided it.
             #[pyo3(signature = (timeout=None))]
             fn outcome(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
                 let (limit, core) = (limit("timeout", timeout)?, <$core>::clone(&self.core));
@@ -211,8 +213,8 @@ transaction!(CommitTransactionBase of zkrecipes::CommitTransaction, CommitTransa
 pub struct CommitTransaction;
 
 transaction!(ProposalBase of zkrecipes::Proposal, Proposal, "Proposal" {
-    /// Votes for the commit, which has to be possible from now on. Timeout: it was decided without us. Exists: this site has
-    /// voted for the abort.
+    /// Votes for the commit, which has to be possible from now on. It may come after the abort: the outcome tells. Exists: this
+    /// site has voted for the abort.
     fn vote_commit(&self, py: Python<'_>) -> Answered {
         let proposal = zkrecipes::Proposal::clone(&self.core);
         self.origin.run(py, || async move { proposal.vote_commit().await })

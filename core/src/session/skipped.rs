@@ -19,6 +19,16 @@ impl Flaw {
             Flaw::Encoding => "encoding",
         }
     }
+
+    /// For people, where what is listed says so.
+    pub(crate) fn problem(self) -> &'static str {
+        match self {
+            Flaw::Denied => "it may not be read with the identities of this client",
+            Flaw::Encoding => {
+                "what it says is not understood; a later version may have written it, or somebody else"
+            }
+        }
+    }
 }
 
 impl Session {

@@ -7,7 +7,11 @@ const MOST_LIVES: usize = 2;
 const COORDINATOR: usize = SITES;
 /// What the coordinator does in the background for each transaction.
 const DUTIES: usize = MOST_LIVES;
-const MEMBERS: usize = SITES + 1 + DUTIES;
+/// Another coordinator, which takes over what the first one has while that is cut off.
+const HEIR: usize = SITES + 1 + DUTIES;
+const MEMBERS: usize = HEIR + 1;
+/// The name of the heir; that of a coordinator that came back is another number.
+const HEIRS: u8 = u8::MAX;
 
 /// The node of the transaction, and what stands below it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -53,8 +57,12 @@ pub struct World {
     whole: Option<Whole>,
     /// For each site the transactions in its inbox.
     inboxes: [u8; SITES],
-    /// Sites, then the coordinator's caller, then its duties.
+    /// Sites, then the coordinator's caller, then its duties, then the heir.
     members: [At; MEMBERS],
+    /// The session of the coordinator has ended, and it has no other yet: what it has in hand it keeps.
+    is_cut_off: bool,
+    /// The outcomes that the heir has left.
+    noted: [Option<bool>; MOST_LIVES],
     /// The name of the coordinator, and its next transaction.
     coordinator: u8,
     next: u8,
@@ -80,6 +88,8 @@ pub struct Rules {
     pub compares: bool,
     /// `decide`: the decision takes the place of `open`, so that a caller, the duty and the sites decide once together.
     pub decides_once: bool,
+    /// `delete_and_note`: who ends a transaction that another has begun leaves its outcome.
+    pub leaves_outcome: bool,
 }
 
 pub const CODE: Rules = Rules {
@@ -89,6 +99,7 @@ pub const CODE: Rules = Rules {
     waits_for_coordinator: true,
     compares: true,
     decides_once: true,
+    leaves_outcome: true,
 };
 
 pub struct Commits {
@@ -97,6 +108,8 @@ pub struct Commits {
     pub lives: u8,
     /// Whether the coordinator sees to them in the background, too, and its caller may let go.
     pub has_duty: bool,
+    /// Whether the coordinator may be cut off, and another takes over meanwhile.
+    pub has_heir: bool,
     pub mishaps: u8,
 }
 
@@ -118,7 +131,7 @@ impl World {
     /// The coordinator is gone, and what it did in the background.
     fn dies(mut self, member: usize) -> World {
         if member == COORDINATOR {
-            self.members[COORDINATOR + 1..].fill(At::Idle);
+            self.members[COORDINATOR + 1..HEIR].fill(At::Idle);
         }
         self.with(member, At::Dead)
     }
@@ -222,8 +235,11 @@ impl Commits {
         let outcome = match self.whole(world, nonce) {
             Some(Whole { decision: Some(outcome), .. }) => Ok(outcome),
             Some(Whole { open: true, .. }) => return None,
-            _ if member == COORDINATOR => Err("the coordinator cannot learn the outcome"),
-            _ if member > COORDINATOR => return Some(Ok(world.with(member, At::Over))),
+            _ if member >= COORDINATOR => match (world.noted[nonce as usize], member) {
+                (Some(outcome), _) => Ok(outcome),
+                (None, COORDINATOR) => Err("the coordinator cannot learn the outcome"),
+                (None, _) => return Some(Ok(world.with(member, At::Over))),
+            },
             _ => self.outcome_of_what_is_gone(world, member, nonce),
         };
         Some(
@@ -289,7 +305,9 @@ impl Commits {
             At::Idle => {
                 if let Some(mut whole) = world.whole {
                     let is_own = whole.mark == Some(world.coordinator);
-                    if whole.mark.is_none() {
+                    if whole.mark == Some(HEIRS) {
+                        // Which is there.
+                    } else if whole.mark.is_none() {
                         tell("take_over, none", world.with(COORDINATOR, At::Collecting(whole.nonce)));
                     } else {
                         // Also what a caller has let go of.
@@ -302,6 +320,10 @@ impl Commits {
                     let next = World { next: world.next + 1, ..*world };
                     tell("begin", next.with(COORDINATOR, At::Beginning(world.next)));
                 }
+            }
+            At::Beginning(nonce) if world.noted[nonce as usize].is_some() => {
+                let outcome = world.noted[nonce as usize] == Some(true);
+                tell("begin, find it over", world.with(COORDINATOR, At::Told(nonce, outcome)));
             }
             At::Beginning(nonce) => match self.begin(world, nonce) {
                 Some(next) => {
@@ -335,10 +357,30 @@ impl Commits {
                 let mut next = world.with(COORDINATOR, At::Collecting(nonce));
                 if let Some(whole) = &mut next.whole
                     && (whole.nonce == nonce || !self.rules.says_nonce)
+                    && whole.mark != Some(HEIRS)
                 {
                     whole.mark = None;
                 }
                 self.write(world, COORDINATOR, "end, delete the mark", Ok(next), steps);
+            }
+            _ => {}
+        }
+    }
+
+    fn heir(&self, world: &World, steps: &mut Steps) {
+        match (world.members[HEIR], world.whole) {
+            (At::Idle, Some(mut whole)) if world.is_cut_off && whole.mark == Some(world.coordinator) => {
+                whole.mark = Some(HEIRS);
+                let next = World { whole: Some(whole), ..*world }.with(HEIR, At::Waiting(whole.nonce));
+                steps.push(Step { who: HEIR, what: "take_over", to: Ok(next) });
+            }
+            (At::Told(nonce, outcome), whole) => {
+                let mut next = world.with(HEIR, At::Collecting(nonce));
+                if let Some(whole) = whole.filter(|whole| whole.mark == Some(HEIRS)) {
+                    next.whole = Some(Whole { mark: None, ..whole });
+                    next.noted[nonce as usize] = self.rules.leaves_outcome.then_some(outcome);
+                }
+                self.write(world, HEIR, "end, delete the mark and leave the outcome", Ok(next), steps);
             }
             _ => {}
         }
@@ -474,7 +516,7 @@ impl Commits {
         }
         let is_busy = |at: &At| !matches!(at, At::Dead | At::Idle | At::Over);
         let is_on = match member {
-            COORDINATOR => world.members[COORDINATOR..].iter().any(is_busy),
+            COORDINATOR => world.members[COORDINATOR..HEIR].iter().any(is_busy),
             _ => member < COORDINATOR && is_busy(&world.members[member]),
         };
         if world.mishaps > 0 && is_on && world.members[member] != At::Dead {
@@ -489,16 +531,32 @@ impl Model for Commits {
 
     fn steps(&self, world: &World) -> Steps {
         let mut steps = Vec::new();
-        self.coordinator(world, &mut steps);
+        let own = COORDINATOR..HEIR;
+        if self.has_heir {
+            let is_at_it = |at: &At| matches!(at, At::Beginning(_) | At::Waiting(_) | At::Committing(_));
+            if world.is_cut_off {
+                let to = Ok(World { is_cut_off: false, ..*world });
+                steps.push(Step { who: COORDINATOR, what: "is back", to });
+            } else if is_at_it(&world.members[COORDINATOR]) {
+                let to = Ok(World { is_cut_off: true, ..*world });
+                steps.push(Step { who: COORDINATOR, what: "is cut off", to });
+            }
+            self.heir(world, &mut steps);
+        }
+        if !world.is_cut_off {
+            self.coordinator(world, &mut steps);
+        }
         (0..SITES).for_each(|site| self.site(world, site, &mut steps));
-        (0..MEMBERS).for_each(|member| self.both(world, member, &mut steps));
+        let goes_on = |member: &usize| !(world.is_cut_off && own.contains(member));
+        (0..MEMBERS).filter(goes_on).for_each(|member| self.both(world, member, &mut steps));
         steps
     }
 
     fn at_rest(&self, world: &World) -> Result<(), &'static str> {
-        let (members, duties) = world.members.split_at(COORDINATOR + 1);
+        let (members, others) = world.members.split_at(COORDINATOR + 1);
+        let (duties, heir) = others.split_at(DUTIES);
         let is_done = |at: &At| matches!(at, At::Idle | At::Told(..) | At::Over);
-        if members.iter().any(|at| *at != At::Idle) || !duties.iter().all(is_done) {
+        if members.iter().chain(heir).any(|at| *at != At::Idle) || !duties.iter().all(is_done) {
             return Err("somebody hangs");
         }
         if world.whole.is_some() || world.inboxes != [0; SITES] {
@@ -514,6 +572,8 @@ impl Commits {
             whole: None,
             inboxes: [0; SITES],
             members: [At::Idle; MEMBERS],
+            is_cut_off: false,
+            noted: [None; MOST_LIVES],
             coordinator: 0,
             next: 0,
             mishaps: self.mishaps,

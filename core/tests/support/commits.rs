@@ -50,3 +50,10 @@ pub async fn take_part(proposal: &Proposal) -> Outcome {
     proposal.acknowledge().await.expect("done");
     outcome
 }
+
+/// Its folders are there, and so is the coordinator.
+pub async fn warmed_up(coordinator: &TwoPhaseCommit) {
+    let first = begun(coordinator, "first", &["a"]).await;
+    coordinator.decide_abort("first", "").await.expect("decided");
+    assert_eq!(first.outcome(None).await.expect("known"), Outcome::Abort);
+}

@@ -51,7 +51,9 @@ pub extern "C" fn zkr_commit_transaction_size(commit_transaction: *const zkr_com
 }
 
 /// Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
-/// decides. ZKR_TIMEOUT if it is not decided then; ask again.
+/// decides. It is the true outcome, whoever decided it, also if others took the transaction over and are done with it.
+/// ZKR_TIMEOUT if it is not decided then; ask again. ZKR_NO_NODE if this client was cut off for more than a day, for so
+/// long it is kept.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_commit_transaction_outcome(
     commit_transaction: *mut zkr_commit_transaction,

@@ -49,7 +49,8 @@ pub extern "C" fn zkr_proposal_size(proposal: *const zkr_proposal) -> usize {
 }
 
 /// Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
-/// decides. ZKR_TIMEOUT if it is not decided then, ZKR_NO_NODE if this site has acknowledged it and it is over.
+/// decides. ZKR_TIMEOUT if it is not decided then, ZKR_NOT_HELD if this site has acknowledged it elsewhere and it is
+/// over.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_proposal_outcome(
     proposal: *mut zkr_proposal,
@@ -122,8 +123,8 @@ pub extern "C" fn zkr_proposal_has_voted(proposal: *const zkr_proposal) -> bool 
     verbs::ask(proposal, false, |it: &ProposalHandle| Some(it.core.has_voted()))
 }
 
-/// Votes for the commit, which has to be possible from now on, also after a crash. May be repeated. ZKR_TIMEOUT if it
-/// was decided without us, ZKR_EXISTS if this site has voted for the abort.
+/// Votes for the commit, which has to be possible from now on, also after a crash. May be repeated, and may come after
+/// the abort: the outcome tells. ZKR_EXISTS if this site has voted for the abort.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_proposal_vote_commit(
     proposal: *mut zkr_proposal,

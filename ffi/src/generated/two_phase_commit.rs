@@ -95,7 +95,9 @@ pub extern "C" fn zkr_two_phase_commit_mode(
 /// zkr_commit_transaction_free.
 ///
 /// ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice, ZKR_TOO_LARGE if the
-/// payload is.
+/// payload is. After ZKR_CONNECTION_LOST it may have begun: it is aborted in the background, unless all sites have
+/// voted before that arrives. zkr_two_phase_commit_recover of the same handle waits for that, and answers it if it was
+/// committed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_two_phase_commit_begin(
     two_phase_commit: *mut zkr_two_phase_commit,
@@ -158,9 +160,9 @@ pub extern "C" fn zkr_two_phase_commit_begin_async(
 }
 
 /// Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that they are
-/// decided: at once if all have voted or the time is over. Ask each for its outcome. A coordinator that has crashed is
-/// there until its session timeout. On success *transactions belongs to the caller: free it with
-/// zkr_commit_transactions_free.
+/// decided: at once if all have voted, the abort when the time is over, of which half at least is left from now on. Ask
+/// each for its outcome. A coordinator that has crashed is there until its session timeout. On success *transactions
+/// belongs to the caller: free it with zkr_commit_transactions_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_two_phase_commit_recover(
     two_phase_commit: *mut zkr_two_phase_commit,

@@ -63,6 +63,8 @@ struct Play<'a> {
     counters: Vec<(String, String)>,
     /// Nodes that may be left at the end: what the scenario itself made, and the locks' parents.
     known: BTreeSet<String>,
+    /// Whether transactions may have left how they ended.
+    leaves_outcomes: bool,
     transcript: Vec<String>,
     started: Instant,
 }
@@ -94,6 +96,7 @@ pub fn play(
         runners: Vec::new(),
         counters: Vec::new(),
         known: BTreeSet::new(),
+        leaves_outcomes: false,
         transcript: Vec::new(),
         started: Instant::now(),
     };

@@ -29,6 +29,12 @@ pub fn is_told(sim: &Sim, host: HostId, id: &str, site: Option<&str>, outcome: O
     });
 }
 
+/// Whether a vote was in time, as far as that can be told: one that comes after the decision is no error.
+pub async fn is_taken(proposal: &Proposal) -> bool {
+    let looked = proposal.outcome(Some(Duration::ZERO)).await;
+    looked.is_err_and(|error| error.kind() == ErrorKind::Timeout)
+}
+
 impl Party {
     fn commits(&self, client: &Client) -> Option<TwoPhaseCommit> {
         let Subject::TwoPhaseCommit { mode } = self.sim.plan.subject else { return None };
@@ -90,7 +96,7 @@ impl Party {
         match proposal.outcome(Some(limit)).await {
             Ok(outcome) => self.is_told(id, Some(name), outcome),
             // Acknowledged before, and the answer was lost.
-            Err(error) if error.kind() == ErrorKind::NoNode => return Some(()),
+            Err(error) if error.kind() == ErrorKind::NotHeld => return Some(()),
             Err(error) => {
                 self.expect("outcome", Err(error), &[ErrorKind::Timeout]);
                 return None;
@@ -121,8 +127,8 @@ impl Party {
             Ok(()) if wants == Outcome::Abort => {
                 commits.has_refused(id).into_iter().for_each(|wrong| self.accuse(wrong));
             }
-            Ok(()) => commits.is_bound(id, name),
-            Err(error) if error.kind() == ErrorKind::Timeout && wants == Outcome::Commit => {}
+            Ok(()) if is_taken(proposal).await => commits.is_bound(id, name),
+            Ok(()) => {}
             Err(error) => {
                 self.expect("vote", Err(error), &[]);
                 return None;
@@ -234,8 +240,6 @@ impl Party {
         };
         match outcome {
             Ok(outcome) => self.is_told(transaction.id(), None, outcome),
-            // Somebody else has taken it over, and everybody is done with it.
-            Err(error) if error.kind() == ErrorKind::NoNode => {}
             Err(error) => {
                 self.expect("outcome", Err(error), &[ErrorKind::Timeout]);
                 return false;

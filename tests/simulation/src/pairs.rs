@@ -16,7 +16,7 @@ use zkrecipes::{
 };
 
 use crate::clock::HostClock;
-use crate::committing::{is_told, site};
+use crate::committing::{is_taken, is_told, site};
 use crate::plan::{Crash, Plan};
 use crate::rng::Rng;
 use crate::sim::{HostId, Process, Sim};
@@ -347,9 +347,8 @@ impl Member {
                 Ok(()) if refuses => {
                     ledger.has_refused(id).into_iter().for_each(|wrong| self.sim.ledger.accuse(wrong))
                 }
-                Ok(()) => ledger.is_bound(id, name),
-                // Decided without us.
-                Err(error) if error.kind() == ErrorKind::Timeout => {}
+                Ok(()) if is_taken(proposal).await => ledger.is_bound(id, name),
+                Ok(()) => {}
                 Err(error) => return Err(error),
             }
         }

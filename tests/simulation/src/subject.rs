@@ -197,7 +197,7 @@ impl Ground {
         match subject {
             Subject::Queue(kind) => ground.lasting.extend(kind.lasting()),
             Subject::TwoPhaseCommit { .. } => {
-                let below = ["transactions", "inbox", "sites", "coordinators"];
+                let below = ["transactions", "inbox", "sites", "coordinators", "outcomes"];
                 ground.lasting.extend(below.map(|name| format!("{PATH}/{name}")));
                 // No world has more hosts or workers.
                 let sites = (0..4).flat_map(|host| (0..4).map(move |nth| committing::site(host, nth)));
@@ -212,12 +212,17 @@ impl Ground {
 
     /// Whether it may be left: what items have brought about is, too.
     pub fn is_lasting(&self, path: &str) -> bool {
-        path.starts_with(EFFECT) || self.lasting.iter().any(|lasting| lasting == path)
+        path.starts_with(EFFECT) || is_outcome(path) || self.lasting.iter().any(|lasting| lasting == path)
     }
 
     pub fn parents(&self) -> impl Iterator<Item = &str> {
         self.queues.iter().chain(&self.permits).map(String::as_str)
     }
+}
+
+/// How a transaction ended that was taken over: it stays for a day, longer than any world.
+fn is_outcome(path: &str) -> bool {
+    path.strip_prefix(PATH).is_some_and(|below| below.starts_with("/outcomes/"))
 }
 
 /// What a worker has in hand.

@@ -3,26 +3,30 @@
 //! 1. It is one write, and so is there as a whole or not at all. In the same session a lost answer is easily resolved:
 //!    if the write was applied, its node stands, because nobody takes over from a coordinator that is there.
 //! 2. The write depends on a node of the session. In another session that node is deleted first: then what was asked
-//!    in the earlier one has been applied, or never will be. It was applied if its node stands, or if the coordinator
-//!    that took it over has noted it.
-//! 3. A transaction whose caller gives up is withdrawn: an errand decides the abort, as soon as it is certain that the
-//!    transaction stands.
+//!    in the earlier one has been applied, or never will be. It was applied if its node stands, or if its outcome does,
+//!    which a coordinator has left that took it over.
+//! 3. A transaction whose caller gives up, or learns in no time whether it began, is withdrawn: an errand decides the abort,
+//!    as soon as it is certain that the transaction stands. If all sites have voted by then, somebody may have committed it.
+//!    Then it stays as it is, in nobody's hand, and `recover` answers it, also if another coordinator has taken it over and is
+//!    done with it; that waits for the errand. (A commit could be made to
+//!    depend on a second write of the coordinator. That would be one more for each transaction, and votes would wait for it.)
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::coordinator::{CommitTransaction, Hand};
-use super::layout::{Decision, Header, Key, Layout, Taken};
+use super::layout::{Decision, Header, Key, Layout};
 use super::site::check;
 use super::transaction::{Transaction, collect, create, decide, if_there};
-use super::{Inner, Outcome};
-use crate::error::{Error, Result};
+use super::{Inner, Outcome, outcomes};
+use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::chance;
+use crate::session::clock::Moment;
 use crate::session::epoch::Epoch;
 use crate::session::open_parents;
-use crate::session::wire::{Stat, WireError, Write};
+use crate::session::wire::{WireError, Write};
 
 const BEGIN: &str = "begin";
 
@@ -52,9 +56,17 @@ pub(super) async fn begin(
         payload: payload.to_vec(),
     };
     let Some(hand) = inner.take_in_hand(&key.nonce) else { unreachable!("nobody else has that nonce") };
-    let beginning =
-        Beginning { inner: inner.clone(), session, coordinator, key, header, asked: None, hand: Some(hand) };
-    beginning.write(&mut call).await
+    let beginning = Beginning {
+        inner: inner.clone(),
+        session,
+        coordinator,
+        key,
+        header,
+        asked: None,
+        since: None,
+        hand: Some(hand),
+    };
+    beginning.begin(&mut call).await
 }
 
 fn check_sites(layout: &Layout, sites: &[&str]) -> Result<()> {
@@ -79,6 +91,8 @@ struct Beginning {
     header: Header,
     /// In which session an attempt was made of which nobody knows what came, and the node on which it depends.
     asked: Option<Asked>,
+    /// When the first attempt was made: it did not begin before.
+    since: Option<Moment>,
     /// There until it is begun or withdrawn.
     hand: Option<Hand>,
 }
@@ -91,21 +105,37 @@ struct Asked {
 
 /// What is found of it in another session.
 enum Found {
-    Standing(Stat),
+    Standing,
     Over(Outcome),
     Nothing,
 }
 
 impl Beginning {
-    async fn write(mut self, call: &mut Call) -> Result<CommitTransaction> {
+    async fn begin(mut self, call: &mut Call) -> Result<CommitTransaction> {
+        let begun = self.write(call).await;
+        begun.map_err(|error| {
+            let node = self.inner.layout.transaction(&self.key.id);
+            match &self.asked {
+                Some(_) => in_doubt(error, &self.key.id),
+                None => error,
+            }
+            .with_path(node)
+        })
+    }
+
+    async fn write(&mut self, call: &mut Call) -> Result<CommitTransaction> {
         let node = self.inner.layout.transaction(&self.key.id);
         loop {
             let epoch = call.epoch(BEGIN).await?;
             open_parents::look(&self.session, &epoch, call, BEGIN, &self.inner.layout.transactions()).await?;
             if let Some(asked) = self.asked.clone().filter(|asked| asked.session != epoch.session_id()) {
+                if self.since.is_some_and(|since| call.now().since(since) > outcomes::STANDS / 2) {
+                    // What others have left of it may be gone as well.
+                    return Err(Error::connection_lost(BEGIN));
+                }
                 match find(&self.inner.layout, call, &self.key, &asked).await? {
-                    Found::Standing(stat) => return Ok(self.begun(Some(stat), None)),
-                    Found::Over(outcome) => return Ok(self.begun(None, Some(outcome))),
+                    Found::Standing => return Ok(self.begun(None)),
+                    Found::Over(outcome) => return Ok(self.begun(Some(outcome))),
                     Found::Nothing => self.asked = None,
                 }
                 continue;
@@ -113,8 +143,14 @@ impl Beginning {
             let Some(depends_on) = self.inner.session_node(&epoch, call, BEGIN).await? else { continue };
             let writes = self.writes(&depends_on);
             let before = self.asked.replace(Asked { session: epoch.session_id(), depends_on });
+            self.since.get_or_insert(call.now());
             match call.briefly(BEGIN, epoch.multi(&writes)).await? {
-                Ok(_) => return Ok(self.begun(None, None)),
+                Ok(_) => {
+                    if before.is_none() {
+                        self.since = None;
+                    }
+                    return Ok(self.begun(None));
+                }
                 Err(error) if error.is_unanswered() => call.retry_after_loss(BEGIN).await?,
                 Err(WireError::Part { index, error }) if *error == WireError::NoNode => {
                     self.asked = before;
@@ -128,12 +164,8 @@ impl Beginning {
                     }
                 }
                 Err(WireError::Part { index, error }) if *error == WireError::NodeExists => {
-                    let ours = match before {
-                        Some(_) => stands(&self.inner.layout, call, &self.key).await?,
-                        None => None,
-                    };
-                    if let Some(stat) = ours {
-                        return Ok(self.begun(Some(stat), None));
+                    if before.is_some() && stands(&self.inner.layout, call, &self.key).await? {
+                        return Ok(self.begun(None));
                     }
                     self.asked = None;
                     return Err(refusal(WireError::NodeExists, BEGIN, writes[index].path()));
@@ -162,12 +194,12 @@ impl Beginning {
     }
 
     /// It is the caller's from now on.
-    fn begun(mut self, stat: Option<Stat>, known: Option<Outcome>) -> CommitTransaction {
+    fn begun(&mut self, known: Option<Outcome>) -> CommitTransaction {
         self.asked = None;
-        let now = self.session.now();
-        let deadline = stat.map_or(now + self.header.timeout, |stat| {
-            self.inner.servers_time.deadline(&self.header, &stat, now)
-        });
+        let (now, timeout) = (self.session.now(), self.header.timeout);
+        // When it was in doubt, it may have begun long ago.
+        let age = self.since.map_or(Duration::ZERO, |since| now.since(since));
+        let deadline = now + timeout.saturating_sub(age).max(timeout / 2);
         let transaction = Transaction::new(self.key.clone(), self.header.clone(), deadline);
         if let Some(outcome) = known {
             transaction.known.get_or_init(|| outcome);
@@ -193,24 +225,43 @@ impl Drop for Beginning {
     fn drop(&mut self) {
         // A forked child has no session.
         let Some(asked) = self.asked.take().filter(|_| self.session.process().is_present()) else { return };
-        let (inner, session, key, hand) =
-            (self.inner.clone(), self.session.clone(), self.key.clone(), self.hand.take());
+        let (inner, session, hand) = (self.inner.clone(), self.session.clone(), self.hand.take());
+        let (key, header, ending) = (self.key.clone(), self.header.clone(), inner.ending());
         drop(self.session.errand(async move {
-            if let Err(error) = withdraw(&inner, &session, &key, asked).await {
-                tracing::warn!(target: "zkrecipes", event = "transaction_left", id = key.id, %error, "a transaction that was given up is left to `recover`");
+            match withdraw(&inner, &session, &key, &header.sites, asked).await {
+                Ok(Some(Outcome::Commit)) => inner.is_committed(key, header),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(target: "zkrecipes", event = "transaction_left", id = key.id, %error, "a transaction that was given up is left to `recover`");
+                }
             }
+            // In this order: who waits for it finds it in nobody's hand.
             drop(hand);
+            drop(ending);
         }));
     }
 }
 
-/// The node of the transaction, if it stands.
-async fn stands(layout: &Layout, call: &mut Call, key: &Key) -> Result<Option<Stat>> {
+/// The error of a begin of which nobody knows whether it has begun.
+fn in_doubt(error: Error, id: &str) -> Error {
+    let why = match error.kind() {
+        ErrorKind::ConnectionLost => "no ZooKeeper server answered within the retry budget".to_owned(),
+        _ => error.message(),
+    };
+    let message = format!(
+        "it is not known whether {id:?} has begun: {why}. It is aborted in the background, unless all its sites have voted before \
+         that arrives. To find out, call recover of the same handle, which waits for that: it answers {id:?} if it was \
+         committed, and if it does not, it was aborted or has never begun"
+    );
+    Error::new(error.kind(), message)
+}
+
+/// Whether the node of the transaction stands.
+async fn stands(layout: &Layout, call: &mut Call, key: &Key) -> Result<bool> {
     let node = layout.transaction(&key.id);
     let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(BEGIN, &node))?;
-    let is_ours = |data: &[u8]| Header::parse(data).is_some_and(|found| found.nonce == key.nonce);
-    Ok(found.filter(|(data, _)| is_ours(data)).map(|(_, stat)| stat))
+    Ok(found.is_some_and(|(data, _)| Header::parse(&data).is_some_and(|found| found.nonce == key.nonce)))
 }
 
 /// What came of an attempt that was made in another session.
@@ -221,18 +272,24 @@ async fn find(layout: &Layout, call: &mut Call, key: &Key, asked: &Asked) -> Res
         Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
         Err(failure) => return Err(failure.about(BEGIN, node)),
     }
-    if let Some(stat) = stands(layout, call, key).await? {
-        return Ok(Found::Standing(stat));
+    if stands(layout, call, key).await? {
+        return Ok(Found::Standing);
     }
-    let folder = layout.coordinators();
-    let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&folder))).await;
-    let noted = asked.map_err(|failure| failure.about(BEGIN, &folder))?;
-    let outcome = noted.and_then(|(data, _)| Taken::parse(&data).outcome(key));
-    Ok(outcome.map_or(Found::Nothing, Found::Over))
+    let noted = layout.noted(key);
+    let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&noted))).await;
+    let outcome = asked.map_err(|failure| failure.about(BEGIN, &noted))?;
+    Ok(outcome.map_or(Found::Nothing, |(data, _)| Found::Over(outcomes::parse(&data))))
 }
 
-/// What may have begun is aborted, so that no site waits for its deadline, and nobody commits it.
-async fn withdraw(inner: &Arc<Inner>, session: &Arc<Session>, key: &Key, asked: Asked) -> Result<()> {
+/// What may have begun is aborted, so that no site waits for its deadline, and nobody commits it after this. Answers what it
+/// came to; `None`: it has not begun.
+async fn withdraw(
+    inner: &Arc<Inner>,
+    session: &Arc<Session>,
+    key: &Key,
+    sites: &[String],
+    asked: Asked,
+) -> Result<Option<Outcome>> {
     let layout = &inner.layout;
     let mut call = session.call(None).outlasting();
     loop {
@@ -244,32 +301,42 @@ async fn withdraw(inner: &Arc<Inner>, session: &Arc<Session>, key: &Key, asked: 
                 _ => Some(stands(layout, &mut call, key).await?),
             },
             false => match find(layout, &mut call, key, &asked).await? {
-                Found::Standing(stat) => Some(Some(stat)),
-                Found::Over(_) | Found::Nothing => Some(None),
+                Found::Standing => Some(true),
+                Found::Over(outcome) => return Ok(Some(outcome)),
+                Found::Nothing => Some(false),
             },
         };
         match found {
             None => call.retry_after_loss(BEGIN).await?,
-            Some(None) => return Ok(()),
-            Some(Some(_)) => break,
+            Some(false) => return Ok(None),
+            Some(true) => return undo(layout, &mut call, key, sites).await.map(Some),
         }
     }
-    undo(layout, &mut call, key).await
 }
 
-/// Aborts what began, unless something is decided, and is done with it.
-pub(super) async fn undo(layout: &Layout, call: &mut Call, key: &Key) -> Result<()> {
+/// Aborts what began and is done with it, unless it is committed already. Answers what it came to.
+pub(super) async fn undo(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) -> Result<Outcome> {
     let mark = layout.coordinator(key);
     let ours = Write::Delete { path: mark.clone(), version: Some(0) };
     let why = || Decision::abort("begin was given up");
-    if decide(layout, call, key, why(), vec![ours]).await?.is_none() {
-        // Somebody has taken it over.
-        decide(layout, call, key, why(), Vec::new()).await?;
+    let Some(decided) = decide(layout, call, key, why(), vec![ours]).await? else {
+        // Somebody has taken it over, who is told, too. Collected by now, its outcome was left.
+        if let Some(decided) = decide(layout, call, key, why(), Vec::new()).await? {
+            return Ok(decided.outcome);
+        }
+        let noted = layout.noted(key);
+        let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&noted))).await;
+        let outcome = asked.map_err(|failure| failure.about(BEGIN, &noted))?;
+        return Ok(outcome.map_or(Outcome::Abort, |(data, _)| outcomes::parse(&data)));
+    };
+    if decided.outcome == Outcome::Commit {
+        // Its mark stays, and its caller is to find it.
+        return Ok(Outcome::Commit);
     }
     // Where it was decided before, the mark is there.
     match call.ask(BEGIN, |epoch| epoch.delete(&mark, Some(0))).await {
         Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::BadVersion)) => {}
         Err(failure) => return Err(failure.about(BEGIN, &mark)),
     }
-    collect(layout, call, key).await
+    collect(layout, call, key, sites).await.map(|()| Outcome::Abort)
 }

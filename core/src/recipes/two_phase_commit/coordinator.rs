@@ -8,10 +8,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::begin::undo;
-use super::layout::Taken;
-use super::transaction::{DECIDING, Part, Transaction, collect, missing};
+use super::layout::{Header, Key};
+use super::outcomes;
+use super::transaction::{DECIDING, Part, Transaction, collect};
 use super::{Inner, Outcome};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::chance;
@@ -56,6 +57,8 @@ impl Drop for Alive {
 pub(super) struct Hands {
     /// The nonces of the transactions that somebody has a handle on, or begins.
     held: Mutex<HashSet<String>>,
+    /// Those whose begin was given up and that were committed all the same, until somebody is told.
+    committed: Mutex<Vec<(Key, Header)>>,
     /// How many are done with, and the servers have not been told.
     ending: AtomicUsize,
     ended: Notify,
@@ -82,7 +85,8 @@ impl Drop for Hand {
     }
 }
 
-struct Ending(Arc<Inner>);
+/// Something is on its way to the servers.
+pub(super) struct Ending(Arc<Inner>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -154,7 +158,34 @@ impl Inner {
         is_free.then(|| Hand { inner: self.clone(), nonce: nonce.to_owned() })
     }
 
-    /// Waits until the servers have been told of everything that this handle is done with.
+    /// Whoever began it has given it up, and it was committed: `recover` tells.
+    pub(super) fn is_committed(&self, key: Key, header: Header) {
+        self.committed().push((key, header));
+    }
+
+    fn committed(&self) -> MutexGuard<'_, Vec<(Key, Header)>> {
+        self.hands.committed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// All of these that are in nobody's hand; then somebody is told of them.
+    pub(super) fn take_committed(self: &Arc<Self>) -> Vec<CommitTransaction> {
+        let all = std::mem::take(&mut *self.committed());
+        let taken = all.into_iter().filter_map(|(key, header)| {
+            let hand = self.take_in_hand(&key.nonce)?;
+            let transaction = Transaction::new(key, header, self.client.session().ok()?.now());
+            transaction.known.get_or_init(|| Outcome::Commit);
+            Some(CommitTransaction::new(hand, Arc::new(transaction), 0))
+        });
+        taken.collect()
+    }
+
+    /// The servers are to be told of something, until that is dropped.
+    pub(super) fn ending(self: &Arc<Self>) -> Ending {
+        self.hands.ending.fetch_add(1, Ordering::AcqRel);
+        Ending(self.clone())
+    }
+
+    /// Waits until the servers have been told of everything that this handle is done with, or that was given up.
     pub(super) async fn until_told(&self, call: &mut Call, verb: &str) -> Result<()> {
         let told = async {
             loop {
@@ -206,12 +237,21 @@ impl CommitTransaction {
     pub(crate) fn withdraw(&self) {
         let this = self.0.clone();
         let Ok(session) = this.hand.inner.client.session() else { return };
-        let about = session.clone();
+        let (about, ending) = (session.clone(), this.hand.inner.ending());
         drop(session.errand(async move {
             let mut call = about.call(None).outlasting();
-            if let Err(error) = undo(&this.hand.inner.layout, &mut call, &this.transaction.key).await {
-                tracing::warn!(target: "zkrecipes", event = "transaction_left", id = this.transaction.key.id, %error, "a transaction that was given up is left to `recover`");
+            let (transaction, inner) = (&this.transaction, &this.hand.inner);
+            let (key, header) = (&transaction.key, &transaction.header);
+            match undo(&inner.layout, &mut call, key, &header.sites).await {
+                Ok(Outcome::Commit) => inner.is_committed(key.clone(), header.clone()),
+                Ok(Outcome::Abort) => {}
+                Err(error) => {
+                    tracing::warn!(target: "zkrecipes", event = "transaction_left", id = key.id, %error, "a transaction that was given up is left to `recover`");
+                }
             }
+            // In this order: who waits for it finds it in nobody's hand.
+            drop(this);
+            drop(ending);
         }));
     }
 
@@ -235,8 +275,11 @@ impl CommitTransaction {
     /// for no server answered when it was over.
     ///
     /// A coordinator that has been told the outcome is done with the transaction: `recover` does not list it any more, and
-    /// asking again answers the same. A commit is not collected before that, whoever has acknowledged it. A transaction of
-    /// which a coordinator finds nothing was aborted.
+    /// asking again answers the same. A commit is not collected before that, whoever has acknowledged it.
+    ///
+    /// It is the true outcome, whoever decided it and whoever else was told, such as a coordinator that took the transaction
+    /// over while this client was cut off. NoNode: this client was cut off for more than a day, and its outcome is not kept for so
+    /// long; or somebody has deleted its nodes by hand.
     ///
     /// # Cancel safety
     /// Dropping the future leaves the transaction as it is, and it is decided all the same.
@@ -247,7 +290,11 @@ impl CommitTransaction {
         let node = inner.layout.transaction(self.id());
         let decided = self.0.transaction.decided(&inner.layout, &session, &mut call, Part::Coordinator).await;
         let decided = decided.map_err(|error| error.with_path(&node))?;
-        let Some(outcome) = decided else { return Err(missing(&node)) };
+        let Some(outcome) = decided else {
+            let message = "nothing is kept of this transaction any more: others were done with it more than a day ago, or its nodes \
+                           were deleted by hand; ask its sites how it ended";
+            return Err(Error::new(ErrorKind::NoNode, message).with_path(node));
+        };
         // A commit's mark goes when the caller is told, and not before: should we crash, it is to be found.
         self.0.end(&session, outcome);
         if outcome == Outcome::Abort {
@@ -265,10 +312,9 @@ impl Coordinated {
             return;
         }
         let inner = &self.hand.inner;
-        inner.hands.ending.fetch_add(1, Ordering::AcqRel);
-        let ending = Ending(inner.clone());
+        let ending = inner.ending();
         let mark = inner.layout.coordinator(&self.transaction.key);
-        // Not ours from the beginning: then it is noted how it ended, for the one whose it was.
+        // Not ours from the beginning: then its outcome stays, for whoever began it.
         let first = (self.mark == 0).then(|| session.epoch().delete(&mark, Some(self.mark)));
         let (this, about) = (self.clone(), session.clone());
         drop(session.errand(async move {
@@ -298,7 +344,8 @@ impl Coordinated {
     async fn deleted(&self, call: &mut Call, mark: &str, deleted: Result<(), Failure>) -> Result<()> {
         match deleted {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {
-                collect(&self.hand.inner.layout, call, &self.transaction.key).await
+                let transaction = &self.transaction;
+                collect(&self.hand.inner.layout, call, &transaction.key, &transaction.header.sites).await
             }
             // Taken over.
             Err(Failure::Refused(WireError::BadVersion)) => Ok(()),
@@ -308,36 +355,35 @@ impl Coordinated {
 
     async fn delete_and_note(&self, session: &Arc<Session>, mark: &str, outcome: Outcome) -> Result<()> {
         let mut call = session.call(None).outlasting();
-        let folder = self.hand.inner.layout.coordinators();
-        loop {
-            let (data, stat) = match call.ask(OUTCOME, |epoch| epoch.get_data(&folder)).await {
-                // The folder goes and comes back with the coordinators.
-                Err(Failure::Refused(WireError::NoNode)) => {
-                    call.retry_after_loss(OUTCOME).await?;
-                    continue;
-                }
-                found => found.map_err(|failure| failure.about(OUTCOME, &folder))?,
-            };
-            let data = Taken::parse(&data).with(&self.transaction.key, outcome);
-            let writes = [
-                Write::Delete { path: mark.to_owned(), version: Some(self.mark) },
-                Write::Set { path: folder.clone(), data, version: Some(stat.version) },
-            ];
-            let deleted = match call.ask(OUTCOME, |epoch| epoch.multi(&writes)).await {
-                Err(Failure::Refused(WireError::Part { index: 1, error }))
-                    if matches!(*error, WireError::NoNode | WireError::BadVersion) =>
-                {
-                    continue;
+        let inner = &self.hand.inner;
+        let (layout, folder) = (&inner.layout, inner.layout.outcomes());
+        let delete = Write::Delete { path: mark.to_owned(), version: Some(self.mark) };
+        let writes = [delete, outcomes::note(layout, &self.transaction.key, outcome)];
+        let deleted = loop {
+            match call.ask(OUTCOME, |epoch| epoch.multi(&writes)).await {
+                Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoNode => {
+                    let epoch = call.epoch(OUTCOME).await?;
+                    match call.briefly(OUTCOME, session.ensure(&epoch, &folder, session.parents())).await? {
+                        Err(error) if error.is_unanswered() => call.retry_after_loss(OUTCOME).await?,
+                        made => made.map_err(|error| refusal(error, OUTCOME, &folder))?,
+                    }
                 }
                 // Not ours to write, which must not keep the transaction for ever.
-                Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoAuth => {
-                    call.ask(OUTCOME, |epoch| epoch.delete(mark, Some(self.mark))).await
+                Err(Failure::Refused(WireError::Part { index: 1, error })) => {
+                    let path = writes[1].path();
+                    tracing::warn!(target: "zkrecipes", event = "outcome_not_kept",
+                        path,
+                        ?error,
+                        "whoever began this transaction cannot learn its outcome"
+                    );
+                    break call.ask(OUTCOME, |epoch| epoch.delete(mark, Some(self.mark))).await;
                 }
-                Err(Failure::Refused(WireError::Part { error, .. })) => Err(Failure::Refused(*error)),
-                deleted => deleted.map(drop),
-            };
-            return self.deleted(&mut call, mark, deleted).await;
-        }
+                Err(Failure::Refused(WireError::Part { error, .. })) => break Err(Failure::Refused(*error)),
+                deleted => break deleted.map(drop),
+            }
+        };
+        self.deleted(&mut call, mark, deleted).await?;
+        outcomes::sweep(inner, session, &mut call).await
     }
 }
 

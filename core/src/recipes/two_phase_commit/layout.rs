@@ -9,6 +9,7 @@
 //! | `transactions/ID/vote-NONCE-SITE` | from the vote of a site until it has acknowledged the decision |
 //! | `inbox/SITE/NONCE-ID` | until that site has acknowledged |
 //! | `sites/SITE`, `coordinators/NAME` | while they are there |
+//! | `outcomes/NONCE` | for a day, where somebody else than who began it was told the outcome; see `outcomes` |
 //!
 //! An id may be used again when it is free. The nonce is another one then, and as it is in the names, no write that is
 //! about the earlier transaction touches the later one.
@@ -105,9 +106,17 @@ impl Layout {
         join(&self.sites(), name)
     }
 
-    /// Says which transactions ended last of those that were taken over.
     pub(super) fn coordinators(&self) -> String {
         join(&self.root, "coordinators")
+    }
+
+    pub(super) fn outcomes(&self) -> String {
+        join(&self.root, "outcomes")
+    }
+
+    /// How this one ended. Two that have the same id have two of them.
+    pub(super) fn noted(&self, key: &Key) -> String {
+        join(&self.outcomes(), &key.nonce)
     }
 
     pub(super) fn presence(&self, coordinator: &str) -> String {
@@ -198,36 +207,6 @@ impl Decision {
     }
 }
 
-/// What the folder of the coordinators says: how the last transactions ended that somebody has taken over. So a coordinator
-/// whose session ended while it began one learns that it did, also after it was collected.
-pub(super) struct Taken(Vec<(String, Outcome)>);
-
-/// Far more than end in the time in which somebody wants to know.
-const MOST_TAKEN: usize = 200;
-
-impl Taken {
-    pub(super) fn parse(data: &[u8]) -> Taken {
-        let text = String::from_utf8_lossy(data);
-        let lines = text.lines().filter_map(|line| {
-            let (nonce, outcome) = line.split_once(' ')?;
-            Some((nonce.to_owned(), Decision::parse(outcome.as_bytes()).outcome))
-        });
-        Taken(lines.collect())
-    }
-
-    pub(super) fn with(mut self, key: &Key, outcome: Outcome) -> Vec<u8> {
-        self.0.retain(|(nonce, _)| *nonce != key.nonce);
-        self.0.push((key.nonce.clone(), outcome));
-        let first = self.0.len().saturating_sub(MOST_TAKEN);
-        let line = |(nonce, outcome): &(String, Outcome)| format!("{nonce} {}\n", outcome.name());
-        self.0[first..].iter().map(line).collect::<String>().into_bytes()
-    }
-
-    pub(super) fn outcome(&self, key: &Key) -> Option<Outcome> {
-        self.0.iter().find(|(nonce, _)| *nonce == key.nonce).map(|(_, outcome)| *outcome)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,19 +237,5 @@ mod tests {
         let vote = format!("vote-{}-a-b", key.nonce);
         assert_eq!((key.voter(&vote), other.voter(&vote)), (Some("a-b"), None));
         assert_eq!(key.voter(&format!("open-{}", key.nonce)), None);
-    }
-
-    #[test]
-    fn of_those_that_were_taken_over_the_last_are_remembered() {
-        let keys: Vec<_> = (0..MOST_TAKEN + 1).map(|n| Key::new("x", Uuid::from_u128(n as u128))).collect();
-        let mut data = Vec::new();
-        for (n, key) in keys.iter().enumerate() {
-            let outcome = if n % 2 == 0 { Outcome::Commit } else { Outcome::Abort };
-            data = Taken::parse(&data).with(key, outcome);
-        }
-        let taken = Taken::parse(&data);
-        assert_eq!(taken.outcome(&keys[0]), None);
-        assert_eq!(taken.outcome(&keys[1]), Some(Outcome::Abort));
-        assert_eq!(taken.outcome(&keys[MOST_TAKEN]), Some(Outcome::Commit));
     }
 }

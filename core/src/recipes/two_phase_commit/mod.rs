@@ -9,6 +9,7 @@
 //! 4. Past the deadline whoever waits decides: a commit if all have voted, else the abort. A site that is late then
 //!    cannot vote.
 //! 5. A site that has done what was decided acknowledges: its entry and its vote go. The last one collects the transaction.
+//!    If somebody else than who began it was told the outcome, that stays for a day in a node of its own: see [`outcomes`].
 //!
 //! Who decides before the deadline is the mode: the coordinator, which waits for one vote after the other, or the
 //! site whose vote is the last. If that one dies, any of those who wait decides: all of them watch the votes. A
@@ -19,7 +20,10 @@ mod begin;
 mod coordinator;
 mod duty;
 mod layout;
+mod nodes;
+mod outcomes;
 mod proposal;
+mod servers_time;
 mod site;
 mod status;
 mod takeover;
@@ -32,8 +36,8 @@ use std::time::Duration;
 use self::coordinator::{Alive, Hands};
 use self::duty::Duties;
 use self::layout::Layout;
+use self::servers_time::ServersTime;
 use self::site::Site;
-use self::transaction::ServersTime;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
@@ -179,10 +183,13 @@ impl TwoPhaseCommit {
     /// not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the abort
     /// when `timeout` is over and not all have voted.
     ///
-    /// Exists: there is one of that id, or one of its sites has not acknowledged it. TooLarge: the payload is.
+    /// Exists: there is one of that id, or one of its sites has not acknowledged it. TooLarge: the payload is. ConnectionLost: it
+    /// may have begun. Then it is aborted in the background, unless all its sites have voted before that arrives. To find out, call
+    /// [`recover`](TwoPhaseCommit::recover) of the same handle: it waits for that, and answers the transaction if it was committed;
+    /// if it does not, it was aborted or has never begun.
     ///
     /// # Cancel safety
-    /// Dropping the future aborts in the background what may have begun.
+    /// Dropping the future aborts in the background what may have begun, as after ConnectionLost.
     pub async fn begin(
         &self,
         id: &str,
@@ -207,8 +214,12 @@ impl TwoPhaseCommit {
     }
 
     /// Takes over the transactions whose coordinator is not there any more, the oldest first, and decides them: at once if all
-    /// have voted or the time is over, else as soon as that is so, as for those that it begins. Ask each for its outcome. A
-    /// coordinator that has crashed is there until its session timeout.
+    /// have voted, else as soon as that is so or the time is over, as for those that it begins. Of its time half at least is left
+    /// from now on, whatever the clocks say. Ask each for its outcome. A coordinator that has crashed is there until its session
+    /// timeout.
+    ///
+    /// It also answers what this handle has begun or taken over and nobody has in hand: what was dropped, or what a `begin` that
+    /// failed has begun and the sites have committed. One that cannot be read stops nobody: it is left out, which is logged once.
     pub async fn recover(&self) -> Result<Vec<CommitTransaction>> {
         takeover::recover(&self.inner).await
     }
@@ -290,7 +301,8 @@ impl TwoPhaseCommit {
 
     // ---- the operator
 
-    /// All transactions that have not been collected, the oldest first.
+    /// All transactions that have not been collected, the oldest first. Of one that cannot be read it says so, in
+    /// [`problem`](CommitStatus::problem).
     pub async fn history(&self) -> Result<Vec<CommitStatus>> {
         status::history(&self.inner).await
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::layout::{Decision, Key};
 use super::site::Site;
-use super::transaction::{DECIDING, Part, Transaction, collect, create, if_there, missing, removal};
+use super::transaction::{DECIDING, Part, Transaction, collect, create, if_there, removal};
 use super::{CommitMode, Inner, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::call::{Call, Failure};
@@ -65,8 +65,8 @@ impl Proposal {
 
     /// Votes for the commit. From here on this site must be able to do it, whatever happens, until it knows the outcome.
     ///
-    /// Voting again is fine. Timeout: it was aborted without this vote. Exists: this site has voted for the abort. NotHeld:
-    /// this site has acknowledged it elsewhere, and it is over.
+    /// Voting again is fine, and so is a vote that comes after the abort: it changes nothing, and the outcome tells. Exists: this
+    /// site has voted for the abort. NotHeld: this site has acknowledged it elsewhere, and it is over.
     pub async fn vote_commit(&self) -> Result<()> {
         let session = self.inner.client.session()?;
         let mut call = session.call(None);
@@ -136,7 +136,7 @@ impl Proposal {
             async move { Ok((vote.await?, decided.await?, entry.await?)) }
         });
         let (voted, decided, entry) = asked.await.map_err(|failure| failure.about(VOTE, &vote))?;
-        let decided = decided.map(|(data, _)| Decision::parse(&data));
+        let decided = decided.map(|(data, _)| Decision::parse(&data).outcome);
         let otherwise = |message: &str| Err(Error::new(ErrorKind::Exists, message).with_path(&*vote));
         if let Some((data, _)) = voted {
             return match *transaction.voted.get_or_init(|| Decision::parse(&data).outcome) {
@@ -147,7 +147,7 @@ impl Proposal {
         // Our vote is not there: never was, and then there was no commit, or we have acknowledged what was decided.
         let outcome = match (transaction.known.get(), &decided) {
             (Some(known), _) => *known,
-            (None, Some(decided)) => *transaction.known.get_or_init(|| decided.outcome),
+            (None, Some(decided)) => *transaction.known.get_or_init(|| *decided),
             (None, None) if entry.is_some() => *transaction.known.get_or_init(|| Outcome::Abort),
             (None, None) => {
                 return Err(not_declared(
@@ -158,11 +158,7 @@ impl Proposal {
         };
         match (outcome, wants) {
             (Outcome::Commit, Outcome::Abort) => otherwise("it was committed, with the vote of this site"),
-            (Outcome::Abort, Outcome::Commit) if transaction.voted.get() != Some(&Outcome::Commit) => {
-                let reason = decided.map_or_else(String::new, |decided| format!(" ({})", decided.reason));
-                let message = format!("it was aborted without the vote of this site{reason}; do not do it");
-                Err(Error::new(ErrorKind::Timeout, message).with_path(vote))
-            }
+            // Too late for a vote, which is no error: the outcome tells.
             _ => Ok(true),
         }
     }
@@ -170,7 +166,8 @@ impl Proposal {
     /// Waits for the outcome; when the time of the transaction is over, decides it: a commit if all have voted, else the
     /// abort. Timeout after `limit`: nothing is decided yet, ask again.
     ///
-    /// NoNode: it was acknowledged elsewhere, and collected.
+    /// NotHeld: this site has acknowledged it elsewhere, and it was collected; or this site was not there for so long, without a
+    /// vote, that it was aborted and forgotten.
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing.
@@ -195,7 +192,13 @@ impl Proposal {
         match asked.map_err(|failure| failure.about(VOTE, &entry))? {
             Some(_) => Ok(*known.get_or_init(|| Outcome::Abort)),
             // Another look of this site may have found that out, and cleared it away.
-            None => known.get().copied().ok_or_else(|| missing(&layout.transaction(self.id()))),
+            None => known.get().copied().ok_or_else(|| {
+                not_declared(
+                    "nothing is left of that transaction: this site has acknowledged it elsewhere, or it was aborted without its \
+                     vote long ago; pending answers all that there is to do",
+                )
+                .with_path(layout.transaction(self.id()))
+            }),
         }
     }
 
@@ -228,9 +231,14 @@ impl Proposal {
             if open.is_some() {
                 return Err(not_declared("nothing is decided yet; ask for the outcome first").with_path(node));
             }
-            if let Some((data, _)) = decided {
-                // Who votes once more is told how it ended.
-                self.transaction.known.get_or_init(|| Decision::parse(&data).outcome);
+            let outcome = match decided {
+                Some((data, _)) => Some(Decision::parse(&data).outcome),
+                // Collected without our vote: so there was no commit.
+                None => entered.is_some().then_some(Outcome::Abort),
+            };
+            if let Some(outcome) = outcome {
+                // Who votes or asks once more is told how it ended.
+                self.transaction.known.get_or_init(|| outcome);
             }
             let present = [(voted, &vote), (entered, &entry)];
             let mut writes: Vec<_> = present
@@ -240,17 +248,18 @@ impl Proposal {
                 .collect();
             if writes.is_empty() {
                 self.site.forget(key);
-                return collect(layout, &mut call, key).await;
+                return collect(layout, &mut call, key, self.sites()).await;
             }
-            // The decision and our vote: then we are the last.
-            if voted.is_some() && whole.is_some_and(|stat| stat.num_children == 2) {
+            // The decision and our vote: then we are the last. Of an abort more may be left, see `collect`.
+            let is_last = voted.is_some() && whole.is_some_and(|stat| stat.num_children == 2);
+            if is_last && outcome == Some(Outcome::Commit) {
                 writes.extend(removal(layout, key));
             }
             match call.ask(ACKNOWLEDGE, |epoch| epoch.multi(&writes)).await {
                 Ok(_) => {
                     self.site.forget(key);
                     // Two may have been the last at the same time.
-                    return collect(layout, &mut call, key).await;
+                    return collect(layout, &mut call, key, self.sites()).await;
                 }
                 // Others have gone on meanwhile, or the answer was lost.
                 Err(Failure::Refused(WireError::Part { error, .. }))

@@ -7,15 +7,18 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::layout::{Decision, Header, Key, Layout};
+use super::nodes::{AT_ONCE, Node, all_of, is_there, node};
 use super::proposal::Proposal;
-use super::transaction::{Transaction, if_there};
+use super::transaction::Transaction;
 use super::{Inner, Outcome};
 use crate::error::{Error, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
+use crate::session::clock::Moment;
 use crate::session::kept::Kept;
-use crate::session::wire::{Watch, WireError};
+use crate::session::skipped::Flaw;
+use crate::session::wire::{Flight, Stat, Watch, WireError};
 
 const JOIN: &str = "join";
 const LEAVE: &str = "leave";
@@ -48,15 +51,16 @@ pub(super) struct Site {
     known: Mutex<HashMap<String, Weak<Transaction>>>,
 }
 
-/// How a transaction looks to a site.
-enum Seen {
-    /// It was collected without us: there is nothing for us to do.
-    Dismissed(String),
-    Asked(Asked),
+/// A transaction that this site is asked about, and what of it was read.
+struct Found {
+    key: Key,
+    header: Header,
+    stat: Stat,
+    vote: Option<Vec<u8>>,
+    is_open: bool,
 }
 
 struct Asked {
-    czxid: i64,
     proposal: Proposal,
     is_open: bool,
 }
@@ -70,7 +74,7 @@ impl Site {
         let node = inner.layout.site(name);
         let identity = session.identity().as_bytes();
         let kept = Kept::declare(session, JOIN, node.clone(), identity, session.parents()).await?;
-        // It was created just now. So what we are asked has been going on for so long.
+        // It was created just now. So it is known for how long what we are asked has been going on.
         let asked = session.call(None).ask(JOIN, |epoch| epoch.exists(&node)).await;
         if let Some(stat) = asked.map_err(|failure| failure.about(JOIN, &node))? {
             inner.servers_time.shows(stat.ctime, session.now());
@@ -123,6 +127,8 @@ impl Site {
         let mut call = session.wait(limit).for_the(ASKING).withdrawable(self.left.subscribe());
         let mut again = self.again.subscribe();
         let mut found = call.patiently(self.found.lock()).await?;
+        // Whether a watch has told just now that something has come.
+        let mut is_news = false;
         loop {
             if let Some(proposal) = found.pop_front() {
                 return Ok(proposal);
@@ -131,17 +137,17 @@ impl Site {
             let (entries, news) = self.watch_inbox(&inner.layout, &mut call).await?;
             lock(&self.told).retain(|entry| entries.contains(entry));
             let new: Vec<_> = entries.into_iter().filter(|entry| !lock(&self.told).contains(entry)).collect();
-            let seen = self.look(inner, session, &mut call, new.clone()).await?;
+            let seen = self.look(inner, session, &mut call, &new, std::mem::take(&mut is_news)).await?;
             // There is nothing to vote on: they are for `pending`, until they are collected.
             let is_over = |asked: &Asked| !asked.is_open && !asked.proposal.has_voted();
             let (over, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_over);
             let over: Vec<_> = over.iter().map(|asked| asked.proposal.key().clone()).collect();
+            // What is left out now may be read later.
+            lock(&self.told).extend(asked.iter().map(|asked| asked.proposal.key().entry()));
             // What was voted on before is for `pending`, too.
             found.extend(
                 asked.into_iter().map(|asked| asked.proposal).filter(|proposal| !proposal.has_voted()),
             );
-            let is_told = |entry: &String| !over.iter().any(|key| key.entry() == *entry);
-            lock(&self.told).extend(new.into_iter().filter(is_told));
             if !found.is_empty() {
                 continue;
             }
@@ -173,12 +179,12 @@ impl Site {
             let either = async {
                 tokio::select! {
                     biased;
-                    _ = news => {}
-                    () = told_again => {}
-                    () = is_collected => {}
+                    _ = news => true,
+                    () = told_again => false,
+                    () = is_collected => false,
                 }
             };
-            call.patiently(either).await?;
+            is_news = call.patiently(either).await?;
         }
     }
 
@@ -189,7 +195,7 @@ impl Site {
     ) -> Result<Vec<Proposal>> {
         let mut call = session.call(None);
         let (entries, _) = self.watch_inbox(&inner.layout, &mut call).await?;
-        let all = self.look(inner, session, &mut call, entries).await?;
+        let all = self.look(inner, session, &mut call, &entries, false).await?;
         Ok(all.into_iter().map(|asked| asked.proposal).collect())
     }
 
@@ -209,66 +215,101 @@ impl Site {
         }
     }
 
-    /// What these are about, in the order in which they began.
+    /// What these are about, in the order in which they began. Of the last one it may be news that it has begun.
     async fn look(
         self: &Arc<Self>,
         inner: &Arc<Inner>,
         session: &Arc<Session>,
         call: &mut Call,
-        entries: Vec<String>,
+        entries: &[String],
+        is_news: bool,
     ) -> Result<Vec<Asked>> {
-        let mut all = Vec::new();
         // What is none of ours stays.
-        for key in entries.iter().filter_map(|entry| Key::of_entry(entry)) {
-            match self.look_at(inner, session, call, key).await? {
-                Seen::Asked(asked) => all.push(asked),
-                Seen::Dismissed(entry) => drop(session.epoch().delete_in_background(entry, 0)),
-            }
+        let keys: Vec<_> = entries.iter().filter_map(|entry| Key::of_entry(entry)).collect();
+        let mut all = Vec::new();
+        for keys in keys.chunks(AT_ONCE) {
+            all.extend(self.read(&inner.layout, session, call, keys).await?);
         }
-        all.sort_by_key(|asked| asked.czxid);
-        Ok(all)
+        all.sort_by_key(|found| found.stat.czxid);
+        let now = session.now();
+        let is_first_seen = |found: &&Found| found.is_open && !inner.servers_time.has_seen(&found.header);
+        if is_news && let Some(last) = all.iter().rfind(is_first_seen) {
+            inner.servers_time.shows(last.stat.ctime, now);
+        }
+        Ok(all.into_iter().map(|found| self.asked(inner, found, now)).collect())
     }
 
-    async fn look_at(
-        self: &Arc<Self>,
-        inner: &Arc<Inner>,
+    async fn read(
+        &self,
+        layout: &Layout,
         session: &Arc<Session>,
         call: &mut Call,
-        key: Key,
-    ) -> Result<Seen> {
-        let layout = &inner.layout;
-        let (node, vote) = (layout.transaction(&key.id), layout.vote(&key, &self.name));
-        let open = layout.open(&key);
+        keys: &[Key],
+    ) -> Result<Vec<Found>> {
         let asked = call.ask(NEXT, |epoch| {
             // Behind a `sync`: of what a server has not heard yet, nobody has been done with.
-            let sync = epoch.catch_up(&node);
-            let (data, vote) = (if_there(epoch.get_data(&node)), if_there(epoch.get_data(&vote)));
-            let open = epoch.exists(&open);
+            let sync = epoch.catch_up(&layout.root);
+            let flights = keys.iter().map(|key| {
+                let (whole, vote) = (layout.transaction(&key.id), layout.vote(key, &self.name));
+                let (whole, vote) = (node(epoch.get_data(&whole)), node(epoch.get_data(&vote)));
+                let open = is_there(epoch.exists(&layout.open(key)));
+                let all: Flight<_> = Box::pin(async move { Ok((whole.await?, vote.await?, open.await?)) });
+                all
+            });
+            let flights = flights.collect();
             async move {
                 sync.await?;
-                Ok((data.await?, vote.await?, open.await?))
+                all_of(flights).await
             }
         });
-        let (data, vote, open) = asked.await.map_err(|failure| failure.about(NEXT, &node))?;
-        let found = data.and_then(|(data, stat)| Some((Header::parse(&data)?, stat)));
-        let Some((header, stat)) = found.filter(|(header, _)| header.nonce == key.nonce) else {
-            // Whoever has voted is waited for. So we have not, and then there was no commit.
-            if let Some(transaction) = lock(&self.known).remove(&key.nonce).and_then(|known| known.upgrade())
-            {
-                transaction.known.get_or_init(|| Outcome::Abort);
+        let all = asked.await.map_err(|failure| failure.about(NEXT, &layout.inbox(&self.name)))?;
+        let mut read = Vec::new();
+        for (key, (whole, vote, is_open)) in keys.iter().zip(all) {
+            let found = match whole {
+                Node::Denied => {
+                    session.skip(&layout.transaction(&key.id), Flaw::Denied);
+                    continue;
+                }
+                Node::Missing => None,
+                Node::Told(data, stat) => match Header::parse(&data) {
+                    Some(header) => Some((header, stat)).filter(|(header, _)| header.nonce == key.nonce),
+                    None => {
+                        session.skip(&layout.transaction(&key.id), Flaw::Encoding);
+                        continue;
+                    }
+                },
+            };
+            match (found, vote) {
+                (None, _) => self.dismiss(layout, session, key),
+                (Some(_), Node::Denied) => session.skip(&layout.vote(key, &self.name), Flaw::Denied),
+                (Some((header, stat)), vote) => {
+                    let vote = vote.data().map(|(vote, _)| vote);
+                    read.push(Found { key: key.clone(), header, stat, vote, is_open });
+                }
             }
-            return Ok(Seen::Dismissed(layout.entry(&self.name, &key)));
-        };
-        let transaction = self.known(&key, || {
-            let deadline = inner.servers_time.deadline(&header, &stat, session.now());
-            Transaction::new(key.clone(), header, deadline)
-        });
+        }
+        Ok(read)
+    }
+
+    /// It was collected without us: there is nothing for us to do.
+    fn dismiss(&self, layout: &Layout, session: &Session, key: &Key) {
+        // Whoever has voted is waited for. So we have not, and then there was no commit.
+        if let Some(transaction) = lock(&self.known).remove(&key.nonce).and_then(|known| known.upgrade()) {
+            transaction.known.get_or_init(|| Outcome::Abort);
+        }
+        drop(session.epoch().delete_in_background(layout.entry(&self.name, key), 0));
+    }
+
+    fn asked(self: &Arc<Self>, inner: &Arc<Inner>, found: Found, now: Moment) -> Asked {
+        let Found { key, header, stat, vote, is_open } = found;
+        let deadline = inner.servers_time.deadline(&header, &stat, now);
+        let transaction = self.known(&key, || Transaction::new(key.clone(), header, deadline));
         let has_voted = vote.is_some();
-        if let Some((vote, _)) = vote {
+        if let Some(vote) = vote {
             transaction.voted.get_or_init(|| Decision::parse(&vote).outcome);
         }
         let proposal = Proposal::new(inner.clone(), self.clone(), transaction, has_voted);
-        Ok(Seen::Asked(Asked { czxid: stat.czxid, proposal, is_open: open.is_some() }))
+        Asked { proposal, is_open }
     }
 
     /// One for all handles, so that what one of them learns the others know.

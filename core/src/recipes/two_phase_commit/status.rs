@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::layout::{Decision, Header, Layout};
+use super::nodes::{AT_ONCE, Node, all_of, is_there, node};
 use super::transaction::{decide, if_there, missing};
 use super::{CommitMode, Inner, Outcome};
 use crate::error::Result;
 use crate::session::call::{Call, Failure};
-use crate::session::wire::WireError;
+use crate::session::skipped::Flaw;
+use crate::session::wire::{Flight, Stat, WireError};
 
 const SHOW: &str = "show";
 
@@ -35,6 +37,9 @@ pub struct CommitStatus {
     pub coordinator: CoordinatorState,
     /// Who votes.
     pub sites: Vec<SiteStatus>,
+    /// Why only the id of this transaction is known: it may not be read with the identities of this client, or what it says is
+    /// not understood. Empty if it is known how it stands.
+    pub problem: String,
 }
 
 /// What is known of a coordinator.
@@ -113,8 +118,9 @@ pub(super) async fn history(inner: &Arc<Inner>) -> Result<Vec<CommitStatus>> {
     inner.until_told(&mut call, SHOW).await?;
     let present = Present::ask(layout, &mut call).await?;
     let mut all = Vec::new();
-    for id in names(&mut call, &layout.transactions()).await? {
-        all.extend(look(layout, &mut call, &id, &present).await?);
+    let ids = names(&mut call, &layout.transactions()).await?;
+    for some in ids.chunks(AT_ONCE) {
+        all.extend(look(layout, &mut call, some, &present).await?);
     }
     all.sort_by_key(|(czxid, _)| *czxid);
     Ok(all.into_iter().map(|(_, status)| status).collect())
@@ -125,43 +131,115 @@ pub(super) async fn show(inner: &Arc<Inner>, id: &str) -> Result<Option<CommitSt
     let (layout, mut call) = (&inner.layout, session.call(None));
     inner.until_told(&mut call, SHOW).await?;
     let present = Present::ask(layout, &mut call).await?;
-    Ok(look(layout, &mut call, id, &present).await?.map(|(_, status)| status))
+    let found = look(layout, &mut call, &[id.to_owned()], &present).await?;
+    Ok(found.into_iter().next().map(|(_, status)| status))
 }
 
-/// When it began, and how it stands.
+/// A transaction that can be read, and what of it was.
+struct Seen {
+    id: String,
+    header: Header,
+    stat: Stat,
+    children: Vec<String>,
+}
+
+/// What stands of it.
+struct Rest {
+    decided: Node,
+    mark: Node,
+    entered: Vec<bool>,
+}
+
+/// When each of them began, and how it stands, as far as they are there.
 async fn look(
     layout: &Layout,
     call: &mut Call,
-    id: &str,
+    ids: &[String],
     present: &Present,
-) -> Result<Option<(i64, CommitStatus)>> {
-    let node = layout.transaction(id);
+) -> Result<Vec<(i64, CommitStatus)>> {
+    let paths: Vec<_> = ids.iter().map(|id| layout.transaction(id)).collect();
     let asked = call.ask(SHOW, |epoch| {
-        let (data, list) = (epoch.get_data(&node), epoch.children(&node));
-        async move { Ok((data.await?, list.await?)) }
+        let flights = paths.iter().map(|path| {
+            let (data, list) = (node(epoch.get_data(path)), listed(epoch.children(path)));
+            let both: Flight<_> = Box::pin(async move { Ok((data.await?, list.await?)) });
+            both
+        });
+        all_of(flights.collect())
     });
-    let ((header, stat), children) = match asked.await {
-        Err(Failure::Refused(WireError::NoNode)) => return Ok(None),
-        answer => answer.map_err(|failure| failure.about(SHOW, &node))?,
-    };
-    let Some(header) = Header::parse(&header) else { return Ok(None) };
-    let key = header.key(id);
-    let (decision, mark) = (layout.decision(&key), layout.coordinator(&key));
-    let entries: Vec<_> = header.sites.iter().map(|site| layout.entry(site, &key)).collect();
-    let asked = call.ask(SHOW, |epoch| {
-        let (decided, mark) = (if_there(epoch.get_data(&decision)), if_there(epoch.get_data(&mark)));
-        let entries: Vec<_> = entries.iter().map(|entry| epoch.exists(entry)).collect();
-        async move {
-            let (decided, mark, mut entered) = (decided.await?, mark.await?, Vec::new());
-            for entry in entries {
-                entered.push(entry.await?.is_some());
+    let found = asked.await.map_err(|failure| failure.about(SHOW, &layout.root))?;
+    let (mut all, mut seen) = (Vec::new(), Vec::new());
+    for ((id, path), (said, children)) in ids.iter().zip(&paths).zip(found) {
+        let (why, stat) = match (said, children) {
+            (Node::Missing, _) | (_, Children::Missing) => continue,
+            (Node::Denied, _) | (_, Children::Denied) => (Flaw::Denied, Stat::default()),
+            (Node::Told(data, stat), Children::Told(children)) => match Header::parse(&data) {
+                Some(header) => {
+                    seen.push(Seen { id: id.clone(), header, stat, children });
+                    continue;
+                }
+                None => (Flaw::Encoding, stat),
+            },
+        };
+        call.session().skip(path, why);
+        all.push((stat.czxid, unreadable(id, &stat, why)));
+    }
+    let rests = rests(layout, call, &seen).await?;
+    for (seen, rest) in seen.into_iter().zip(rests) {
+        let mark = layout.coordinator(&seen.header.key(&seen.id));
+        let czxid = seen.stat.czxid;
+        let status = match rest {
+            Rest { decided: Node::Denied, .. } | Rest { mark: Node::Denied, .. } => {
+                call.session().skip(&mark, Flaw::Denied);
+                unreadable(&seen.id, &seen.stat, Flaw::Denied)
             }
-            Ok((decided, mark, entered))
+            rest => status_of(seen, rest, present),
+        };
+        all.push((czxid, status));
+    }
+    Ok(all)
+}
+
+enum Children {
+    Missing,
+    Denied,
+    Told(Vec<String>),
+}
+
+fn listed(flight: Flight<Vec<String>>) -> Flight<Children> {
+    Box::pin(async move {
+        match flight.await {
+            Ok(names) => Ok(Children::Told(names)),
+            Err(WireError::NoNode) => Ok(Children::Missing),
+            Err(WireError::NoAuth) => Ok(Children::Denied),
+            Err(error) => Err(error),
         }
+    })
+}
+
+async fn rests(layout: &Layout, call: &mut Call, seen: &[Seen]) -> Result<Vec<Rest>> {
+    let asked = call.ask(SHOW, |epoch| {
+        let flights = seen.iter().map(|seen| {
+            let key = seen.header.key(&seen.id);
+            let decided = node(epoch.get_data(&layout.decision(&key)));
+            let mark = node(epoch.get_data(&layout.coordinator(&key)));
+            let entry = |site: &String| is_there(epoch.exists(&layout.entry(site, &key)));
+            let entries: Vec<_> = seen.header.sites.iter().map(entry).collect();
+            let rest: Flight<_> = Box::pin(async move {
+                let (decided, mark) = (decided.await?, mark.await?);
+                Ok(Rest { decided, mark, entered: all_of(entries).await? })
+            });
+            rest
+        });
+        all_of(flights.collect())
     });
-    let (decided, mark, entered) = asked.await.map_err(|failure| failure.about(SHOW, &node))?;
-    let decided = decided.map(|(data, _)| Decision::parse(&data));
-    let coordinator = match mark {
+    asked.await.map_err(|failure| failure.about(SHOW, &layout.root))
+}
+
+fn status_of(seen: Seen, rest: Rest, present: &Present) -> CommitStatus {
+    let Seen { id, header, stat, children } = seen;
+    let key = header.key(&id);
+    let decided = rest.decided.data().map(|(data, _)| Decision::parse(&data));
+    let coordinator = match rest.mark.data() {
         None => CoordinatorState::Done,
         Some((name, _)) if present.coordinators.contains(&*String::from_utf8_lossy(&name)) => {
             CoordinatorState::Present
@@ -171,7 +249,7 @@ async fn look(
     let voters: HashSet<_> = children.iter().filter_map(|name| key.voter(name)).collect();
     let is_commit = decided.as_ref().is_some_and(|decided| decided.outcome == Outcome::Commit);
     let mut sites = Vec::new();
-    for (site, is_entered) in header.sites.into_iter().zip(entered) {
+    for (site, is_entered) in header.sites.into_iter().zip(rest.entered) {
         sites.push(SiteStatus {
             is_present: present.sites.contains(&site),
             has_voted: is_commit || voters.contains(&*site),
@@ -179,19 +257,39 @@ async fn look(
             site,
         });
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let status = CommitStatus {
-        id: id.to_owned(),
+    CommitStatus {
+        id,
         mode: header.mode,
         payload: header.payload,
-        age: now.saturating_sub(Duration::from_millis(stat.ctime.max(0) as u64)),
+        age: age(&stat),
         timeout: header.timeout,
         outcome: decided.as_ref().map(|decided| decided.outcome),
         reason: decided.map(|decided| decided.reason).unwrap_or_default(),
         coordinator,
         sites,
-    };
-    Ok(Some((stat.czxid, status)))
+        problem: String::new(),
+    }
+}
+
+/// Of one that cannot be read only this is known.
+fn unreadable(id: &str, stat: &Stat, why: Flaw) -> CommitStatus {
+    CommitStatus {
+        id: id.to_owned(),
+        mode: CommitMode::default(),
+        payload: Vec::new(),
+        age: if stat.czxid == 0 { Duration::ZERO } else { age(stat) },
+        timeout: Duration::ZERO,
+        outcome: None,
+        reason: String::new(),
+        coordinator: CoordinatorState::Absent,
+        sites: Vec::new(),
+        problem: why.problem().to_owned(),
+    }
+}
+
+fn age(stat: &Stat) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(Duration::from_millis(stat.ctime.max(0) as u64))
 }
 
 pub(super) async fn decide_abort(inner: &Arc<Inner>, id: &str, reason: &str) -> Result<Outcome> {

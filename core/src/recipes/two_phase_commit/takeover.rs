@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::Inner;
 use super::coordinator::{CommitTransaction, Hand};
-use super::layout::{Header, Layout};
+use super::layout::{Header, Key, Layout};
+use super::nodes::{AT_ONCE, Node, each, is_denied};
 use super::status::names;
 use super::transaction::{Transaction, collect, if_there};
-use crate::error::Result;
-use crate::session::call::{Call, refusal};
+use super::{Inner, outcomes};
+use crate::error::{ErrorKind, Result};
+use crate::session::call::{Call, Failure, refusal};
+use crate::session::skipped::Flaw;
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
 
 const RECOVER: &str = "recover";
-/// Not so many at once that everybody else waits.
-const AT_ONCE: usize = 100;
 
 pub(super) async fn recover(inner: &Arc<Inner>) -> Result<Vec<CommitTransaction>> {
     let session = inner.client.session()?;
@@ -40,15 +40,28 @@ pub(super) async fn recover(inner: &Arc<Inner>) -> Result<Vec<CommitTransaction>
         taken.push((stat.czxid, CommitTransaction::new(hand, transaction, mark.version)));
     }
     taken.sort_by_key(|(czxid, _)| *czxid);
-    let taken: Vec<_> = taken.into_iter().map(|(_, transaction)| transaction).collect();
+    let mut taken: Vec<_> = taken.into_iter().map(|(_, transaction)| transaction).collect();
     // Now, and not only in the background: their caller may have nothing else to do and go.
     for some in taken.chunks(AT_ONCE) {
         join_all(some.iter().map(|transaction| transaction.decide_if_due(&session)))
             .await
             .into_iter()
+            // One that we may not decide stops nobody.
+            .filter(|decided| decided.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Denied))
             .collect::<Result<()>>()?;
     }
     taken.iter().for_each(CommitTransaction::attend);
+    // Those that others have taken over, or are done with.
+    taken.extend(inner.take_committed());
+    if !taken.is_empty() {
+        let inner = inner.clone();
+        drop(session.clone().errand(async move {
+            let mut call = session.call(None).through_closing();
+            if let Err(error) = outcomes::sweep(&inner, &session, &mut call).await {
+                tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "outcomes that need not be kept any more are left to others");
+            }
+        }));
+    }
     Ok(taken)
 }
 
@@ -60,39 +73,44 @@ async fn in_question(
     present: &[String],
     ids: Vec<String>,
 ) -> Result<Vec<String>> {
-    let nodes: Vec<_> = ids.iter().map(|id| layout.transaction(id)).collect();
-    let keys = read(call, &nodes).await?;
-    let keys = ids.iter().zip(keys).filter_map(|(id, data)| Some(Header::parse(&data?)?.key(id)));
-    let keys: Vec<_> = keys.collect();
+    let keys = readable(layout, call, &ids).await?;
     let marks: Vec<_> = keys.iter().map(|key| layout.coordinator(key)).collect();
-    let owners = read(call, &marks).await?;
-    let is_in_question = |owner: &Option<Vec<u8>>| {
-        owner.as_ref().is_none_or(|owner| {
-            let owner = String::from_utf8_lossy(owner);
-            owner == own || !present.iter().any(|name| *name == owner)
-        })
-    };
-    let asked = keys.into_iter().zip(owners).filter(|(_, owner)| is_in_question(owner));
-    Ok(asked.map(|(key, _)| key.id).collect())
+    let owners = each(call, RECOVER, &marks).await?;
+    let mut asked = Vec::new();
+    for ((key, mark), owner) in keys.into_iter().zip(&marks).zip(owners) {
+        let is_in_question = match owner {
+            Node::Missing => true,
+            Node::Told(owner, _) => {
+                let owner = String::from_utf8_lossy(&owner);
+                owner == own || !present.iter().any(|name| *name == owner)
+            }
+            Node::Denied => {
+                call.session().skip(mark, Flaw::Denied);
+                false
+            }
+        };
+        if is_in_question {
+            asked.push(key.id);
+        }
+    }
+    Ok(asked)
 }
 
-/// What these nodes say, as far as they are there.
-async fn read(call: &mut Call, nodes: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
-    let mut all = Vec::new();
-    for nodes in nodes.chunks(AT_ONCE) {
-        let asked = call.ask(RECOVER, |epoch| {
-            let flights: Vec<_> = nodes.iter().map(|node| if_there(epoch.get_data(node))).collect();
-            async move {
-                let mut found = Vec::new();
-                for flight in flights {
-                    found.push(flight.await?.map(|(data, _)| data));
-                }
-                Ok(found)
-            }
-        });
-        all.extend(asked.await.map_err(|failure| failure.about(RECOVER, &nodes[0]))?);
+/// The keys of those of these transactions that can be read.
+async fn readable(layout: &Layout, call: &mut Call, ids: &[String]) -> Result<Vec<Key>> {
+    let nodes: Vec<_> = ids.iter().map(|id| layout.transaction(id)).collect();
+    let mut keys = Vec::new();
+    for ((id, path), node) in ids.iter().zip(&nodes).zip(each(call, RECOVER, &nodes).await?) {
+        match node {
+            Node::Missing => {}
+            Node::Denied => call.session().skip(path, Flaw::Denied),
+            Node::Told(data, _) => match Header::parse(&data) {
+                Some(header) => keys.push(header.key(id)),
+                None => call.session().skip(path, Flaw::Encoding),
+            },
+        }
     }
-    Ok(all)
+    Ok(keys)
 }
 
 /// Writes our name over that of a coordinator that is not there any more. `None`: it is there, or done, or somebody else was
@@ -117,8 +135,10 @@ async fn take_over(
         let asked = call.ask(RECOVER, |epoch| if_there(epoch.get_data(&mark))).await;
         let Some((owner, seen)) = asked.map_err(|failure| failure.about(RECOVER, &mark))? else {
             // Everybody may have been done when the last of them died.
-            collect(layout, call, &key).await?;
-            return Ok(None);
+            return match collect(layout, call, &key, &header.sites).await {
+                Err(error) if error.kind() != ErrorKind::Denied => Err(error),
+                _ => Ok(None),
+            };
         };
         let owner = String::from_utf8_lossy(&owner).into_owned();
         if owner == own {
@@ -155,25 +175,32 @@ async fn take_over(
                 call.retry_after_loss(RECOVER).await?;
             }
             Err(error) if error.is_unanswered() => call.retry_after_loss(RECOVER).await?,
+            Err(error) if is_denied(&Failure::Refused(error.clone())) => {
+                call.session().skip(&mark, Flaw::Denied);
+                return Ok(None);
+            }
             Err(error) => return Err(refusal(error, RECOVER, &mark)),
         }
     }
 }
 
-/// Collects what everybody is done with: who died may have been the last, and not have come to it.
+/// Collects what everybody is done with: who died may have been the last, and not have come to it. And the outcomes that
+/// need not be kept any more.
 pub(super) async fn sweep(inner: &Arc<Inner>) -> Result<()> {
     let session = inner.client.session()?;
     let (layout, mut call) = (&inner.layout, session.call(None));
-    for id in names(&mut call, &layout.transactions()).await? {
-        let node = layout.transaction(&id);
-        let asked = call.ask(RECOVER, |epoch| if_there(epoch.get_data(&node))).await;
-        let found = asked.map_err(|failure| failure.about(RECOVER, &node))?;
-        if let Some((data, stat)) = found
+    let ids = names(&mut call, &layout.transactions()).await?;
+    let nodes: Vec<_> = ids.iter().map(|id| layout.transaction(id)).collect();
+    for (id, node) in ids.iter().zip(each(&mut call, RECOVER, &nodes).await?) {
+        if let Some((data, stat)) = node.data()
             && stat.num_children <= 1
             && let Some(header) = Header::parse(&data)
         {
-            collect(layout, &mut call, &header.key(&id)).await?;
+            match collect(layout, &mut call, &header.key(id), &header.sites).await {
+                Err(error) if error.kind() != ErrorKind::Denied => return Err(error),
+                _ => {}
+            }
         }
     }
-    Ok(())
+    outcomes::sweep(inner, &session, &mut call).await
 }

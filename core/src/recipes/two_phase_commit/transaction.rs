@@ -1,12 +1,13 @@
 //! One transaction: deciding it, once, and learning what was decided.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::layout::{Decision, Header, Key, Layout};
-use super::{CommitMode, Outcome};
+use super::nodes::all_of;
+use super::{CommitMode, Outcome, outcomes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
@@ -120,7 +121,14 @@ impl Transaction {
         'look: loop {
             let mut decided = match self.look(layout, call).await? {
                 Look::Decided(decision) => return Ok(Some(decision)),
-                Look::Gone => return Ok(None),
+                Look::Gone => match self.look_again(layout, call).await? {
+                    Some(Look::Decided(decision)) => return Ok(Some(decision)),
+                    Some(_) => return Ok(None),
+                    None => {
+                        call.retry_after_loss(VERB).await?;
+                        continue 'look;
+                    }
+                },
                 Look::Open(watch) => watch,
             };
             if is_peers && self.have_all_voted(layout, call).await? {
@@ -185,6 +193,31 @@ impl Transaction {
             return Ok(read_decision(layout, call, &self.key).await?.map_or(Look::Gone, Look::Decided));
         }
         Ok(open.map_or(Look::Gone, |_| Look::Open(watch)))
+    }
+
+    /// Behind a `sync`, and where its outcome is left when it has been collected: a server that lags knows of neither yet.
+    /// `None`: it is there after all.
+    async fn look_again(&self, layout: &Layout, call: &mut Call) -> Result<Option<Look>> {
+        let (open, decision, noted) =
+            (layout.open(&self.key), layout.decision(&self.key), layout.noted(&self.key));
+        let asked = call.ask(VERB, |epoch| {
+            let sync = epoch.sync(&layout.root);
+            // In this order: each is there when the one before is not.
+            let (open, decided) = (epoch.exists(&open), if_there(epoch.get_data(&decision)));
+            let noted = if_there(epoch.get_data(&noted));
+            async move {
+                sync.await?;
+                Ok((open.await?, decided.await?, noted.await?))
+            }
+        });
+        let (open, decided, noted) = asked.await.map_err(|failure| failure.about(VERB, &noted))?;
+        if open.is_some() {
+            return Ok(None);
+        }
+        let outcome = decided.or(noted).map(|(data, _)| outcomes::parse(&data));
+        Ok(Some(
+            outcome.map_or(Look::Gone, |outcome| Look::Decided(Decision { outcome, reason: String::new() })),
+        ))
     }
 
     /// As far as can be told in one look.
@@ -287,54 +320,56 @@ pub(super) fn removal(layout: &Layout, key: &Key) -> [Write; 2] {
     [layout.decision(key), layout.transaction(&key.id)].map(|path| Write::Delete { path, version: None })
 }
 
-/// Removes the transaction if everybody is done with it.
-pub(super) async fn collect(layout: &Layout, call: &mut Call, key: &Key) -> Result<()> {
+/// Removes the transaction if everybody is done with it. These are its sites.
+pub(super) async fn collect(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) -> Result<()> {
     let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
-    let asked = call.ask(VERB, |epoch| {
-        let (whole, decided) = (epoch.exists(&node), epoch.exists(&decision));
-        async move { Ok((whole.await?, decided.await?)) }
-    });
-    let (whole, decided) = asked.await.map_err(|failure| failure.about(VERB, &node))?;
-    // While a vote or the coordinator's mark stands, somebody may have to know.
-    if decided.is_none() || whole.is_none_or(|stat| stat.num_children > 1) {
-        return Ok(());
+    loop {
+        let asked = call.ask(VERB, |epoch| {
+            let (whole, decided) = (epoch.exists(&node), if_there(epoch.get_data(&decision)));
+            async move { Ok((whole.await?, decided.await?)) }
+        });
+        let (whole, decided) = asked.await.map_err(|failure| failure.about(VERB, &node))?;
+        // While a vote or the coordinator's mark stands, somebody may have to know.
+        let Some((decided, _)) = decided else { return Ok(()) };
+        if whole.is_none_or(|stat| stat.num_children > 1) {
+            return Ok(());
+        }
+        let mut writes = removal(layout, key).to_vec();
+        let own = writes.len();
+        if Decision::parse(&decided).outcome == Outcome::Abort {
+            let spare = surplus(layout, call, key, sites).await?;
+            writes.extend(spare.into_iter().map(|path| Write::Delete { path, version: None }));
+        }
+        match call.ask(VERB, |epoch| epoch.multi(&writes)).await {
+            // That site has come back meanwhile.
+            Err(Failure::Refused(WireError::Part { index, .. })) if index >= own => {}
+            // Somebody else has.
+            Ok(_) | Err(Failure::Refused(WireError::Part { .. })) => return Ok(()),
+            Err(failure) => return Err(failure.about(VERB, &node)),
+        }
     }
-    let removed = call.ask(VERB, |epoch| epoch.multi(&removal(layout, key)));
-    match removed.await {
-        // Somebody else has.
-        Ok(_) | Err(Failure::Refused(WireError::Part { .. })) => Ok(()),
-        Err(failure) => Err(failure.about(VERB, &node)),
-    }
+}
+
+/// How many transactions that were aborted without it stay in the inbox of a site that is not there.
+const MOST_KEPT: i32 = 1000;
+
+/// The entries of sites that have not voted, are not there, and have so much to catch up with already: without a vote of
+/// theirs there is nothing that they have to know.
+async fn surplus(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) -> Result<Vec<String>> {
+    let paths = |site: &String| [layout.entry(site, key), layout.inbox(site), layout.site(site)];
+    let paths: Vec<_> = sites.iter().flat_map(paths).collect();
+    let asked = call.ask(VERB, |epoch| all_of(paths.iter().map(|path| epoch.exists(path)).collect()));
+    let found = asked.await.map_err(|failure| failure.about(VERB, &layout.root))?;
+    let is_surplus = |found: &[Option<Stat>]| match found {
+        [Some(_), Some(inbox), None] => inbox.num_children > MOST_KEPT,
+        _ => false,
+    };
+    let entries = paths.chunks(3).zip(found.chunks(3)).filter(|(_, found)| is_surplus(found));
+    Ok(entries.map(|(paths, _)| paths[0].clone()).collect())
 }
 
 /// The error for a transaction that there is not.
 pub(super) fn missing(path: &str) -> Error {
     Error::new(ErrorKind::NoNode, "no such transaction; it was never begun, or everybody is done with it")
         .with_path(path)
-}
-
-/// What the servers' clock shows, as far as it is known from when nodes were written: never more than it does. So a
-/// transaction's time goes on while those who know of it are not there.
-#[derive(Default)]
-pub(super) struct ServersTime(Mutex<Option<i64>>);
-
-impl ServersTime {
-    /// By now that clock shows at least as much, in milliseconds.
-    pub(super) fn shows(&self, written: i64, now: Moment) {
-        let ahead = written.saturating_sub(millis(now));
-        let mut most = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        *most = Some(most.map_or(ahead, |most| most.max(ahead)));
-    }
-
-    /// When the time of a transaction is over, of which this is the node.
-    pub(super) fn deadline(&self, header: &Header, node: &Stat, now: Moment) -> Moment {
-        self.shows(node.ctime, now);
-        let ahead = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or_default();
-        let age = millis(now).saturating_add(ahead).saturating_sub(node.ctime);
-        now + header.timeout.saturating_sub(Duration::from_millis(age.max(0) as u64))
-    }
-}
-
-fn millis(now: Moment) -> i64 {
-    i64::try_from(now.0 / 1_000_000).unwrap_or(i64::MAX)
 }

@@ -32,10 +32,12 @@ impl Play<'_> {
             }
             ("2pc", Some(_), Some(path)) => {
                 // Where everything of it is, and the inboxes of those who may be asked.
-                ["transactions", "sites", "coordinators", "inbox/a", "inbox/b", "inbox/c"]
+                ["transactions", "sites", "coordinators", "outcomes", "inbox/a", "inbox/b", "inbox/c"]
                     .iter()
                     .for_each(|part| self.known_parents(&format!("{path}/{part}")));
             }
+            // What was taken over leaves its outcome for a day.
+            ("2pc-recover", ..) => self.leaves_outcomes = true,
             ("create", Some(path), _) | ("guarded-create" | "ack-with-create", _, Some(path)) => {
                 self.known.insert(path.clone());
             }

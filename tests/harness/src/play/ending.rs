@@ -18,7 +18,9 @@ impl Play<'_> {
         self.until("nodes are left", |play| {
             let found = play.observer.walk(path).map_err(|error| error.to_string())?;
             let known = &play.known;
-            let left = found.into_iter().filter(|(path, owner)| *owner != 0 || !known.contains(path));
+            let is_outcome = |path: &str| play.leaves_outcomes && path.contains("/outcomes/");
+            let is_known = |path: &String| known.contains(path) || is_outcome(path);
+            let left = found.into_iter().filter(|(path, owner)| *owner != 0 || !is_known(path));
             Ok(left.map(|(path, _)| path).collect())
         })?;
         if let Some(server) = self.world.inside() {

@@ -1,0 +1,80 @@
+//! Reading many nodes at once, of which some may not be there, or not for us. One that cannot be read or understood stops
+//! nobody.
+
+use crate::error::Result;
+use crate::session::call::{Call, Failure};
+use crate::session::wire::{Flight, Stat, WireError};
+
+/// Not so many at once that everybody else waits.
+pub(super) const AT_ONCE: usize = 100;
+
+/// What there is to know of a node.
+pub(super) enum Node {
+    Missing,
+    /// We may not read it.
+    Denied,
+    Told(Vec<u8>, Stat),
+}
+
+impl Node {
+    /// What it says, if it is there and we may read it.
+    pub(super) fn data(self) -> Option<(Vec<u8>, Stat)> {
+        match self {
+            Node::Told(data, stat) => Some((data, stat)),
+            Node::Missing | Node::Denied => None,
+        }
+    }
+}
+
+/// What a node says.
+pub(super) fn node(flight: Flight<(Vec<u8>, Stat)>) -> Flight<Node> {
+    Box::pin(async move {
+        match flight.await {
+            Ok((data, stat)) => Ok(Node::Told(data, stat)),
+            Err(WireError::NoNode) => Ok(Node::Missing),
+            Err(WireError::NoAuth) => Ok(Node::Denied),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+/// Whether a node is there. One that we may not even ask for is.
+pub(super) fn is_there(flight: Flight<Option<Stat>>) -> Flight<bool> {
+    Box::pin(async move {
+        match flight.await {
+            Ok(stat) => Ok(stat.is_some()),
+            Err(WireError::NoAuth) => Ok(true),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+/// What each of them says.
+pub(super) async fn each(call: &mut Call, verb: &str, nodes: &[String]) -> Result<Vec<Node>> {
+    let mut all = Vec::with_capacity(nodes.len());
+    for some in nodes.chunks(AT_ONCE) {
+        let asked = call.ask(verb, |epoch| {
+            let flights: Vec<_> = some.iter().map(|path| node(epoch.get_data(path))).collect();
+            all_of(flights)
+        });
+        all.extend(asked.await.map_err(|failure| failure.about(verb, &some[0]))?);
+    }
+    Ok(all)
+}
+
+/// The answers to requests that have left together.
+pub(super) async fn all_of<T>(flights: Vec<Flight<T>>) -> Result<Vec<T>, WireError> {
+    let mut answers = Vec::with_capacity(flights.len());
+    for flight in flights {
+        answers.push(flight.await?);
+    }
+    Ok(answers)
+}
+
+/// Whether the server does not let us, which is so for one node and not for all.
+pub(super) fn is_denied(failure: &Failure) -> bool {
+    match failure {
+        Failure::Refused(WireError::Part { error, .. }) => **error == WireError::NoAuth,
+        failure => failure.is(&WireError::NoAuth),
+    }
+}
