@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Read};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use zkrecipes::Versioned;
 use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::{ErrorKind, Versioned};
 
 use crate::args;
 use crate::common::Common;
@@ -48,6 +48,9 @@ enum Verb {
         /// Only if the value has that version, else status 1
         #[arg(long, value_name = "N", value_parser = args::count)]
         if_version: Option<usize>,
+        /// Only if nobody has set it yet, else status 1
+        #[arg(long, conflicts_with = "if_version")]
+        if_missing: bool,
     },
     /// Prints a line for the value as it is, and one whenever it has changed: the time, the version, the value; - when there
     /// is none. It tells the latest value, not every one in between, and waits through an outage. Ctrl-C ends it, with
@@ -67,7 +70,9 @@ enum Verb {
 pub(crate) fn run(args: Args, common: Common) -> Outcome {
     match args.verb {
         Verb::Get { path, json } => get(common, &path, json),
-        Verb::Set { path, value, if_version } => set(common, &path, &value, if_version.map(|n| n as i32)),
+        Verb::Set { path, value, if_version, if_missing } => {
+            set(common, &path, &value, if_version.map(|n| n as i32), if_missing)
+        }
         Verb::Watch { path, json, limit } => watch(common, &path, json, limit),
     }
 }
@@ -89,7 +94,7 @@ fn get(common: Common, path: &str, is_json: bool) -> Outcome {
     })
 }
 
-fn set(common: Common, path: &str, value: &str, version: Option<i32>) -> Outcome {
+fn set(common: Common, path: &str, value: &str, version: Option<i32>, creates: bool) -> Outcome {
     let value = match value {
         "-" => {
             let mut bytes = Vec::new();
@@ -102,7 +107,18 @@ fn set(common: Common, path: &str, value: &str, version: Option<i32>) -> Outcome
     };
     common.with_client(&CancelToken::new(), |client| {
         let config = client.config(path)?;
-        let set = drive::wait(async move { config.set(&value, version).await }, None, None)?;
+        let setting = async move {
+            match creates {
+                true => config.create(&value).await,
+                false => config.set(&value, version).await,
+            }
+        };
+        let set = match drive::wait(setting, None, None) {
+            Err(error) if error.kind() == ErrorKind::Exists => {
+                return Err(Failure::new(NO, format!("somebody has set {path}")));
+            }
+            set => set?,
+        };
         outcome::print(&format!("{set}\n"))
     })
 }

@@ -55,6 +55,17 @@ fn a_version_that_is_not_there_any_more_is_status_1() {
 }
 
 #[test]
+fn a_value_that_somebody_has_set_is_status_1_for_who_would_be_the_first() {
+    let server = server();
+    let set = |value| run(&server, &["config", "set", "--if-missing", PATH, value]);
+    assert_eq!(set("blue").out, "0\n");
+    let late = set("green");
+    assert_eq!((late.status, late.out.as_str()), (1, ""));
+    assert!(late.err.contains(PATH), "{late:?}");
+    assert_eq!(run(&server, &["config", "get", PATH]).out, "blue\n", "a line for the test");
+}
+
+#[test]
 fn a_watcher_is_told_of_every_change() {
     let server = server();
     let watching = start(&server, &["config", "watch", PATH]);

@@ -65,6 +65,42 @@ async fn a_value_is_created_changed_and_guarded_by_its_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_many_that_create_a_value_at_once_one_does() {
+    for ground in grounds() {
+        let clients = futures_util::future::join_all((0..5).map(|_| ground.client(TEN))).await;
+        let values: Vec<_> = (0..5).map(|n| format!("value {n}")).collect();
+        let creating = clients.iter().zip(&values).map(|(client, value)| {
+            let config = of(client);
+            async move { config.create(value.as_bytes()).await }
+        });
+        let created = soon("all have tried", futures_util::future::join_all(creating)).await;
+        let first = created.iter().position(|created| *created == Ok(0)).expect("one has");
+        for (n, other) in created.iter().enumerate().filter(|(n, _)| *n != first) {
+            let error = other.as_ref().expect_err("only one");
+            assert_eq!((error.kind(), error.path()), (ErrorKind::Exists, Some(PATH)), "{n}");
+        }
+        assert_eq!(seen(of(&clients[0]).get().await.expect("asked")), is(values[first].as_bytes(), 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_of_which_nobody_can_know_says_so() {
+    let ground = grounds().remove(0);
+    let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+    a.nodes().ensure("/config/deep").await.expect("made");
+    let lost = ground.inject(Fault::drop_after("create*").session(a.session_id()));
+    // Until it is asked what has become of it.
+    ground.inject(Fault::delay_request("multi", Duration::from_millis(500)).session(a.session_id()));
+    let config = of(&a);
+    let creating = tokio::spawn(async move { config.create(b"ours").await });
+    eventually("the answer is lost", || ground.fault_fired(lost)).await;
+    of(&b).set(b"theirs", Some(0)).await.expect("set");
+    let error = soon("the answer", creating).await.expect("joined").expect_err("nobody can know");
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+    assert!(error.to_string().contains("create"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_read_and_what_is_followed_first_costs_a_sync_and_a_read_and_each_change_a_read() {
     let ground = grounds().remove(0);
     let client = ground.client(TEN).await;

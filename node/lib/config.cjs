@@ -20,6 +20,11 @@ class Config extends Remote {
     return ask(this, 'set', { signal }, payload, check.version(given.version))
   }
 
+  /** Answers the version, 0; refused if somebody has set a value. */
+  async create(value, options) {
+    return ask(this, 'create', options, check.bytes('value', value))
+  }
+
   /** The value now and whenever it has changed, null where there is none. */
   watch(options) {
     return feed(this, 'watch', options, asIs)

@@ -43,6 +43,11 @@ export class Config {
    */
   set(value: Data, version?: number, options?: SignalOptions): Promise<number>
   set(value: Data, options: VersionOptions): Promise<number>
+  /**
+   * Sets the value if nobody has set it yet; resolves with its version, 0. `EXISTS`: there is one. A lost answer is resolved by
+   * looking; `CONNECTION_LOST`: nobody can tell whether it was set.
+   */
+  create(value: Data, options?: SignalOptions): Promise<number>
   /** The value now and whenever it has changed, always the latest; null where there is none. */
   watch(options?: SignalOptions): Feed<Versioned | null>
   /** What this handle has been told last, by `get` or a feed of its own, without asking anybody; null before that. */

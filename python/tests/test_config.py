@@ -23,6 +23,9 @@ def test_text_goes_in_and_bytes_come_out(client: zkrecipes.Client) -> None:
     with pytest.raises(zkrecipes.BadVersion) as caught:
         config.set(b"y", now.version)
     assert caught.value.path == "/config"
+    with pytest.raises(zkrecipes.Exists):
+        config.create("first")
+    assert client.config("/other").create("first") == 0
     assert repr(config) == "<Config /config>"
 
 
@@ -30,6 +33,8 @@ def test_text_goes_in_and_bytes_come_out(client: zkrecipes.Client) -> None:
 def test_only_bytes_and_text_are_set(client: zkrecipes.Client, wrong: Any) -> None:
     with pytest.raises(zkrecipes.InvalidType, match="value"):
         client.config("/config").set(wrong)
+    with pytest.raises(zkrecipes.InvalidType, match="value"):
+        client.config("/config").create(wrong)
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**31])
@@ -43,7 +48,9 @@ def test_the_same_on_asyncio(hosts: str) -> None:
         async with aio.Client(hosts) as client:
             config = client.config("/config")
             assert config.cached is None
-            assert await config.set("one") == 0
+            assert await config.create("one") == 0
+            with pytest.raises(aio.Exists):
+                await config.create("one")
             assert await config.get() == aio.Versioned(b"one", 0)
             assert config.cached is not None
             with pytest.raises(aio.BadVersion):

@@ -75,6 +75,7 @@ def blocking() -> None:
         client.watch_sequencer(held.sequencer, timeout=5)
         counter = client.counter("/orders", layout="shared")
         assert_type((counter.add(1), counter.compare_and_set(1, 2)), tuple[int, bool])
+        assert_type(client.config("/mode").create("blue"), int)
         with client.config("/mode").watch() as feed:
             for now in feed:
                 assert_type(now, zkrecipes.Versioned | None)

@@ -733,6 +733,10 @@ class ConfigBase:
         """Sets the value, if it has this version; returns the new version. Without a version it is set whatever it was, and
         created if it is missing. BadVersion: somebody has changed it since. ConnectionLost: it may or may not have been set.
         """
+    def create(self, value: bytes | str) -> int:
+        """Sets the value if nobody has set it yet; returns its version, 0. Exists: there is one. ConnectionLost: it may or may not
+        have been set.
+        """
     def watch(self) -> Feed[Versioned | None]:
         """The value now, and whenever it has changed: always the latest, None where there is none."""
     @property

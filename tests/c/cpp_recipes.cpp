@@ -52,7 +52,8 @@ void a_config_is_followed_for_a_scope() {
       ++calls;
     });
     CHECK(eventually([&] { return calls == 1; }) && !seen);
-    CHECK(same.set("one") == 0);
+    CHECK(same.create("one") == 0);
+    THROWS(same.create("late"), zkr::ErrorKind::Exists);
     CHECK(eventually([&] { return calls == 2; }) && seen->value == "one" && seen->version == 0);
   }
   CHECK(same.set("two", 0) == 1);

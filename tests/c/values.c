@@ -152,8 +152,9 @@ void a_config_is_read_and_set_in_both_forms(void) {
   EVENTUALLY(missing.calls == 1);
   CHECK(missing.status == ZKR_OK && !missing.is_there);
 
-  OK(zkr_config_set(config, "blue", 4, -1, &version, &error));
+  OK(zkr_config_create(config, "blue", 4, &version, &error));
   CHECK(version == 0);
+  REFUSED(zkr_config_create(config, "red", 3, NULL, &error), ZKR_EXISTS, "config");
   CHECK(zkr_config_set_async(config, "green", 5, 0, note_number, &set) == ZKR_OK);
   EVENTUALLY(set.calls == 1);
   CHECK(set.status == ZKR_OK && set.number == 1);

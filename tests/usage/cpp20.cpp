@@ -262,7 +262,8 @@ static Task each_verb(zkr::Client &client) {
 
   auto config = client.config("/config");
   CHECK(!co_await coro::get(config));
-  CHECK(co_await coro::set(config, "blue") == 0);
+  CHECK(co_await coro::create(config, "red") == 0);
+  CHECK(co_await coro::set(config, "blue") == 1);
   CHECK((co_await coro::get(config))->value == "blue");
 
   auto names = client.names("/names");

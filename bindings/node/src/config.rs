@@ -60,6 +60,12 @@ impl Config {
     }
 
     #[napi(catch_unwind)]
+    pub fn create(&self, value: &[u8]) -> f64 {
+        let value = value.to_vec();
+        self.0.ask(|config| async move { config.create(&value).await }, same)
+    }
+
+    #[napi(catch_unwind)]
     pub fn watch(&self) -> Feed {
         Feed::new(self.0.watch(), &self.0.inbox, versioned)
     }

@@ -32,6 +32,13 @@ impl ConfigBase {
         self.origin.run(py, || async move { config.set(&value, version).await })
     }
 
+    /// Sets the value if nobody has set it yet; returns its version, 0. Exists: there is one. ConnectionLost: it may or may not
+    /// have been set.
+    fn create(&self, py: Python<'_>, value: Arg) -> Answered {
+        let (value, config) = (payload("value", value)?, self.core.clone());
+        self.origin.run(py, || async move { config.create(&value).await })
+    }
+
     /// The value now, and whenever it has changed: always the latest, None where there is none.
     fn watch(&self, py: Python<'_>) -> Answered {
         FeedBase::follow(py, &self.origin, || Ok(self.core.watch()))

@@ -34,6 +34,12 @@ impl Config {
         wait(async move { config.set(&value, version).await }, None, None)
     }
 
+    /// See [`crate::Config::create`].
+    pub fn create(&self, value: &[u8]) -> Result<i32> {
+        let (config, value) = (self.0.clone(), value.to_owned());
+        wait(async move { config.create(&value).await }, None, None)
+    }
+
     /// See [`crate::Config::watch`].
     pub fn watch(&self) -> Feed<Option<Versioned>> {
         self.0.watch().into()

@@ -3,6 +3,7 @@
 //! 1. Reading is one read behind a `sync`, sent together: whoever was told of a change finds it. A missing node is no value.
 //! 2. Setting replaces the data; the first to set creates the node, and what is missing above it, to stay.
 //! 3. Setting with a version is applied only while the value has that version.
+//!    Creating is applied only while there is none.
 //! 4. Following is a watch on the node, also while it is missing. A follower is told the latest value.
 //! 5. A lost answer is resolved by a look at what is there once the quorum has decided: a value with the same bytes as
 //!    ours and with the version that ours would have is ours.
@@ -80,6 +81,7 @@ pub struct Cached {
 impl Config {
     const GET: &'static str = "get";
     const SET: &'static str = "set";
+    const CREATE: &'static str = "create";
 
     /// The path of the value.
     pub fn path(&self) -> &str {
@@ -122,9 +124,33 @@ impl Config {
         }
         let session = self.client.session()?;
         let mut call = session.call(None);
-        let before = self.cached().and_then(|cached| cached.value);
-        let setting = Setting { session: &session, path: &self.path, value, version, before };
+        let (verb, before) = (Config::SET, self.cached().and_then(|cached| cached.value));
+        let setting = Setting { verb, session: &session, path: &self.path, value, version, before };
         setting.apply(&mut call).await.map_err(about)
+    }
+
+    /// Sets the value if nobody has set it yet, and answers its version, which is 0. Exists: there is one.
+    ///
+    /// A lost answer is resolved by looking; ConnectionLost says that it could not be, and that the value may or may not have been
+    /// set. (Should the answer be lost and the very same value be there that nobody has changed, that counts as ours.)
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use zkrecipes::{Client, ErrorKind};
+    ///
+    /// let client = Client::connect("embedded:", Default::default()).await?;
+    /// let config = client.config("/config/region")?;
+    /// assert_eq!(config.create(b"north").await?, 0);
+    /// let late = config.create(b"south").await.expect_err("somebody was first");
+    /// assert_eq!(late.kind(), ErrorKind::Exists);
+    /// # Ok(()) });
+    /// ```
+    pub async fn create(&self, value: &[u8]) -> Result<i32> {
+        let session = self.client.session()?;
+        let mut call = session.call(None);
+        let (verb, before) = (Config::CREATE, self.cached().and_then(|cached| cached.value));
+        let setting = Setting { verb, session: &session, path: &self.path, value, version: None, before };
+        setting.create(&mut call).await.map_err(|error| error.with_path(&*self.path))
     }
 
     /// The value now, and whenever it has changed: always the latest, `None` where there is none.
@@ -211,8 +237,9 @@ impl Source<Option<Versioned>> for Following {
     }
 }
 
-/// One call of `set`.
+/// One call of `set` or `create`.
 struct Setting<'a> {
+    verb: &'static str,
     session: &'a Arc<Session>,
     path: &'a str,
     value: &'a [u8],
@@ -225,14 +252,14 @@ impl Setting<'_> {
     async fn apply(&self, call: &mut Call) -> Result<i32> {
         let mut creates = false;
         loop {
-            let epoch = call.epoch(Config::SET).await?;
-            open_parents::look(self.session, &epoch, call, Config::SET, path::parent(self.path)).await?;
+            let epoch = call.epoch(self.verb).await?;
+            open_parents::look(self.session, &epoch, call, self.verb, path::parent(self.path)).await?;
             let answer = if creates {
                 let created = epoch.create(self.path, self.value, CreateMode::Persistent);
-                call.briefly(Config::SET, created).await?.map(|_| 0)
+                call.briefly(self.verb, created).await?.map(|_| 0)
             } else {
                 let set = epoch.set_data(self.path, self.value, self.version);
-                call.briefly(Config::SET, set).await?.map(|stat| stat.version)
+                call.briefly(self.verb, set).await?.map(|stat| stat.version)
             };
             match answer {
                 Ok(version) => return Ok(version),
@@ -245,7 +272,29 @@ impl Setting<'_> {
                         return Ok(version);
                     }
                 }
-                Err(error) => return Err(refusal(error, Config::SET, self.path)),
+                Err(error) => return Err(refusal(error, self.verb, self.path)),
+            }
+        }
+    }
+
+    async fn create(&self, call: &mut Call) -> Result<i32> {
+        loop {
+            let epoch = call.epoch(self.verb).await?;
+            open_parents::look(self.session, &epoch, call, self.verb, path::parent(self.path)).await?;
+            let created = epoch.create(self.path, self.value, CreateMode::Persistent);
+            match call.briefly(self.verb, created).await? {
+                Ok(_) => return Ok(0),
+                Err(WireError::NoNode) => self.prepare(&epoch, call).await?,
+                Err(error) if error.is_unanswered() => match self.look_behind(call).await? {
+                    // Ours was never there, or somebody has deleted it since.
+                    None => {}
+                    Some((value, stat)) if stat.version == 0 && value == self.value => return Ok(0),
+                    Some((value, stat)) if stat.version == 0 || self.is_as_before(&value, stat.version) => {
+                        return Err(refusal(WireError::NodeExists, self.verb, self.path));
+                    }
+                    Some(_) => return Err(unknown(self.verb)),
+                },
+                Err(error) => return Err(refusal(error, self.verb, self.path)),
             }
         }
     }
@@ -253,30 +302,35 @@ impl Setting<'_> {
     async fn prepare(&self, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
         let parent = path::parent(self.path);
         let made = self.session.ensure(epoch, parent, CreateMode::Persistent);
-        match call.briefly(Config::SET, made).await? {
-            Err(error) if error.is_unanswered() => call.retry_after_loss(Config::SET).await,
-            answer => answer.map_err(|error| refusal(error, Config::SET, parent)),
+        match call.briefly(self.verb, made).await? {
+            Err(error) if error.is_unanswered() => call.retry_after_loss(self.verb).await,
+            answer => answer.map_err(|error| refusal(error, self.verb, parent)),
+        }
+    }
+
+    /// The answer was lost: what is there now that the request has been decided.
+    async fn look_behind(&self, call: &mut Call) -> Result<Option<(Vec<u8>, Stat)>> {
+        loop {
+            call.retry_after_loss(self.verb).await?;
+            let epoch = call.epoch(self.verb).await?;
+            // What was asked before has been decided when this is answered, and the read sees it.
+            let (settled, read) = (epoch.settle(self.path), epoch.get_data(self.path));
+            match (call.briefly(self.verb, settled).await?, call.briefly(self.verb, read).await?) {
+                (Err(error), _) | (_, Err(error)) if error.is_unanswered() => {}
+                (_, Err(WireError::NoNode)) => return Ok(None),
+                (_, Ok(found)) => return Ok(Some(found)),
+                (_, Err(error)) => return Err(refusal(error, self.verb, self.path)),
+            }
         }
     }
 
     /// The answer was lost: the version if ours was applied, `None` if it certainly was not.
     async fn resolve(&self, call: &mut Call, creates: bool) -> Result<Option<i32>> {
-        let found = loop {
-            call.retry_after_loss(Config::SET).await?;
-            let epoch = call.epoch(Config::SET).await?;
-            // What was asked before has been decided when this is answered, and the read sees it.
-            let (settled, read) = (epoch.settle(self.path), epoch.get_data(self.path));
-            match (call.briefly(Config::SET, settled).await?, call.briefly(Config::SET, read).await?) {
-                (Err(error), _) | (_, Err(error)) if error.is_unanswered() => {}
-                (_, Err(WireError::NoNode)) => break None,
-                (_, Ok(found)) => break Some(found),
-                (_, Err(error)) => return Err(refusal(error, Config::SET, self.path)),
-            }
-        };
+        let found = self.look_behind(call).await?;
         match (found, self.version) {
             // Ours was never there, or somebody has deleted it since, and it is set after that.
             (None, None) => Ok(None),
-            (None, Some(_)) => Err(refusal(WireError::NoNode, Config::SET, self.path)),
+            (None, Some(_)) => Err(refusal(WireError::NoNode, self.verb, self.path)),
             (Some((value, stat)), None) if creates && stat.version == 0 => {
                 Ok((value == self.value).then_some(stat.version))
             }
@@ -284,12 +338,12 @@ impl Setting<'_> {
             (Some((value, stat)), Some(version)) if stat.version == version.wrapping_add(1) => {
                 match value == self.value {
                     true => Ok(Some(stat.version)),
-                    false => Err(refusal(WireError::BadVersion, Config::SET, self.path)),
+                    false => Err(refusal(WireError::BadVersion, self.verb, self.path)),
                 }
             }
             (Some((value, stat)), None) if value == self.value => Ok(Some(stat.version)),
             (Some((value, stat)), None) if self.is_as_before(&value, stat.version) => Ok(None),
-            (Some(_), _) => Err(unknown()),
+            (Some(_), _) => Err(unknown(self.verb)),
         }
     }
 
@@ -298,10 +352,12 @@ impl Setting<'_> {
     }
 }
 
-fn unknown() -> Error {
+fn unknown(verb: &str) -> Error {
     Error::new(
         ErrorKind::ConnectionLost,
-        "the answer to set was lost, and the value may have been changed by others since, so nobody can tell whether ours was \
-         set; read it, and set it again if it is not what it should be",
+        format!(
+            "the answer to {verb} was lost, and the value may have been changed by others since, so nobody can tell whether ours \
+             was set; read it, and set it again if it is not what it should be"
+        ),
     )
 }

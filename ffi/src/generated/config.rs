@@ -145,6 +145,48 @@ pub extern "C" fn zkr_config_set_async(
     })
 }
 
+/// Sets the value if nobody has set it yet. new_version is that of a new value, 0, and may be NULL.
+///
+/// ZKR_EXISTS if there is one. A lost answer is resolved by looking; ZKR_CONNECTION_LOST says that it could not be, and
+/// that the value may or may not have been set.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_config_create(
+    config: *mut zkr_config,
+    value: *const c_void,
+    size: usize,
+    new_version: *mut i32,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        config,
+        null(),
+        error,
+        || Ok(Place::optional(new_version)),
+        |it: &ConfigHandle| {
+            let core = it.core.clone();
+            let value = input::bytes("value", value, size)?;
+            Ok(async move { core.create(&value).await })
+        },
+    )
+}
+
+/// zkr_config_create in the background; the number is the version. ZKR_OK says that the callback will be called exactly
+/// once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_config_create_async(
+    config: *mut zkr_config,
+    value: *const c_void,
+    size: usize,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(config, null(), callback, user_data, |it: &ConfigHandle| {
+        let core = it.core.clone();
+        let value = input::bytes("value", value, size)?;
+        Ok(async move { core.create(&value).await })
+    })
+}
+
 /// Tells the value now, and whenever it has changed: always the latest, over reconnections and new sessions. The next
 /// value is asked for when the callback has returned, so a slow one misses values, but never the latest.
 ///

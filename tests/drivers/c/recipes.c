@@ -77,6 +77,14 @@ static void do_config_set(command *c) {
   answer_number(c, status, set, error);
 }
 
+static void do_config_create(command *c) {
+  zkr_error *error = NULL;
+  const char *value = text(c, 2);
+  int32_t set = 0;
+  zkr_status status = zkr_config_create(named(c)->config, value, strlen(value), &set, &error);
+  answer_number(c, status, set, error);
+}
+
 /* Elections ---------------------------------------------------------------------------------------------- */
 
 static void do_election(command *c) {
@@ -381,6 +389,7 @@ const verb recipe_verbs[] = {
     {"config", do_config, false},
     {"config-get", do_config_get, true},
     {"config-set", do_config_set, true},
+    {"config-create", do_config_create, true},
     {"election", do_election, false},
     {"campaign", do_campaign, true},
     {"resign", do_release, true},

@@ -107,6 +107,7 @@ const verbs = {
   },
   'config-get': async ({ handle, signal }) => versioned(await handle.get({ signal })),
   'config-set': ({ handle, signal }, _, value, version) => handle.set(value, { version: count(version), signal }),
+  'config-create': ({ handle, signal }, _, value) => handle.create(value, { signal }),
   election({ client, key }, name, path, ...settings) {
     const { data, layout } = Object.fromEntries(settings.map((setting) => setting.split('=', 2)))
     handles.set(key(name), client.election(path, data, { layout }))

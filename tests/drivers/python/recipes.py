@@ -20,7 +20,7 @@ MAKES = {"counter", "config", "names", "group", "watch-node", "follow", "unfollo
 MAKES |= {"barrier", "double-barrier", "barrier-entered", "barrier-withdraw"}
 VERBS = MAKES | {
     *("barrier-create", "barrier-remove", "barrier-up", "barrier-wait", "barrier-enter", "barrier-leave"),
-    *("value", "add", "compare-and-set", "config-get", "config-set"),
+    *("value", "add", "compare-and-set", "config-get", "config-set", "config-create"),
     *("bind", "lookup", "unbind", "list", "join", "leave", "update", "members"),
     *("leader", "candidates", "run"),
 }
@@ -149,6 +149,8 @@ async def perform(client: Any, command: Command) -> list[str]:
             return words(await now(recipe.get()))
         case "config-set", [value, *version]:
             return [str(await now(recipe.set(value, whole(version[0]) if version else None)))]
+        case "config-create", [value]:
+            return [str(await now(recipe.create(value)))]
         case "bind", [one, data, *ephemeral]:
             await now(recipe.bind(one, data, ephemeral == ["ephemeral"]))
         case "lookup", [one]:

@@ -44,6 +44,10 @@ impl Shared {
                 }
                 Err(error) => Err(error),
             },
+            ("config-create", [_, value]) => match self.config(&key) {
+                Ok(config) => config.create(value.as_bytes()).await.and_then(one),
+                Err(error) => Err(error),
+            },
             ("names", [_, path]) => self.make(&key, client.names(path).map(Handle::Names)),
             ("group", [_, path, layout @ ..]) => {
                 let mut options = GroupOptions::default();
