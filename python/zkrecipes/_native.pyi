@@ -963,12 +963,14 @@ class TwoPhaseCommitBase:
     def begin(self, id: str, sites: Iterable[str], payload: bytes | str, timeout: float) -> CommitTransaction:
         """Begins a transaction: every site is asked, also one that is not there now. It is decided in the background,
         whether or not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the
-        abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the payload is.
+        abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the payload is. ConnectionLost: it may
+        have begun, and is aborted in the background, unless all sites have voted before that arrives; `recover` of the same object
+        waits for that, and returns it if it was committed.
         """
     def recover(self) -> list[CommitTransaction]:
         """Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that
-        they are decided: at once if all have voted or the time is over. Ask each for its outcome. A coordinator that has crashed
-        is there until its session timeout.
+        they are decided: at once if all have voted, the abort when the time is over, of which half at least is left from now on.
+        Ask each for its outcome. A coordinator that has crashed is there until its session timeout.
         """
     def join(self, site: str) -> None:
         """Becomes a site, and is one over all sessions of the client until it leaves, this object and its proposals are garbage,
@@ -1031,7 +1033,7 @@ class CommitTransactionBase:
     def __new__(cls, seed: Seed) -> Self: ...
     def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
         """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its deadline
-        whoever waits decides.
+        whoever waits decides. It is the true outcome, whoever decided it.
         """
     def cancel(self) -> None:
         """Ends the waits in progress on this object with Cancelled, never later ones."""
@@ -1055,14 +1057,14 @@ class ProposalBase:
 
     def __new__(cls, seed: Seed) -> Self: ...
     def vote_commit(self) -> None:
-        """Votes for the commit, which has to be possible from now on. Timeout: it was decided without us. Exists: this site has
-        voted for the abort.
+        """Votes for the commit, which has to be possible from now on. It may come after the abort: the outcome tells. Exists: this
+        site has voted for the abort.
         """
     def vote_abort(self, reason: str = "") -> None:
         """Decides the abort. Exists: this site has voted for the commit."""
     def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
         """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its deadline
-        whoever waits decides.
+        whoever waits decides. It is the true outcome, whoever decided it.
         """
     def acknowledge(self) -> None:
         """What was decided is applied here, and needed no more. NotHeld: nothing is decided yet."""
