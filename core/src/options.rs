@@ -54,6 +54,10 @@ pub struct ClientOptions {
     pub retry: RetryOptions,
     /// What the heartbeat of a holder proves.
     pub lease: LeaseMode,
+    /// The largest `tickTime` of every server that may lead, doubled for clients of an observer that follows a follower
+    /// (`observerMasterPort`). With a tick of a quarter of the session timeout or less, a pause of half of that costs nothing
+    /// that is held; without it, of three tenths. If it is shorter than the truth, what is held may be lost unnoticed.
+    pub server_tick: Option<Duration>,
     /// Accept a server that lost its quorum and only reads.
     pub read_only: bool,
 }
@@ -73,6 +77,7 @@ impl Default for ClientOptions {
             naming: Naming::Curator,
             retry: RetryOptions::default(),
             lease: LeaseMode::Strict,
+            server_tick: None,
             read_only: false,
         }
     }
@@ -160,8 +165,9 @@ pub enum LeaseMode {
     /// A quorum write that changes nothing: it proves that the quorum still honours the session.
     #[default]
     Strict,
-    /// A `sync`: cheaper, but a deposed leader answers it too, so that for a few seconds around a partition two
-    /// clients may both believe that they hold.
+    /// A `sync`: cheaper, and what is held is certain until two thirds of the session timeout after the newest answered
+    /// request left. But a deposed leader answers it too, so that for a few seconds around a partition two clients may both
+    /// believe that they hold.
     Relaxed,
 }
 
@@ -174,6 +180,20 @@ impl FromStr for LeaseMode {
             "relaxed" => Ok(LeaseMode::Relaxed),
             _ => Err(Error::invalid("lease", format!("{s:?} is not one of strict, relaxed"))),
         }
+    }
+}
+
+/// What the options say of the lease.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Terms {
+    pub(crate) mode: LeaseMode,
+    pub(crate) server_tick: Option<Duration>,
+}
+
+impl Terms {
+    /// Whether the servers tell each other so often that the heartbeat before last is settled when the next one leaves.
+    pub(crate) fn is_quick(self, timeout: Duration) -> bool {
+        self.mode == LeaseMode::Strict && self.server_tick.is_some_and(|tick| tick <= timeout / 4)
     }
 }
 
@@ -203,6 +223,15 @@ impl ClientOptions {
         };
         positive("session_timeout", self.session_timeout)?;
         positive("connect_timeout", self.connect_timeout)?;
+        if let Some(tick) = self.server_tick {
+            positive("server_tick", tick)?;
+            if tick > self.session_timeout / 2 {
+                return Err(Error::invalid(
+                    "server_tick",
+                    "must be at most half of session_timeout: the servers grant no less than two ticks",
+                ));
+            }
+        }
         positive("retry.base", self.retry.base)?;
         positive("retry.max", self.retry.max)?;
         if self.retry.max < self.retry.base {
@@ -229,6 +258,10 @@ impl ClientOptions {
             }
         }
         Ok(())
+    }
+
+    pub(crate) fn terms(&self) -> Terms {
+        Terms { mode: self.lease, server_tick: self.server_tick }
     }
 
     pub(crate) fn give_up_after(&self) -> Duration {
@@ -286,6 +319,10 @@ mod tests {
         let base = ClientOptions::default;
         assert!(problem(base().session_timeout(Duration::ZERO)).contains("session_timeout"));
         assert!(problem(base().identity("")).contains("identity"));
+        assert!(problem(base().server_tick(Duration::ZERO)).contains("server_tick"));
+        let half = base().session_timeout / 2;
+        assert!(problem(base().server_tick(half + Duration::from_millis(1))).contains("server_tick"));
+        base().server_tick(half).validate().expect("half is possible");
         assert!(problem(base().acl(AclChoice::Creator)).contains("acl"));
         assert!("other".parse::<Naming>().unwrap_err().to_string().contains("naming"));
     }

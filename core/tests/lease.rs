@@ -24,7 +24,7 @@ fn told(held: &Held) -> Receiver<(Instant, Error)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_holder_beats_four_times_a_session_timeout_and_nobody_else_beats() {
+async fn a_holder_beats_eight_times_a_session_timeout_and_nobody_else_beats() {
     let server = server();
     let (a, b, c) = (
         client_with(&server, Duration::from_secs(2)).await,
@@ -46,14 +46,15 @@ async fn a_holder_beats_four_times_a_session_timeout_and_nobody_else_beats() {
     // Time is the subject: one session timeout, or however long that takes on a busy machine.
     let began = Instant::now();
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let most = 1 + began.elapsed().as_millis().div_ceil(500) as usize;
+    // Eight, or twelve where answers are late.
+    let most = 1 + began.elapsed().as_millis().div_ceil(166) as usize;
     let beats = |client: &Client| {
         let session = client.session_id();
         server.log().iter().filter(|entry| entry.session_id == session && entry.op == "multi").count()
     };
     let (of_a, of_b) = (beats(&a), beats(&b));
-    assert!((3..=most).contains(&of_a), "the holder beats: {of_a} of {most}");
-    assert!((3..=most).contains(&of_b), "who is next in line beats: {of_b} of {most}");
+    assert!((7..=most).contains(&of_a), "the holder beats: {of_a} of {most}");
+    assert!((7..=most).contains(&of_b), "who is next in line beats: {of_b} of {most}");
     assert_eq!(beats(&c), 0, "nobody further back does");
     eventually("there is time left", || a.lease_remaining() > Duration::from_millis(300)).await;
     assert_eq!(c.lease_remaining(), Duration::ZERO, "nothing is held");
@@ -289,7 +290,7 @@ async fn relaxed_leases_sync_instead_of_writing() {
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(held.is_held());
     assert_eq!(server.count("multi", "**"), 0);
-    assert!(server.count("sync", "**") >= 4);
+    assert!(server.count("sync", "**") >= 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]

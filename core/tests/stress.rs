@@ -207,7 +207,7 @@ async fn try_acquire_gets_a_free_lock_also_in_a_busy_task() -> TestResult {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_holder_beats_once_per_quarter_of_the_session_timeout() -> TestResult {
+async fn a_holder_beats_once_per_eighth_of_the_session_timeout() -> TestResult {
     let server = server();
     let client = Client::connect(&server.connect_string(), options(1200 * MS)).await?;
     let held = client.lock("/locks/a", LockOptions::default())?.acquire().await?;
@@ -216,6 +216,7 @@ async fn a_holder_beats_once_per_quarter_of_the_session_timeout() -> TestResult 
     tokio::time::sleep(6000 * MS).await;
     let beats = server.count("multi", "/locks/**");
     assert!(held.is_held());
-    assert!((19..=21).contains(&beats), "{beats} heartbeats in five session timeouts, 20 are due");
+    // Where answers are late it may be one per twelfth.
+    assert!((38..=61).contains(&beats), "{beats} heartbeats in five session timeouts, 40 are due");
     Ok(())
 }

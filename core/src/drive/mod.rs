@@ -44,7 +44,7 @@ pub use acquiring::{
 pub use cancels::Cancels;
 pub use closing::{close, close_and_tell, end_sessions, let_go, start_close};
 pub use declaring::{Begun, Done, Proposed, begin, bind, enter, join, join_as_site, next_proposal};
-pub use servers::{ask_server, resolve_hosts};
+pub use servers::{ask_server, bears, resolve_hosts};
 pub use sessions::Sessions;
 
 /// Stands for something that `end` ends.

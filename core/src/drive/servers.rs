@@ -1,8 +1,11 @@
 //! Asking the servers themselves.
 
+use std::time::Duration;
+
 use crate::error::{Error, Result};
 use crate::hosts;
-use crate::options::ClientOptions;
+use crate::options::{ClientOptions, LeaseMode, Terms};
+use crate::session::lease::Lease;
 use crate::session::wire::asked;
 use crate::tls::Tls;
 
@@ -18,6 +21,12 @@ pub fn ask_server(
         Some(server) => Ok(asked(server, word, tls.as_ref())),
         None => Err(Error::invalid("hosts", "names no server; write host:port")),
     }
+}
+
+/// How long a pause of a server, the network or a process may be that never costs what is held, in a session with that
+/// timeout. `server_tick` is that of the options, or another one.
+pub fn bears(granted: Duration, lease: LeaseMode, server_tick: Option<Duration>) -> Duration {
+    Lease::tolerates(granted, Terms { mode: lease, server_tick })
 }
 
 /// The connect string that this one stands for, checked: without any it is that of the environment, and `embedded:` starts the

@@ -45,6 +45,8 @@ setters! { ClientOptions {
     retry: RetryOptions = retry;
     /// What the heartbeat of a holder proves.
     lease: LeaseMode = lease;
+    /// The largest tick of every server that may lead.
+    server_tick: Duration = Some(server_tick);
     /// Whether to accept a server that lost its quorum and only reads.
     read_only: bool = read_only;
 } }

@@ -26,7 +26,7 @@ pub(crate) mod epoch;
 mod errands;
 pub(crate) mod exit;
 pub(crate) mod kept;
-mod lease;
+pub(crate) mod lease;
 mod leftovers;
 pub(crate) mod line;
 pub(crate) mod once;

@@ -137,8 +137,8 @@ pub(super) async fn once(
         },
     };
     counters.sessions.one();
-    let access = options.access();
-    Ok(Epoch::new(wire, clock.clone(), hosts, access, options.lease, asked, counters.clone()))
+    let (access, terms) = (options.access(), options.terms());
+    Ok(Epoch::new(wire, clock.clone(), hosts, access, terms, asked, counters.clone()))
 }
 
 /// Resolves once it is known that no server will ever take us.

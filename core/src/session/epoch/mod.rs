@@ -21,7 +21,7 @@ use super::wire::{Flight, Link, LinkState, Wire, WireError, Write};
 use crate::error::LostReason;
 use crate::log::{self, Peer};
 use crate::metrics::Counters;
-use crate::options::{AclChoice, LeaseMode};
+use crate::options::{AclChoice, LeaseMode, Terms};
 use crate::process::Process;
 use catching_up::CatchingUp;
 use looks::Looks;
@@ -46,7 +46,7 @@ pub(crate) struct Epoch {
     clock: Arc<dyn Clock>,
     acl: AclChoice,
     measure: Measure,
-    mode: LeaseMode,
+    terms: Terms,
     lease: Mutex<Lease>,
     /// The nodes of ours that something depends on: while there is one, the heart beats.
     interests: Mutex<BTreeMap<u64, String>>,
@@ -58,6 +58,10 @@ pub(crate) struct Epoch {
     /// It was told that the lease runs short, and it has not moved since.
     is_low: AtomicBool,
     beats_in_flight: AtomicUsize,
+    /// A word from the server has been asked for and not come.
+    is_listening: AtomicBool,
+    /// When it was asked for last.
+    listened: AtomicU64,
     interest_came: Notify,
     /// When `keep` is going to look whether a beat is due; [`LOOKING`] while it looks.
     planned: AtomicU64,
@@ -86,7 +90,7 @@ pub(crate) struct Epoch {
 }
 
 /// More unanswered heartbeats than this prove nothing that the first ones do not.
-const MOST_BEATS_IN_FLIGHT: usize = 4;
+const MOST_BEATS_IN_FLIGHT: usize = 6;
 /// Whoever comes now is looked at, or looked for once more.
 const LOOKING: u64 = u64::MAX;
 /// Nodes that one heartbeat looks at, and how many bytes it may take.
@@ -109,18 +113,18 @@ impl Epoch {
         clock: Arc<dyn Clock>,
         hosts: &str,
         acl: AclChoice,
-        mode: LeaseMode,
+        terms: Terms,
         asked: Moment,
         counters: Arc<Counters>,
     ) -> Arc<Epoch> {
-        let lease = Lease::new(wire.session_timeout(), asked, clock.now());
+        let lease = Lease::new(wire.session_timeout(), terms, asked, clock.now());
         let synced = wire.link().generation;
         Arc::new(Epoch {
             wire,
             clock,
             measure: Measure::of(hosts, &acl),
             acl,
-            mode,
+            terms,
             lease: Mutex::new(lease),
             interests: Mutex::default(),
             tenants: Mutex::default(),
@@ -129,6 +133,8 @@ impl Epoch {
             alarm_is_set: AtomicBool::new(false),
             is_low: AtomicBool::new(false),
             beats_in_flight: AtomicUsize::new(0),
+            is_listening: AtomicBool::new(false),
+            listened: AtomicU64::new(asked.0),
             interest_came: Notify::new(),
             planned: AtomicU64::new(LOOKING),
             beat_landed: Notify::new(),
@@ -203,7 +209,7 @@ impl Epoch {
     /// Certain for long enough to take something on: a lease that ends before the next heartbeat can be answered would
     /// be lost as soon as it was won.
     pub(crate) fn is_firm(&self) -> bool {
-        !self.has_ended() && self.clock.now() + self.session_timeout() / 8 < self.certain_until()
+        !self.has_ended() && lock(&self.lease).is_firm(self.clock.now())
     }
 
     /// When the newest request left that was answered by a server which had come as far as the leader.
@@ -278,7 +284,9 @@ impl Epoch {
                 return;
             }
             self.planned.store(LOOKING, Ordering::Release);
+            let listens = self.listens();
             let due = lock(&self.lease).due(self.is_needed());
+            let due = listens.map_or(due, |moment| due.min(moment));
             self.planned.store(due.0, Ordering::Release);
             tokio::select! {
                 biased;
@@ -287,7 +295,10 @@ impl Epoch {
                 () = self.link_changed(link) => continue,
             }
             if lock(&self.lease).due(self.is_needed()) > self.clock.now() {
-                // An answer that came meanwhile has moved it.
+                // An answer that came meanwhile has moved it, or what is due is less.
+                if listens.is_some_and(|moment| moment <= self.clock.now()) {
+                    self.listen();
+                }
                 continue;
             }
             if link.state == LinkState::Up
@@ -312,13 +323,37 @@ impl Epoch {
         !lock(&self.interests).is_empty()
     }
 
+    /// When the server should be asked to say something, whatever it is.
+    fn listens(&self) -> Option<Moment> {
+        if !self.is_needed()
+            || self.link().state != LinkState::Up
+            || self.is_listening.load(Ordering::Acquire)
+        {
+            return None;
+        }
+        let moment = lock(&self.lease).listens()?;
+        Some(moment.max(Moment(self.listened.load(Ordering::Acquire)) + self.session_timeout() / 16))
+    }
+
+    /// Asks for what the server answers by itself: no news is a reason to give the connection up.
+    fn listen(self: &Arc<Self>) {
+        self.is_listening.store(true, Ordering::Release);
+        self.listened.store(self.clock.now().0, Ordering::Release);
+        let (epoch, word) = (self.clone(), self.exists("/"));
+        self.clock.spawn(Box::pin(async move {
+            let _ = word.await;
+            epoch.is_listening.store(false, Ordering::Release);
+        }));
+    }
+
     fn beat(self: &Arc<Self>) {
+        lock(&self.lease).beats(self.clock.now());
         let nodes = self.nodes_to_check();
         self.counters.heartbeats.one();
         self.beats_in_flight.fetch_add(1, Ordering::AcqRel);
         let epoch = self.clone();
         let beat = match nodes.first() {
-            Some(_) if self.mode == LeaseMode::Strict => {
+            Some(_) if self.terms.mode == LeaseMode::Strict => {
                 let check = |(_, node): &(u64, String)| Write::Check { path: node.clone(), version: None };
                 let checks = self.multi(&nodes.iter().map(check).collect::<Vec<_>>());
                 Box::pin(async move { checks.await.map(drop) }) as Flight<()>

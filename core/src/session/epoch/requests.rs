@@ -183,7 +183,7 @@ impl Epoch {
     }
 
     pub(crate) fn sync(self: &Arc<Self>, path: &str) -> Flight<()> {
-        let proof = if self.mode == LeaseMode::Relaxed { Proof::Quorum } else { Proof::Leader };
+        let proof = if self.terms.mode == LeaseMode::Relaxed { Proof::Quorum } else { Proof::Leader };
         self.send(Request::Sync, proof, self.measure.sync(path), |wire| wire.sync(path))
     }
 
@@ -265,14 +265,24 @@ impl Epoch {
         self.heard.fetch_max(self.clock.now().0, Ordering::AcqRel);
         let mut lease = lock(&self.lease);
         let (now, before) = (self.clock.now(), lease.certain_until());
+        let was_firm = lease.is_firm(now);
         lease.answered(sent, now, is_beat);
-        if lease.certain_until() != before {
-            drop(lease);
+        let has_moved = lease.certain_until() != before;
+        let becomes_firm = !was_firm && lease.is_firm(now);
+        let is_sooner = is_beat && lease.due(true).0 < self.planned.load(Ordering::Acquire);
+        drop(lease);
+        if has_moved {
             self.is_low.store(false, Ordering::Release);
             if !lock(&self.tenants).is_empty() {
                 self.counters.lease_margin_min.meet(before.since(now));
             }
+        }
+        if has_moved || becomes_firm {
             self.lease_moved.notify_waiters();
+        }
+        if is_sooner && self.is_needed() {
+            // What the next beat waits for is there.
+            self.interest_came.notify_one();
         }
     }
 

@@ -28,8 +28,8 @@ impl Script for Line {
 fn epoch_over(script: impl Script) -> Arc<Epoch> {
     let clock = Arc::new(SystemClock);
     let now = clock.now();
-    let (acl, mode) = (AclChoice::Open, LeaseMode::Strict);
-    Epoch::new(Box::new(Scripted(script)), clock, "", acl, mode, now, Arc::default())
+    let (acl, terms) = (AclChoice::Open, Terms::default());
+    Epoch::new(Box::new(Scripted(script)), clock, "", acl, terms, now, Arc::default())
 }
 
 struct Holder;

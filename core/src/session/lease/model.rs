@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Lease;
+use super::{Lease, Terms};
 use crate::session::clock::Moment;
 
 /// One step of the model.
@@ -71,10 +71,27 @@ struct Stalls {
     client: u64,
 }
 
+/// What the next pause is to do.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Aim {
+    /// Anything stands still, from any time to any other.
+    Anywhere,
+    /// The leader stands still from just before it would ask, to about when the session ends by what it knows.
+    End,
+    /// It goes on before that, and then stands still once more.
+    Twice,
+    /// The second of the two.
+    EndAtOnce,
+}
+
 struct World {
     rng: Rng,
     timeout: u64,
     tick: u64,
+    /// Sessions end at multiples of this, servers' as a rule at those of a tick.
+    rounding: u64,
+    /// So long the servers run between two pauses.
+    settled: u64,
     lease: Lease,
     is_needed: bool,
     to_follower: Way,
@@ -93,18 +110,24 @@ struct World {
     /// When the servers may stand still again, and when they last went on.
     next_stall: u64,
     quiet_since: u64,
+    aim: Aim,
 }
 
 impl World {
-    fn new(seed: u64) -> World {
+    fn new(seed: u64, is_tick_known: bool) -> World {
         let mut rng = Rng(seed);
         let timeout = [4_000, 10_000][rng.below(2) as usize];
-        let tick = timeout / [2, 3, 5][rng.below(3) as usize];
+        let tick = timeout / [2, 3, 4, 5, 12][rng.below(5) as usize];
         let next_ping = DAWN + rng.below(tick / 2);
-        let lease = Lease::new(Duration::from_millis(timeout), moment(DAWN), moment(DAWN));
+        let rounding = [tick, 1][rng.below(2) as usize];
+        let server_tick = is_tick_known.then(|| Duration::from_millis(tick));
+        let terms = Terms { server_tick, ..Terms::default() };
+        let lease = Lease::new(Duration::from_millis(timeout), terms, moment(DAWN), moment(DAWN));
         World {
             timeout,
             tick,
+            rounding,
+            settled: lease.settled().as_millis() as u64,
             lease,
             is_needed: false,
             to_follower: Way::default(),
@@ -114,11 +137,12 @@ impl World {
             is_touched: false,
             handed_in: VecDeque::new(),
             next_ping,
-            expiry: ((DAWN + timeout) / tick + 1) * tick,
+            expiry: (DAWN + timeout).next_multiple_of(rounding),
             ended: None,
             stalls: Stalls::default(),
             next_stall: DAWN + rng.below(timeout),
             quiet_since: DAWN,
+            aim: Aim::Anywhere,
             rng,
         }
     }
@@ -128,9 +152,15 @@ impl World {
     }
 
     fn strike(&mut self, now: u64) {
-        let lapse = self.rng.between(self.timeout / 20, self.timeout * 21 / 20);
-        let until = now + lapse;
+        let longest = now + self.timeout * 21 / 20;
+        let ends = (self.expiry + self.rng.below(80)).saturating_sub(60).clamp(now + 1, longest);
+        let until = match self.aim {
+            Aim::Anywhere => self.rng.between(now + self.timeout / 20, longest),
+            Aim::End | Aim::EndAtOnce => ends,
+            Aim::Twice => self.rng.between(now + self.timeout / 20, ends),
+        };
         match self.rng.below(6) {
+            _ if self.aim != Aim::Anywhere => self.stalls.leader = until,
             0..=2 => self.stalls.leader = until,
             3 => self.stalls.follower = until,
             4 => self.stalls.down = until,
@@ -138,8 +168,25 @@ impl World {
         }
         // What the lease assumes, and not much more.
         let pause = if self.rng.one_in(2) { 0 } else { self.rng.below(self.timeout * 2) };
-        self.next_stall = until + self.timeout / 3 + 2 * STEP + pause;
+        self.next_stall = until + self.settled + 2 * STEP + pause;
         self.quiet_since = until;
+        self.aim = match (self.aim, self.rng.below(4)) {
+            (Aim::Twice, _) => {
+                self.next_stall -= pause;
+                Aim::EndAtOnce
+            }
+            (_, 0) => Aim::Anywhere,
+            (_, 1) => Aim::End,
+            _ => Aim::Twice,
+        };
+    }
+
+    fn may_strike(&self, now: u64) -> bool {
+        let is_time = match self.aim {
+            Aim::Anywhere | Aim::EndAtOnce => true,
+            Aim::End | Aim::Twice => (1..=2 * STEP).contains(&self.next_ping.saturating_sub(now)),
+        };
+        now >= self.next_stall && is_time && self.ended.is_none()
     }
 
     fn client(&mut self, now: u64) {
@@ -161,6 +208,9 @@ impl World {
         let is_due = self.lease.due(self.is_needed) <= moment(now);
         if is_due || self.rng.one_in(400) {
             let is_beat = if is_due { self.is_needed } else { self.rng.one_in(2) };
+            if is_due {
+                self.lease.beats(moment(now));
+            }
             self.lease.sent(moment(now), is_beat);
             let arrival = now + self.latency();
             self.to_follower.send(arrival, Message::Request(now, is_beat));
@@ -225,7 +275,7 @@ impl World {
                         match message {
                             _ if self.ended.is_some() => {}
                             Message::Touch => {
-                                self.expiry = ((now + self.timeout) / self.tick + 1) * self.tick;
+                                self.expiry = (now + self.timeout).next_multiple_of(self.rounding);
                             }
                             answer => self.from_leader.send(arrival, answer),
                         }
@@ -240,7 +290,7 @@ impl World {
     fn run(&mut self) -> Result<bool, String> {
         let mut doubted_since = DAWN;
         for now in (DAWN..DAWN + 20 * self.timeout).step_by(STEP as usize) {
-            if now >= self.next_stall && self.ended.is_none() {
+            if self.may_strike(now) {
                 self.strike(now);
             }
             self.client(now);
@@ -258,8 +308,7 @@ impl World {
                 continue;
             }
             // It must not stay in doubt for longer than the three requests take that it needs.
-            let is_firm = moment(now) + Duration::from_millis(self.timeout / 8) < certain_until;
-            if is_firm || !self.is_needed || self.stalls.client > now {
+            if self.lease.is_firm(moment(now)) || !self.is_needed || self.stalls.client > now {
                 doubted_since = now;
             }
             let patience = self.timeout * 3 / 4;
@@ -273,13 +322,15 @@ impl World {
 
 #[test]
 fn certainty_never_outlives_the_session_whatever_stands_still() {
-    let mut lived = 0;
-    for seed in 0..150 {
-        match World::new(seed).run() {
-            Ok(true) => lived += 1,
-            Ok(false) => {}
-            Err(wrong) => panic!("seed {seed}: {wrong}"),
+    for is_tick_known in [false, true] {
+        let mut lived = 0;
+        for seed in 0..150 {
+            match World::new(seed, is_tick_known).run() {
+                Ok(true) => lived += 1,
+                Ok(false) => {}
+                Err(wrong) => panic!("seed {seed}, the tick is known: {is_tick_known}: {wrong}"),
+            }
         }
+        assert!(lived > 0, "no session lived to the end");
     }
-    assert!(lived > 0, "no session lived to the end");
 }

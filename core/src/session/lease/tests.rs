@@ -9,7 +9,7 @@ fn at(ms: u64) -> Moment {
 }
 
 fn lease() -> Lease {
-    Lease::new(T, at(1000), at(1010))
+    Lease::new(T, Terms::default(), at(1000), at(1010))
 }
 
 #[test]
@@ -56,13 +56,13 @@ fn a_slow_answer_counts_from_when_it_left() {
 }
 
 #[test]
-fn beating_every_quarter_keeps_a_sixth_of_slack() {
+fn beating_every_eighth_keeps_five_twelfths_of_slack() {
     let mut lease = lease();
     let mut sent = 1000;
     for _ in 0..40 {
-        sent += 3000;
+        sent += 1500;
         lease.answered(at(sent), at(sent + 10), true);
-        assert!(lease.certain_until() >= at(sent + 3000) + T / 6 - Duration::from_millis(10));
+        assert!(lease.certain_until() >= at(sent + 1500) + T * 5 / 12 - Duration::from_millis(10));
     }
 }
 
@@ -78,7 +78,7 @@ fn a_busy_session_keeps_few_contacts() {
 
 /// Beats every quarter with quick answers up to `last`, then some that a leader that stands still answers on waking.
 fn after_a_pause(timeout: u64, last: u64, waiting: &[u64], woke: u64) -> (Moment, Moment) {
-    let mut lease = Lease::new(Duration::from_millis(timeout), at(0), at(5));
+    let mut lease = Lease::new(Duration::from_millis(timeout), Terms::default(), at(0), at(5));
     for sent in (timeout / 4..=last).step_by(timeout as usize / 4) {
         lease.answered(at(sent), at(sent + 5), true);
     }
@@ -188,6 +188,85 @@ fn doubt_is_over_after_five_twelfths_and_six_beats() {
         assert!(beats <= 6, "{beats} beats");
         assert!(now - begun <= 5000 + 7 * latency + 10, "{} ms with answers after {latency}", now - begun);
     }
+}
+
+#[test]
+fn a_beat_that_is_in_doubt_of_being_answered_is_followed_no_sooner_than_an_eighth_later() {
+    let mut lease = lease();
+    for ms in (2500..20_000).step_by(1500) {
+        lease.sent(at(ms), true);
+        lease.answered(at(ms), at(ms + 10), true);
+    }
+    lease.sent(at(20_500), true);
+    assert_eq!(lease.due(true), at(22_000));
+}
+
+#[test]
+fn a_late_answer_is_followed_by_a_beat_as_soon_as_it_can_extend_the_lease() {
+    let mut lease = lease();
+    let mut sent = 1000;
+    for _ in 0..12 {
+        sent += 1500;
+        lease.beats(at(sent));
+        lease.sent(at(sent), true);
+        lease.answered(at(sent), at(sent + 10), true);
+    }
+    // The next three are answered together, after a pause.
+    let waiting = [sent + 1500, sent + 3000, sent + 4500];
+    for ms in waiting {
+        lease.beats(at(ms));
+        lease.sent(at(ms), true);
+    }
+    let woke = waiting[0] + 3600;
+    for ms in waiting {
+        lease.answered(at(ms), at(woke), true);
+    }
+    let (mut last, mut settled) = (waiting[2], false);
+    while !settled {
+        let due = lease.due(true).since(Moment::START).as_millis() as u64;
+        assert!(due >= last + 1000, "one per T/12: {due} after {last}");
+        assert!(due <= woke + 4000, "T/3 after the answer at the latest: {due} after {woke}");
+        lease.beats(at(due));
+        lease.sent(at(due), true);
+        lease.answered(at(due), at(due + 10), true);
+        settled = lease.certain_until() >= at(waiting[2]) + T * 11 / 12;
+        last = due;
+    }
+}
+
+#[test]
+fn a_relaxed_lease_lasts_two_thirds_from_the_newest_answered_contact() {
+    let terms = Terms { mode: LeaseMode::Relaxed, ..Terms::default() };
+    let mut lease = Lease::new(T, terms, at(1000), at(1010));
+    assert_eq!(lease.certain_until(), at(1000 + 8000));
+    lease.answered(at(5000), at(8000), false);
+    assert_eq!(lease.certain_until(), at(5000 + 8000));
+    lease.sent(at(9000), true);
+    assert_eq!((lease.due(true), lease.due(false)), (at(10_500), at(10_500)));
+}
+
+#[test]
+fn a_known_tick_settles_sooner_and_one_that_is_too_long_later() {
+    for (tick, certain) in [(2400, 5000), (6000, 3500), (9000, 2000)] {
+        let terms = Terms { server_tick: Some(Duration::from_millis(tick)), ..Terms::default() };
+        let mut lease = Lease::new(T, terms, at(1000), at(1010));
+        for ms in [2000, 3500, 5000, 6500] {
+            lease.answered(at(ms), at(ms + 10), false);
+        }
+        lease.answered(at(7600), at(7610), true);
+        assert_eq!(lease.certain_until(), at(certain + 11_000), "a tick of {tick} ms");
+    }
+}
+
+#[test]
+fn what_is_left_of_a_firm_lease_is_enough_for_a_pause_unless_it_is_just_extended() {
+    let mut lease = lease();
+    assert!(lease.is_firm(at(1020)) && lease.is_firm(at(6700)));
+    assert!(!lease.is_firm(at(8000)), "4 s are left, and no beat is answered");
+    lease.sent(at(8000), true);
+    lease.answered(at(8000), at(8010), true);
+    assert!(lease.is_firm(at(8020)), "the next answer comes in time");
+    assert!(!lease.is_firm(at(10_600)), "less than an eighth");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use zkrecipes_embedded::Server;
 use super::*;
 use crate::drive;
 use crate::error::ErrorKind;
-use crate::options::{AclEntry, Auth, LeaseMode};
+use crate::options::{AclEntry, Auth, Terms};
 use crate::session::call::refusal;
 use crate::session::clock::Clock;
 use crate::session::epoch::Epoch;
@@ -98,7 +98,7 @@ fn requests_are_measured_with_the_access_list_and_the_time_to_live_of_their_own(
         let parts = [create("/a", short_lived, Some(own)), create("/b", PERSISTENT, None)];
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let now = clock.now();
-        let epoch = Epoch::new(wire, clock, "", AclChoice::Creator, LeaseMode::Strict, now, Arc::default());
+        let epoch = Epoch::new(wire, clock, "", AclChoice::Creator, Terms::default(), now, Arc::default());
         epoch.multi(&parts).await?;
         epoch.create("/c", b"x", short_lived).await?;
         let measure = epoch.measure();

@@ -1,0 +1,130 @@
+//! What pauses cost: a client that acquires after an idle time and holds, and a server, a network or a process that stands
+//! still.
+
+use super::*;
+use crate::session::clock::Moment;
+
+const T: u64 = 12_000;
+/// As `keep` of the epoch has it.
+const MOST_IN_FLIGHT: usize = 6;
+
+#[derive(Copy, Clone, Debug)]
+struct Ride {
+    terms: Terms,
+    /// How long an answer takes.
+    answer: u64,
+    /// When the acquisition is asked for, after the last contact of the idle time.
+    acquires: u64,
+    /// When the pause begins, after the acquisition is granted, and how long it is; another one begins T/2 after it.
+    begins: u64,
+    pause: u64,
+    /// It is the client that stands still.
+    is_ours: bool,
+}
+
+fn at(ms: u64) -> Moment {
+    Moment::START + Duration::from_millis(ms)
+}
+
+fn ms(moment: Moment) -> u64 {
+    moment.since(Moment::START).as_millis().try_into().expect("short")
+}
+
+impl Ride {
+    /// Whether what is held stays held.
+    fn keeps(&self) -> bool {
+        let mut lease = Lease::new(Duration::from_millis(T), self.terms, at(0), at(self.answer));
+        let mut idle = self.answer;
+        while idle < 3 * T {
+            idle = ms(lease.due(false));
+            lease.sent(at(idle), false);
+            lease.beats(at(idle));
+            if self.acquires > self.answer || idle < 3 * T {
+                lease.answered(at(idle), at(idle + self.answer), false);
+            }
+        }
+        let acquired = idle + self.acquires;
+        lease.sent(at(acquired), true);
+        if self.acquires <= self.answer {
+            lease.answered(at(idle), at(idle + self.answer), false);
+        }
+        let granted = acquired + self.answer;
+        lease.answered(at(acquired), at(granted), true);
+        self.holds(&mut lease, granted)
+    }
+
+    fn holds(&self, lease: &mut Lease, granted: u64) -> bool {
+        let first = granted + self.begins;
+        let second = first + self.pause + T / 2;
+        let pauses = [(first, first + self.pause), (second, second + self.pause)];
+        let over = |moment: u64| {
+            pauses.iter().find(|(begin, end)| (*begin..*end).contains(&moment)).map(|(_, end)| *end)
+        };
+        let (mut now, mut flying) = (granted, VecDeque::new());
+        while now < second + self.pause + T {
+            let answered = flying.front().map_or(u64::MAX, |(_, answered)| *answered);
+            let is_free = flying.len() < MOST_IN_FLIGHT;
+            let due = if is_free { ms(lease.due(true)) } else { u64::MAX };
+            now = answered.min(due).max(now);
+            if self.is_ours {
+                now = over(now).unwrap_or(now);
+            }
+            if at(now) >= lease.certain_until() {
+                return false;
+            }
+            if answered <= now {
+                let (sent, _) = flying.pop_front().expect("it is there");
+                lease.answered(at(sent), at(now), true);
+            } else {
+                lease.beats(at(now));
+                lease.sent(at(now), true);
+                let answer = now + self.answer;
+                let late = if self.is_ours { None } else { over(answer).or(over(now)) };
+                flying.push_back((now, late.map_or(answer, |end| answer.max(end + self.answer / 2))));
+            }
+        }
+        true
+    }
+}
+
+/// Whether a pause of so long costs nothing, whenever it comes, whatever stands still.
+fn bears(terms: Terms, answer: u64, pause: u64) -> bool {
+    let rides = (0..16).flat_map(|nth| (0..24).map(move |begin| (T / 8 * nth / 16 + 1, T / 3 * begin / 24)));
+    rides
+        .flat_map(|ride| [(ride, false), (ride, true)])
+        .all(|((acquires, begins), is_ours)| Ride { terms, answer, acquires, begins, pause, is_ours }.keeps())
+}
+
+fn known(tick: u64) -> Terms {
+    Terms { server_tick: Some(Duration::from_millis(tick)), ..Terms::default() }
+}
+
+#[test]
+fn a_pause_as_long_as_is_promised_costs_nothing() {
+    let relaxed = Terms { mode: LeaseMode::Relaxed, ..Terms::default() };
+    for terms in [Terms::default(), known(T / 2), known(T / 4), known(T / 15), relaxed] {
+        let promised = Lease::tolerates(Duration::from_millis(T), terms).as_millis() as u64;
+        // Where the pause may be longer, answers have to be quicker.
+        let slowest = if promised > T * 2 / 5 { T / 50 } else { T / 25 };
+        for answer in [1, T / 1000, T / 100, slowest] {
+            assert!(bears(terms, answer, promised), "{terms:?} with answers after {answer}");
+        }
+    }
+}
+
+/// The table of docs/production.md, in fortieths of T.
+#[test]
+fn slower_answers_leave_less() {
+    let relaxed = Terms { mode: LeaseMode::Relaxed, ..Terms::default() };
+    let rows =
+        [(Terms::default(), [12, 9, 5, 0]), (known(T / 5), [18, 14, 11, 2]), (relaxed, [19, 17, 16, 14])];
+    for (terms, row) in rows {
+        for (part, left) in [25, 16, 12, 8].into_iter().zip(row) {
+            assert!(
+                left == 0 || bears(terms, T / part, T * left / 40),
+                "{terms:?}, T/{part}: less than {left}"
+            );
+            assert!(!bears(terms, T / part, T * (left + 1) / 40), "{terms:?}, T/{part}: more than {left}");
+        }
+    }
+}
