@@ -33,6 +33,7 @@ mod observing;
 mod pairs;
 mod plan;
 mod queueing;
+mod riding;
 mod rng;
 mod rounds;
 mod scenario;
@@ -54,6 +55,7 @@ use std::time::Duration;
 
 pub use pairs::{Course, Walk, courses};
 use plan::Plan;
+pub use riding::{Riding, What};
 use rng::Rng;
 use scenario::Party;
 use sim::{DAWN, Process, Sim, nanos};

@@ -39,7 +39,7 @@ pub struct Standstill {
     pub rounding: Duration,
     pub lapse: Duration,
     /// When the waiter goes on, if it stood still, too. Whoever asks for something during the pause hears nothing from then
-    /// on, and gives the connection up after two fifths of a timeout: only what is asked for late is answered on waking.
+    /// on, and gives the connection up after five twelfths of a timeout: only what is asked for late is answered on waking.
     pub stall: Option<Duration>,
     /// How long after waking the leader ends sessions; `None` for before it looks at what came meanwhile.
     pub ends: Option<Duration>,

@@ -34,7 +34,7 @@ pub struct HostDial {
 impl Dial for HostDial {
     fn dial(&self, _hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
         let (sender, opened) = oneshot::channel();
-        Transport::start(self.sim.clone(), self.host, options.session_timeout, sender);
+        Transport::start(self.sim.clone(), self.host, options.clone(), sender);
         // Who stops waiting leaves a session that closes itself: the guard goes with the future.
         let opened = Opened(opened);
         Box::pin(async move {

@@ -9,7 +9,8 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 use tokio::sync::{Notify, oneshot};
-use zkrecipes::session::wire::{Link, LinkState, WireError};
+use zkrecipes::ClientOptions;
+use zkrecipes::session::wire::{Link, LinkState, WireError, silence};
 
 use super::session::{Effect, Operation, State};
 use super::watches::Removal;
@@ -37,12 +38,12 @@ impl Transport {
     pub fn start(
         sim: Arc<Sim>,
         host: HostId,
-        timeout: std::time::Duration,
+        options: ClientOptions,
         opened: oneshot::Sender<Result<Arc<Transport>, WireError>>,
     ) {
         let now = sim.transport_now(host);
         let transport = Arc::new_cyclic(|me: &Weak<Transport>| Transport {
-            state: Solo::new(State::new(sim.clone(), host, me.clone(), timeout, now, opened)),
+            state: Solo::new(State::new(sim.clone(), host, me.clone(), options, now, opened)),
             sim,
             host,
             changed: Notify::new(),
@@ -162,7 +163,7 @@ impl Transport {
     }
 }
 
-/// The times that zookeeper-client derives from a session's timeout.
+/// The times that zookeeper-client derives from the silence that it is told to bear, and from a session's timeout.
 pub struct Times {
     pub session: u64,
     pub tick: u64,
@@ -172,9 +173,9 @@ pub struct Times {
 }
 
 impl Times {
-    pub fn of(timeout: std::time::Duration) -> Times {
+    pub fn of(options: &ClientOptions, timeout: std::time::Duration) -> Times {
         let session = nanos(timeout);
-        let tick = (session / 20).max(1_000_000);
+        let tick = (nanos(silence(options, timeout)) / 8).max(1_000_000);
         let silence = 8 * tick;
         let session = session.max(silence);
         Times { session, tick, ping: (3 * tick).min(10_000_000_000), silence, expiry: session / 5 * 7 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use zkrecipes::ClientOptions;
 use zkrecipes::session::wire::{Event, Link, LinkState, WireError};
 use zkrecipes_embedded::wire::Reader;
 
@@ -91,6 +92,7 @@ pub struct State {
     opened: Option<oneshot::Sender<Result<Arc<Transport>, WireError>>>,
     id: i64,
     password: Vec<u8>,
+    options: ClientOptions,
     timeout: Duration,
     times: Times,
     last_zxid: i64,
@@ -123,11 +125,12 @@ impl State {
         sim: Arc<Sim>,
         host: HostId,
         me: Weak<Transport>,
-        timeout: Duration,
+        options: ClientOptions,
         now: Instant,
         opened: oneshot::Sender<Result<Arc<Transport>, WireError>>,
     ) -> State {
-        let times = Times::of(timeout);
+        let timeout = options.session_timeout;
+        let times = Times::of(&options, timeout);
         State {
             endpoints: shuffled(&sim, host),
             sim,
@@ -142,6 +145,7 @@ impl State {
             opened: Some(opened),
             id: 0,
             password: vec![0; 16],
+            options,
             timeout,
             times,
             last_zxid: 0,
@@ -287,7 +291,7 @@ impl State {
         self.id = id;
         self.password = password.unwrap_or_default().to_vec();
         self.timeout = Duration::from_millis(timeout as u64);
-        self.times = Times::of(self.timeout);
+        self.times = Times::of(&self.options, self.timeout);
         self.change(LinkState::Up, effects);
     }
 
