@@ -68,7 +68,7 @@
 /** The defaults of zkr_options. */
 #define ZKR_OPTIONS_INIT \
   { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, 0, NULL, 0, false, true, {0}, NULL, NULL, NULL, \
-    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0} }
+    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0 }
 
 /** The defaults of zkr_lock_options. */
 #define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }
@@ -298,7 +298,7 @@ typedef enum zkr_lease {
   ZKR_LEASE_STRICT = 0,
   /**
    * Less: around a partition two clients may both believe that they hold for a few seconds. It saves the servers a
-   * write per quarter of the session timeout.
+   * write per eighth of the session timeout.
    */
   ZKR_LEASE_RELAXED = 1,
 } zkr_lease;
@@ -567,6 +567,12 @@ typedef struct zkr_options {
   bool allow_plaintext_auth;
   /** Zero. */
   uint8_t reserved_4[7];
+  /**
+   * The largest tickTime of every server that may lead, in milliseconds; doubled for clients of an observer that follows a
+   * follower; 0 if nobody knows. With a quarter of session_timeout_ms or less, a pause of half of that costs nothing that is
+   * held.
+   */
+  int64_t server_tick_ms;
 } zkr_options;
 
 /** The end of connecting. On ZKR_OK the client belongs to the callback, otherwise it is NULL; the error is only lent. */

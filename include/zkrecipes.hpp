@@ -3520,6 +3520,11 @@ struct Options {
   LeaseMode lease = LeaseMode::Strict;
   Retry retry;
   bool read_only = false;
+  /**
+   * The largest tickTime of every server that may lead; doubled for clients of an observer that follows a
+   * follower. With a quarter of session_timeout or less, a pause of half of that costs nothing that is held.
+   */
+  std::optional<Milliseconds> server_tick;
 };
 
 /**
@@ -3834,6 +3839,10 @@ class Client {
     if (options.retry.give_up_after) c.retry_give_up_after_ms = detail::wait_ms(*options.retry.give_up_after);
     c.read_only = options.read_only;
     c.allow_plaintext_auth = options.allow_plaintext_auth;
+    if (options.server_tick) {
+      c.server_tick_ms = options.server_tick->count();
+      if (c.server_tick_ms == 0) c.server_tick_ms = -1; /* 0 is none in C */
+    }
 
     detail::Outcome outcome;
     zkr_client *client = nullptr;

@@ -24,6 +24,9 @@ pub(crate) struct Common {
     /// How long the servers keep the session of a silent client (10s)
     #[arg(long, global = true, value_name = "TIME", value_parser = args::duration)]
     session_timeout: Option<Duration>,
+    /// The largest tickTime of every server that may lead; doctor says what to give
+    #[arg(long, global = true, value_name = "TIME", value_parser = args::duration)]
+    server_tick: Option<Duration>,
     /// How long to try to reach a server (10s)
     #[arg(long, global = true, value_name = "TIME", value_parser = args::duration)]
     connect_timeout: Option<Duration>,
@@ -109,6 +112,7 @@ impl Common {
         }
         let mut options = ClientOptions::default();
         options.session_timeout = self.session_timeout.unwrap_or(options.session_timeout);
+        options.server_tick = self.server_tick;
         options.connect_timeout = self.connect_timeout.unwrap_or(options.connect_timeout);
         options.identity = self.identity;
         options.auth = credentials::auth(&self.auth, self.auth_file.as_deref())?;

@@ -33,7 +33,7 @@ STRUCTS = {
     "CounterOptions": "counter",
     "QueueOptions": "queues",
 }
-TIMES = {"session_timeout", "connect_timeout", "retry.base", "retry.max", "retry.give_up_after"}
+TIMES = {"server_tick", "session_timeout", "connect_timeout", "retry.base", "retry.max", "retry.give_up_after"}
 NESTED = {"tls", "sasl", "retry"}
 # Where the core's sentence is about Rust, or says less than a reader of the table needs.
 MEANING = {
@@ -51,6 +51,8 @@ MEANING = {
     "(*zookeeper*)",
     "lease": "What the heartbeat of a holder proves. *strict*: that a majority of the servers still honours the session. *relaxed*: less, for less work of the "
     "servers; for a few seconds around a partition two clients may both believe that they hold",
+    "server_tick": "The largest `tickTime` of every server that may lead; doubled for clients of an observer that follows a follower (`observerMasterPort`). With a quarter "
+    "of the session timeout or less, a pause of half of that costs nothing that is held; without it, of three tenths. `zkrecipes doctor` says what to give",
     "read_only": "Accept a server that has lost its majority and only reads",
     "retry": "How calls try again when the connection breaks",
     "retry.base": "The first pause before a call tries again",

@@ -230,7 +230,7 @@ function watcher(client) {
 
 const OPTIONS = [
   'sessionTimeout', 'connectTimeout', 'identity', 'auth', 'allowPlaintextAuth', 'acl', 'tls', 'sasl', 'naming', 'retry', 'lease',
-  'readOnly', 'signal',
+  'serverTick', 'readOnly', 'signal',
 ]
 
 /** Checks names and types, and brings shorthands into the one form that the addon takes. */
@@ -248,6 +248,7 @@ function connectOptions(given) {
     naming: check.optionalText('naming', options.naming),
     retry: group('retry', options.retry, { base: check.optionalMillis, max: check.optionalMillis, giveUpAfter: check.optionalMillis }),
     lease: check.optionalText('lease', options.lease),
+    serverTick: check.optionalMillis('serverTick', options.serverTick),
     readOnly: check.flag('readOnly', options.readOnly),
     signal: check.signal(options.signal),
   }

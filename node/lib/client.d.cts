@@ -65,6 +65,12 @@ export interface ConnectOptions {
   retry?: { base?: number | undefined; max?: number | undefined; giveUpAfter?: number | undefined } | undefined
   /** What the heartbeat of a holder proves: the quorum (`strict`), or less for less (`relaxed`). */
   lease?: 'strict' | 'relaxed' | undefined
+  /**
+   * The largest `tickTime` of every server that may lead, in milliseconds; doubled for clients of an observer that follows a
+   * follower. With a quarter of `sessionTimeout` or less, a pause of half of that costs nothing that is held. `zkrecipes doctor`
+   * says what to give.
+   */
+  serverTick?: number | undefined
   /** Accept a server that lost its quorum and only reads. */
   readOnly?: boolean | undefined
   /** Aborting ends the attempt: `connect` rejects with `signal.reason` and leaves no session. Once connected, it has no effect. */

@@ -101,7 +101,7 @@ promise('a bad timeout is INVALID in every verb that takes one', async (world) =
     named(await rejection(lock.acquire({ timeout })), 'timeout')
     named(await rejection(lock.run(() => assert.fail('it ran'), { timeout })), 'timeout')
     named(await rejection(client.close({ timeout })), 'timeout')
-    for (const option of ['sessionTimeout', 'connectTimeout']) {
+    for (const option of ['sessionTimeout', 'connectTimeout', 'serverTick']) {
       named(await rejection(Client.connect(world.hosts, { [option]: timeout })), option)
     }
     for (const option of ['base', 'max', 'giveUpAfter']) {
@@ -152,6 +152,7 @@ promise('an option of a wrong type or value is INVALID and named', async (world)
   const bad = {
     sessionTimeout: [0, Infinity, 1e12],
     connectTimeout: [0],
+    serverTick: [0, 5001, Infinity],
     identity: ['', 7, null, 'x'.repeat(5000), '\ud800'],
     auth: [7, null, 'digest', { scheme: 'digest' }, { credential: 'a:b' }, { scheme: '', credential: 'a:b' }, { scheme: 'digest', credential: 'ab' }, [null]],
     acl: [7, null, 'nobody', [], [{}], [{ scheme: 'world', id: 'anyone', permissions: 'xyz' }], 'creator'],

@@ -348,6 +348,9 @@ class ClientOptions(TypedDict, total=False):
                             max 5           ConnectionLost: "give_up_after" is `connect_timeout` by default
     lease                   "strict"        how certain `is_held` is; "relaxed" costs the servers no writes
                                             and cannot see a server that was cut off from its leader
+    server_tick             none            the largest tickTime of every server that may lead, in seconds: with a
+                                            quarter of session_timeout or less, a pause of half of that costs
+                                            nothing that is held; `zkrecipes doctor` says what to give
     read_only               False           connect to a server that has lost the others, too, to read
     ======================  ==============  ================================================================
 
@@ -387,5 +390,7 @@ class ClientOptions(TypedDict, total=False):
     """Pauses between attempts, and when to give up."""
     lease: Literal["strict", "relaxed"] | None
     """How certain `is_held` is; "strict" by default."""
+    server_tick: float | None
+    """The largest tickTime of every server that may lead, in seconds; nobody knows by default."""
     read_only: bool | None
     """Whether a server that has lost the others will do, which only reads; false by default."""

@@ -380,6 +380,7 @@ void nodes_are_plain_values() {
 void options_reach_the_library() {
   zkr::Options options;
   options.session_timeout = 6s;
+  options.server_tick = 3s;
   options.auth = {{"digest", "user:password"}};
   options.acl = ZKR_ACL_LIST;
   options.acl_list = {{"world", "anyone", "rwcda"}};
@@ -396,6 +397,11 @@ void options_reach_the_library() {
   { std::lock_guard<zkr::Lock> inner(lock); }
   CHECK(lock.is_held() && client.lease_remaining() > 0ms);
 
+  for (auto tick : {0s, 4s}) {
+    options.server_tick = tick;
+    THROWS(zkr::Client(hosts(), options), zkr::ErrorKind::Invalid);
+  }
+  options.server_tick.reset();
   options.session_timeout = -1s;
   THROWS(zkr::Client(hosts(), options), zkr::ErrorKind::Invalid);
 }

@@ -33,6 +33,8 @@ void bad_options_are_refused_and_named(void) {
   REFUSED_OPTION(options.connect_timeout_ms = 0, "connect_timeout");
   REFUSED_OPTION(options.retry_base_ms = -1, "retry");
   REFUSED_OPTION(options.retry_max_ms = 1, "retry");
+  REFUSED_OPTION(options.server_tick_ms = -1, "server_tick");
+  REFUSED_OPTION(options.server_tick_ms = 5001, "server_tick");
   REFUSED_OPTION(options.identity = "", "identity");
   REFUSED_OPTION(options.identity = "\xff", "identity");
   REFUSED_OPTION(options.acl = (zkr_acl)9, "acl");

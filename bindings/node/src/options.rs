@@ -24,6 +24,7 @@ pub struct ConnectOptions {
     pub naming: Option<String>,
     pub retry: Option<Retry>,
     pub lease: Option<String>,
+    pub server_tick: Option<f64>,
     pub read_only: Option<bool>,
 }
 
@@ -95,6 +96,9 @@ impl ConnectOptions {
             }
         }
         options.lease = self.lease.map_or(Ok(options.lease), |lease| lease.parse())?;
+        if let Some(ms) = self.server_tick {
+            options.server_tick = Some(time::from_js_millis("server_tick", ms)?.unwrap_or(Duration::MAX));
+        }
         options.read_only = self.read_only.unwrap_or(options.read_only);
         Ok(options)
     }

@@ -23,6 +23,7 @@ const CLIENT: &[&str] = &[
     "naming",
     "retry",
     "lease",
+    "server_tick",
     "read_only",
 ];
 
@@ -73,6 +74,7 @@ pub fn client(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOptions> {
             "naming" => made.naming = word(name, value)?,
             "retry" => made.retry = retry(value)?,
             "lease" => made.lease = word(name, value)?,
+            "server_tick" => made.server_tick = Some(duration(name, value)?),
             "read_only" => made.read_only = flag(name, value)?,
             _ => unreachable!("the names were checked against the table"),
         }

@@ -208,6 +208,9 @@ static void do_connect(command *c) {
   const char *session_timeout = option(c, "session_timeout"), *connect_timeout = option(c, "connect_timeout");
   if (session_timeout) options.session_timeout_ms = strtoll(session_timeout, NULL, 10);
   if (connect_timeout) options.connect_timeout_ms = strtoll(connect_timeout, NULL, 10);
+  const char *server_tick = option(c, "server_tick"), *lease = option(c, "lease");
+  if (server_tick) options.server_tick_ms = strtoll(server_tick, NULL, 10);
+  if (lease && strcmp(lease, "relaxed") == 0) options.lease = ZKR_LEASE_RELAXED;
   options.identity = option(c, "identity");
   zkr_error *error = NULL;
   zkr_status status =

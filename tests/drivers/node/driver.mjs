@@ -63,11 +63,11 @@ async function follow(name, named, feed, told) {
 
 const verbs = {
   async connect({ name }, hosts, ...settings) {
-    const names = { session_timeout: 'sessionTimeout', connect_timeout: 'connectTimeout', identity: 'identity' }
+    const names = { session_timeout: 'sessionTimeout', connect_timeout: 'connectTimeout', server_tick: 'serverTick' }
     const options = {}
     for (const setting of settings) {
       const [key, value] = setting.split('=', 2)
-      options[names[key] ?? key] = key === 'identity' ? value : Number(value)
+      options[names[key] ?? key] = key in names ? Number(value) : value
     }
     clients.set(name, await Client.connect(hosts, options))
   },

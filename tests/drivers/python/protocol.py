@@ -82,6 +82,10 @@ def connect_options(words: list[str]) -> zkrecipes.ClientOptions:
             options["session_timeout"] = float(value) / 1000
         elif name == "connect_timeout":
             options["connect_timeout"] = float(value) / 1000
+        elif name == "server_tick":
+            options["server_tick"] = float(value) / 1000
+        elif name == "lease":
+            options["lease"] = "relaxed" if value == "relaxed" else "strict"
         elif name == "identity":
             options["identity"] = value
         else:

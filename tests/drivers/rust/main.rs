@@ -425,6 +425,8 @@ async fn connect(arguments: &[&str]) -> Result<Client, Error> {
         match key {
             "session_timeout" => options.session_timeout = millis(Some(&value)).unwrap_or_default(),
             "connect_timeout" => options.connect_timeout = millis(Some(&value)).unwrap_or_default(),
+            "server_tick" => options.server_tick = millis(Some(&value)),
+            "lease" => options.lease = value.parse()?,
             "identity" => options.identity = Some(value.to_owned()),
             _ => return Err(Error::invalid("option", format!("{key} is not one"))),
         }
