@@ -20,7 +20,7 @@ use crate::table;
 /// --force-after. Prints what it did, and asks no questions.
 ///
 /// A holder whose node was deleted is told at once if it listens, otherwise
-/// within a quarter of its session timeout; one that is cut off from ZooKeeper
+/// within an eighth of its session timeout; one that is cut off from ZooKeeper
 /// goes on until its lease runs out. Guarded writes, and a resource that
 /// checks fencing tokens, are protected from that.
 #[derive(clap::Args)]

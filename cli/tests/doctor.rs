@@ -74,6 +74,27 @@ fn what_the_servers_grant_instead_of_what_was_asked_for_is_a_warning() {
 }
 
 #[test]
+fn it_is_told_how_long_a_pause_may_be_and_what_the_servers_ticks_allow() {
+    let server = Server::builder().tick(Duration::from_secs(2)).start().expect("a free port");
+    let ended = run(&server, &["doctor", "--json"]);
+    assert_eq!(ended.status, 0, "{ended:?}");
+    assert_found(&ended.out, "session", "ok", "a pause of less than 3s never costs a lock");
+    assert_found(
+        &ended.out,
+        "server_tick",
+        "note",
+        "with server_tick=2s a pause of less than 5s never costs a lock",
+    );
+    let ended = run(&server, &["doctor", "--json", "--server-tick", "2s"]);
+    assert_eq!(ended.status, 0, "{ended:?}");
+    assert_found(&ended.out, "session", "ok", "a pause of less than 5s never costs a lock");
+    assert_found(&ended.out, "server_tick", "ok", "no server's tickTime is more than 2s");
+    let ended = run(&server, &["doctor", "--json", "--server-tick", "1999ms"]);
+    assert_eq!(ended.status, 2, "{ended:?}");
+    assert_found(&ended.out, "server_tick", "failure", "two clients may hold");
+}
+
+#[test]
 fn who_has_no_credentials_is_kept_away_from_what_is_made_with_some() {
     let server = server();
     let ended = run(&server, &["doctor", "--json", "--auth", "digest:ann:secret"]);

@@ -25,15 +25,17 @@ const SLOW: Duration = Duration::from_millis(250);
 /// Looks at each server that is named, at all of them at the same time:
 /// whether it can be reached, what it is, how far it is behind, how much it has
 /// to do and how long that takes; and takes and releases a lock there. Then
-/// what all have in common: how long a session lasts and what that means for
-/// who holds something, the clock, containers, encryption, what somebody
-/// without credentials may do, and whether large nodes fit. A line each begins
-/// with ok, note, warning or FAILURE.
+/// what all have in common: how long a session lasts and how long a pause may
+/// be that never costs a lock, whether --server-tick is true or would help, the
+/// clock, containers, encryption, what somebody without credentials may do, and
+/// whether large nodes fit. A line each begins with ok, note, warning or
+/// FAILURE.
 ///
 /// It makes nodes of its own, zkrecipes-doctor-..., and deletes them with all
 /// that is below them. A chroot that is not there is not made: it may be
 /// mistyped, and is a warning. What a server says of itself it is asked by the
-/// four letter word srvr, which servers answer unless they were told not to.
+/// four letter words srvr, which servers answer unless they were told not to,
+/// and conf, which few answer unless they were told to.
 ///
 /// Its own status is 0 when all is well, 1 with warnings, and 2 with failures
 /// or when the command line is wrong.

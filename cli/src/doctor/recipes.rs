@@ -15,6 +15,9 @@ const USUAL_TICK: Duration = Duration::from_secs(2);
 /// A node of this size fits if the servers have the usual limit, and what goes around it with it.
 const LARGE: usize = 1_000_000;
 
+/// The ticks of the servers, as far as they tell.
+struct Ticks(Vec<Option<Duration>>);
+
 /// How long a lock, and all else that is tried, may take once there is a session.
 const LIMIT: Duration = Duration::from_secs(5);
 /// How long tidying up may take.
@@ -29,8 +32,6 @@ struct Fit {
     base: String,
     /// Our own.
     path: String,
-    /// For how long the holder of a lock was certain.
-    lease: Duration,
 }
 
 /// Tries all of this, and leaves nothing: a lock at all servers at the same time, each in a node of its own, which begins
@@ -43,7 +44,7 @@ pub(super) fn check(
     report: &mut Report,
 ) -> Outcome<()> {
     let began = (Instant::now(), boot_time());
-    let tick = at_the_same_time(servers, |_, server| {
+    let ticks = at_the_same_time(servers, |_, server| {
         let options = options.clone();
         move || server::tick(&server, &options)
     });
@@ -68,10 +69,10 @@ pub(super) fn check(
             Err(error) => return Err(error.into()),
         }
     }
-    let tick = tick.into_iter().find_map(|asked| asked.join().ok().flatten());
+    let ticks = Ticks(ticks.into_iter().map(|asked| asked.join().ok().flatten()).collect());
     if let Some(first) = fit.first() {
         let until = Instant::now() + options.connect_timeout + LIMIT;
-        match within(until, rest(first.clone(), place.to_owned(), options.clone(), tick)) {
+        match within(until, rest(first.clone(), place.to_owned(), options.clone(), ticks)) {
             Ok(found) => report.append(found),
             Err(error) => _ = report.add(Level::Failure, "lock", error.to_string()).of(&first.server),
         }
@@ -127,10 +128,11 @@ async fn attempt(
     let looked = async {
         let base = nearest(&client, &place).await?;
         let path = format!("{base}/{own}");
-        Ok::<_, Error>((lock(&client, &server, &path, &mut found).await?, base, path))
+        lock(&client, &server, &path, &mut found).await?;
+        Ok::<_, Error>((base, path))
     };
     match looked.await {
-        Ok((lease, base, path)) => Ok((found, Some(Fit { client, server, base, path, lease }))),
+        Ok((base, path)) => Ok((found, Some(Fit { client, server, base, path }))),
         Err(error) => {
             // It may be a path that cannot be.
             let is_typed = error.kind() == ErrorKind::Invalid;
@@ -151,22 +153,20 @@ async fn nearest(client: &Client, place: &str) -> Result<String> {
     Ok(base.to_owned())
 }
 
-/// For how long the holder was certain.
-async fn lock(client: &Client, server: &str, path: &str, report: &mut Report) -> Result<Duration> {
+async fn lock(client: &Client, server: &str, path: &str, report: &mut Report) -> Result<()> {
     let began = Instant::now();
     let held = client.lock(&format!("{path}/lock"), LockOptions::default())?.acquire().await?;
-    let lease = client.lease_remaining();
     held.release().await?;
     let took = millis(began.elapsed());
     report
         .add(Level::Fine, "lock", format!("taken and released in {took} ms"))
         .of(server)
         .with("took_ms", took);
-    Ok(lease)
+    Ok(())
 }
 
 /// What is the same at all servers.
-async fn rest(fit: Fit, place: String, options: ClientOptions, tick: Option<Duration>) -> Result<Report> {
+async fn rest(fit: Fit, place: String, options: ClientOptions, ticks: Ticks) -> Result<Report> {
     let mut report = Report::default();
     let (client, report_to) = (&fit.client, &mut report);
     if fit.base != place {
@@ -176,27 +176,23 @@ async fn rest(fit: Fit, place: String, options: ClientOptions, tick: Option<Dura
         );
         report_to.add(Level::Warning, "place", sentence).with("missing", place);
     }
-    session(client, &options, fit.lease, tick, report_to);
+    session(client, &options, &ticks, report_to);
+    ticks.judge(client.session_timeout(), &options, report_to);
     containers(client, &fit.path, report_to).await?;
     rights(&fit, &options, report_to).await?;
     room(client, &fit.path, report_to).await;
     Ok(report)
 }
 
-fn session(
-    client: &Client,
-    options: &ClientOptions,
-    lease: Duration,
-    tick: Option<Duration>,
-    report: &mut Report,
-) {
+fn session(client: &Client, options: &ClientOptions, ticks: &Ticks, report: &mut Report) {
     let (asked, granted) = (options.session_timeout, client.session_timeout());
-    let assumed = if tick.is_some() { "" } else { ", as is usual" };
-    let tick = tick.unwrap_or(USUAL_TICK);
+    let assumed = if ticks.largest().is_some() { "" } else { ", as is usual" };
+    let tick = ticks.largest().unwrap_or(USUAL_TICK);
+    let bears = drive::bears(granted, options.lease, options.server_tick);
     let known = format!(
-        "a session lasts {granted:?} without a word from its client; a holder that hears nothing is certain for \
-         {:.1} s and then takes it for lost",
-        lease.as_secs_f64()
+        "a session lasts {granted:?} without a word from its client; a pause of less than {bears:?} never costs a lock, if the \
+         servers answer within {:?}",
+        granted / if bears > granted * 2 / 5 { 50 } else { 25 }
     );
     let (level, sentence) = match () {
         () if granted < 2 * tick => (
@@ -220,8 +216,54 @@ fn session(
         .add(level, "session", sentence)
         .with("asked_ms", millis(asked))
         .with("granted_ms", millis(granted))
-        .with("certain_ms", millis(lease))
+        .with("pause_ms", millis(bears))
         .with("tick_ms", millis(tick));
+}
+
+impl Ticks {
+    fn largest(&self) -> Option<Duration> {
+        self.0.iter().flatten().copied().max()
+    }
+
+    /// Whether `server_tick` is true, or what it should be.
+    fn judge(&self, granted: Duration, options: &ClientOptions, report: &mut Report) {
+        let (told, all) = (self.0.iter().flatten().count(), self.0.len());
+        let silent = format!(
+            "{} of {all} servers do not tell their tickTime: add conf to 4lw.commands.whitelist, or look into their files",
+            all - told
+        );
+        let (given, largest) = (options.server_tick, self.largest());
+        let gain = |tick| drive::bears(granted, options.lease, Some(tick));
+        let now = drive::bears(granted, options.lease, given);
+        let (level, sentence) = match (given, largest) {
+            (Some(given), Some(largest)) if given < largest => (
+                Level::Failure,
+                format!(
+                    "server_tick is {given:?}, and a server's tickTime is {largest:?}: two clients may hold the same lock"
+                ),
+            ),
+            (Some(given), Some(largest)) if told == all => (
+                Level::Fine,
+                format!("server_tick is {given:?}, and no server's tickTime is more than {largest:?}"),
+            ),
+            (Some(given), _) => (Level::Warning, format!("server_tick is {given:?}, and {silent}")),
+            (None, Some(largest)) if told == all && gain(largest) > now => (
+                Level::Note,
+                format!(
+                    "no server's tickTime is more than {largest:?}: if these are all that may lead, with server_tick={largest:?} \
+                     a pause of less than {:?} never costs a lock; behind an observer with observerMasterPort say {:?}",
+                    gain(largest),
+                    2 * largest
+                ),
+            ),
+            (None, Some(largest)) if told == all => (
+                Level::Note,
+                format!("no server's tickTime is more than {largest:?}; server_tick would gain nothing"),
+            ),
+            (None, _) => (Level::Note, silent),
+        };
+        report.add(level, "server_tick", sentence).with("told", told).with("servers", all);
+    }
 }
 
 /// Whether the clock by which leases are kept, which also counts while the machine sleeps, goes as the other one does.
