@@ -75,15 +75,29 @@ pub(crate) fn connected(peer: Peer, timeout: Duration, took: Duration) {
 
 pub(crate) fn suspended(peer: Peer, cause: Option<String>, lease: Duration) {
     soon(move || {
-        tracing::warn!(
-            target: "zkrecipes",
-            event = "suspended",
-            server = peer.server,
-            session = hex(peer.session),
-            cause,
-            lease_ms = ms(lease),
-            "out of touch with ZooKeeper; what is held stays held until the lease runs out"
-        );
+        let (server, session, lease_ms) = (peer.server, hex(peer.session), ms(lease));
+        if lease.is_zero() {
+            // Nothing is, or it has been lost by now.
+            tracing::warn!(
+                target: "zkrecipes",
+                event = "suspended",
+                server,
+                session,
+                cause,
+                lease_ms,
+                "out of touch with ZooKeeper"
+            );
+        } else {
+            tracing::warn!(
+                target: "zkrecipes",
+                event = "suspended",
+                server,
+                session,
+                cause,
+                lease_ms,
+                "out of touch with ZooKeeper; what is held stays held until the lease runs out"
+            );
+        }
     });
 }
 
@@ -294,6 +308,21 @@ pub(crate) fn lost(what: Tenancy, reason: LostReason, held: Duration) {
         } else {
             tracing::warn!(target: "zkrecipes", event = "lost", path, node, token, reason, held_ms, "lost");
         }
+    });
+}
+
+/// Something that a language's garbage collector found, and that was still held.
+pub(crate) fn collected(what: Tenancy) {
+    let Tenancy { path, node, token } = what;
+    soon(move || {
+        tracing::warn!(
+            target: "zkrecipes",
+            event = "collected",
+            path,
+            node,
+            token,
+            "what was held was garbage-collected; it is given back in the background. Release it, or use a scope"
+        );
     });
 }
 

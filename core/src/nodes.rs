@@ -151,10 +151,11 @@ impl Nodes {
         // Children first. A node that gets new children while we delete is visited again.
         let mut pending = vec![path.to_owned()];
         while let Some(top) = pending.pop() {
-            match self.delete(&top, None).await {
-                Ok(()) => {}
-                Err(error) if error.kind() == crate::error::ErrorKind::NoNode => {}
-                Err(error) if error.kind() == crate::error::ErrorKind::NotEmpty => {
+            // Everything is to go, so a deletion whose answer got lost is made again.
+            let mut call = self.client.session()?.call(None);
+            match call.ask("delete", |epoch| epoch.delete(&top, None)).await {
+                Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
+                Err(Failure::Refused(WireError::NotEmpty)) => {
                     let names = match self.children(&top).await {
                         Ok(names) => names,
                         Err(error) if error.kind() == crate::error::ErrorKind::NoNode => continue,
@@ -164,7 +165,7 @@ impl Nodes {
                     pending.push(top);
                     pending.extend(below);
                 }
-                Err(error) => return Err(error),
+                Err(failure) => return Err(failure.about("delete", &top)),
             }
         }
         Ok(())

@@ -7,6 +7,16 @@ import { promise, rejection, rejects, throws, until, untilContenders } from './w
 
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')
 
+promise('calls that were made one after the other are served in that order', async (world) => {
+  const client = await world.connect()
+  // Each path is new once, and known then.
+  for (let round = 0; round < 40; round++) {
+    const locks = Array.from({ length: 8 }, () => client.lock(world.path(`order-${round % 20}`)))
+    const tokens = await Promise.all(locks.map((lock) => lock.run(({ fencingToken }) => fencingToken)))
+    assert.deepEqual(tokens, [...tokens].sort((a, b) => (a < b ? -1 : 1)))
+  }
+})
+
 promise('an acquisition carries its token, its node and its path, and a release ends it', async (world) => {
   const lock = await world.lock()
   const held = await lock.acquire()

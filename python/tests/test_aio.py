@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import zkrecipes
 from conftest import contenders
+from conftest import eventually as sooner_or_later
 from zkrecipes import aio
 from zkrecipes.testing import EmbeddedServer
 
@@ -389,7 +390,9 @@ def test_an_exception_in_a_callback_is_logged_and_stops_nothing(
     assert "in the callback" in caplog.text
 
 
-def test_a_lock_collected_while_held_warns_and_is_released(hosts: str) -> None:
+def test_a_lock_collected_while_held_warns_logs_and_is_released(
+    hosts: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client:
             lock = client.lock("/lock")
@@ -397,5 +400,26 @@ def test_a_lock_collected_while_held_warns_and_is_released(hosts: str) -> None:
             with pytest.warns(ResourceWarning, match="/lock"):
                 del lock
             await there_are(client, 0)
+
+    # A ResourceWarning is hidden unless somebody asks for it; a log line of this level is not.
+    with caplog.at_level(logging.WARNING, logger="zkrecipes"):
+        run(body())
+        sooner_or_later(lambda: "garbage-collected" in caplog.text)
+
+
+def test_tasks_that_acquire_are_served_in_the_order_in_which_they_began(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            # Each path is new once, and known then.
+            for turn in range(40):
+                tokens: list[int] = []
+
+                async def work(lock: aio.Lock, tokens: list[int] = tokens) -> int:
+                    async with lock as held:
+                        tokens.append(held.fencing_token)
+                        return held.fencing_token
+
+                locks = [client.lock(f"/order-{turn % 20}") for _ in range(8)]
+                assert await asyncio.gather(*map(work, locks)) == tokens == sorted(tokens)
 
     run(body())

@@ -8,7 +8,7 @@ use super::Done;
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::recipes::election::{Election, Leadership, Terms};
-use crate::recipes::handle::Handle;
+use crate::recipes::handle::{Comes, Handle};
 use crate::recipes::held::{Held, Readers};
 use crate::recipes::queue::{Backlog, Claims, DeadLetter, DelayQueue, Got, Item, PriorityQueue, Put, Queue};
 use crate::session::delivery::Subscription;
@@ -24,7 +24,7 @@ pub fn acquire(
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<Granted>> + Send + use<> {
     // In a box: it would else be kept twice while it waits.
-    let (handle, acquiring) = (handle.clone(), Box::pin(handle.take(n, limit)));
+    let (handle, acquiring) = (handle.clone(), Box::pin(handle.take(n, limit, Comes::WhenCalled)));
     async move { Ok(Granted { held: acquiring.await?, keeper: Keeper::Handle(handle) }) }
 }
 
@@ -90,6 +90,12 @@ impl std::fmt::Debug for Granted {
 /// The acquisition made last through a handle, or NotHeld.
 pub fn held(handle: &Handle) -> Result<Held> {
     handle.held()
+}
+
+/// Says in the log that what is held was garbage-collected: for a language with a collector, in which that is no way of
+/// releasing.
+pub fn tell_collected(held: &Held) {
+    held.tell_collected();
 }
 
 /// What was acquired through an [`Election`], as the leadership that it is.

@@ -27,8 +27,12 @@ pub(super) struct Gate {
 pub(super) type Pass = OwnedMutexGuard<()>;
 
 impl Gate {
-    /// Takes a place in the queue, when it is called. Without time to wait, a gate that is not open is a timeout.
-    pub(super) fn queue(&self, limit: Option<Duration>) -> impl Future<Output = Result<Pass>> + Send + use<> {
+    /// Takes a place in the queue, when it is called, and says whether it has passed already. Without time to wait, a gate that
+    /// is not open is a timeout.
+    pub(super) fn queue(
+        &self,
+        limit: Option<Duration>,
+    ) -> (bool, impl Future<Output = Result<Pass>> + Send + use<>) {
         let may_wait = limit != Some(Duration::ZERO);
         let mut turn = Box::pin(self.turn.clone().lock_owned());
         // The first poll takes the place in the queue, or the turn itself; tokio must not answer "later" to spread the load.
@@ -36,13 +40,15 @@ impl Gate {
             true => tokio::task::unconstrained(&mut turn).now_or_never(),
             false => self.pass_now(),
         };
-        async move {
+        let has_passed = now.is_some();
+        let passing = async move {
             match now {
                 Some(pass) => Ok(pass),
                 None if may_wait => Ok(turn.await),
                 None => Err(Error::timeout("not acquired")),
             }
-        }
+        };
+        (has_passed, passing)
     }
 
     /// Without waiting, if it is open.

@@ -63,6 +63,15 @@ pub(crate) trait Recipe: Send + Sync + 'static {
     fn locate(&self, node: &str) -> Option<String>;
 }
 
+/// When an acquire takes its place among the calls of its client at one path.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Comes {
+    /// At once, where it is certainly polled; what waits at the gate of its handle comes when it has passed.
+    WhenCalled,
+    /// Who only makes a future keeps nobody else waiting.
+    WhenPolled,
+}
+
 /// What an acquire does while its handle holds already.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Meanwhile {
@@ -149,7 +158,7 @@ impl Handle {
     /// # Cancel safety
     /// Dropping the future leaves nothing behind: our node is deleted in the background.
     pub fn acquire(&self) -> impl Future<Output = Result<Held>> + Send + use<> {
-        self.take(1, None)
+        self.take(1, None, Comes::WhenPolled)
     }
 
     /// Waits for as long as `limit`, then Timeout. Zero is one attempt without waiting.
@@ -157,7 +166,7 @@ impl Handle {
     /// # Cancel safety
     /// As for [`Handle::acquire`].
     pub fn acquire_timeout(&self, limit: Duration) -> impl Future<Output = Result<Held>> + Send + use<> {
-        self.take(1, Some(limit))
+        self.take(1, Some(limit), Comes::WhenPolled)
     }
 
     /// Takes it if it is free, or answers `None`.
@@ -169,7 +178,7 @@ impl Handle {
     }
 
     pub(super) fn attempt(&self, n: usize) -> impl Future<Output = Result<Option<Held>>> + Send + use<> {
-        let attempt = self.take(n, Some(Duration::ZERO));
+        let attempt = self.take(n, Some(Duration::ZERO), Comes::WhenPolled);
         async move {
             match attempt.await {
                 Ok(held) => Ok(Some(held)),
@@ -184,16 +193,22 @@ impl Handle {
         &self,
         n: usize,
         limit: Option<Duration>,
+        comes: Comes,
     ) -> impl Future<Output = Result<Held>> + Send + use<> {
         let handle = self.clone();
         // Now, not at the first poll: a cancel that comes right after this call means this call.
         let call = self.inner.client.session().and_then(|session| Ok((session, self.call(limit)?.waiting())));
         // Not in a forked child either: whoever had the lock of the parent's gate stayed with the parent.
-        let call = call.map(|(session, call)| (session, call, self.inner.gate.queue(limit)));
+        let call = call.map(|(session, call)| {
+            let (has_passed, place) = self.inner.gate.queue(limit);
+            let comes_now = has_passed && comes == Comes::WhenCalled;
+            let arrival = comes_now.then(|| session.arrive(&self.inner.path));
+            (session, call, place, arrival)
+        });
         let span = self.span();
         let taking = async move {
             let about = |error: Error| error.with_path(handle.path());
-            let (session, mut call, place) = call?;
+            let (session, mut call, place, arrival) = call?;
             let (inner, line) = (&handle.inner, Arc::<Line>::default());
             let mut waiting = Waiting::begin(&session);
             let kept = || inner.kept_standing();
@@ -208,7 +223,11 @@ impl Handle {
                 Ok::<_, Error>(match nested {
                     Some(held) => Taken::Nested(held, pass),
                     None => Taken::New(
-                        inner.recipe.clone().take(session.clone(), call.in_line(&line), n).await?,
+                        {
+                            let arrival = arrival.unwrap_or_else(|| session.arrive(&inner.path));
+                            let call = call.in_line(&line).arriving(arrival);
+                            inner.recipe.clone().take(session.clone(), call, n).await?
+                        },
                         pass,
                     ),
                 })

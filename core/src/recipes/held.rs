@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use super::sequencer;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::log;
 use crate::nodes::Transaction;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
@@ -264,6 +265,13 @@ impl Held {
     pub fn downgrade(&self) -> impl Future<Output = Result<Held>> + Send + use<> {
         let writing = self.clone();
         async move { writing.readers()?.downgrade(writing).await }
+    }
+
+    /// Says in the log that nobody has it any more who could release it.
+    pub(crate) fn tell_collected(&self) {
+        if self.is_certain() {
+            log::collected(self.0.hold.tenancy());
+        }
     }
 
     /// The side that a downgrade leads to.

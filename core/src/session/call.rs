@@ -25,6 +25,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::watch;
 
+use super::arrival::{Arrival, Arrived};
 use super::clock::{Deadline, Later, Moment};
 use super::epoch::{Connection, Epoch};
 use super::line::Line;
@@ -59,6 +60,9 @@ pub(crate) struct Call {
     limit: Option<Duration>,
     /// Where a wait for a turn notes who is ahead.
     line: Option<Arc<Line>>,
+    /// Its place among the calls that are going to queue at the same path, then its turn to do so.
+    arrival: Option<Arrival>,
+    arrived: Option<Arrived>,
     /// Looks out for what ends the call, from its first wait on, and what that was.
     ending: Option<Later<End>>,
     ended: Option<End>,
@@ -98,6 +102,8 @@ impl Call {
             subject: "not acquired",
             limit,
             line: None,
+            arrival: None,
+            arrived: None,
             ending: None,
             ended: None,
             bell: None,
@@ -124,6 +130,25 @@ impl Call {
     pub(crate) fn in_line(mut self, line: &Arc<Line>) -> Call {
         self.line = Some(line.clone());
         self
+    }
+
+    /// It queues behind those that came before `arrival`.
+    pub(crate) fn arriving(mut self, arrival: Arrival) -> Call {
+        self.arrival = Some(arrival);
+        self
+    }
+
+    /// Waits until the calls that came before have queued.
+    pub(crate) async fn until_those_before_have_queued(&mut self) -> Result<()> {
+        if let Some(arrival) = self.arrival.take() {
+            self.arrived = Some(self.patiently(arrival.turn()).await?);
+        }
+        Ok(())
+    }
+
+    /// Those behind may queue now.
+    pub(crate) fn has_queued(&mut self) {
+        self.arrived = None;
     }
 
     pub(crate) fn line(&self) -> Option<&Arc<Line>> {

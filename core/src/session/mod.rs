@@ -17,6 +17,7 @@ use crate::metrics::Counters;
 use crate::options::ClientOptions;
 use crate::process::Process;
 
+pub(crate) mod arrival;
 pub(crate) mod call;
 pub mod chance;
 pub mod clock;
@@ -43,6 +44,7 @@ mod tending;
 pub(crate) mod watching;
 pub mod wire;
 
+use arrival::Arrivals;
 use call::Call;
 use clock::{Clock, Moment};
 use delivery::Delivery;
@@ -88,6 +90,7 @@ pub(crate) struct Session {
     pub(crate) shelf: Shelf,
     leftovers: Leftovers,
     errands: Errands,
+    arrivals: Arrivals,
     /// Paths about which something was said that is said once.
     told: Mutex<BTreeSet<String>>,
     /// Why the last attempt to open a session failed, for those who wait for one.
@@ -137,6 +140,7 @@ impl Session {
             shelf: Shelf::default(),
             leftovers: Leftovers::default(),
             errands: Errands::default(),
+            arrivals: Arrivals::default(),
             told: Mutex::default(),
             refusal: Mutex::new(None),
             process: Process::present(),

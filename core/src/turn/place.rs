@@ -92,6 +92,7 @@ impl Place {
     pub(crate) async fn enter(queue: &Queue<'_>, call: &mut Call) -> Result<(Place, Names)> {
         let Queue { session, path, kind, naming, data, verb, .. } = *queue;
         let mut tried: Option<Place> = None;
+        call.until_those_before_have_queued().await?;
         loop {
             let epoch = call.epoch(verb).await.map_err(|error| error.with_path(path))?;
             if !deletable::check(session, &epoch, call, verb, path).await? {
@@ -113,8 +114,13 @@ impl Place {
             };
             let create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
             let list = matches!(beside, Beside::List(_)).then(|| epoch.look(path, false));
+            // A create that finds its path cannot be overtaken any more.
+            if epoch.may_delete_below(path) == Some(true) {
+                call.has_queued();
+            }
             match call.briefly(verb, create).await? {
                 Ok(created) => {
+                    call.has_queued();
                     place.found(created.path, created.czxid);
                     place.is_in_doubt = was_in_doubt;
                     deletable::settle(&epoch, path);

@@ -12,6 +12,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+use futures_util::FutureExt;
 use tokio::sync::OwnedMutexGuard;
 
 use super::grant::Grant;
@@ -105,9 +106,19 @@ impl Baton {
 pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
     let relay = queue.session.shelf.of::<Relays>().of(queue.path);
     let waiting = Waiting::for_the_baton(&relay);
+    call.until_those_before_have_queued().await?;
     let hand = match call.is_single_attempt() {
         true => relay.baton.clone().try_lock_owned().map_err(|_| Error::timeout("not acquired"))?,
-        false => call.patiently(relay.baton.clone().lock_owned()).await?,
+        false => {
+            let mut hand = Box::pin(relay.baton.clone().lock_owned());
+            // The first poll takes the place in the line for the baton.
+            let now = tokio::task::unconstrained(&mut hand).now_or_never();
+            call.has_queued();
+            match now {
+                Some(hand) => hand,
+                None => call.patiently(hand).await?,
+            }
+        }
     };
     let mut hand = Hand(Some(hand), relay.process);
     drop(waiting);

@@ -27,7 +27,7 @@ pub use self::observe::Leader;
 use self::statement::Acknowledgement;
 pub use self::terms::Terms;
 use super::contenders::{self, Contender, Seen};
-use super::handle::{Handle, Meanwhile, Recipe};
+use super::handle::{Comes, Handle, Meanwhile, Recipe};
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::feed::Feed;
@@ -125,7 +125,7 @@ impl Election {
 
     fn lead(&self, limit: Option<Duration>) -> impl Future<Output = Result<Leadership>> + Send + use<> {
         // Its place among the waits of this handle is taken now.
-        let winning = self.handle.take(1, limit);
+        let winning = self.handle.take(1, limit, Comes::WhenPolled);
         async move { winning.await.map(Leadership::of) }
     }
 
@@ -174,7 +174,14 @@ impl Election {
         let session = self.handle.client().session()?;
         let retry = &session.options().retry;
         let pause = Pause::new(retry.base, retry.max);
-        Ok(Terms { election: self.clone(), stops: self.stops.subscribe(), pause, is_paused: false, session })
+        Ok(Terms {
+            election: self.clone(),
+            stops: self.stops.subscribe(),
+            pause,
+            is_paused: false,
+            has_led: false,
+            session,
+        })
     }
 
     /// Resigns: at once, and the future confirms it. The next candidate leads; a [`Election::run`] in progress campaigns

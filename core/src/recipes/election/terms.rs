@@ -23,6 +23,8 @@ pub struct Terms {
     pub(super) pause: Pause,
     /// Whether to wait before the next campaign.
     pub(super) is_paused: bool,
+    /// Whether it has led: what is refused from then on may be granted again.
+    pub(super) has_led: bool,
 }
 
 impl Terms {
@@ -42,10 +44,20 @@ impl Terms {
                 won = self.election.campaign() => won,
             };
             match won {
-                Ok(leadership) => return Ok(Some(leadership).filter(|won| self.begins(won))),
+                Ok(leadership) => {
+                    self.has_led = true;
+                    return Ok(Some(leadership).filter(|won| self.begins(won)));
+                }
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(None),
                 // There may be a server again.
                 Err(error) if error.kind() == ErrorKind::ConnectionLost => self.is_paused = true,
+                // As a membership it goes on: an access list that is changed, or a server that refuses for a while, ends no run that
+                // has worked before.
+                Err(error) if error.kind() == ErrorKind::Denied && self.has_led => {
+                    let path = self.election.path();
+                    tracing::warn!(event = "campaign_denied", path, %error, "not allowed to stand; trying again");
+                    self.is_paused = true;
+                }
                 Err(error) => return Err(error),
             }
         }

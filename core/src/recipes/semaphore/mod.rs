@@ -19,7 +19,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::contenders::{self, Contender, Seen};
-use super::handle::{Handle, Meanwhile, Recipe};
+use super::handle::{Comes, Handle, Meanwhile, Recipe};
 use super::held::Held;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -86,7 +86,7 @@ impl Semaphore {
     /// # Cancel safety
     /// Dropping the future leaves nothing behind.
     pub fn acquire(&self, n: usize) -> impl Future<Output = Result<Held>> + Send + use<> {
-        self.handle.take(n, None)
+        self.handle.take(n, None, Comes::WhenPolled)
     }
 
     /// Waits for `n` permits at once for as long as `limit`, then Timeout. Zero is one attempt without waiting.
@@ -95,7 +95,7 @@ impl Semaphore {
         n: usize,
         limit: Duration,
     ) -> impl Future<Output = Result<Held>> + Send + use<> {
-        self.handle.take(n, Some(limit))
+        self.handle.take(n, Some(limit), Comes::WhenPolled)
     }
 
     /// Takes `n` permits if that many are free and nobody waits for more of them, or answers `None`.

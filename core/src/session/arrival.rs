@@ -1,0 +1,63 @@
+//! The order of the calls of one client: of those that queue at one path, the one that was made first queues first.
+//!
+//! 1. A call comes when it is made: it has its place behind those that came before.
+//! 2. Its turn to queue is when they have queued. Where the path is known, that is when their creates have left, as a session
+//!    is first in, first out. Where it is not, it is when they are answered: a create that finds no path is made again.
+//! 3. A call that ends before it has queued makes room for those behind it.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, Weak};
+
+use futures_util::FutureExt;
+use tokio::sync::OwnedMutexGuard;
+
+use super::Session;
+
+/// The calls of a client that have not queued yet, by path.
+#[derive(Default)]
+pub(super) struct Arrivals(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
+
+impl Arrivals {
+    fn at(&self, path: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut arrivals = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(here) = arrivals.get(path).and_then(Weak::upgrade) {
+            return here;
+        }
+        arrivals.retain(|_, here| here.strong_count() > 0);
+        let here = Arc::default();
+        arrivals.insert(path.to_owned(), Arc::downgrade(&here));
+        here
+    }
+}
+
+/// The turn to queue. The next call has it when this is dropped.
+pub(crate) type Arrived = OwnedMutexGuard<()>;
+
+/// The place of a call among those that have not queued yet.
+pub(crate) enum Arrival {
+    First(Arrived),
+    Behind(Pin<Box<dyn Future<Output = Arrived> + Send>>),
+}
+
+impl Arrival {
+    /// Resolves when those that came before have queued.
+    pub(crate) async fn turn(self) -> Arrived {
+        match self {
+            Arrival::First(arrived) => arrived,
+            Arrival::Behind(turn) => turn.await,
+        }
+    }
+}
+
+impl Session {
+    /// A call that is going to queue at `path` is made now.
+    pub(crate) fn arrive(&self, path: &str) -> Arrival {
+        let mut turn = Box::pin(self.arrivals.at(path).lock_owned());
+        // The first poll takes the place; tokio must not answer "later" to spread the load.
+        match tokio::task::unconstrained(&mut turn).now_or_never() {
+            Some(arrived) => Arrival::First(arrived),
+            None => Arrival::Behind(turn),
+        }
+    }
+}
