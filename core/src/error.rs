@@ -137,7 +137,7 @@ impl Error {
             LostReason::Deleted => {
                 "lost: its node was deleted by somebody else; stop the protected work, then acquire again"
             }
-            LostReason::Closed => "lost: the client was closed while it was held; release before closing",
+            LostReason::Closed => "lost: the client was closed, which gave back what it held",
         };
         Error::new(ErrorKind::Lost, message).with_reason(reason)
     }

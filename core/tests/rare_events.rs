@@ -13,8 +13,8 @@ use support::{SOON, client_with, eventually, lock_of, nodes_under, options, serv
 use zkrecipes::drive;
 use zkrecipes::drive::log::{Level, Record};
 use zkrecipes::{
-    AclChoice, AclEntry, Auth, Client, CommitMode, CreateMode, Error, ErrorKind, GroupOptions, Outcome,
-    QueueOptions,
+    AclChoice, AclEntry, Auth, Client, CommitMode, CreateMode, ElectionOptions, Error, ErrorKind,
+    GroupOptions, Outcome, QueueOptions,
 };
 use zkrecipes_embedded::{Fault, Proxy, Server};
 
@@ -262,4 +262,38 @@ async fn a_panic_while_a_loss_is_told_is_told_itself() -> Result<(), Error> {
     let record = &said("loss_panicked")[0];
     assert!(record.level == Level::Error && record.fields.is_empty(), "{record:?}");
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_that_has_led_outlasts_a_refusal() {
+    let (server, path) = (server(), "/elections/denied");
+    let (a, owner) = (client_with(&server, TEN).await, strict(&server, "r").await);
+    let election = a.election(path, b"", ElectionOptions::default()).expect("valid");
+    let mut terms = drive::terms(&election).expect("open");
+    let first = terms.next().await.expect("free").expect("a term");
+    LazyLock::force(&SAID);
+    a.nodes().delete_all(path).await.expect("deleted");
+    owner.nodes().create(path, b"", CreateMode::Persistent).await.expect("created");
+    drop(first);
+    let next = tokio::spawn(async move { terms.next().await });
+    told("campaign_denied", path, &["path", "error"]).await;
+    assert!(!next.is_finished());
+    owner.nodes().delete(path, None).await.expect("deleted");
+    let again = soon("the next term", next).await.expect("joined").expect("it may again").expect("a term");
+    again.release().await.expect("resigned");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_collector_finds_held_is_told() {
+    let server = server();
+    let client = client_with(&server, TEN).await;
+    LazyLock::force(&SAID);
+    let held = lock_of(&client, "/locks/collected").acquire().await.expect("free");
+    drive::tell_collected(&held);
+    let record = told("collected", "/locks/collected", &["path", "node", "token"]).await;
+    assert_eq!(record.level, Level::Warn);
+    held.release().await.expect("released");
+    drive::tell_collected(&held);
+    drive::log::flush(SOON);
+    assert_eq!(said_of("/locks/collected").iter().filter(|record| record.event == "collected").count(), 1);
 }

@@ -32,6 +32,10 @@ class Leadership extends Held {
     return this.#term ? this.#term.signal : super.signal
   }
 
+  get lostSignal() {
+    return super.signal
+  }
+
   /** Tells everybody that this leader has begun its work. */
   async acknowledge(data, options) {
     await ask(this, 'acknowledge', options, check.bytes('data', data === undefined ? '' : data))

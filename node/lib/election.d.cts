@@ -29,6 +29,11 @@ export class Leadership extends Held {
   /** Rises strictly from one leader to the next: the `fencingToken`. */
   readonly epoch: bigint
   /**
+   * Aborts only when the leadership is lost, with the `LOST` error as the reason: what must not go on then, while a run that is
+   * stopped still finishes what it has begun.
+   */
+  readonly lostSignal: AbortSignal
+  /**
    * Tells everybody that this leader has begun its work. The server refuses it once somebody else leads: `NOT_HELD`. Doing it
    * again replaces the data.
    */

@@ -8,8 +8,11 @@ const { Transaction } = require('./nodes.cjs')
 const { Occasion } = require('./occasion.cjs')
 const { Remote, ask, attend, call, callsOf, make, nativeOf, properties } = require('./remote.cjs')
 
-// One that nobody refers to any more is released by the addon.
-const collected = new FinalizationRegistry((over) => over())
+// One that nobody refers to any more is released, and the log says so.
+const collected = new FinalizationRegistry(({ over, native }) => {
+  over()
+  native.collected()
+})
 
 let giveUp, joins, leave, isReleased
 
@@ -35,7 +38,7 @@ class Held extends Remote {
   constructor(key, calls, native, origin = 'lock.acquire()') {
     super(key, calls, native, origin)
     this.#over = calls.keepAlive.begin()
-    collected.register(this, this.#over)
+    collected.register(this, { over: this.#over, native })
     this.#loss = new Occasion('onLost', () => native.watch(), (failure) => new ZkRecipesError(failure), calls.callbackTimes)
     this.#loss.comesAs(now(() => native.onLost()), this.#over)
     const askable = (revocation) => revocation.comesAs(native.onRevoke())

@@ -174,9 +174,10 @@ promise('resigning, losing and cancelling tell the work of a run that its term i
   const running = mine.run(async (leadership) => {
     const told = new Promise((resolve) => leadership.onLost(() => resolve('lost')))
     const ended = aborted(leadership.signal)
+    const { lostSignal } = leadership
     ends.push([leadership])
     await ended
-    ends.at(-1).push(leadership.signal.reason, told)
+    ends.at(-1).push(leadership.signal.reason, told, lostSignal)
   })
   const term = (count) => until(() => ends.length === count && mine.isLeader, `term ${count} has begun`)
   await term(1)
@@ -190,6 +191,9 @@ promise('resigning, losing and cancelling tell the work of a run that its term i
   assert.equal(ends[1][1].code, 'LOST')
   assert.ok(ends[2][1] instanceof AbortError)
   assert.equal(await ends[1][2], 'lost')
+  // Loss alone: a run that is stopped may still finish what it has begun.
+  assert.deepEqual(ends.map(([, , , lostSignal]) => lostSignal.aborted), [false, true, false])
+  assert.equal(ends[1][3].reason.code, 'LOST')
 }, { embeddedOnly: true })
 
 promise('work that resigns aborts nothing, not even what it has yet to finish', async (world) => {

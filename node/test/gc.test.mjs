@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
+import { onLog } from 'zkrecipes'
 import { collectGarbage, promise, untilCollected, untilContenders } from './world.mjs'
 
-promise('a lock and its Held that nobody refers to are released', async (world) => {
+promise('a lock and its Held that nobody refers to are released, and the log says so', async (world) => {
   const client = await world.connect()
   const observer = await world.lock()
+  const told = []
+  const off = onLog(({ event, fields }) => event === 'collected' && told.push(fields.path), { level: 'warn' })
   await client.lock(world.path()).acquire()
   await untilCollected(async () => (await observer.contenders()).length === 0, 'it is released')
+  await untilCollected(() => told.includes(world.path()), 'it is told')
+  off()
 })
 
 promise('callbacks and signals that refer to their Held do not keep it', async (world) => {

@@ -152,6 +152,14 @@ impl Held {
         self.held.ask(|held| drive::downgrade(&held), move |granted| Held::new(granted, &home))
     }
 
+    /// Nobody refers to it any more.
+    #[napi(catch_unwind)]
+    pub fn collected(&self) {
+        drive::tell_collected(&self.held);
+        // Released or lost, there is nothing to do.
+        let _ = self.held.release_in_background();
+    }
+
     /// Of a leadership.
     #[napi(catch_unwind)]
     pub fn acknowledge(&self, data: &[u8]) -> f64 {

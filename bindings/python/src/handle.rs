@@ -46,6 +46,9 @@ impl Drop for Common {
     fn drop(&mut self) {
         // In a forked child it is not: what the parent holds is the parent's.
         if self.core.is_held() {
+            if let Some(held) = self.core.current() {
+                drive::tell_collected(&held);
+            }
             warn_unless_exiting(&format!(
                 "the {} was garbage-collected while held; it is released in the background",
                 self.core

@@ -87,6 +87,7 @@ fn reason(exception: &Bound<'_, PyAny>) -> String {
 impl Drop for Claimed {
     fn drop(&mut self) {
         if self.item.is_held() && !self.item.is_being_settled() && !self.is_left.load(Ordering::Acquire) {
+            drive::tell_collected(&self.item);
             warn_unless_exiting(&format!(
                 "an item of {} was garbage-collected before it was settled; it is given back in the background",
                 self.item.path()

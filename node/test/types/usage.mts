@@ -95,6 +95,7 @@ const same: Client = client.unref().ref()
 const late: Client = await Client.connect('zk1', { signal, connectTimeout: 100 })
 await held.verify({ signal })
 const reading: Held = await (await client.readWriteLock('/catalogue').write.acquire()).downgrade({ signal })
+const lostOnly: AbortSignal = (await client.election('/leader').campaign()).lostSignal
 const more: Held = await client.readWriteLock('/catalogue').write.downgrade()
 await lock.verify({ signal })
 await both.contenders({ signal })

@@ -55,7 +55,7 @@ impl Terms {
                 // has worked before.
                 Err(error) if error.kind() == ErrorKind::Denied && self.has_led => {
                     let path = self.election.path();
-                    tracing::warn!(event = "campaign_denied", path, %error, "not allowed to stand; trying again");
+                    tracing::warn!(target: "zkrecipes", event = "campaign_denied", path, %error, "not allowed to stand; trying again");
                     self.is_paused = true;
                 }
                 Err(error) => return Err(error),

@@ -18,6 +18,17 @@ fn pause() -> Pause {
     Pause::new(Duration::from_millis(50), Duration::from_secs(2))
 }
 
+/// One that is under way. However it ends, closing waits for it no longer.
+struct Chore(Arc<Epoch>);
+
+impl Drop for Chore {
+    fn drop(&mut self) {
+        if self.0.chores.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.chore_done.notify_waiters();
+        }
+    }
+}
+
 impl Epoch {
     /// Deletes `node` until that is confirmed or the session has ended; the answer resolves then, and need not be
     /// waited for. `czxid` tells it from the next one of its name, and is 0 where no name is used again.
@@ -187,14 +198,12 @@ impl Epoch {
     /// Work that nobody need wait for, and that closing waits for; it should end when the session has.
     pub(crate) fn chore(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) -> Later<()> {
         self.chores.fetch_add(1, Ordering::AcqRel);
-        let epoch = self.clone();
+        let chore = Chore(self.clone());
         let (done, is_done) = oneshot::channel();
         self.clock.spawn(Box::pin(async move {
             work.await;
             let _ = done.send(());
-            if epoch.chores.fetch_sub(1, Ordering::AcqRel) == 1 {
-                epoch.chore_done.notify_waiters();
-            }
+            drop(chore);
         }));
         Box::pin(async move {
             let _ = is_done.await;

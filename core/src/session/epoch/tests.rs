@@ -182,3 +182,11 @@ async fn of_an_old_server_nodes_are_read_one_by_one_and_it_is_asked_otherwise_on
     }
     assert_eq!(asked.load(Ordering::Acquire), 1);
 }
+
+#[tokio::test]
+async fn a_chore_that_panics_keeps_no_close_waiting() {
+    let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
+    let epoch = epoch_over(Line { generation, syncs });
+    drop(epoch.chore(async { panic!("on purpose") }));
+    tokio::time::timeout(Duration::from_secs(10), epoch.until_tidy()).await.expect("tidy");
+}
