@@ -573,6 +573,13 @@ typedef struct zkr_options {
    * held.
    */
   int64_t server_tick_ms;
+  /**
+   * Whether to refuse (ZKR_DENIED) a path that somebody else has made so that everybody may delete below it, where nodes
+   * of ours are not everybody's. Without it there is a warning in the log, once per path.
+   */
+  bool refuse_open_parents;
+  /** Zero. */
+  uint8_t reserved_5[7];
 } zkr_options;
 
 /** The end of connecting. On ZKR_OK the client belongs to the callback, otherwise it is NULL; the error is only lent. */

@@ -3512,6 +3512,8 @@ struct Options {
   std::string identity;
   std::vector<Auth> auth;
   bool allow_plaintext_auth = false;
+  /** Refuse a path that somebody else has made so that everybody may delete below it. */
+  bool refuse_open_parents = false;
   AclChoice acl = AclChoice::Default;
   std::vector<AclEntry> acl_list;
   std::optional<Tls> tls;
@@ -3843,6 +3845,7 @@ class Client {
       c.server_tick_ms = options.server_tick->count();
       if (c.server_tick_ms == 0) c.server_tick_ms = -1; /* 0 is none in C */
     }
+    c.refuse_open_parents = options.refuse_open_parents;
 
     detail::Outcome outcome;
     zkr_client *client = nullptr;

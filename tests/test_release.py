@@ -73,7 +73,8 @@ def test_what_pip_installs_has_hashes() -> None:
     for asked in wanted:
         locked = asked.with_suffix(".txt").read_text()
         packages = [block for block in re.split(r"\n(?=\S)", locked) if block and not block.startswith("#")]
-        assert packages and all("--hash=sha256:" in block for block in packages), asked
+        assert packages, asked
+        assert all("--hash=sha256:" in block for block in packages), asked
         names = {re.split(r"[=\[ ]", block)[0].lower().replace("_", "-") for block in packages}
         for line in asked.read_text().splitlines():
             name = re.split(r"[<>=\[ ]", line)[0].lower().replace("_", "-")

@@ -147,6 +147,11 @@ pub struct zkr_options {
     /// follower; 0 if nobody knows. With a quarter of session_timeout_ms or less, a pause of half of that costs nothing that is
     /// held.
     pub server_tick_ms: i64,
+    /// Whether to refuse (ZKR_DENIED) a path that somebody else has made so that everybody may delete below it, where nodes
+    /// of ours are not everybody's. Without it there is a warning in the log, once per path.
+    pub refuse_open_parents: Flag,
+    /// Zero.
+    pub reserved_5: [u8; 7],
 }
 
 /// How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults.
@@ -198,11 +203,20 @@ impl SelfSized for zkr_options {
             allow_plaintext_auth: Flag::default(),
             reserved_4: [0; 7],
             server_tick_ms: 0,
+            refuse_open_parents: Flag::default(),
+            reserved_5: [0; 7],
         }
     }
 
     fn reserved(&self) -> Vec<u8> {
-        [&self.reserved_1.to_ne_bytes()[..], &self.reserved_2, &self.reserved_3, &self.reserved_4].concat()
+        [
+            &self.reserved_1.to_ne_bytes()[..],
+            &self.reserved_2,
+            &self.reserved_3,
+            &self.reserved_4,
+            &self.reserved_5,
+        ]
+        .concat()
     }
 }
 
@@ -234,6 +248,7 @@ impl zkr_options {
         let credentials = input::slice("auth", self.auth, self.auth_count)?;
         options.auth = credentials.iter().map(auth).collect::<Result<_>>()?;
         options.allow_plaintext_auth = self.allow_plaintext_auth.get("allow_plaintext_auth")?;
+        options.refuse_open_parents = self.refuse_open_parents.get("refuse_open_parents")?;
         options.acl = self.acl()?;
         options.tls = self.tls()?;
         options.sasl = self.sasl()?;

@@ -229,8 +229,8 @@ function watcher(client) {
 }
 
 const OPTIONS = [
-  'sessionTimeout', 'connectTimeout', 'identity', 'auth', 'allowPlaintextAuth', 'acl', 'tls', 'sasl', 'naming', 'retry', 'lease',
-  'serverTick', 'readOnly', 'signal',
+  'sessionTimeout', 'connectTimeout', 'identity', 'auth', 'allowPlaintextAuth', 'refuseOpenParents', 'acl', 'tls', 'sasl', 'naming', 'retry',
+  'lease', 'serverTick', 'readOnly', 'signal',
 ]
 
 /** Checks names and types, and brings shorthands into the one form that the addon takes. */
@@ -242,6 +242,7 @@ function connectOptions(given) {
     identity: check.optionalText('identity', options.identity),
     auth: options.auth === undefined ? undefined : [options.auth].flat().map(credential),
     allowPlaintextAuth: check.flag('allowPlaintextAuth', options.allowPlaintextAuth),
+    refuseOpenParents: check.flag('refuseOpenParents', options.refuseOpenParents),
     acl: accessList(options.acl),
     tls: group('tls', options.tls, { ca: check.optionalText, cert: check.optionalText, key: check.optionalText, verifyHostname: check.flag }),
     sasl: group('sasl', options.sasl, { user: check.text, password: check.text }),

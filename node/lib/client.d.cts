@@ -48,6 +48,11 @@ export interface ConnectOptions {
    * to servers on this machine only.
    */
   allowPlaintextAuth?: boolean | undefined
+  /**
+   * Whether to refuse (DENIED) a path that somebody else has made so that everybody may delete below it, where nodes of ours are
+   * not everybody's. Without it there is a warning in the log, once per path.
+   */
+  refuseOpenParents?: boolean | undefined
   /** Who may touch the nodes that we create; `creator` when `auth` or `sasl` is given, else `open`. */
   acl?: 'open' | 'creator' | readonly AclEntry[] | undefined
   /**

@@ -336,6 +336,8 @@ class ClientOptions(TypedDict, total=False):
     identity                host:pid        what others see as the holder
     auth                    none            (scheme, credential), or a list: ("digest", "user:password")
     allow_plaintext_auth    False           let `auth` travel over plain text to other machines, too
+    refuse_open_parents     False           with credentials: refuse (Denied) a path that somebody else has
+                                            made so that everybody may delete below it; else a warning
     acl                     "open", or      who may use the nodes that we make: "open", "creator", or a list
                             "creator" with  of (scheme, id, permissions) such as ("world", "anyone", "r")
                             credentials
@@ -377,6 +379,9 @@ class ClientOptions(TypedDict, total=False):
     allow_plaintext_auth: bool | None
     """Whether `auth` may travel over plain text, where everybody on the way can read it. Without it, it travels over
     TLS and to servers on this machine only."""
+    refuse_open_parents: bool | None
+    """Whether to refuse (Denied) a path that somebody else has made so that everybody may delete below it, where
+    nodes of ours are not everybody's. Without it there is a warning in the log, once per path."""
     acl: Literal["open", "creator"] | Sequence[tuple[str, str, str]] | None
     """Who may use the nodes created: "creator" by default when `auth` or `sasl` is given, else "open";
     or a list of (scheme, id, permissions)."""

@@ -18,6 +18,7 @@ pub struct ConnectOptions {
     pub identity: Option<String>,
     pub auth: Option<Vec<Credential>>,
     pub allow_plaintext_auth: Option<bool>,
+    pub refuse_open_parents: Option<bool>,
     pub acl: Option<Either<String, Vec<Grant>>>,
     pub tls: Option<Tls>,
     pub sasl: Option<Sasl>,
@@ -78,6 +79,7 @@ impl ConnectOptions {
             options.auth.push(Auth::new(auth.scheme, auth.credential.to_vec()));
         }
         options.allow_plaintext_auth = self.allow_plaintext_auth.unwrap_or(options.allow_plaintext_auth);
+        options.refuse_open_parents = self.refuse_open_parents.unwrap_or(options.refuse_open_parents);
         options.acl = acl(self.acl)?;
         options.tls = self.tls.map(|tls| {
             let mut options = TlsOptions::default();
