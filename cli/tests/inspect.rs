@@ -114,8 +114,10 @@ fn ls_and_break_know_kazoos_semaphores() {
     let kazoo = ["--naming", "kazoo", "--permits", "2"];
     let holder =
         holding(&server, &[&kazoo[..], &["--take", "2", "--identity", "one", LIMIT]].concat(), UNTIL_A_LINE);
-    let waiter = start(&server, &[&["lock"], &kazoo[..], &["--identity", "two", LIMIT, "true"]].concat());
     let queue = format!("{LIMIT}-__lock__");
+    // It has its permits a moment before it leaves the line.
+    eventually("the holder has left the line", || contenders(&server, &queue).is_empty());
+    let waiter = start(&server, &[&["lock"], &kazoo[..], &["--identity", "two", LIMIT, "true"]].concat());
     eventually("the waiter queues", || contenders(&server, &queue).len() == 1);
     let queued = contenders(&server, &queue)[0].clone();
     for naming in [&[][..], &["--naming", "kazoo"]] {
