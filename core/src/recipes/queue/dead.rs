@@ -70,7 +70,7 @@ impl Store {
             {
                 let path = &self.stock.layout.path;
                 self.stock.sets_aside(name);
-                tracing::warn!(event = "item_not_buried", path, node, %error, "an item that is over cannot go to the dead letters, and is skipped");
+                tracing::warn!(target: "zkrecipes", event = "item_not_buried", path, node, %error, "an item that is over cannot go to the dead letters, and is skipped");
             }
             buried => buried?,
         }

@@ -269,7 +269,7 @@ impl Work {
                     ) =>
                 {
                     let path = self.held.path();
-                    tracing::warn!(event = "pause_not_written", path, node, %error, "the pause of an item that is given back holds for this client alone");
+                    tracing::warn!(target: "zkrecipes", event = "pause_not_written", path, node, %error, "the pause of an item that is given back holds for this client alone");
                 }
                 answer => return answer,
             }
