@@ -96,22 +96,18 @@ promise('a loop claims one after the other, and what it leaves unsettled is give
   const seen = []
   for await (const item of queue) {
     seen.push(`${item.data} ${item.attempts}`)
-    // The first time, "one" goes back as the loop goes on, and comes again.
+    // "one" steps aside as the loop goes on, and comes again.
     if (seen.length > 1) await item.ack()
     if (seen.length === 3) break
   }
-  assert.deepEqual(seen, ['one 1', 'one 2', 'two 1'])
+  assert.deepEqual(seen, ['one 1', 'two 1', 'three 1'])
   const reason = new Error('on purpose')
   const failing = (async () => {
     for await (const item of queue) throw Object.assign(reason, { item })
   })()
   assert.equal(await rejection(failing), reason)
   assert.equal(reason.item.isHeld, false, 'given back before the error is seen')
-  for await (const item of queue) {
-    assert.equal(item.attempts, 2)
-    break
-  }
-  assert.equal((await other.claim({ timeout: 5000 })).attempts, 3)
+  assert.equal((await other.claim({ timeout: 20_000 })).attempts, 3)
 })
 
 promise('a loop ends when it is cancelled, and when its client is closed', async (world) => {
@@ -313,7 +309,7 @@ promise('bad arguments are INVALID', async (world) => {
   const named = (error, argument) => assert.match(error.message, new RegExp(`\\b${argument}\\b`))
   const path = world.path('queue')
   for (const [option, values] of Object.entries({
-    maxItems: [0, -1, 1.5, '5', null], maxAttempts: [0, -1, '5'], shards: [0, -1, '2'], ephemeral: [1, 'yes'], layout: ['other', 7], colour: ['red'],
+    maxItems: [0, -1, 1.5, '5', null], maxAttempts: [-1, 1.5, '5'], shards: [0, -1, '2'], ephemeral: [1, 'yes'], layout: ['other', 7], colour: ['red'],
   })) {
     for (const value of values) named(throws(() => client.queue(path, { [option]: value }), 'INVALID'), option)
   }

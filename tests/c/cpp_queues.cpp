@@ -31,7 +31,7 @@ void items_are_put_and_taken_as_values() {
   CHECK(!zkr::Error(ZKR_TIMEOUT, "").put());
 
   zkr::QueueOptions options;
-  options.max_attempts = 0;
+  options.shards = 0;
   THROWS(a.queue(path("bad"), options), zkr::ErrorKind::Invalid);
   options = zkr::QueueOptions();
   options.layout = ZKR_QUEUE_LAYOUT_LOCKING;

@@ -288,8 +288,8 @@ void bad_queues_and_items_are_refused(void) {
   options.layout = (zkr_queue_layout)9;
   REFUSED(zkr_queue_new(client, path("bad"), &options, &queue, &error), ZKR_INVALID, "layout");
   options = (zkr_queue_options)ZKR_QUEUE_OPTIONS_INIT;
-  options.max_attempts = 0;
-  REFUSED(zkr_queue_new(client, path("bad"), &options, &queue, &error), ZKR_INVALID, "max_attempts");
+  options.shards = 0;
+  REFUSED(zkr_queue_new(client, path("bad"), &options, &queue, &error), ZKR_INVALID, "shards");
   options = (zkr_queue_options)ZKR_QUEUE_OPTIONS_INIT;
   options.reserved[2] = 1;
   REFUSED(zkr_queue_new(client, path("bad"), &options, &queue, &error), ZKR_INVALID,
