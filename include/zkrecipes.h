@@ -68,7 +68,7 @@
 /** The defaults of zkr_options. */
 #define ZKR_OPTIONS_INIT \
   { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, 0, NULL, 0, false, true, {0}, NULL, NULL, NULL, \
-    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0 }
+    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0, false, {0} }
 
 /** The defaults of zkr_lock_options. */
 #define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }

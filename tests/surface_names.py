@@ -182,6 +182,10 @@ def cpp_declared(statement: str, scope: list[str], names: set[str]) -> None:
 # --- Python: what can be imported, and what the stubs say
 
 
+# Only for annotations: what it brings is listed with each class that has it.
+COMMON = {"Handle"}
+
+
 def python_module(module: str) -> set[str]:
     sys.path.insert(0, str(ROOT / "python"))
     loaded = importlib.import_module(module)
@@ -192,11 +196,12 @@ def python_module(module: str) -> set[str]:
         if inspect.ismodule(value):
             continue
         names.add(name)
-        if inspect.isclass(value):
+        if inspect.isclass(value) and name not in COMMON:
 
             def known(owner: type) -> bool:
                 """Not the base within the native module, which has the name of its public class."""
-                return getattr(loaded, owner.__name__, None) is owner and owner.__name__ in public
+                is_public = getattr(loaded, owner.__name__, None) is owner and owner.__name__ in public
+                return is_public and owner.__name__ not in COMMON
 
             # What a public base brings is listed there.
             owners = [owner for owner in value.__mro__ if is_ours(owner) and (owner is value or not known(owner))]

@@ -390,9 +390,7 @@ def test_an_exception_in_a_callback_is_logged_and_stops_nothing(
     assert "in the callback" in caplog.text
 
 
-def test_a_lock_collected_while_held_warns_logs_and_is_released(
-    hosts: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_lock_collected_while_held_warns_logs_and_is_released(hosts: str, caplog: pytest.LogCaptureFixture) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client:
             lock = client.lock("/lock")

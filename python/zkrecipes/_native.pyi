@@ -265,7 +265,7 @@ class Client(_Scope, ClientBase):
     `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
     development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
 
-    Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, read_only; they are
+    Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, server_tick, read_only; they are
     described in `zkrecipes.ClientOptions`.
 
     >>> import zkrecipes
