@@ -15,6 +15,8 @@ const HOUSE: &[&[&str]] = &[
     &["turn"],
     &["session"],
     &["session::wire"],
+    &["session::system_clock"],
+    &["session::chance", "session::clock"],
     &["log"],
     &["pool"],
     &["runtime"],

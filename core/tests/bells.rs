@@ -140,13 +140,13 @@ async fn without_a_bell_it_is_looked_at_now_and_then() {
     assert!(bells > 0 && bells < 3 * MANY, "{bells}");
 }
 
-/// Until the client asks for nothing while three pings of its are answered, but for the contact that an idle session keeps.
+/// Until the client asks for nothing for a session timeout, but for the contact that an idle session keeps eight times in it.
 /// Looking now and then is more often than that.
 async fn is_quiet(ground: &Ground, client: &Client) {
     let mut busy = Vec::new();
     for _ in 0..5 {
         ground.clear_log();
-        eventually("pings", || ground.requests_of(client, "ping").len() >= 3).await;
+        eventually("contacts", || ground.requests_of(client, "sync").len() >= 8).await;
         let session = client.session_id();
         let asked = ground
             .log()

@@ -73,11 +73,8 @@ async fn what_is_ours_or_meant_for_everybody_is_not_asked_about() {
     drop(lock_of(&client, "/new/lock").acquire().await.expect("free"));
     let queue = client.queue("/new/queue", QueueOptions::default()).expect("valid");
     queue.put(b"item").await.expect("put");
-    assert_eq!(
-        server.count("getACL", "/everybodys"),
-        2,
-        "as a client without credentials asks, for another reason"
-    );
+    let asked = server.count("getACL", "/everybodys");
+    assert!(asked <= 2, "{asked} times, where each asks once at most whether it may delete there");
     for path in ["/new/lock", "/new/queue"] {
         assert!(server.count("getACL", path) <= 1, "{path} was not there when it was asked about");
     }

@@ -43,9 +43,7 @@ async fn work(client: &Client, kind: usize, path: &str) -> Result<(), Error> {
         1 => {
             let sides = client.read_write_lock(path)?;
             let writing = sides.write().acquire().await?;
-            let reading = sides.read().acquire().await?;
-            writing.release().await?;
-            reading.release().await
+            writing.downgrade().await?.release().await
         }
         2 => client.semaphore(path, 3)?.acquire(2).await?.release().await,
         _ => {

@@ -90,9 +90,12 @@ def test_threads_that_share_a_read_write_lock_wait_for_each_other(client: zkreci
 
 
 def test_what_a_downgrade_leads_to_is_released_when_it_is_garbage(client: zkrecipes.Client) -> None:
-    with pytest.warns(ResourceWarning, match="read lock"):
+    def forget() -> None:
         client.read_write_lock("/lock").write.acquire().downgrade()
         gc.collect()
+
+    with pytest.warns(ResourceWarning, match="read lock"):
+        forget()
     eventually(lambda: client.nodes.children("/lock") == [])
 
 

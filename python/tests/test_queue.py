@@ -164,10 +164,10 @@ def test_dead_letters_are_looked_at_and_replayed(connect: Connect) -> None:
         with letter:
             assert letter.data == b"one"
         break
-    (letter,) = dead.items()
-    assert isinstance(letter, zkrecipes.DeadLetter)
-    assert (letter.data, letter.reason, letter.attempts, letter.problem) == (b"two", "nobody lives there", 1, None)
-    assert abs(datetime.now(timezone.utc) - letter.died_at) < timedelta(hours=1)
+    (told,) = dead.items()
+    assert isinstance(told, zkrecipes.DeadLetter)
+    assert (told.data, told.reason, told.attempts, told.problem) == (b"two", "nobody lives there", 1, None)
+    assert abs(datetime.now(timezone.utc) - told.died_at) < timedelta(hours=1)
     assert queue.replay() == 1
     assert queue.get() == b"two"
 
@@ -324,7 +324,7 @@ def test_a_nack_takes_a_delay_and_a_reason(connect: Connect) -> None:
     item = queue.claim()
     for wrong in ({"delay": -1}, {"delay": "soon"}, {"reason": 7}):
         with pytest.raises((zkrecipes.Invalid, TypeError)):
-            item.nack(**wrong)  # type: ignore[arg-type]
+            item.nack(**wrong)
     item.nack(3600)
     with pytest.raises(zkrecipes.Timeout):
         queue.claim(0)

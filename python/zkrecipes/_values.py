@@ -269,8 +269,8 @@ class CommitStatus(NamedTuple):
     """Absent: it died, and `recover` takes its transactions over. Done: it knows what was decided."""
     sites: list[SiteStatus]
     problem: str = ""
-    """Why only its id is known: it may not be read with the identities of this client, or what it says is not understood. Empty
-    if it is known how it stands."""
+    """Why only its id is known: it may not be read with the identities of this client, or what it says is not
+    understood. Empty if it is known how it stands."""
 
 
 class LogEntry(NamedTuple):

@@ -235,7 +235,8 @@ class Lock(Handle[Held], _native.LockBase):
 class ReadWriteLock(_native.ReadWriteLockBase):
     """Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
 
-    Each side is a Lock. `await held.downgrade()` of what `write` acquired goes from writing to reading: nobody writes in between.
+    Each side is a Lock. `await held.downgrade()` of what `write` acquired goes from writing to reading: nobody writes
+    in between.
     """
 
     read: Lock

@@ -50,7 +50,8 @@ void a_shared_lock_reads_and_a_unique_lock_writes() {
   THROWS(one.read_write_lock("relative"), zkr::ErrorKind::Invalid);
 }
 
-// The locks of the standard library on one object: as std::shared_mutex, no reader beside a writer, and no second writer.
+// The locks of the standard library on one object: as std::shared_mutex, no reader beside a writer, and no
+// second writer.
 void threads_that_share_a_read_write_lock_exclude_each_other() {
   zkr::Client client(hosts());
   auto shared = client.read_write_lock(path("threads"));

@@ -18,19 +18,19 @@
 using namespace std::chrono_literals;
 
 /* Those of cpp_family.cpp. */
-#define FAMILY_TESTS(X)                               \
-  X(a_shared_lock_reads_and_a_unique_lock_writes)     \
+#define FAMILY_TESTS(X)                                      \
+  X(a_shared_lock_reads_and_a_unique_lock_writes)            \
   X(threads_that_share_a_read_write_lock_exclude_each_other) \
-  X(a_multi_lock_takes_all_or_none)                   \
-  X(a_semaphore_gives_permits_as_values)              \
-  X(a_wait_is_told_for_whom_and_how_long)             \
-  X(a_holder_can_be_asked_and_forced)                 \
-  X(every_recipe_speaks_for_what_it_holds)            \
-  X(release_in_background_asks_no_server)             \
-  X(permits_and_who_waits_for_them_are_listed)        \
-  X(holders_of_permits_can_be_asked_and_forced)       \
-  X(holders_of_several_locks_can_be_asked_and_forced) \
-  X(asking_by_force_can_be_withdrawn)                 \
+  X(a_multi_lock_takes_all_or_none)                          \
+  X(a_semaphore_gives_permits_as_values)                     \
+  X(a_wait_is_told_for_whom_and_how_long)                    \
+  X(a_holder_can_be_asked_and_forced)                        \
+  X(every_recipe_speaks_for_what_it_holds)                   \
+  X(release_in_background_asks_no_server)                    \
+  X(permits_and_who_waits_for_them_are_listed)               \
+  X(holders_of_permits_can_be_asked_and_forced)              \
+  X(holders_of_several_locks_can_be_asked_and_forced)        \
+  X(asking_by_force_can_be_withdrawn)                        \
   X(a_turn_passed_on_shares_its_token)
 
 /* Those of cpp_kit.cpp. */

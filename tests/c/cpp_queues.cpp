@@ -68,7 +68,8 @@ void an_item_is_given_back_at_the_end_of_its_scope() {
   queue.claim(5s).nack(0ms, "nobody drinks it");  // for the third time
   auto dead = queue.dead();
   const auto letters = queue.dead_letters();
-  CHECK(letters.size() == 1 && letters[0].data == "tea" && *letters[0].reason == "nobody drinks it" && letters[0].attempts == 3);
+  CHECK(letters.size() == 1 && letters[0].data == "tea" && *letters[0].reason == "nobody drinks it" &&
+        letters[0].attempts == 3);
   CHECK(!letters[0].problem && dead.dead_letters().size() == 1);
   CHECK(dead.len() == 1 && *dead.peek() == "tea" && queue.len() == 0);
   THROWS(dead.put("no"), zkr::ErrorKind::Invalid);

@@ -195,7 +195,8 @@ void what_fails_too_often_can_be_replayed(void) {
   OK(zkr_queue_dead_letters(queue, &letters, &error));
   CHECK(zkr_dead_letters_count(letters) == 1);
   letter = zkr_dead_letters_get(letters, 0);
-  CHECK(strcmp(letter->data, "spam") == 0 && letter->size == 4 && letter->attempts == 1 && letter->died_at_ms > 0);
+  CHECK(strcmp(letter->data, "spam") == 0 && letter->size == 4 && letter->attempts == 1 &&
+        letter->died_at_ms > 0);
   CHECK(strcmp(letter->reason, "nobody lives there") == 0 && letter->problem == NULL && *letter->id);
   zkr_dead_letters_free(letters);
   OK(zkr_queue_dead_letters(dead, &letters, &error)); /* the same */

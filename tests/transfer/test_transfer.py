@@ -171,8 +171,8 @@ class World:
         eventually(self._is_nothing_left, self._server.nodes)
 
     def _is_nothing_left(self) -> bool:
-        # The parents are containers, which go when they are empty. What a coordinator had in hand that was killed leaves its
-        # outcome for a day.
+        # The parents are containers, which go when they are empty. What a coordinator had in hand that was killed
+        # leaves its outcome for a day.
         self._server.advance_clock(100)
         return all(f"{node}/".startswith("/payments/outcomes/") or node == "/payments" for node in self._server.nodes())
 

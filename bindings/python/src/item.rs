@@ -179,7 +179,7 @@ item!(ItemBase {
 
     #[pyo3(name = "_leave", signature = (body_failed, exception=None))]
     fn py_leave(&self, py: Python<'_>, body_failed: bool, exception: Option<Arg>) -> Answered {
-        let end = End::of(body_failed, exception.as_deref());
+        let end = End::of(body_failed, exception);
         self.claimed.origin.run(py, || self.claimed.leave(end))
     }
 });
@@ -212,7 +212,7 @@ item!(Item {
     #[pyo3(signature = (kind, exception, _traceback, /))]
     fn __exit__(&self, py: Python<'_>, kind: Arg, exception: Arg, _traceback: Arg) -> PyResult<()> {
         let failed = !kind.is_none();
-        let end = End::of(failed, Some(&exception));
+        let end = End::of(failed, Some(exception));
         left(py, &self.claimed.item, failed, || self.claimed.leave(end))
     }
 });

@@ -70,9 +70,9 @@ impl Nodes {
         path::validate(path)?;
         let session = self.client.session()?;
         Ok(match kind {
-            WatchKind::Data => Feed::new(OfData(session.watch_node("watch", path).as_of_now())),
+            WatchKind::Data => Feed::new(OfData(session.watch_node("watch", path).current())),
             WatchKind::Children => {
-                let watching = session.watch_children("watch", path).as_of_now();
+                let watching = session.watch_children("watch", path).current();
                 Feed::new(OfChildren { watching, told: None })
             }
             WatchKind::Subtree => Feed::new(OfSubtree(Tree::new(&session, "watch", path, Depth::All))),

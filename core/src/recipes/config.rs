@@ -156,7 +156,7 @@ impl Config {
     /// The value now, and whenever it has changed: always the latest, `None` where there is none.
     pub fn watch(&self) -> Feed<Option<Versioned>> {
         let watching = self.client.session().map(|session| {
-            session.watch_node("watch", &self.path).as_of_now().standing(self.cache.standings.add())
+            session.watch_node("watch", &self.path).current().standing(self.cache.standings.add())
         });
         Feed::new(Following { watching, cache: self.cache.clone() })
     }

@@ -226,7 +226,8 @@ fn nobody_can_work_out_the_password_of_a_session() {
     });
     let frame = answered.unwrap();
     let mut r = Reader::new(&frame[4..]);
-    (r.int().unwrap(), r.int().unwrap());
+    r.int().unwrap();
+    r.int().unwrap();
     assert_eq!(r.long().unwrap(), raw.session);
     assert_ne!(r.buffer().unwrap().unwrap(), raw.password);
 }

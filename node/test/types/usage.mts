@@ -119,8 +119,8 @@ const changed: Stat = await client.nodes.set('/data', text, stat.version)
 const missing: Stat | null = await client.nodes.exists('/none')
 const path: string = await client.nodes.create('/queue/item-', '', 'persistent_sequential')
 
-const first: number = await client.config('/config').create(text, { signal })
-console.log(first)
+const firstVersion: number = await client.config('/config').create(text, { signal })
+console.log(firstVersion)
 for await (const found of client.config('/config').watch({ signal })) {
   const setting: Buffer | undefined = found?.value
   console.log(setting)

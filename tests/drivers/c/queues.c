@@ -187,7 +187,8 @@ void do_nack(command *c) {
   zkr_error *error = NULL;
   if (!has_item(c)) return;
   const char *delay = option(c, "delay");
-  zkr_status status = zkr_item_nack_with(item_of(named(c)), delay ? strtoll(delay, NULL, 10) : -1, option(c, "reason"), &error);
+  zkr_status status = zkr_item_nack_with(item_of(named(c)), delay ? strtoll(delay, NULL, 10) : -1,
+                                         option(c, "reason"), &error);
   settled(c, status, error);
 }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import zkrecipes
-from protocol import Command, say, seconds, truth, whole
 from recipes import Key, now
+
+from protocol import Command, say, seconds, truth, whole
 
 queues: dict[Key, Any] = {}
 # What was claimed through each and not settled, the latest last.

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import zkrecipes
+
 from protocol import Command, say, seconds, truth, whole
 
 T = TypeVar("T")

@@ -22,12 +22,12 @@ pub fn nodes(machine: &Machine) -> Vec<Node> {
 
 /// The layout is that of `saved.rs` in the embedded server.
 fn read(saved: &[u8]) -> Result<Vec<Node>, Malformed> {
-    const MAGIC: i32 = 0x5A4B_5231;
+    const MAGIC: i32 = 0x5A4B_5232;
     let r = &mut Reader::new(saved);
     if r.int()? != MAGIC {
         return Err(Malformed);
     }
-    let (_zxid, _next_session) = (r.long()?, r.long()?);
+    let (_zxid, _next_session, _secret) = (r.long()?, r.long()?, (r.long()?, r.long()?));
     let _sessions = r.vector(|r| Ok((r.long()?, r.long()?)))?;
     let mut nodes = r.vector(node)?;
     if !r.is_empty() {

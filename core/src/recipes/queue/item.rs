@@ -174,7 +174,7 @@ impl Item {
             if let Some(nack) = failure {
                 let giving_back = item.nack_with(nack);
                 // That goes on by itself from here on. The error of the body is the one to tell.
-                leaving.is_off();
+                leaving.done();
                 let _ = giving_back.await;
                 return Ok(());
             }
@@ -318,7 +318,7 @@ impl Drop for Keeper {
 struct Leaving(Option<Held>);
 
 impl Leaving {
-    fn is_off(mut self) {
+    fn done(mut self) {
         self.0 = None;
     }
 }

@@ -125,10 +125,7 @@ pub(super) fn free(
         match node.split_once(SIGN) {
             None => drop(claimed.insert(&**node)),
             Some((item, "")) => drop(marked.insert(item)),
-            Some((item, said)) => match Pause::parse(node, said) {
-                Some(pause) => drop(pauses.insert(item, pause)),
-                None => {}
-            },
+            Some((item, said)) => pauses.extend(Pause::parse(node, said).map(|pause| (item, pause))),
         }
     }
     // One without the other was left by a hand: nobody could end such a pause.

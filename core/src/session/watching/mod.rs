@@ -8,7 +8,7 @@
 //! 4. A new epoch asks again. Its server may lag behind what was told: an answer that differs counts only behind a `sync`,
 //!    which all who follow something on that connection share.
 //! 5. A server may lag behind what the caller knows already: where that matters, the first answer counts only behind a `sync`
-//!    that left after the call. See [`Watching::as_of_now`].
+//!    that left after the call. See [`Watching::current`].
 //! 6. A missing node is a state, and is watched for its creation.
 //!
 //! [`tree`] does the same for many nodes together.
@@ -262,7 +262,7 @@ impl<S: Sight> Watching<S> {
     }
 
     /// What it tells first is no older than this call.
-    pub(crate) fn as_of_now(self) -> Watching<S> {
+    pub(crate) fn current(self) -> Watching<S> {
         self.since(&Arc::default())
     }
 

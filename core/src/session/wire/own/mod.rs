@@ -131,11 +131,8 @@ impl State {
     /// Sends what can be sent now. False if the I/O thread has to see to the rest.
     fn flush(&mut self) -> bool {
         let Some(channel) = &mut self.channel else { return true };
-        match channel.send(self.machine.outgoing()) {
-            Ok(is_all) => is_all,
-            // Reading will tell why.
-            Err(_) => false,
-        }
+        // Of an error, reading will tell why.
+        channel.send(self.machine.outgoing()).unwrap_or(false)
     }
 }
 
