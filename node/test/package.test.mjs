@@ -30,7 +30,7 @@ const SAID = {
   'lock.cjs': /^working, with fencing token \d+\n$/,
   'multi-lock.mjs': /^transferring, with fencing tokens \d+,\d+\n$/,
   'names.mjs': /^billing is at 10\.0\.0\.7:443\nbilling\n$/,
-  'queue.mjs': /^sent to ann\nsent to bob\nnot sent: to nobody\nbilled: the bill\n$/,
+  'queue.mjs': /^sent to ann\nsent to bob\nnot sent: to nobody, Error: no such address\nbilled: the bill\n$/,
   'read-write-lock.mjs': /^2 read at once\nwriting\nreading what was written\n$/,
   'revocation.mjs': /^asked to let go\nthe impatient one has it\n$/,
   'semaphore.mjs': /^at most 3 at once\n2 permits held by 2 entries\n$/,
