@@ -50,6 +50,11 @@ fn callbacks_for_which_there_is_no_thread_wait_and_it_is_told() -> Result<(), zk
             let _ = told.send(());
         });
     }
+    // The thread that tells begins with the first that is told, and must be there while there is memory for it.
+    let until = Instant::now() + SOON;
+    while SAID.lock().expect("no panic").is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(2));
+    }
     let before = may_have(has() + LEFT);
     client.nodes().delete(held.node(), None)?;
     let until = Instant::now() + SOON;
