@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import zkrecipes
-from protocol import Command, seconds
 from recipes import now
+
+from protocol import Command, seconds
 
 # By client and name, and by the id as well.
 handles: dict[tuple[str, str], Any] = {}
