@@ -185,9 +185,9 @@ fn split(server: &str) -> Result<(&str, Option<&str>), &'static str> {
 
 /// One server of a connect string.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Server {
-    pub(crate) host: String,
-    pub(crate) port: u16,
+pub struct Server {
+    pub host: String,
+    pub port: u16,
 }
 
 impl Server {

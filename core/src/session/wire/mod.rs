@@ -24,7 +24,8 @@ mod machine;
 #[doc(hidden)]
 pub mod nodelay;
 pub(crate) mod open;
-pub(crate) mod own;
+#[doc(hidden)]
+pub mod own;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod watched;

@@ -1,29 +1,30 @@
-//! Sessions over our own client: [`Machine`] knows the protocol, and this drives it over sockets.
+//! Sessions over our own client: [`Machine`] knows the protocol, and this drives it over whatever carries bytes: sockets, of
+//! which [`serving`] knows, or a simulated network.
 //!
-//! Whoever asks writes the request to the socket on its own thread, under the lock of the machine; inside it there is only
+//! Whoever asks hands the request to the channel on its own thread, under the lock of the machine; inside it there is only
 //! I/O that does not block, and parsing. A task on the I/O thread reads, keeps pings and connects. Answers are handed over
 //! outside the lock.
 
-mod channel;
 mod requests;
 mod serving;
+mod socket;
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::{Notify, oneshot};
 use zeroize::Zeroizing;
 use zkrecipes_protocol::Request;
 
-use self::channel::Channel;
 use super::machine::{Kind, Machine, Output, Pauses, Setup, WatchId};
 use super::open::Entry;
-use super::{Diagnosis, Dial, Event, Flight, Later, LinkState, Watch, Wire, WireError};
-use crate::hosts;
+use super::{Diagnosis, Dial, Event, Flight, Later, Link, LinkState, Watch, Wire, WireError};
+use crate::hosts::{self, Server};
 use crate::metrics::Counters;
 use crate::options::ClientOptions;
 use crate::process::Process;
 use crate::runtime;
-use crate::session::clock::Clock;
+use crate::session::clock::{Clock, Moment};
 use crate::session::system_clock::SystemClock;
 use crate::tls::Tls;
 
@@ -44,6 +45,87 @@ impl Dial for Own {
             Ok(tls) => tls,
             Err(error) => return Box::pin(std::future::ready(Err(WireError::Refused(error)))),
         };
+        let connection = Connection::new(hosts, options, Arc::new(SystemClock));
+        let opened = connection.opened(hosts);
+        let serving = serving::serve(connection, tls, Entry::new(), self.counters.clone());
+        runtime::spawn(Box::pin(serving));
+        opened
+    }
+
+    fn diagnosis(&self, hosts: &str, options: &ClientOptions) -> Option<Diagnosis> {
+        Some(Diagnosis::new(hosts, options.tls.as_ref()?))
+    }
+
+    fn has_machines(&self) -> bool {
+        true
+    }
+}
+
+/// What carries the bytes of one attempt to connect.
+pub trait Channel: Send + 'static {
+    /// The attempt that it was made for.
+    fn attempt(&self) -> u64;
+    /// Sends what can be sent without waiting and drains it; whether that was all.
+    fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool>;
+}
+
+/// A session as the recipes have it. Dropped, it ends.
+struct Session<C: Channel> {
+    connection: Arc<Connection<C>>,
+    chroot: String,
+}
+
+impl<C: Channel> Drop for Session<C> {
+    fn drop(&mut self) {
+        if self.connection.process.is_present() {
+            self.connection.with(|state, now| state.machine.close(now));
+        }
+    }
+}
+
+/// What the session and the task that serves it share.
+pub struct Connection<C> {
+    state: Mutex<State<C>>,
+    clock: Arc<dyn Clock>,
+    /// The task has something to do.
+    io: Notify,
+    /// The link has changed.
+    changed: Notify,
+    process: Process,
+}
+
+struct State<C> {
+    machine: Machine<Answer, Watcher>,
+    channel: Option<C>,
+    next_watch: u64,
+}
+
+impl<C: Channel> State<C> {
+    /// Sends what can be sent now. False if the I/O thread has to see to the rest.
+    fn flush(&mut self) -> bool {
+        let Some(channel) = &mut self.channel else { return true };
+        // Of an error, reading will tell why.
+        channel.send(self.machine.outgoing()).unwrap_or(false)
+    }
+}
+
+/// What the task that serves a session has to do.
+#[derive(Debug)]
+pub struct Due {
+    /// Nothing, ever again.
+    pub is_over: bool,
+    /// Connect to this server, for this attempt, instead of what was tried before.
+    pub dial: Option<(u64, Server)>,
+    /// Come again then at the latest.
+    pub wake_at: Option<Moment>,
+    /// The channel did not take everything: come again as soon as it takes more.
+    pub is_blocked: bool,
+}
+
+/// For the task that serves the session.
+impl<C: Channel> Connection<C> {
+    /// A session that is to be had of these servers, on a clock that counts suspension.
+    pub fn new(hosts: &str, options: &ClientOptions, clock: Arc<dyn Clock>) -> Arc<Connection<C>> {
         let credentials = options
             .auth
             .iter()
@@ -61,24 +143,26 @@ impl Dial for Own {
             pauses: Pauses { base: options.retry.base, max: options.retry.max },
             most_in_flight: MOST_IN_FLIGHT,
         };
-        let connection = Arc::new(Connection {
+        Arc::new(Connection {
             state: Mutex::new(State {
-                machine: Machine::new(setup, SystemClock.now()),
+                machine: Machine::new(setup, clock.now()),
                 channel: None,
                 next_watch: 0,
             }),
+            clock,
             io: Notify::new(),
             changed: Notify::new(),
-            counters: self.counters.clone(),
             process: Process::present(),
-        });
+        })
+    }
+
+    /// The session, once it is there. Dropped before, it ends what may have begun.
+    pub fn opened(self: &Arc<Self>, hosts: &str) -> Flight<Box<dyn Wire>> {
         let chroot = hosts.find('/').map_or("", |at| hosts[at..].trim_end_matches('/')).to_owned();
-        let session = Session { connection: connection.clone(), chroot };
-        runtime::spawn(Box::pin(serving::serve(connection, tls, Entry::new())));
-        // Dropped before it is there, it ends what may have begun.
+        let session = Session { connection: self.clone(), chroot };
         Box::pin(async move {
             session.connection.until(|state| state.machine.link().state != LinkState::Down).await;
-            match session.connection.lock().machine.link().state {
+            match session.connection.link().state {
                 LinkState::Up => {}
                 LinkState::Denied => return Err(WireError::AuthFailed),
                 LinkState::Down | LinkState::Ended => return Err(WireError::ConnectionLoss),
@@ -87,65 +171,78 @@ impl Dial for Own {
         })
     }
 
-    fn diagnosis(&self, hosts: &str, options: &ClientOptions) -> Option<Diagnosis> {
-        Some(Diagnosis::new(hosts, options.tls.as_ref()?))
+    pub fn link(&self) -> Link {
+        self.lock().machine.link()
     }
 
-    fn has_machines(&self) -> bool {
-        true
+    /// Resolves when there is something to do before [`Due::wake_at`].
+    pub async fn is_called(&self) {
+        self.io.notified().await;
+    }
+
+    /// Looks at the clock, sends what waits, and drops a channel that is of no use any more.
+    pub fn look(&self) -> Due {
+        self.with(|state, now| state.look(now))
+    }
+
+    /// What became of an attempt to connect. One that is of no use any more is dropped.
+    pub fn connected(&self, attempt: u64, channel: Result<C, String>) {
+        self.with(|state, now| match channel {
+            _ if !state.machine.wants(attempt) => {}
+            Ok(channel) => {
+                state.channel = Some(channel);
+                state.machine.connected(now);
+            }
+            Err(problem) => state.machine.hung_up(problem, now),
+        });
+    }
+
+    /// Bytes have arrived on the channel of an attempt.
+    pub fn received(&self, attempt: u64, bytes: &[u8]) {
+        self.with(|state, now| {
+            if state.has(attempt) {
+                state.machine.received(bytes, now);
+            }
+        });
+    }
+
+    /// The channel of an attempt has come to its end.
+    pub fn hung_up(&self, attempt: u64, cause: String) {
+        self.with(|state, now| {
+            if state.has(attempt) {
+                state.machine.hung_up(cause, now);
+            }
+        });
     }
 }
 
-/// A session as the recipes have it. Dropped, it ends.
-struct Session {
-    connection: Arc<Connection>,
-    chroot: String,
-}
+impl<C: Channel> State<C> {
+    fn has(&self, attempt: u64) -> bool {
+        self.channel.as_ref().is_some_and(|channel| channel.attempt() == attempt)
+            && self.machine.wants(attempt)
+    }
 
-impl Drop for Session {
-    fn drop(&mut self) {
-        if self.connection.process.is_present() {
-            self.connection.with(|state| state.machine.close(SystemClock.now()));
+    fn look(&mut self, now: Moment) -> Due {
+        self.machine.tick(now);
+        if self.channel.as_ref().is_some_and(|channel| !self.machine.wants(channel.attempt())) {
+            self.channel = None;
         }
+        let is_blocked = !self.flush();
+        let machine = &mut self.machine;
+        Due { is_over: machine.is_over(), dial: machine.dial(), wake_at: machine.wake_at(), is_blocked }
     }
 }
 
-/// What the session and the task that serves it share.
-struct Connection {
-    state: Mutex<State>,
-    /// The task has something to do.
-    io: Notify,
-    /// The link has changed.
-    changed: Notify,
-    counters: Arc<Counters>,
-    process: Process,
-}
-
-struct State {
-    machine: Machine<Answer, Watcher>,
-    channel: Option<Channel>,
-    next_watch: u64,
-}
-
-impl State {
-    /// Sends what can be sent now. False if the I/O thread has to see to the rest.
-    fn flush(&mut self) -> bool {
-        let Some(channel) = &mut self.channel else { return true };
-        // Of an error, reading will tell why.
-        channel.send(self.machine.outgoing()).unwrap_or(false)
-    }
-}
-
-impl Connection {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<C: Channel> Connection<C> {
+    fn lock(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Does something with the machine, sends what comes of it, and tells everybody whom it concerns.
-    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut State<C>, Moment) -> T) -> T {
         let mut state = self.lock();
         let (before, wake_before) = (state.machine.link(), state.machine.wake_at());
-        let answer = work(&mut state);
+        let answer = work(&mut state, self.clock.now());
         let is_flushed = state.flush();
         let outputs = state.machine.outputs();
         let has_changed = state.machine.link() != before;
@@ -171,7 +268,7 @@ impl Connection {
     }
 
     /// Resolves once `is_so`, which is looked at whenever the link has changed.
-    async fn until(&self, is_so: impl Fn(&State) -> bool) {
+    async fn until(&self, is_so: impl Fn(&State<C>) -> bool) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             // Listen first, look second: a change in between must not be slept through.
@@ -186,7 +283,7 @@ impl Connection {
     /// Sends a request; its answer is the body of the reply.
     fn ask(&self, request: &Request<'_>) -> oneshot::Receiver<Result<Vec<u8>, WireError>> {
         let (answer, answered) = oneshot::channel();
-        self.with(|state| state.machine.request(request, answer, None, SystemClock.now()));
+        self.with(|state, now| state.machine.request(request, answer, None, now));
         answered
     }
 
@@ -199,15 +296,11 @@ impl Connection {
     ) -> (oneshot::Receiver<Result<Vec<u8>, WireError>>, Watch) {
         let (answer, answered) = oneshot::channel();
         let (watcher, told) = oneshot::channel();
-        let id = self.with(|state| {
+        let id = self.with(|state, now| {
             state.next_watch += 1;
             let id = WatchId(state.next_watch);
-            state.machine.request(
-                request,
-                answer,
-                Some((kind, path.to_owned(), id, watcher)),
-                SystemClock.now(),
-            );
+            let watch = Some((kind, path.to_owned(), id, watcher));
+            state.machine.request(request, answer, watch, now);
             id
         });
         let listening =
@@ -224,27 +317,27 @@ impl Connection {
 }
 
 /// Somebody listens to a watch. Dropped before it has told, it is taken back.
-struct Listening {
-    connection: Arc<Connection>,
+struct Listening<C: Channel> {
+    connection: Arc<Connection<C>>,
     kind: Kind,
     path: String,
     id: WatchId,
     is_over: bool,
 }
 
-impl Drop for Listening {
+impl<C: Channel> Drop for Listening<C> {
     fn drop(&mut self) {
         if !self.is_over && self.connection.process.is_present() {
             let Listening { kind, path, id, .. } = &*self;
-            self.connection.with(|state| state.machine.unwatch(*kind, path, *id, SystemClock.now()));
+            self.connection.with(|state, now| state.machine.unwatch(*kind, path, *id, now));
         }
     }
 }
 
-impl Session {
+impl<C: Channel> Session<C> {
     fn closed(&self) -> Later<()> {
         let connection = self.connection.clone();
-        connection.with(|state| state.machine.close(SystemClock.now()));
+        connection.with(|state, now| state.machine.close(now));
         Box::pin(async move { connection.until(|state| state.machine.is_over()).await })
     }
 }

@@ -5,7 +5,7 @@ use zkrecipes_protocol::{
     WriteResult,
 };
 
-use super::Session;
+use super::{Channel, Session};
 use crate::options::AclChoice;
 use crate::session::wire::machine::{Kind, refusal};
 use crate::session::wire::*;
@@ -13,7 +13,7 @@ use crate::session::wire::*;
 const ALL: i32 = 31;
 const DELETE: i32 = 8;
 
-impl Session {
+impl<C: Channel> Session<C> {
     /// The path on the wire.
     fn full(&self, path: &str) -> String {
         match (&*self.chroot, path) {
@@ -216,7 +216,7 @@ fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, 
     results.into_iter().map(each).collect()
 }
 
-impl Wire for Session {
+impl<C: Channel> Wire for Session<C> {
     fn session_id(&self) -> u64 {
         self.connection.lock().machine.session_id()
     }
@@ -226,7 +226,7 @@ impl Wire for Session {
     }
 
     fn link(&self) -> Link {
-        self.connection.lock().machine.link()
+        self.connection.link()
     }
 
     fn server(&self) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The task that serves a session: it connects, reads, sends what is left, and looks at the clock.
+//! The task that serves a session over sockets: it connects, reads, sends what is left, and looks at the clock.
 
 use std::io;
 use std::pin::Pin;
@@ -9,8 +9,10 @@ use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 
-use super::{Channel, Connection};
+use super::Connection;
+use super::socket::Socket;
 use crate::hosts::Server;
+use crate::metrics::Counters;
 use crate::runtime;
 use crate::session::clock::{Clock, Moment};
 use crate::session::system_clock::SystemClock;
@@ -22,28 +24,25 @@ const SPACE: usize = 64 << 10;
 /// The clock of the runtime stands still while the machine is suspended, so that of the system is looked at so often.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
-type Connecting = Pin<Box<dyn Future<Output = (u64, Result<Channel, String>)> + Send>>;
+type Connecting = Pin<Box<dyn Future<Output = (u64, Result<Socket, String>)> + Send>>;
 
 /// Until the session is over. It is on the roll meanwhile.
-pub(super) async fn serve(connection: Arc<Connection>, tls: Option<Tls>, entry: Entry) {
+pub(super) async fn serve(
+    connection: Arc<Connection<Socket>>,
+    tls: Option<Tls>,
+    entry: Entry,
+    counters: Arc<Counters>,
+) {
     let tls = tls.map(Arc::new);
     let mut connecting: Option<Connecting> = None;
     let mut space = vec![0; SPACE];
     loop {
-        let (is_over, dial, wake_at, stream, is_blocked) = connection.with(|state| {
-            state.machine.tick(SystemClock.now());
-            if state.channel.as_ref().is_some_and(|channel| !state.machine.wants(channel.attempt)) {
-                state.channel = None;
-            }
-            let is_flushed = state.flush();
-            let stream = state.channel.as_ref().map(|channel| channel.stream.clone());
-            let machine = &mut state.machine;
-            (machine.is_over(), machine.dial(), machine.wake_at(), stream, !is_flushed)
-        });
-        if is_over {
+        let (due, stream) = connection
+            .with(|state, now| (state.look(now), state.channel.as_ref().map(|socket| socket.stream.clone())));
+        if due.is_over {
             break;
         }
-        if let Some((attempt, server)) = dial {
+        if let Some((attempt, server)) = due.dial {
             let tls = tls.clone();
             connecting =
                 Some(Box::pin(async move { (attempt, connect(attempt, &server, tls.as_deref()).await) }));
@@ -56,7 +55,7 @@ pub(super) async fn serve(connection: Arc<Connection>, tls: Option<Tls>, entry: 
         };
         let is_writable = async {
             match &stream {
-                Some(stream) if is_blocked => stream.writable().await,
+                Some(stream) if due.is_blocked => stream.writable().await,
                 _ => std::future::pending().await,
             }
         };
@@ -68,25 +67,14 @@ pub(super) async fn serve(connection: Arc<Connection>, tls: Option<Tls>, entry: 
         };
         tokio::select! {
             biased;
-            _ = is_readable => read(&connection, &mut space),
+            _ = is_readable => read(&connection, &mut space, &counters),
             _ = is_writable => {}
-            (attempt, channel) = is_connected => {
+            (attempt, socket) = is_connected => {
                 connecting = None;
-                connection.with(|state| {
-                    if !state.machine.wants(attempt) {
-                        return;
-                    }
-                    match channel {
-                        Ok(channel) => {
-                            state.channel = Some(channel);
-                            state.machine.connected(SystemClock.now());
-                        }
-                        Err(problem) => state.machine.hung_up(problem, SystemClock.now()),
-                    }
-                });
+                connection.connected(attempt, socket);
             }
-            () = connection.io.notified() => {}
-            () = nap(wake_at) => {}
+            () = connection.is_called() => {}
+            () = nap(due.wake_at) => {}
         }
     }
     drop(entry);
@@ -97,12 +85,12 @@ async fn nap(wake_at: Option<Moment>) {
     tokio::time::sleep(left.min(LONGEST_NAP)).await;
 }
 
-fn read(connection: &Connection, space: &mut [u8]) {
-    connection.with(|state| {
-        let Some(channel) = &mut state.channel else { return };
-        let (machine, now) = (&mut state.machine, SystemClock.now());
-        let received = channel.receive(space, |bytes| {
-            connection.counters.bytes_received.add(bytes.len());
+fn read(connection: &Connection<Socket>, space: &mut [u8], counters: &Counters) {
+    connection.with(|state, now| {
+        let Some(socket) = &mut state.channel else { return };
+        let machine = &mut state.machine;
+        let received = socket.receive(space, |bytes| {
+            counters.bytes_received.add(bytes.len());
             machine.received(bytes, now);
         });
         match received {
@@ -114,7 +102,7 @@ fn read(connection: &Connection, space: &mut [u8]) {
 }
 
 /// Names are looked up anew for each attempt, on a thread of its own: that may take long.
-async fn connect(attempt: u64, server: &Server, tls: Option<&Tls>) -> Result<Channel, String> {
+async fn connect(attempt: u64, server: &Server, tls: Option<&Tls>) -> Result<Socket, String> {
     let stream = reach(server).await.map_err(|error| error.to_string())?;
     // Else what is small waits for an answer to what went before.
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
@@ -125,7 +113,7 @@ async fn connect(attempt: u64, server: &Server, tls: Option<&Tls>) -> Result<Cha
             Some(ClientConnection::new(tls.config.clone(), name).map_err(|error| error.to_string())?)
         }
     };
-    Ok(Channel::new(attempt, stream, tls))
+    Ok(Socket::new(attempt, stream, tls))
 }
 
 async fn reach(server: &Server) -> io::Result<TcpStream> {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use rustls::ClientConnection;
 use tokio::net::TcpStream;
 
-pub(super) struct Channel {
-    /// The attempt that it was made for.
-    pub(super) attempt: u64,
+use super::Channel;
+
+pub(super) struct Socket {
+    attempt: u64,
     pub(super) stream: Arc<TcpStream>,
     tls: Option<Box<ClientConnection>>,
     /// What is sent as it is: what TLS has made of the rest.
@@ -18,13 +19,12 @@ pub(super) struct Channel {
 /// Under TLS no more than so much is made ready ahead of the socket.
 const MOST_READY: usize = 256 << 10;
 
-impl Channel {
-    pub(super) fn new(attempt: u64, stream: TcpStream, tls: Option<ClientConnection>) -> Channel {
-        Channel { attempt, stream: Arc::new(stream), tls: tls.map(Box::new), raw: Vec::new() }
+impl Channel for Socket {
+    fn attempt(&self) -> u64 {
+        self.attempt
     }
 
-    /// Sends what the socket takes and drains it; whether that was all.
-    pub(super) fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
+    fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
         let Some(tls) = &mut self.tls else { return write(&self.stream, bytes) };
         loop {
             if self.raw.len() < MOST_READY && !bytes.is_empty() {
@@ -41,6 +41,12 @@ impl Channel {
                 return Ok(true);
             }
         }
+    }
+}
+
+impl Socket {
+    pub(super) fn new(attempt: u64, stream: TcpStream, tls: Option<ClientConnection>) -> Socket {
+        Socket { attempt, stream: Arc::new(stream), tls: tls.map(Box::new), raw: Vec::new() }
     }
 
     /// Reads what is there, at most about the size of `space`, and hands it over in pieces; false at the end of the stream.
