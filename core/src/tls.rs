@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, InconsistentKeys, OtherError, RootCertStore,
+    SignatureScheme,
 };
 use zeroize::Zeroizing;
 
@@ -58,22 +60,25 @@ impl Tls {
         let provider = provider();
         let verifier =
             Inspector { strict: strict(&ca, &provider)?, verify_hostname: options.verify_hostname };
-        let builder = ClientConfig::builder_with_provider(provider)
+        let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(|error| Error::invalid("tls", error))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let config = match &identity {
             None => builder.with_no_client_auth(),
-            Some((cert, key)) => builder
-                .with_client_auth_cert(certificates("tls.cert", cert)?, private_key(key)?)
-                .map_err(|error| match error {
-                    rustls::Error::InconsistentKeys(_) => Error::invalid(
-                        "tls.key",
-                        "is not the key of tls.cert, but that of another certificate",
-                    ),
-                    error => Error::invalid("tls.key", format!("cannot be used with tls.cert: {error}")),
-                })?,
+            Some((cert, key)) => {
+                let certificates = certificates("tls.cert", cert)?;
+                let identity =
+                    certified(certificates, private_key(key)?, &provider).map_err(|error| match error {
+                        rustls::Error::InconsistentKeys(_) => Error::invalid(
+                            "tls.key",
+                            "is not the key of tls.cert, but that of another certificate",
+                        ),
+                        error => Error::invalid("tls.key", format!("cannot be used with tls.cert: {error}")),
+                    })?;
+                builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(identity)))
+            }
         };
         Ok(Tls { ca, identity, verify_hostname: options.verify_hostname, config: Arc::new(config) })
     }
@@ -95,7 +100,7 @@ pub(crate) fn check_names(hosts: &str) -> Result<()> {
 fn provider() -> Arc<CryptoProvider> {
     if CryptoProvider::get_default().is_none() {
         // Another thread may have been faster.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let _ = aws_lc_rs::default_provider().install_default();
     }
     CryptoProvider::get_default().expect("installed above").clone()
 }
@@ -171,8 +176,8 @@ fn unusable(option: &str, error: &pem::Error) -> Error {
 }
 
 /// The text of an error does not repeat what was given.
-fn private_key(text: &str) -> Result<PrivateKeyDer<'static>> {
-    PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| {
+fn private_key(text: &str) -> Result<Zeroizing<PrivateKeyDer<'static>>> {
+    PrivateKeyDer::from_pem_slice(text.as_bytes()).map(Zeroizing::new).map_err(|_| {
         let problem = match () {
             () if text.contains("ENCRYPTED") => {
                 "is encrypted; give it without a passphrase (openssl pkey -in KEY -out PLAIN)"
@@ -184,6 +189,30 @@ fn private_key(text: &str) -> Result<PrivateKeyDer<'static>> {
         };
         Error::invalid("tls.key", problem)
     })
+}
+
+/// The certificates with the key that signs for them. What the key was read from is overwritten.
+fn certified(
+    certificates: Vec<CertificateDer<'static>>,
+    key: Zeroizing<PrivateKeyDer<'static>>,
+    provider: &CryptoProvider,
+) -> Result<CertifiedKey, rustls::Error> {
+    let key = match is_usual(provider) {
+        true => aws_lc_rs::sign::any_supported_type(&key)?,
+        // Another provider wants it for good, and whether it overwrites it is up to that one.
+        false => provider.key_provider.load_private_key(key.clone_key())?,
+    };
+    let certified = CertifiedKey::new(certificates, key);
+    match certified.keys_match() {
+        // A provider need not tell the public half of a key.
+        Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether keys are read by what this library is built with. Types of providers cannot be compared, but all have a name.
+fn is_usual(provider: &CryptoProvider) -> bool {
+    format!("{:?}", provider.key_provider) == format!("{:?}", aws_lc_rs::default_provider().key_provider)
 }
 
 fn strict(ca: &str, provider: &Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVerifier>> {
@@ -378,8 +407,33 @@ fn days(seconds: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+#[path = "../tests/support/freed.rs"]
+pub(crate) mod freed;
+
+#[cfg(test)]
+pub(crate) mod tests {
     use super::*;
+
+    /// Nobody's, and trusted by nobody.
+    pub(crate) const CERTIFICATE: &str = "\
+-----BEGIN CERTIFICATE-----\n\
+MIIBODCB66ADAgECAhQVHuifkVzDYqhXaOD1XRssKIG3wjAFBgMrZXAwETEPMA0G\n\
+A1UEAwwGbm9ib2R5MCAXDTI2MTEyNjIwNDEwM1oYDzIxMjYxMTAyMjA0MTAzWjAR\n\
+MQ8wDQYDVQQDDAZub2JvZHkwKjAFBgMrZXADIQDdAx2i2FnkGQxkoESzpWrnnZ5t\n\
+in+srtpJMGmcshwqI6NTMFEwHQYDVR0OBBYEFA1yH6kkwZkLqxKQpvynxLdQDyXp\n\
+MB8GA1UdIwQYMBaAFA1yH6kkwZkLqxKQpvynxLdQDyXpMA8GA1UdEwEB/wQFMAMB\n\
+Af8wBQYDK2VwA0EAN05oywdiUb7/dF9l5yfpa8dwQzHd8QxLi3zfk8P522LQ43Kz\n\
+J9a0Bv1nPoDJCySmGTYK0FfUBHR2u97bQs1qBQ==\n\
+-----END CERTIFICATE-----\n\
+";
+    pub(crate) const KEY: &str = "\
+-----BEGIN PRIVATE KEY-----\n\
+MC4CAQAwBQYDK2VwBCIEICD36meTl2F8HyVAJPTnQihSLRCWx5F8AzTuWfoVvZ/Z\n\
+-----END PRIVATE KEY-----\n\
+";
+    /// The end of it, as it stands in DER.
+    const SECRET: &[u8] =
+        &[0x52, 0x2d, 0x10, 0x96, 0xc7, 0x91, 0x7c, 0x03, 0x34, 0xee, 0x59, 0xfa, 0x15, 0xbd, 0x9f, 0xd9];
 
     fn problem(options: TlsOptions) -> String {
         match Tls::read(&options) {
@@ -419,5 +473,15 @@ mod tests {
             let error = problem(base().ca(format!("-----BEGIN {key}")));
             assert!(error.starts_with("invalid tls.ca: ") && !error.contains("hunter2"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_a_key_was_read_from_is_overwritten() {
+        let options = TlsOptions::default().ca(CERTIFICATE).cert(CERTIFICATE).key(KEY);
+        assert!(is_usual(&provider()));
+        let freed = freed::holding(SECRET, || _ = Tls::read(&options).expect("it is of use").config);
+        assert_eq!(freed, 0);
+        let copied = freed::holding(SECRET, || drop(private_key(KEY).expect("a key").clone_key()));
+        assert_eq!(copied, 1, "a copy is seen");
     }
 }

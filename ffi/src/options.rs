@@ -285,16 +285,16 @@ impl zkr_options {
     }
 
     fn tls(&self) -> Result<Option<TlsOptions>> {
-        let verify_hostname = self.tls_verify_hostname.get("tls_verify_hostname")?;
-        let ca = input::optional_text("tls_ca", self.tls_ca)?;
-        let cert = input::optional_text("tls_cert", self.tls_cert)?;
-        let key = input::optional_text("tls_key", self.tls_key)?;
+        // They overwrite the key, however this ends.
+        let mut options =
+            TlsOptions::default().verify_hostname(self.tls_verify_hostname.get("tls_verify_hostname")?);
+        options.ca = input::optional_text("tls_ca", self.tls_ca)?;
+        options.cert = input::optional_text("tls_cert", self.tls_cert)?;
+        options.key = input::optional_text("tls_key", self.tls_key)?;
         if self.tls.get("tls")? {
-            let mut options = TlsOptions::default().verify_hostname(verify_hostname);
-            (options.ca, options.cert, options.key) = (ca, cert, key);
             return Ok(Some(options));
         }
-        if ca.is_some() || cert.is_some() || key.is_some() {
+        if options.ca.is_some() || options.cert.is_some() || options.key.is_some() {
             return Err(Error::invalid("tls", "is off although TLS files are given; set it to true"));
         }
         Ok(None)
@@ -303,11 +303,14 @@ impl zkr_options {
     fn sasl(&self) -> Result<Option<SaslOptions>> {
         let user = input::optional_text("sasl_user", self.sasl_user)?;
         let password = input::optional_text("sasl_password", self.sasl_password)?;
-        match (user, password) {
-            (Some(user), Some(password)) => Ok(Some(SaslOptions::new(user, password))),
-            (None, None) => Ok(None),
-            (Some(_), None) => Err(Error::invalid("sasl_password", "is NULL although sasl_user is given")),
-            (None, Some(_)) => Err(Error::invalid("sasl_user", "is NULL although sasl_password is given")),
+        let given = (user.is_some(), password.is_some());
+        // They overwrite the password, however this ends.
+        let options = SaslOptions::new(user.unwrap_or_default(), password.unwrap_or_default());
+        match given {
+            (true, true) => Ok(Some(options)),
+            (false, false) => Ok(None),
+            (true, false) => Err(Error::invalid("sasl_password", "is NULL although sasl_user is given")),
+            (false, true) => Err(Error::invalid("sasl_user", "is NULL although sasl_password is given")),
         }
     }
 }
@@ -347,13 +350,54 @@ pub(crate) fn choice<T: Copy>(argument: &str, given: i32, all: &[T]) -> Result<T
 }
 
 #[cfg(test)]
+#[path = "../../core/tests/support/freed.rs"]
+mod freed;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    const SECRET: &std::ffi::CStr = c"digest:planted-hunter2";
 
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn the_least_size_of_every_struct_is_that_of_version_0_1() {
         assert_eq!(zkr_options::LEAST, 160);
         assert_eq!(zkr_lock_options::LEAST, 16);
+    }
+
+    #[test]
+    fn a_secret_is_overwritten_whatever_else_is_wrong() {
+        let auth = |scheme| zkr_auth {
+            scheme,
+            credential: SECRET.as_ptr().cast(),
+            credential_size: SECRET.count_bytes(),
+        };
+        let both = [auth(c"digest".as_ptr()), auth(std::ptr::null())];
+        let with = |set: &dyn Fn(&mut zkr_options)| {
+            let mut options = zkr_options::defaults();
+            set(&mut options);
+            let convert = || assert!(options.convert().is_err());
+            freed::holding(SECRET.to_bytes(), convert)
+        };
+        let bad = c"\xff".as_ptr();
+        type Set<'a> = &'a dyn Fn(&mut zkr_options);
+        let wrong: [(&str, Set); 6] = [
+            ("the second credential", &|options| (options.auth, options.auth_count) = (both.as_ptr(), 2)),
+            ("tls is off", &|options| options.tls_key = SECRET.as_ptr()),
+            ("tls is neither", &|options| (options.tls, options.tls_key) = (Flag(7), SECRET.as_ptr())),
+            ("no user", &|options| options.sasl_password = SECRET.as_ptr()),
+            ("no text for a user", &|options| {
+                (options.sasl_user, options.sasl_password) = (bad, SECRET.as_ptr());
+            }),
+            ("what comes later", &|options| {
+                (options.tls, options.tls_key) = (Flag(1), SECRET.as_ptr());
+                (options.sasl_user, options.sasl_password) = (c"me".as_ptr(), SECRET.as_ptr());
+                options.retry_max_ms = -1;
+            }),
+        ];
+        for (what, set) in wrong {
+            assert_eq!(with(set), 0, "{what}");
+        }
     }
 }

@@ -71,16 +71,10 @@ fn span(argument: &str, ms: Option<f64>, forever: Duration, default: Duration) -
 impl ConnectOptions {
     pub fn into_core(self) -> Result<ClientOptions> {
         let mut options = ClientOptions::default();
-        let (session, connect) = (options.session_timeout, options.connect_timeout);
-        options.session_timeout = span("session_timeout", self.session_timeout, Duration::MAX, session)?;
-        options.connect_timeout = span("connect_timeout", self.connect_timeout, LONGEST, connect)?;
-        options.identity = self.identity;
+        // The secrets first: here they are overwritten, however this ends.
         for auth in self.auth.unwrap_or_default() {
             options.auth.push(Auth::new(auth.scheme, auth.credential.to_vec()));
         }
-        options.allow_plaintext_auth = self.allow_plaintext_auth.unwrap_or(options.allow_plaintext_auth);
-        options.refuse_open_parents = self.refuse_open_parents.unwrap_or(options.refuse_open_parents);
-        options.acl = acl(self.acl)?;
         options.tls = self.tls.map(|tls| {
             let mut options = TlsOptions::default();
             (options.ca, options.cert, options.key) = (tls.ca, tls.cert, tls.key);
@@ -88,6 +82,13 @@ impl ConnectOptions {
             options
         });
         options.sasl = self.sasl.map(|sasl| SaslOptions::new(sasl.user, sasl.password));
+        let (session, connect) = (options.session_timeout, options.connect_timeout);
+        options.session_timeout = span("session_timeout", self.session_timeout, Duration::MAX, session)?;
+        options.connect_timeout = span("connect_timeout", self.connect_timeout, LONGEST, connect)?;
+        options.identity = self.identity;
+        options.allow_plaintext_auth = self.allow_plaintext_auth.unwrap_or(options.allow_plaintext_auth);
+        options.refuse_open_parents = self.refuse_open_parents.unwrap_or(options.refuse_open_parents);
+        options.acl = acl(self.acl)?;
         options.naming = self.naming.map_or(Ok(options.naming), |naming| naming.parse())?;
         if let Some(given) = self.retry {
             let retry = &mut options.retry;

@@ -3,7 +3,7 @@
 
 use std::io::{self, ErrorKind as Io, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -51,14 +51,15 @@ impl Diagnosis {
         let answer = {
             let mut under_way = lock(UNDER_WAY.of_this_process());
             under_way.retain(|asked| asked.answer.upgrade().is_some_and(|answer| answer.peek().is_none()));
-            let same = under_way.iter().find(|asked| asked.servers == self.servers && asked.tls.is_as(&tls));
+            let same = under_way.iter().find(|asked| asked.is_as(&self.servers, &tls));
             match same.and_then(|asked| asked.answer.upgrade()) {
                 Some(answer) => answer,
                 None => {
                     let (servers, tls) = (self.servers.clone(), Arc::new(tls));
-                    let asking: Later<Finding> = Box::pin(ask(servers.clone(), tls.clone()));
+                    let known = Arc::downgrade(&tls);
+                    let asking: Later<Finding> = Box::pin(ask(servers.clone(), tls));
                     let answer = asking.shared();
-                    under_way.extend(answer.downgrade().map(|answer| Asked { servers, tls, answer }));
+                    under_way.extend(answer.downgrade().map(|answer| Asked { servers, tls: known, answer }));
                     answer
                 }
             }
@@ -70,8 +71,15 @@ impl Diagnosis {
 /// What is asked just now.
 struct Asked {
     servers: Vec<Server>,
-    tls: Arc<Tls>,
+    /// There is a key in it, which goes with whoever asks.
+    tls: Weak<Tls>,
     answer: WeakShared<Later<Finding>>,
+}
+
+impl Asked {
+    fn is_as(&self, servers: &[Server], tls: &Tls) -> bool {
+        self.servers == servers && self.tls.upgrade().is_some_and(|known| known.is_as(tls))
+    }
 }
 
 static UNDER_WAY: PerProcess<Mutex<Vec<Asked>>> = PerProcess::new();
@@ -325,4 +333,24 @@ fn speaks_plain_text(server: &Server) -> bool {
     };
     // "Zookeeper version: …", "This ZooKeeper instance is not …", "srvr is not executed because …".
     ask().is_ok_and(|start| start.len() > 3 && start.iter().all(|byte| (b' '..=b'~').contains(byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tls::tests::{CERTIFICATE, KEY};
+
+    #[tokio::test]
+    async fn what_was_asked_keeps_no_key() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let hosts = listener.local_addr().expect("bound").to_string();
+        // It is gone, so it refuses at once.
+        drop(listener);
+        let tls = TlsOptions::default().ca(CERTIFICATE).cert(CERTIFICATE).key(KEY);
+        let diagnosis = Diagnosis::new(&hosts, &tls);
+        diagnosis.made().await;
+        let under_way = lock(UNDER_WAY.of_this_process());
+        let ours = under_way.iter().find(|asked| asked.servers == diagnosis.servers);
+        assert_eq!(ours.expect("until the next one").tls.strong_count(), 0);
+    }
 }
