@@ -21,12 +21,14 @@ pub(crate) mod alone;
 pub(crate) mod deletable;
 pub(crate) mod grant;
 pub(crate) mod hold;
+pub(crate) mod listed;
 pub(crate) mod name;
 pub(crate) mod place;
 pub(crate) mod relay;
 mod strangers;
 
 use grant::{Grant, Own};
+use listed::Contenders;
 use name::{Entry, Kind};
 use place::{Listing, Node, Place, Queue};
 
@@ -74,6 +76,16 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
 enum Outcome {
     Ours { interest: Interest },
     Gone,
+}
+
+/// Those before us for whom we wait.
+#[derive(Default)]
+struct Ahead {
+    count: usize,
+    /// The name of the first one.
+    first: Option<String>,
+    /// The two that are closest to us, the closest last. Only they matter to who waits.
+    nearest: Vec<Entry>,
 }
 
 /// A watch, and the connection on which it was armed.
@@ -140,27 +152,28 @@ impl<'a> Wait<'a> {
         }
     }
 
-    async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, mut names: Names) -> Result<Outcome> {
+    async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, names: Names) -> Result<Outcome> {
         let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
         let epoch = &self.place.epoch;
-        // Whether `names` is all that was listed, so that it tells who is first and how many there are.
-        let mut is_whole = true;
+        // Until it is looked at. Each of a thousand waiters would else keep a thousand names.
+        let mut names = Some(names);
+        let (mut ahead, mut interest) = (Ahead::default(), None);
         'look: loop {
-            let Some(mut ahead) = ahead_of(self.place, call, queue.verb, node, &names).await? else {
-                match self.place.list(call, queue.verb).await? {
-                    Listing::Names(listed) => (names, is_whole) = (listed, true),
-                    Listing::Gone => return Ok(Outcome::Gone),
-                }
-                continue;
-            };
-            let mut interest = None;
-            if is_whole {
+            if let Some(listed) = &names {
+                let Some(found) = ahead_of(self.place, call, queue.verb, node, listed).await? else {
+                    match self.place.list(call, queue.verb).await? {
+                        Listing::Names(listed) => names = Some(listed),
+                        Listing::Gone => return Ok(Outcome::Gone),
+                    }
+                    continue;
+                };
+                ahead = found;
+                // Past the end of the range it is looked at again: that tells which of those ahead have gone.
+                names.take_if(|_| !node.entry.is_late());
                 self.tell(queue, call, &ahead);
+                interest = (ahead.count <= 1).then(|| epoch.interest(&node.path));
             }
-            if ahead.len() <= 1 {
-                interest = Some(epoch.interest(&node.path));
-            }
-            if ahead.is_empty() {
+            if ahead.count == 0 {
                 if let Some(interest) = interest.take_if(|_| epoch.is_firm() && self.own_stands()) {
                     return Ok(Outcome::Ours { interest });
                 }
@@ -168,7 +181,7 @@ impl<'a> Wait<'a> {
                 // for somebody may have deleted our node meanwhile.
                 Box::pin(call.until(queue.verb, epoch.until_firm())).await?;
                 match self.place.list(call, queue.verb).await? {
-                    Listing::Names(listed) => (names, is_whole) = (listed, true),
+                    Listing::Names(listed) => names = Some(listed),
                     Listing::Gone => return Ok(Outcome::Gone),
                 }
                 continue;
@@ -176,16 +189,9 @@ impl<'a> Wait<'a> {
             if call.is_single_attempt() {
                 return Err(Error::timeout("not acquired"));
             }
-            // Only the two closest matter from here on. Each of a thousand waiters would else keep a thousand names. Past the
-            // end of the range they do not do: looking again tells which of them have gone, and not who was ahead of those.
-            if !node.entry.is_late() {
-                is_whole &= ahead.len() <= 2;
-                ahead = ahead.split_off(ahead.len().saturating_sub(2));
-                names = Names::new(ahead.iter().map(|entry| entry.name.clone()).collect());
-            }
             let link = epoch.link();
             let is_armed = loop {
-                match Box::pin(self.arm(call, queue.verb, node, &ahead)).await? {
+                match Box::pin(self.arm(call, queue.verb, node, &ahead.nearest)).await? {
                     Arming::Armed => break true,
                     Arming::Stale => break false,
                     _ if epoch.has_ended() => return Ok(Outcome::Gone),
@@ -200,7 +206,7 @@ impl<'a> Wait<'a> {
                     Wake::Own(_) => continue 'look,
                     Wake::Closest(Event::DataChanged | Event::Unwatched) => continue 'look,
                     Wake::Second(Event::Unwatched) => continue 'look,
-                    Wake::Closest(Event::Deleted) if ahead.len() == 1 && self.is_ours_without_a_read() => {
+                    Wake::Closest(Event::Deleted) if ahead.count == 1 && self.is_ours_without_a_read() => {
                         if let Some(interest) = interest.take() {
                             return Ok(Outcome::Ours { interest });
                         }
@@ -211,20 +217,20 @@ impl<'a> Wait<'a> {
                 }
             }
             match self.place.list(call, queue.verb).await? {
-                Listing::Names(listed) => (names, is_whole) = (listed, true),
+                Listing::Names(listed) => names = Some(listed),
                 Listing::Gone => return Ok(Outcome::Gone),
             }
         }
     }
 
     /// Says who is first and how many are ahead, for those who ask how the wait stands.
-    fn tell(&self, queue: &Queue<'_>, call: &Call, ahead: &[Entry]) {
-        queue.session.counters.queue(ahead.len());
+    fn tell(&self, queue: &Queue<'_>, call: &Call, ahead: &Ahead) {
+        queue.session.counters.queue(ahead.count);
         let Some(line) = call.line() else { return };
-        match ahead.first() {
+        match &ahead.first {
             // The first writer ahead of a reader may wait itself.
             Some(first) if self.kind != Kind::Read => {
-                line.looked(&self.place.parent, &first.name, ahead.len());
+                line.looked(&self.place.parent, first, ahead.count);
             }
             _ => line.left(),
         }
@@ -372,34 +378,32 @@ impl<'a> Wait<'a> {
     }
 }
 
-/// Everybody before us, in order; `None` when the list has to be asked for again.
+/// Who is before us: `None` when the list has to be asked for again.
 async fn ahead_of(
     place: &Place,
     call: &mut Call,
     verb: &str,
     node: &Node,
-    names: &[String],
-) -> Result<Option<Vec<Entry>>> {
-    let mut ahead = Vec::new();
-    let mut late = Vec::new();
-    for entry in names.iter().filter_map(|name| Entry::recognise(name)) {
-        match entry.precedes(&node.entry) {
-            _ if !entry.kind.excludes(node.entry.kind) => {}
-            Some(true) => ahead.push(entry),
-            None if entry.name != node.entry.name => late.push(entry),
-            _ => {}
-        }
-    }
-    // A writer and its own reader have one number, and the writer goes first.
-    let place_of = |entry: &Entry| (entry.sequence, entry.kind == Kind::Read);
-    ahead.sort_by(|a, b| (place_of(a), &a.name).cmp(&(place_of(b), &b.name)));
-    if late.is_empty() {
-        return Ok(Some(ahead));
-    }
-    let Some(late_ahead) = Box::pin(late_ahead_of(place, call, verb, node, late)).await? else {
-        return Ok(None);
+    names: &Names,
+) -> Result<Option<Ahead>> {
+    let contenders = Contenders::of(names);
+    let before = contenders.before(&node.entry);
+    let mut ahead = Ahead {
+        count: before.count(),
+        first: before.iter().next().map(|entry| entry.name.clone()),
+        nearest: before.iter().rev().take(2).cloned().collect(),
     };
-    ahead.extend(late_ahead);
+    ahead.nearest.reverse();
+    let late = contenders.late_beside(&node.entry);
+    if !late.is_empty() {
+        let Some(late) = Box::pin(late_ahead_of(place, call, verb, node, late)).await? else {
+            return Ok(None);
+        };
+        ahead.count += late.len();
+        ahead.first = ahead.first.or_else(|| late.first().map(|entry| entry.name.clone()));
+        ahead.nearest.extend(late);
+        ahead.nearest.drain(..ahead.nearest.len().saturating_sub(2));
+    }
     Ok(Some(ahead))
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::alone::{Alone, Beside};
 use super::deletable;
+use super::listed::Contenders;
 use super::name::{self, Entry, Kind};
 use crate::error::Result;
 use crate::options::Naming;
@@ -17,7 +18,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
 use crate::session::epoch::Epoch;
-use crate::session::epoch::looks::Names;
+use crate::session::epoch::looks::{Listed, Names};
 use crate::session::wire::{CreateMode, WireError};
 
 /// Where and as whom to queue.
@@ -174,7 +175,7 @@ impl Place {
     fn names_unlisted(&self, queue: &Queue<'_>, beside: &Beside) -> Option<Names> {
         let node = self.node.as_ref()?;
         let has_turn = queue.alone?.has_turn(&self.epoch, node, beside);
-        has_turn.then(|| Names::new(vec![node.entry.name.clone()]))
+        has_turn.then(|| Names::new(Listed::new(vec![node.entry.name.clone()])))
     }
 
     fn new(epoch: &Arc<Epoch>, parent: &str, naming: Naming, kind: Kind) -> Place {
@@ -213,8 +214,8 @@ impl Place {
         self.node = Entry::recognise(path::name(&path)).map(|entry| Node::of(path, entry, czxid));
     }
 
-    fn is_among(&self, names: &[String]) -> bool {
-        self.node.as_ref().is_some_and(|node| names.contains(&node.entry.name))
+    fn is_among(&self, names: &Names) -> bool {
+        self.node.as_ref().is_some_and(|node| Contenders::of(names).has(&node.entry))
     }
 
     /// After a lost answer: has this session a node with our GUID? A quorum write that changes nothing goes ahead of the

@@ -4,15 +4,15 @@
 //! has Curator's names, they hold at the same time as we do, and nobody hears of it. Nothing that we do can stop them,
 //! but we can warn the people who run them.
 
-use super::name::Entry;
+use super::listed::Contenders;
 use super::place::{Place, Queue};
 use crate::options::Naming;
+use crate::session::epoch::looks::Names;
 
 /// Says once per path that somebody in the line goes by other names than ours.
-pub(super) fn tell(queue: &Queue<'_>, place: &Place, names: &[String]) {
+pub(super) fn tell(queue: &Queue<'_>, place: &Place, names: &Names) {
     let Some(own) = place.node() else { return };
-    let others = names.iter().filter_map(|name| Entry::recognise(name));
-    let mut beside = others.filter(|other| other.kind.lines_up_with(own.entry.kind));
+    let mut beside = Contenders::of(names).iter().filter(|other| other.kind.lines_up_with(own.entry.kind));
     let Some(stranger) = beside.find(|other| !waits_for(other.naming, own.entry.naming)) else { return };
     if queue.session.is_first_time(queue.path) {
         tracing::warn!(

@@ -15,8 +15,10 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::Call;
+use crate::session::epoch::looks::Names;
 use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Watch, WireError};
+use crate::turn::listed::Contenders;
 use crate::turn::name::{Entry, Kind};
 use crate::turn::place::{Listing, Place, Queue};
 
@@ -111,20 +113,17 @@ impl Spot {
     }
 
     /// Watches those right ahead; false when one is gone already.
-    async fn move_up(&mut self, names: &[String], call: &mut Call, verb: &'static str) -> Result<bool> {
+    async fn move_up(&mut self, names: &Names, call: &mut Call, verb: &'static str) -> Result<bool> {
         let Some(own) = self.place.node() else { return Ok(true) };
-        self.is_short = is_short(names);
-        let mut ahead: Vec<_> = names
-            .iter()
-            .filter_map(|name| Entry::recognise(name))
-            .filter(|other| other.precedes(&own.entry) == Some(true))
-            .collect();
-        ahead.sort_unstable_by_key(|entry| entry.sequence);
-        let Some(at) = ahead.len().checked_sub(FRONT) else {
+        let line = Contenders::of(names);
+        self.is_short = line.count() <= FRONT;
+        let mut nearest: Vec<_> =
+            line.before(&own.entry).iter().rev().take(FRONT).map(|entry| entry.name.clone()).collect();
+        if nearest.len() < FRONT {
             self.ahead.clear();
             return Ok(true);
-        };
-        let nearest: Vec<_> = ahead[at..].iter().map(|entry| entry.name.clone()).collect();
+        }
+        nearest.reverse();
         self.ahead.retain(|(name, _)| nearest.contains(name));
         let is_new = |name: &String| self.ahead.iter().all(|(other, _)| other != name);
         let new: Vec<_> = nearest.into_iter().filter(is_new).collect();

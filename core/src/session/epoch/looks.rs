@@ -1,10 +1,12 @@
 //! Lists that are shared, of all children or of those that are ephemeral nodes of this session. Several callers of one
 //! session may want the same list at the same time. Those that come while it is under way all wait for the next one. So a
 //! thousand callers cost two lists, and not a thousand lists of a thousand names. Nobody is given a list that left before
-//! it was asked for.
+//! it was asked for. What they make of the names is shared as well, so that it is made once for each list.
 
+use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::oneshot;
 
@@ -13,7 +15,33 @@ use crate::path;
 use crate::session::wire::{Flight, WireError};
 
 /// The names of a node's children, shared by all who asked for them.
-pub(crate) type Names = Arc<Vec<String>>;
+pub(crate) type Names = Arc<Listed>;
+
+/// One list, and what has been made of it.
+pub(crate) struct Listed {
+    names: Vec<String>,
+    read: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl Listed {
+    pub(crate) fn new(names: Vec<String>) -> Listed {
+        Listed { names, read: OnceLock::new() }
+    }
+
+    /// What the first caller's `read` has made of the names. All make the same of it.
+    pub(crate) fn read_once<T: Send + Sync + 'static>(&self, read: impl FnOnce(&[String]) -> T) -> &T {
+        let made = self.read.get_or_init(|| Box::new(read(&self.names)));
+        made.downcast_ref().expect("a list is read in one way only")
+    }
+}
+
+impl Deref for Listed {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        &self.names
+    }
+}
 
 /// Below which path, and whose.
 type What = (String, Whose);
@@ -75,7 +103,7 @@ impl Epoch {
                 // Whatever it was refused for, the list behind it does not count.
                 synced.await.map_err(|_| WireError::ConnectionLoss)?;
             }
-            listed.await.map(Arc::new)
+            listed.await.map(|names| Arc::new(Listed::new(names)))
         })
     }
 

@@ -1,0 +1,178 @@
+//! What a list of children tells of a line. It is read and sorted once for all who share the list: where five thousand acquire
+//! at once, each of them doing that would be twenty-five million names.
+
+use std::cmp::Ordering;
+
+use super::name::{Entry, Kind};
+use crate::session::epoch::looks::Listed;
+
+/// The contenders that a list has.
+#[derive(Default)]
+pub(crate) struct Contenders {
+    /// Locks, readers and writers, in order.
+    locks: Vec<Entry>,
+    /// Candidates, in order.
+    latches: Vec<Entry>,
+    /// Those past the end of the range, of which the list does not tell the order.
+    late: Vec<Entry>,
+}
+
+/// Those before one of the contenders for whom it waits, as far as the list tells.
+pub(crate) struct Before<'a> {
+    earlier: &'a [Entry],
+    /// Of those with its own number: a writer and the reader that it became have the same one.
+    same: &'a [Entry],
+    own: &'a Entry,
+}
+
+impl Contenders {
+    pub(crate) fn of(list: &Listed) -> &Contenders {
+        list.read_once(Contenders::read)
+    }
+
+    fn read(names: &[String]) -> Contenders {
+        #[cfg(test)]
+        tests::READ.with(|read| read.set(read.get() + 1));
+        let mut all = Contenders::default();
+        for entry in names.iter().filter_map(|name| Entry::recognise(name)) {
+            let line = match entry.kind {
+                _ if entry.is_late() => &mut all.late,
+                Kind::Latch => &mut all.latches,
+                _ => &mut all.locks,
+            };
+            line.push(entry);
+        }
+        for line in [&mut all.locks, &mut all.latches] {
+            line.sort_unstable_by(in_order);
+        }
+        all
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.locks.iter().chain(&self.latches).chain(&self.late)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.locks.len() + self.latches.len() + self.late.len()
+    }
+
+    pub(crate) fn has(&self, entry: &Entry) -> bool {
+        if entry.is_late() {
+            return self.late.iter().any(|late| late.name == entry.name);
+        }
+        let line = self.line(entry.kind);
+        line.binary_search_by(|other| in_order(other, entry)).is_ok()
+    }
+
+    pub(crate) fn before<'a>(&'a self, own: &'a Entry) -> Before<'a> {
+        let line = self.line(own.kind);
+        if own.is_late() {
+            return Before { earlier: line, same: &[], own };
+        }
+        let (earlier, rest) = line.split_at(line.partition_point(|other| other.sequence < own.sequence));
+        let same = &rest[..rest.partition_point(|other| other.sequence == own.sequence)];
+        Before { earlier, same, own }
+    }
+
+    /// Those past the end of the range for whom `own` may have to wait.
+    pub(crate) fn late_beside(&self, own: &Entry) -> Vec<Entry> {
+        let is_other = |late: &&Entry| late.name != own.name && late.kind.excludes(own.kind);
+        self.late.iter().filter(|_| own.is_late()).filter(is_other).cloned().collect()
+    }
+
+    fn line(&self, kind: Kind) -> &[Entry] {
+        if kind == Kind::Latch { &self.latches } else { &self.locks }
+    }
+}
+
+impl Before<'_> {
+    pub(crate) fn count(&self) -> usize {
+        match self.own.kind {
+            Kind::Read => self.iter().count(),
+            // Everybody in the line keeps the others waiting.
+            _ => {
+                self.earlier.len()
+                    + self.iter().rev().take_while(|other| other.sequence == self.own.sequence).count()
+            }
+        }
+    }
+
+    /// The closest last.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        let same = self.same.iter().filter(|other| other.precedes(self.own) == Some(true));
+        self.earlier.iter().chain(same).filter(|other| other.kind.excludes(self.own.kind))
+    }
+}
+
+/// A writer and its own reader have one number, and the writer goes first.
+fn in_order(a: &Entry, b: &Entry) -> Ordering {
+    // As one number, and names only where those are the same: a list of five thousand is sorted whenever one lets go.
+    let place_of = |entry: &Entry| (i64::from(entry.sequence) << 1) | i64::from(entry.kind == Kind::Read);
+    place_of(a).cmp(&place_of(b)).then_with(|| a.name.cmp(&b.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use futures_util::future::join_all;
+    use zkrecipes_embedded::Server;
+
+    use super::*;
+    use crate::Client;
+
+    thread_local! {
+        /// How many lists were read on this thread.
+        pub(super) static READ: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[tokio::test]
+    async fn a_list_is_read_once_however_many_queue() {
+        let server = Server::start().expect("a free port");
+        let client = Client::connect(&server.connect_string(), Default::default()).await.expect("connected");
+        let all = (0..300).map(|_| client.lock("/locks/crowd", Default::default()).expect("valid"));
+        let served = join_all(all.map(|lock| async move { lock.acquire().await?.release().await })).await;
+        assert_eq!(served.len(), served.iter().filter(|served| served.is_ok()).count());
+        let lists = server.log().iter().filter(|entry| entry.op.starts_with("getChildren")).count();
+        let read = READ.get();
+        assert!((1..=lists).contains(&read), "{read} of {lists} lists");
+    }
+
+    fn entry(name: &str) -> Entry {
+        Entry::recognise(name).expect("a contender")
+    }
+
+    #[test]
+    fn each_is_behind_those_that_it_waits_for() {
+        let names = [
+            "_c_d-__READ__0000000007",
+            "_c_b-__READ__0000000003",
+            "_c_z-__WRIT__0000000003",
+            "_c_a-__WRIT__0000000010",
+            "_c_c-latch-0000000001",
+            "_c_f-lock-2147483647",
+            "_c_e-lock--000000005",
+            "readme",
+        ];
+        let all = Contenders::read(&names.map(str::to_owned));
+        assert_eq!(all.count(), 7);
+        for (own, ahead) in [
+            ("_c_a-__WRIT__0000000010", vec![2, 1, 0]),
+            ("_c_d-__READ__0000000007", vec![2]),
+            ("_c_z-__WRIT__0000000003", vec![1]),
+            ("_c_b-__READ__0000000003", vec![]),
+            ("_c_c-latch-0000000001", vec![]),
+            ("_c_f-lock-2147483647", vec![2, 1, 0, 3]),
+        ] {
+            let own = entry(own);
+            assert!(all.has(&own));
+            let before = all.before(&own);
+            let found: Vec<_> = before.iter().map(|entry| entry.name.as_str()).collect();
+            assert_eq!(found, ahead.iter().map(|at| names[*at]).collect::<Vec<_>>(), "{}", own.name);
+            assert_eq!(before.count(), found.len());
+        }
+        assert_eq!(all.late_beside(&entry(names[5])), [entry(names[6])]);
+        assert_eq!(all.late_beside(&entry(names[3])), []);
+        assert!(!all.has(&entry("_c_a-__WRIT__0000000011")));
+    }
+}
