@@ -7,20 +7,53 @@
 pub(crate) mod fields;
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tracing::level_filters::LevelFilter;
 
 use crate::error::LostReason;
-use crate::pool;
+use crate::pool::{self, Strand};
 use crate::printable::{escaped, steers};
+use crate::process::PerProcess;
+
+/// So many lines wait for a subscriber that is slow; they take a few megabytes. The loss of some thousand locks at once is
+/// told whole.
+const MOST_UNSAID: usize = 10_000;
+
+/// Lines that there was no room for, since that was last told.
+static DROPPED: PerProcess<AtomicU64> = PerProcess::new();
 
 /// Not here: this may be the thread that keeps the lease, or the alarm.
 fn soon(say: impl FnOnce() + Send + 'static) {
     if LevelFilter::current() != LevelFilter::OFF {
         let span = tracing::Span::current();
-        pool::LOG.run(Box::new(move || span.in_scope(say)));
+        let say = move || span.in_scope(say);
+        say_or_count(pool::LOG.of_this_process(), DROPPED.of_this_process(), say, dropped);
     }
+}
+
+/// What finds no room is counted, and told behind the next line that is said.
+fn say_or_count(
+    lines: &Strand,
+    dropped: &'static AtomicU64,
+    say: impl FnOnce() + Send + 'static,
+    tell: fn(u64),
+) {
+    let line = move || {
+        say();
+        match dropped.swap(0, Ordering::Relaxed) {
+            0 => {}
+            records => tell(records),
+        }
+    };
+    if !lines.run_unless_full(Box::new(line), MOST_UNSAID) {
+        dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn dropped(records: u64) {
+    tracing::warn!(target: "zkrecipes", event = "log_dropped", records, "more was said than could be listened to");
 }
 
 /// Closes a span once all is said that was said in it before: whoever hears of spans may take their time, too.
@@ -348,7 +381,31 @@ pub(crate) fn forced(node: &str, after: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::*;
+
+    #[test]
+    fn lines_for_a_slow_subscriber_are_dropped_at_a_limit_and_counted() {
+        use std::sync::mpsc::channel;
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        static TOLD: AtomicU64 = AtomicU64::new(0);
+        let tell = |records| TOLD.store(records, Ordering::Relaxed);
+        let lines = Strand::default();
+        let ((begun, is_begun), (until, ended)) = (channel(), channel::<()>());
+        let slow = move || {
+            let _ = begun.send(());
+            let _ = ended.recv();
+        };
+        say_or_count(&lines, &COUNT, slow, tell);
+        is_begun.recv().expect("it is being said");
+        let (said, is_said) = channel();
+        for line in 0..MOST_UNSAID + 7 {
+            let said = said.clone();
+            say_or_count(&lines, &COUNT, move || _ = said.send(line), tell);
+        }
+        drop((said, until));
+        assert_eq!(is_said.iter().last(), Some(MOST_UNSAID - 1), "in order, the first ones");
+        assert_eq!(TOLD.load(Ordering::Relaxed), 7);
+    }
 
     #[test]
     fn what_others_wrote_can_neither_pass_for_a_field_nor_steer_a_terminal() {

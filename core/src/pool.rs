@@ -1,5 +1,5 @@
 //! The threads that run users' code, away from I/O: as many as there are callbacks that take their time, so that none
-//! waits for another one's.
+//! waits for another one's, up to a limit.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -18,12 +18,17 @@ const LOOK: Duration = Duration::from_millis(2);
 /// A thread without work ends after this, all but one.
 const IDLE: Duration = Duration::from_secs(2);
 
+/// No more threads than this: a system may give a process a thousand, and the program wants some, too. Callbacks that take
+/// their time are rarely more at once.
+const MOST: usize = 256;
+
 static POOL: PerProcess<Pool> = PerProcess::new();
 
 /// What the library has to say itself, so that no subscriber of logs holds up the thread that says it.
 pub(crate) static LOG: PerProcess<Strand> = PerProcess::new();
 
-/// Runs `job` on a thread that is not busy. However long it takes, no other job waits for it.
+/// Runs `job` on a thread that is not busy. However long it takes, no other job waits for it, unless all of [`MOST`] threads
+/// are busy.
 pub(crate) fn run(job: Job) {
     POOL.of_this_process().run(job);
 }
@@ -34,7 +39,8 @@ struct Pool {
     work: Condvar,
 }
 
-/// As long as there is a job there is a thread that is not inside one: it takes the job, and sees to the next such thread.
+/// As long as there is a job, and fewer threads than the most, there is one that is not inside a job: it takes the job, and
+/// sees to the next such thread.
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
@@ -63,6 +69,8 @@ impl Pool {
     }
 
     fn grow(&'static self, mut state: MutexGuard<'_, State>, by: usize) {
+        // Above that a job waits until a thread comes back.
+        let by = by.min(MOST - state.threads);
         state.threads += by;
         drop(state);
         for missing in (1..=by).rev() {
@@ -151,13 +159,24 @@ struct Waiting {
 
 impl Strand {
     pub(crate) fn run(&self, job: Job) {
+        let _ = self.run_unless_full(job, usize::MAX);
+    }
+
+    /// The same, unless so many wait already; whether the job was taken.
+    pub(crate) fn run_unless_full(&self, job: Job, most: usize) -> bool {
         let mut waiting = self.lock();
+        if waiting.jobs.len() >= most {
+            // What it owns may take locks when it goes.
+            drop(waiting);
+            return false;
+        }
         waiting.jobs.push_back(job);
         if !std::mem::replace(&mut waiting.is_running, true) {
             drop(waiting);
             let strand = self.clone();
             run(Box::new(move || strand.work()));
         }
+        true
     }
 
     fn work(&self) {
@@ -195,6 +214,29 @@ mod tests {
             let _ = ended.recv();
         };
         (Box::new(job), until)
+    }
+
+    #[test]
+    fn slow_jobs_have_a_limited_number_of_threads_and_the_others_wait() {
+        static POOLS: PerProcess<Pool> = PerProcess::new();
+        let pool = POOLS.of_this_process();
+        let (sender, begun) = channel();
+        let mut busy_ones = Vec::new();
+        for _ in 0..MOST + 9 {
+            let (job, until) = busy(&sender);
+            pool.run(job);
+            busy_ones.push(until);
+        }
+        for _ in 0..MOST {
+            begun.recv_timeout(SOON).expect("it has a thread");
+        }
+        let state = pool.lock();
+        assert_eq!((state.threads, state.inside, state.jobs.len()), (MOST, MOST, 9));
+        drop(state);
+        drop(busy_ones);
+        for _ in 0..9 {
+            begun.recv_timeout(SOON).expect("it has waited for a thread");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! How a client stands with ZooKeeper, and who wants to hear of it.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use super::clock::Moment;
 use super::delivery::{Live, Subscription};
@@ -37,7 +38,28 @@ type StateCallback = Arc<dyn Fn(State) + Send + Sync>;
 pub(super) struct Subscriber {
     id: u64,
     live: Live,
+    untold: Arc<Mutex<Untold>>,
     callback: StateCallback,
+}
+
+/// So many changes wait for a subscriber that is slow: those of an hour in which a connection breaks every minute.
+const MOST_UNTOLD: usize = 120;
+
+/// The changes that a subscriber has not heard of yet, oldest first. Where there are too many, the newest takes the place of
+/// the one before it: whoever hears last of all where we are now is right again.
+#[derive(Default)]
+struct Untold(VecDeque<State>);
+
+impl Untold {
+    /// Whether there is one more to tell.
+    fn add(&mut self, state: State) -> bool {
+        let has_room = self.0.len() < MOST_UNTOLD;
+        if !has_room {
+            self.0.pop_back();
+        }
+        self.0.push_back(state);
+        has_room
+    }
 }
 
 pub(super) struct Status {
@@ -55,7 +77,8 @@ impl Session {
     ) -> Subscription {
         let id = self.next_subscription.fetch_add(1, Ordering::Relaxed);
         let live = Live::default();
-        let subscriber = Subscriber { id, live: live.clone(), callback: Arc::new(callback) };
+        let subscriber =
+            Subscriber { id, live: live.clone(), untold: Arc::default(), callback: Arc::new(callback) };
         lock(&self.status).subscribers.push(subscriber);
         let session = Arc::downgrade(self);
         Subscription::new(live, move || {
@@ -87,11 +110,38 @@ impl Session {
             State::Suspended | State::Lost => status.out_of_touch.or_else(|| Some(self.now())),
         };
         status.state = state;
-        let subscribers: Vec<_> =
-            status.subscribers.iter().map(|s| (s.live.clone(), s.callback.clone())).collect();
+        let subscribers: Vec<_> = status
+            .subscribers
+            .iter()
+            .map(|s| (s.live.clone(), s.untold.clone(), s.callback.clone()))
+            .collect();
         drop(status);
-        for (live, callback) in subscribers {
-            self.delivery.notice(Box::new(move || live.pass(move || callback(state))));
+        for (live, untold, callback) in subscribers {
+            if lock(&untold).add(state) {
+                self.delivery.notice(Box::new(move || {
+                    let oldest = lock(&untold).0.pop_front();
+                    if let Some(state) = oldest {
+                        live.pass(move || callback(state));
+                    }
+                }));
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_subscriber_hears_the_newest_state_last_and_has_a_limited_number_before_it() {
+        let mut untold = Untold::default();
+        let due = (0..1000).map(|_| [State::Suspended, State::Connected].map(|state| untold.add(state)));
+        let due = due.flatten().filter(|is_due| *is_due).count();
+        assert_eq!((due, untold.0.len()), (MOST_UNTOLD, MOST_UNTOLD));
+        assert_eq!(untold.0.back(), Some(&State::Connected));
+        untold.0.pop_front();
+        assert!(untold.add(State::Suspended), "there is room again");
+        assert_eq!(untold.0.back(), Some(&State::Suspended));
     }
 }
