@@ -7,7 +7,7 @@ use zkrecipes::{
     Client, ClientOptions, Contender, ElectionOptions, ErrorKind, Handle, LockOptions, Naming, Result,
 };
 
-/// What stands in the node of a contender that was asked to let go; it replaces the identity.
+/// What stands in the node of a contender that was asked to let go, until it has heard that and says again who it is.
 pub(crate) const ASKED: &str = "__REVOKE__";
 /// The folders of a semaphore that is not kazoo's.
 const FOLDERS: [&str; 2] = ["leases", "locks"];
@@ -44,12 +44,12 @@ impl Row {
 
     /// Whether somebody asked this contender to let go.
     pub(crate) fn is_asked(&self) -> bool {
-        self.contender.identity == ASKED
+        self.contender.is_asked
     }
 
     /// What the contender says of itself, if that can still be known.
     pub(crate) fn identity(&self) -> Option<&str> {
-        (!self.is_asked()).then_some(self.contender.identity.as_str())
+        Some(self.contender.identity.as_str()).filter(|identity| *identity != ASKED)
     }
 
     /// Asks it to let go; see [`Handle::revoke`].

@@ -45,8 +45,8 @@ pub(crate) struct Args {
     /// With --recursive: the nodes with data that are no such recipe, too
     #[arg(long, requires = "recursive")]
     all: bool,
-    /// An array of objects: place, holds, asked, kind, identity, since, session, node; identity is null once the
-    /// contender was asked to let go, because the question replaces it. With --recursive: path, kind, holding, waiting,
+    /// An array of objects: place, holds, asked, kind, identity, since, session, node; identity is null from
+    /// the request to let go, which replaces it, until the holder has heard that. With --recursive: path, kind, holding, waiting,
     /// size, items, dead, begun, data, contenders; of data and identity no more than the first 4096 bytes
     #[arg(long)]
     json: bool,

@@ -110,7 +110,7 @@ struct Target<'a> {
 impl Target<'_> {
     fn new(client: &Client, row: Row) -> Target<'_> {
         let node = row.path();
-        let who = row.identity().map(|_| format!(" ({})", table::shown_identity(&row))).unwrap_or_default();
+        let who = row.identity().map(|who| format!(" ({})", table::shown_who(who))).unwrap_or_default();
         let name = format!("{}{who}", table::printable(row.node()));
         Target { client, row, node, name }
     }

@@ -67,16 +67,21 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
+/// What is shown of who was asked.
+const REQUEST: &str = "(asked to let go)";
+
 /// What is shown of who it is.
 pub(crate) fn shown_identity(row: &Row) -> String {
-    shown_who(&row.contender.identity)
+    let who = shown_who(&row.contender.identity);
+    let says_so = row.is_asked() && row.identity().is_some();
+    if says_so { format!("{who} {REQUEST}") } else { who }
 }
 
 /// The same of what stands in a contender's node.
 pub(crate) fn shown_who(identity: &str) -> String {
     match identity {
         "" => "-".to_owned(),
-        ASKED => "(asked to let go)".to_owned(),
+        ASKED => REQUEST.to_owned(),
         identity => cut(&printable(identity), LONGEST_NAME).into_owned(),
     }
 }
@@ -103,12 +108,12 @@ pub(crate) fn fields(row: &Row) -> Fields {
 
 /// The same without its place.
 pub(crate) fn contender(contender: &Contender) -> Fields {
-    let is_asked = contender.identity == ASKED;
+    let identity = Some(contender.identity.as_str()).filter(|identity| *identity != ASKED);
     object([
         ("holds", contender.holds.into()),
-        ("asked", is_asked.into()),
+        ("asked", contender.is_asked.into()),
         ("kind", contender.kind.as_str().into()),
-        ("identity", (!is_asked).then_some(contender.identity.as_str()).into()),
+        ("identity", identity.into()),
         ("since", timestamp(contender.since).into()),
         ("session", format!("{:#x}", contender.session_id).into()),
         ("node", contender.node.as_str().into()),

@@ -207,6 +207,7 @@ impl Barrier {
                 kind: "barrier".into(),
                 session_id: stat.ephemeral_owner as u64,
                 since: contenders::at(stat.ctime),
+                is_asked: false,
                 holds: true,
             });
             (None, holder)

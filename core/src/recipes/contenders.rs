@@ -29,6 +29,9 @@ pub struct Contender {
     pub since: SystemTime,
     /// Whether it holds.
     pub holds: bool,
+    /// Whether somebody has asked it to let go: for the command, which says so. Nothing else changes a contender's node.
+    #[doc(hidden)]
+    pub is_asked: bool,
 }
 
 /// A contender's node as it was read.
@@ -164,6 +167,7 @@ impl Seen {
             session_id: stat.ephemeral_owner as u64,
             since: at(stat.ctime),
             holds,
+            is_asked: data == REVOKE || stat.version > 0,
         }
     }
 }

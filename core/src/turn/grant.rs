@@ -32,6 +32,8 @@ pub(crate) struct Grant {
     pub(crate) is_revoked: bool,
     /// The baton, if the turn may be passed on in memory.
     pub(crate) baton: Option<Baton>,
+    /// What the nodes say to others, unless it is the identity alone.
+    pub(crate) says: Option<Arc<[u8]>>,
     /// A condition that holds as long as no other node has the name of ours, where names are used again.
     pub(crate) guard: Option<Box<Write>>,
     /// Whether to watch the nodes from the start, because the holder before us did.
@@ -42,9 +44,9 @@ pub(crate) struct Grant {
 
 impl Grant {
     pub(crate) fn of(epoch: Arc<Epoch>, nodes: Vec<Node>, interests: Vec<Interest>) -> Grant {
-        let (own, baton) = (Vec::new(), None);
+        let (own, says, baton) = (Vec::new(), None, None);
         let (is_revoked, is_watched, guard, alone) = (false, false, None, None);
-        Grant { epoch, nodes, interests, own, is_revoked, baton, guard, is_watched, alone }
+        Grant { epoch, nodes, interests, own, is_revoked, says, baton, guard, is_watched, alone }
     }
 
     /// Both together; `None`, and neither, if they were won in different sessions.

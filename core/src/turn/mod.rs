@@ -58,6 +58,8 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
                     let mut grant = Grant::of(epoch, vec![node], vec![interest]);
                     grant.own.extend(own.map(|armed| Own::Armed(armed.watch)));
                     grant.is_revoked = is_revoked;
+                    let is_more = queue.data != queue.session.identity().as_bytes();
+                    grant.says = is_more.then(|| queue.data.into());
                     grant.alone = queue.alone.cloned();
                     return Ok(grant);
                 }

@@ -209,8 +209,8 @@ impl Election {
         observe::leader(&mut session.call(None), self.path(), self.kind).await
     }
 
-    /// All who stand, in the order in which they will lead; the first one leads. Who was asked to let go has no identity:
-    /// the request has replaced it.
+    /// All who stand, in the order in which they will lead; the first one leads. Who was asked to let go has no identity
+    /// until it has heard that: the request has replaced it.
     pub async fn candidates(&self) -> Result<Vec<Contender>> {
         let mut candidates = self.handle.contenders().await?;
         for candidate in candidates.iter_mut().filter(|candidate| candidate.identity.as_bytes() == REVOKE) {

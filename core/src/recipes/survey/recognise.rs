@@ -9,6 +9,7 @@ use crate::recipes::contenders::{self, Contender, Seen};
 use crate::recipes::{election, semaphore};
 use crate::session::watching::tree::Tree;
 use crate::session::wire::Stat;
+use crate::turn::REVOKE;
 use crate::turn::name::{Entry, Kind};
 
 const BESIDE_A_SEMAPHORE: &str = "-__lock__";
@@ -315,5 +316,6 @@ fn member(node: &str, (data, stat): &(Vec<u8>, Stat), is_party: bool) -> Contend
 
 fn contender(node: &str, identity: &str, kind: &str, stat: &Stat, holds: bool) -> Contender {
     let seen = Seen { entry: Entry::lease(node), data: identity.as_bytes().to_vec(), stat: *stat };
-    Contender { kind: kind.to_owned(), ..seen.contender(holds) }
+    // Members write what they like.
+    Contender { kind: kind.to_owned(), is_asked: identity.as_bytes() == REVOKE, ..seen.contender(holds) }
 }

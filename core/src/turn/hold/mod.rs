@@ -49,6 +49,8 @@ pub(crate) struct Hold {
     /// The path of the recipe.
     path: String,
     nodes: Vec<Node>,
+    /// What they say to others.
+    says: Arc<[u8]>,
     /// A condition of their deletion: see [`Grant::guard`].
     guard: Option<Box<Write>>,
     /// What the handle remembers: it is told when our node has been let go.
@@ -102,10 +104,15 @@ impl Hold {
         let nodes = std::mem::take(&mut grant.nodes);
         let (interests, baton) = (std::mem::take(&mut grant.interests), grant.baton.take());
         let passes = baton.as_ref().map_or(0, Baton::passes);
+        let says = grant.says.take().unwrap_or_else(|| session.identity().as_bytes().into());
         let is_followed = grant.own.len() == nodes.len();
         let own = grant.own.drain(..).filter(|_| is_followed);
         let followers = nodes.iter().zip(own).map(|(node, own)| match own {
-            Own::Armed(watch) => Follower::start(&session, &epoch, &node.path, Some(watch)),
+            // Who was asked while it waited reads that again, and then says again who it is.
+            Own::Armed(watch) => {
+                let armed = Some(watch).filter(|_| !is_revoked);
+                Follower::start(&session, &epoch, &node.path, armed, says.clone())
+            }
             Own::Followed(follower) => follower,
         });
         let followers: Vec<_> = followers.collect();
@@ -117,6 +124,7 @@ impl Hold {
             epoch,
             path: path.to_owned(),
             nodes,
+            says,
             guard: grant.guard.take(),
             alone: grant.alone.take(),
             owners: AtomicUsize::new(1),

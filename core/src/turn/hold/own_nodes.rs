@@ -77,7 +77,9 @@ impl Hold {
     pub(super) fn watch_own_node(self: &Arc<Self>) {
         let is_watching = std::mem::replace(&mut lock(&self.inner).watches_own_nodes, true);
         if !is_watching && self.tenure() == Tenure::Held {
-            let start = |node: &Node| Follower::start(&self.session, &self.epoch, &node.path, None);
+            let says = self.says.clone();
+            let start =
+                |node: &Node| Follower::start(&self.session, &self.epoch, &node.path, None, says.clone());
             self.heed(self.nodes.iter().map(start).collect());
         }
     }
@@ -107,12 +109,13 @@ impl Follower {
         epoch: &Arc<Epoch>,
         node: &str,
         armed: Option<Watch>,
+        says: Arc<[u8]>,
     ) -> Arc<Follower> {
         let follower = Arc::new(Follower(Mutex::default()));
         // Sent here and not in the task, so that the watch is armed before anything the caller does next.
         let first = armed.ok_or_else(|| epoch.watch_data(node));
         let (clock, retry) = (session.clock().clone(), session.options().retry.clone());
-        let following = follower.clone().follow(clock, retry, epoch.clone(), node.to_owned(), first);
+        let following = follower.clone().follow(clock, retry, epoch.clone(), node.to_owned(), says, first);
         session.clock().spawn(Box::pin(following));
         follower
     }
@@ -162,20 +165,29 @@ impl Follower {
         retry: RetryOptions,
         epoch: Arc<Epoch>,
         node: String,
+        says: Arc<[u8]>,
         first: Result<Watch, Flight<(Vec<u8>, Stat, Watch)>>,
     ) {
         let pause = || Pause::new(retry.base, retry.max);
         let mut next = first;
         let mut is_changed = false;
+        // At which version the node said that somebody asks. What is read a second time is no second request.
+        let mut asked_at = None;
         let mut between = pause();
         loop {
-            let (event, asked) = match next {
-                Ok(watch) => (Some(watch), false),
+            let (event, asked, request) = match next {
+                Ok(watch) => (Some(watch), false, None),
                 Err(flight) => match flight.await {
-                    Ok((data, _, watch)) => (Some(watch), data == REVOKE),
-                    // Only a request to let go changes the node, and the one who asked did not wait until we could read
-                    // it.
-                    Err(WireError::NoNode) => (None, is_changed),
+                    Ok((data, stat, watch)) => {
+                        let request = (data == REVOKE).then_some(stat);
+                        let version = request.map(|stat| stat.version);
+                        let is_new = version.is_some() && asked_at != version;
+                        asked_at = version.or(asked_at);
+                        (Some(watch), is_new, request)
+                    }
+                    // Only a request to let go changes the node, or we do after one. The one who asked did not wait until
+                    // we could read it.
+                    Err(WireError::NoNode) => (None, is_changed && asked_at.is_none(), None),
                     Err(WireError::ConnectionLoss) => {
                         // A server that has too much to do answers at once, and is to be left alone for a while.
                         between.pass(&clock).await;
@@ -190,6 +202,16 @@ impl Follower {
             between = pause();
             if asked {
                 self.is_asked();
+            }
+            // The request stands where others read who holds. It has been heard: that is written there again, unless somebody
+            // has asked once more meanwhile.
+            if let Some(stat) = request.filter(|stat| stat.ephemeral_owner as u64 == epoch.session_id())
+                && let Err(WireError::ConnectionLoss) = epoch.set_data(&node, &says, Some(stat.version)).await
+            {
+                between.pass(&clock).await;
+                epoch.until_up().await;
+                next = Err(epoch.watch_data(&node));
+                continue;
             }
             let event = match event {
                 Some(watch) => watch.await,
