@@ -32,6 +32,11 @@ impl DigestMd5 {
         DigestMd5 { user: user.to_owned(), password: password.clone(), cnonce, expected: None }
     }
 
+    /// Whether the server has been told anything yet.
+    pub(super) fn has_answered(&self) -> bool {
+        self.expected.is_some()
+    }
+
     /// Answers what the server has sent.
     pub(super) fn step(&mut self, challenge: &[u8]) -> Result<Step, &'static str> {
         let said = parse(challenge)?;

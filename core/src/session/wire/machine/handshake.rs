@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 use zkrecipes_protocol::{Hello, Op, Reader, Request, Welcome, Writer, XID_AUTH, XID_SET_WATCHES};
 
 use super::digest_md5::{DigestMd5, Step};
-use super::{Asked, Granted, LinkState, Machine, Phase, WATCHES_AT_ONCE};
+use super::{Asked, Event, Granted, LinkState, Machine, Output, Phase, WATCHES_AT_ONCE};
 use crate::session::chance;
 use crate::session::clock::Moment;
 
@@ -70,6 +70,10 @@ impl<A, W> Machine<A, W> {
         let (Ok(token), Some(proving), 0) = (token, &mut self.proving, err) else {
             return self.denied("the server does not accept user and password (sasl)");
         };
+        // It knows of no users, and nobody has told it anything: what it must not do without knowing us, it refuses by itself.
+        if token.is_none() && !proving.has_answered() {
+            return self.established(now);
+        }
         match proving.step(token.unwrap_or_default()) {
             Ok(Step::Send(response)) => self.prove(&response, now),
             Ok(Step::Done) => self.established(now),
@@ -88,9 +92,11 @@ impl<A, W> Machine<A, W> {
         self.phase = Phase::Up;
         self.servers.took();
         self.enter(LinkState::Up);
-        for frame in self.watches.again(self.seen, WATCHES_AT_ONCE) {
-            self.send(Asked::own(XID_SET_WATCHES, Op::SET_WATCHES, frame), now);
+        for (op, frame) in self.watches.again(self.seen, WATCHES_AT_ONCE) {
+            self.send(Asked::own(XID_SET_WATCHES, op, frame), now);
         }
+        let missed = self.watches.followers().into_iter();
+        self.outputs.extend(missed.map(|watcher| Output::Told(watcher, Event::ChildrenChanged)));
         self.pump(now);
     }
 }

@@ -33,6 +33,11 @@ use crate::session::clock::Moment;
 
 /// No answer is that long. Memory is taken as bytes arrive, and not for what a server declares.
 const LONGEST_FRAME: usize = 64 << 20;
+/// The mode of a watch that stays, and the kind of all watches of a path.
+const PERSISTENT: i32 = 0;
+const ANY: i32 = 3;
+/// So many connections that died on a request are no chance.
+const DEATHS: u32 = 2;
 /// So many bytes of paths go into one request that sets watches again: a server takes a megabyte.
 const WATCHES_AT_ONCE: usize = 512 << 10;
 /// One attempt takes at least so long: a handshake on a busy machine.
@@ -136,6 +141,10 @@ pub(crate) struct Machine<A, W> {
     queued: VecDeque<Asked<A, W>>,
     in_flight: VecDeque<Asked<A, W>>,
     watches: Watches<W>,
+    /// Whether servers know watches that stay; none before one has told.
+    knows_following: Option<bool>,
+    /// So many connections have died with the request for one on them.
+    died_following: u32,
     outputs: Vec<Output<A, W>>,
     last_sent: Moment,
     last_heard: Moment,
@@ -163,6 +172,8 @@ impl<A, W> Machine<A, W> {
             queued: VecDeque::new(),
             in_flight: VecDeque::new(),
             watches: Watches::default(),
+            knows_following: None,
+            died_following: 0,
             outputs: Vec::new(),
             last_sent: now,
             last_heard: now,
@@ -329,7 +340,7 @@ impl<A, W> Machine<A, W> {
         }
         let body = &frame[16..];
         if head.xid == XID_EVENT {
-            self.happened(&Told::read(&mut r).map_err(|_| MALFORMED)?);
+            self.happened(&Told::read(&mut r).map_err(|_| MALFORMED)?, now);
             return Ok(());
         }
         match self.in_flight.pop_front() {
@@ -362,6 +373,12 @@ impl<A, W> Machine<A, W> {
         if asked.op == Op::SASL {
             return self.proved(err, body, now);
         }
+        if asked.op == Op::ADD_WATCH {
+            match err {
+                0 => self.knows_following = Some(true),
+                _ => self.no_following(),
+            }
+        }
         if err == Code::AuthRequired as i32 {
             if let Some(answer) = asked.answer {
                 self.outputs.push(Output::Answered(answer, Err(WireError::AuthFailed)));
@@ -381,7 +398,7 @@ impl<A, W> Machine<A, W> {
         }
     }
 
-    fn happened(&mut self, told: &Told<'_>) {
+    fn happened(&mut self, told: &Told<'_>, now: Moment) {
         let event = match told.kind {
             Some(EventKind::Created) => Event::Created,
             Some(EventKind::Deleted) => Event::Deleted,
@@ -391,6 +408,7 @@ impl<A, W> Machine<A, W> {
         };
         let concerned = self.watches.fired(&told.path, event);
         self.outputs.extend(concerned.into_iter().map(|watcher| Output::Told(watcher, event)));
+        self.tidy(&told.path, now);
         for wanted in self.in_flight.iter_mut().filter_map(|asked| asked.watch.as_mut()) {
             if wanted.path == told.path && wanted.kind.hears(event) {
                 wanted.early = Some(event);
@@ -420,6 +438,14 @@ impl<A, W> Machine<A, W> {
     fn drop_connection(&mut self) {
         self.outgoing.clear();
         self.incoming.clear();
+        // A server that does not know watches that stay may hang up without a word.
+        let is_following = |asked: &Asked<A, W>| matches!(asked.op, Op::ADD_WATCH | Op::SET_WATCHES2);
+        if self.knows_following.is_none() && self.in_flight.iter().any(is_following) {
+            self.died_following += 1;
+            if self.died_following >= DEATHS {
+                self.no_following();
+            }
+        }
         for asked in self.in_flight.drain(..) {
             if let Some(answer) = asked.answer {
                 self.outputs.push(Output::Answered(answer, Err(WireError::ConnectionLoss)));
@@ -450,8 +476,55 @@ impl<A, W> Machine<A, W> {
             early: None,
             is_given_up: false,
         });
-        self.enqueue(request, Some(answer), watch);
+        // What is followed tells without one.
+        let is_followed = watch.as_ref().is_some_and(|wanted| self.watches.is_followed(&wanted.path));
+        let unwatched = is_followed.then(|| without_watch(request)).flatten();
+        self.enqueue(unwatched.as_ref().unwrap_or(request), Some(answer), watch);
         self.pump(now);
+    }
+
+    /// Has the server tell whenever children of a node come or go, until as many have called [`Machine::unfollow`]. False if
+    /// no server does.
+    pub(crate) fn follow(&mut self, path: &str, now: Moment) -> bool {
+        if self.knows_following == Some(false) || self.is_over() || self.is_closing {
+            return false;
+        }
+        if self.watches.follow(path) {
+            self.enqueue(&Request::AddWatch { path: path.into(), mode: PERSISTENT }, None, None);
+            self.pump(now);
+        }
+        true
+    }
+
+    /// `watcher` is told of the next change of what is followed, or of a new connection: then one may have been missed.
+    pub(crate) fn hear(&mut self, path: &str, watcher: W) {
+        if let Some(watcher) = self.watches.hear(path, watcher) {
+            self.outputs.push(Output::Told(watcher, Event::Unwatched));
+        }
+    }
+
+    pub(crate) fn unfollow(&mut self, path: &str, now: Moment) {
+        self.watches.unfollow(path);
+        self.tidy(path, now);
+    }
+
+    /// Takes the watch back that stays, if nobody has any use for it.
+    fn tidy(&mut self, path: &str, now: Moment) {
+        let mut asked = self.in_flight.iter().chain(&self.queued).filter_map(|asked| asked.watch.as_ref());
+        if asked.any(|wanted| wanted.path == path) || !self.watches.forget_unused(path) {
+            return;
+        }
+        if matches!(self.phase, Phase::Up) && !self.is_closing {
+            self.enqueue(&Request::RemoveWatches { path: path.into(), kind: ANY }, None, None);
+            self.pump(now);
+        }
+    }
+
+    /// Servers do not know watches that stay: everybody has to look for themselves.
+    fn no_following(&mut self) {
+        self.knows_following = Some(false);
+        let listeners = self.watches.unfollow_all().into_iter();
+        self.outputs.extend(listeners.map(|watcher| Output::Told(watcher, Event::Unwatched)));
     }
 
     fn enqueue(&mut self, request: &Request<'_>, answer: Option<A>, watch: Option<Wanted<W>>) {
@@ -475,6 +548,9 @@ impl<A, W> Machine<A, W> {
         }
         if !self.watches.remove(kind, path, id) {
             return;
+        }
+        if self.watches.is_followed(path) {
+            return self.tidy(path, now);
         }
         // A watch that is not there any more after a reconnection needs no removal.
         if !is_wanted && matches!(self.phase, Phase::Up) && !self.is_closing {
@@ -542,6 +618,18 @@ impl<A, W> Machine<A, W> {
         let watchers = self.watches.all();
         self.outputs.extend(watchers.into_iter().map(|watcher| Output::Told(watcher, Event::SessionEnded)));
     }
+}
+
+/// The same read, without a watch.
+fn without_watch<'a>(request: &Request<'a>) -> Option<Request<'a>> {
+    let watch = false;
+    Some(match request {
+        Request::GetData { path, .. } => Request::GetData { path: path.clone(), watch },
+        Request::Exists { path, .. } => Request::Exists { path: path.clone(), watch },
+        Request::GetChildren { path, .. } => Request::GetChildren { path: path.clone(), watch },
+        Request::GetChildren2 { path, .. } => Request::GetChildren2 { path: path.clone(), watch },
+        _ => return None,
+    })
 }
 
 /// The server's refusal, in our words.

@@ -272,6 +272,76 @@ fn a_watch_that_nobody_listens_to_is_removed_also_if_its_answer_has_not_come() {
 }
 
 #[test]
+fn what_is_followed_tells_again_and_again_and_is_set_again_behind_the_other_watches() {
+    let mut world = World::up();
+    world.watch(1, "/f");
+    assert!(world.machine.follow("/f", world.now));
+    assert!(world.machine.follow("/f", world.now));
+    // While it is followed no other watch of the path may take its place at the server.
+    world.watch(3, "/f");
+    let sent = world.sent();
+    assert_eq!(
+        parse_request(Op::ADD_WATCH, &sent[1][8..]),
+        Ok(Request::AddWatch { path: "/f".into(), mode: 0 })
+    );
+    assert_eq!(
+        parse_request(Op::GET_DATA, &sent[2][8..]),
+        Ok(Request::GetData { path: "/f".into(), watch: false })
+    );
+    world.receive(&reply(1, 5));
+    world.receive(&bare(2, 0));
+    world.receive(&reply(3, 5));
+    for round in 10..13 {
+        world.machine.hear("/f", round);
+        world.receive(&Told::frame(EventKind::ChildrenChanged, "/f", 6));
+        assert_eq!(world.told().last(), Some(&(round, Event::ChildrenChanged)));
+    }
+    world.machine.hear("/f", 13);
+    world.machine.hung_up("gone".to_owned(), world.now);
+    world.connect();
+    world.sent();
+    world.receive(&GRANTED.frame());
+    // What came meanwhile is not told otherwise.
+    world.pass(Duration::ZERO);
+    assert_eq!(world.told().last(), Some(&(13, Event::ChildrenChanged)));
+    let again = world.sent();
+    match parse_request(Op::SET_WATCHES2, &again[0][8..]) {
+        Ok(Request::SetWatches { lists, .. }) => assert_eq!((lists[0].len(), lists[3].len()), (1, 1)),
+        other => panic!("{other:?}"),
+    }
+    world.receive(&bare(XID_SET_WATCHES, 0));
+    // The watches on its data lean on it, so it outlasts those who follow.
+    world.machine.unfollow("/f", world.now);
+    world.machine.unfollow("/f", world.now);
+    assert_eq!(world.requests(), []);
+    world.receive(&Told::frame(EventKind::DataChanged, "/f", 7));
+    assert_eq!(world.told()[4..], [(1, Event::DataChanged), (3, Event::DataChanged)]);
+    assert_eq!(world.requests(), [(4, Op::REMOVE_WATCHES)]);
+}
+
+#[test]
+fn nobody_follows_where_servers_do_not_know_it() {
+    let mut world = World::up();
+    assert!(world.machine.follow("/f", world.now));
+    world.machine.hear("/f", 1);
+    world.receive(&bare(1, Code::Unimplemented as i32));
+    assert_eq!(world.told(), [(1, Event::Unwatched)]);
+    assert!(!world.machine.follow("/f", world.now));
+    // Others hang up.
+    let mut world = World::up();
+    assert!(world.machine.follow("/f", world.now));
+    world.machine.hear("/f", 1);
+    for _ in 0..2 {
+        world.machine.hear("/f", 2);
+        world.machine.hung_up("gone".to_owned(), world.now);
+        world.connect();
+        world.receive(&GRANTED.frame());
+    }
+    assert_eq!(world.told().last(), Some(&(2, Event::Unwatched)));
+    assert!(!world.machine.follow("/f", world.now));
+}
+
+#[test]
 fn a_silent_server_is_given_up_at_two_thirds_of_the_timeout_and_not_before() {
     let mut world = World::up();
     world.pass(TIMEOUT / 3);

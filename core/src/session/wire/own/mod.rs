@@ -334,6 +334,34 @@ impl<C: Channel> Drop for Listening<C> {
     }
 }
 
+/// A node is followed.
+struct Followed<C: Channel> {
+    connection: Arc<Connection<C>>,
+    path: String,
+}
+
+impl<C: Channel> Followed<C> {
+    fn of(connection: &Arc<Connection<C>>, path: String) -> Option<Followed<C>> {
+        let is_followed = connection.with(|state, now| state.machine.follow(&path, now));
+        is_followed.then(|| Followed { connection: connection.clone(), path })
+    }
+
+    /// The next change; false when nobody tells any more.
+    fn next(&self) -> Later<bool> {
+        let (watcher, told) = oneshot::channel();
+        self.connection.with(|state, _| state.machine.hear(&self.path, watcher));
+        Box::pin(async move { !matches!(told.await, Err(_) | Ok(Event::Unwatched | Event::SessionEnded)) })
+    }
+}
+
+impl<C: Channel> Drop for Followed<C> {
+    fn drop(&mut self) {
+        if self.connection.process.is_present() {
+            self.connection.with(|state, now| state.machine.unfollow(&self.path, now));
+        }
+    }
+}
+
 impl<C: Channel> Session<C> {
     fn closed(&self) -> Later<()> {
         let connection = self.connection.clone();

@@ -5,7 +5,7 @@ use zkrecipes_protocol::{
     WriteResult,
 };
 
-use super::{Channel, Session};
+use super::{Channel, Followed, Session};
 use crate::options::AclChoice;
 use crate::session::wire::machine::{Kind, refusal};
 use crate::session::wire::*;
@@ -113,8 +113,20 @@ fn access_list(choice: &AclChoice) -> Vec<protocol::Acl> {
     }
 }
 
+/// What may be done, a letter for each bit.
+const LETTERS: &str = "rwcda";
+
 fn permissions(letters: &str) -> i32 {
-    letters.chars().filter_map(|letter| "rwcda".find(letter)).fold(0, |all, bit| all | 1 << bit)
+    letters.chars().filter_map(|letter| LETTERS.find(letter)).fold(0, |all, bit| all | 1 << bit)
+}
+
+fn letters(permissions: i32) -> String {
+    LETTERS
+        .chars()
+        .enumerate()
+        .filter(|(bit, _)| permissions & 1 << bit != 0)
+        .map(|(_, letter)| letter)
+        .collect()
 }
 
 fn stat(found: &protocol::Stat) -> Stat {
@@ -327,6 +339,11 @@ impl<C: Channel> Wire for Session<C> {
         Box::pin(async move { flight.await.map(|((names, stat), watch)| (names, stat, watch)) })
     }
 
+    fn follow_children(&self, path: &str) -> Option<Following> {
+        let followed = Followed::of(&self.connection, self.full(path))?;
+        Some(Box::new(move || followed.next()))
+    }
+
     fn is_open_to_deletion(&self, path: &str) -> Flight<bool> {
         let path = self.full(path).into();
         self.ask(&Request::GetAcl { path }, |reply| {
@@ -335,6 +352,15 @@ impl<C: Channel> Wire for Session<C> {
                 (&*entry.scheme, &*entry.id) == ("world", "anyone") && entry.perms & DELETE != 0
             };
             Some(acl.iter().any(is_open))
+        })
+    }
+
+    fn access_list(&self, path: &str) -> Flight<Vec<AclEntry>> {
+        let path = self.full(path).into();
+        self.ask(&Request::GetAcl { path }, |reply| {
+            let Reply::Acl { acl, .. } = reply else { return None };
+            let entry = |one: protocol::Acl| AclEntry::new(one.scheme, one.id, letters(one.perms));
+            Some(acl.into_iter().map(entry).collect())
         })
     }
 
