@@ -15,7 +15,7 @@ async fn who_waited_for_room_for_longer_than_a_server_may_be_silent_still_puts()
     let queue = bounded(&producer, 1);
     queue.put(b"one").await.expect("room");
     let putting = tokio::spawn(async move { queue.put(b"two").await });
-    eventually("it waits", || server.watch_count() == 1).await;
+    eventually("it waits", || server.watch_count() > 0).await;
     // Time is the subject.
     tokio::time::sleep(BUDGET + Duration::from_millis(300)).await;
     assert_eq!(queue_of(&consumer).get().await.expect("there is one"), b"one");
@@ -50,7 +50,7 @@ async fn a_put_that_waits_for_room_holds_up_only_those_who_wait_for_the_same() {
         let queue = queue.clone();
         async move { queue.put(b"two").await }
     });
-    eventually("it waits", || server.watch_count() == 1).await;
+    eventually("it waits", || server.watch_count() > 0).await;
     let error = soon("an attempt", queue.put_timeout(b"three", Duration::ZERO)).await.expect_err("full");
     assert_eq!(error.kind(), ErrorKind::Timeout);
     soon("a larger bound", bounded(&client, 3).put(b"four")).await.expect("room");

@@ -104,8 +104,8 @@ impl<C: Channel> State<C> {
     /// Sends what can be sent now. False if the I/O thread has to see to the rest.
     fn flush(&mut self) -> bool {
         let Some(channel) = &mut self.channel else { return true };
-        // Of an error, reading will tell why.
-        channel.send(self.machine.outgoing()).unwrap_or(false)
+        // Of an error, reading will tell why; to wait until it takes more would be no use.
+        channel.send(self.machine.outgoing()).unwrap_or(true)
     }
 }
 
@@ -182,7 +182,12 @@ impl<C: Channel> Connection<C> {
 
     /// Looks at the clock, sends what waits, and drops a channel that is of no use any more.
     pub fn look(&self) -> Due {
-        self.with(|state, now| state.look(now))
+        let mut state = self.lock();
+        let before = state.machine.link();
+        let due = state.look(self.clock.now());
+        // Not called: whoever looks sees to what is left, and would be called for that again and again.
+        self.tell(state, before);
+        due
     }
 
     /// What became of an attempt to connect. One that is of no use any more is dropped.
@@ -244,17 +249,22 @@ impl<C: Channel> Connection<C> {
         let (before, wake_before) = (state.machine.link(), state.machine.wake_at());
         let answer = work(&mut state, self.clock.now());
         let is_flushed = state.flush();
-        let outputs = state.machine.outputs();
-        let has_changed = state.machine.link() != before;
         // It sleeps until then.
         let is_sooner = match (state.machine.wake_at(), wake_before) {
             (Some(now), Some(before)) => now < before,
             (now, before) => now.is_some() != before.is_some(),
         };
-        drop(state);
-        if has_changed || is_sooner || !is_flushed {
+        if self.tell(state, before) || is_sooner || !is_flushed {
             self.io.notify_one();
         }
+        answer
+    }
+
+    /// Tells everybody whom it concerns what has come out; whether the link is another one than `before`.
+    fn tell(&self, mut state: MutexGuard<'_, State<C>>, before: Link) -> bool {
+        let outputs = state.machine.outputs();
+        let has_changed = state.machine.link() != before;
+        drop(state);
         if has_changed {
             self.changed.notify_waiters();
         }
@@ -264,7 +274,7 @@ impl<C: Channel> Connection<C> {
                 Output::Told(watcher, event) => _ = watcher.send(event),
             }
         }
-        answer
+        has_changed
     }
 
     /// Resolves once `is_so`, which is looked at whenever the link has changed.
@@ -367,5 +377,43 @@ impl<C: Channel> Session<C> {
         let connection = self.connection.clone();
         connection.with(|state, now| state.machine.close(now));
         Box::pin(async move { connection.until(|state| state.machine.is_over()).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::session::system_clock::SystemClock;
+
+    /// A socket whose other end is gone, or whose buffer is full.
+    struct Stuck {
+        attempt: u64,
+        is_broken: bool,
+    }
+
+    impl Channel for Stuck {
+        fn attempt(&self) -> u64 {
+            self.attempt
+        }
+
+        fn send(&mut self, _: &mut Vec<u8>) -> io::Result<bool> {
+            if self.is_broken { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(false) }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_sent_keeps_nobody_busy() {
+        for is_broken in [true, false] {
+            let clock = Arc::new(SystemClock);
+            let connection = Connection::new("zk.example.org", &ClientOptions::default(), clock);
+            let (attempt, _) = connection.look().dial.expect("it wants to connect");
+            connection.connected(attempt, Ok(Stuck { attempt, is_broken }));
+            // For the new connection, once.
+            connection.is_called().now_or_never();
+            assert_eq!(connection.look().is_blocked, !is_broken);
+            assert!(connection.is_called().now_or_never().is_none(), "it looks again and again");
+        }
     }
 }
