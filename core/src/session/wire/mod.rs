@@ -17,6 +17,8 @@ use crate::error::Error;
 use crate::options::{AclChoice, AclEntry, ClientOptions};
 use crate::runtime::Later;
 
+#[cfg(test)]
+mod both;
 pub(crate) mod capability;
 pub(crate) mod diagnosis;
 pub(crate) mod frame;
