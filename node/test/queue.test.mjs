@@ -45,6 +45,16 @@ promise('payloads are bytes or text, and come as buffers', async (world) => {
   assert.equal(await queue.len(), 2)
 })
 
+promise('puts that were called for one after the other go in in that order', async (world) => {
+  const client = await world.connect()
+  for (let round = 0; round < 10; round++) {
+    const queue = client.queue(world.path(`queue-${round}`))
+    const items = Array.from({ length: 8 }, (_, n) => String(n))
+    await Promise.all(items.map((item) => queue.put(item)))
+    assert.deepEqual(texts(await queue.items()), items)
+  }
+})
+
 promise('an item is a Held until it is settled', async (world) => {
   const { queue, other } = await queues(world, ['tea'])
   const item = await queue.claim({ timeout: 5000 })

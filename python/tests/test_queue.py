@@ -261,6 +261,17 @@ def test_what_a_cancelled_task_took_goes_back(server: EmbeddedServer, verb: str)
     run(body())
 
 
+def test_tasks_that_put_go_in_in_the_order_in_which_they_began(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            for turn in range(10):
+                queue = client.queue(f"/queue-{turn}")
+                await asyncio.gather(*(queue.put(str(n)) for n in range(8)))
+                assert await queue.items() == [b"%d" % n for n in range(8)]
+
+    run(body())
+
+
 def test_how_many_of_several_went_in_is_said(server: EmbeddedServer, client: zkrecipes.Client) -> None:
     with zkrecipes.Client(server.connect_string) as here:
         queue = here.queue("/queue")

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -131,6 +132,42 @@ void async_waits_can_be_withdrawn(void) {
   zkr_lock_free(holder);
   zkr_client_free(second);
   zkr_client_free(first);
+}
+
+/* What a callback held for a moment; `calls` is counted last. */
+typedef struct turn {
+  zkr_status status;
+  uint64_t token;
+  atomic_int calls;
+} turn;
+
+static void take_turn(zkr_status status, zkr_held *held, const zkr_error *error, void *user_data) {
+  turn *turn = user_data;
+  (void)error;
+  turn->status = status;
+  turn->token = zkr_held_fencing_token(held);
+  zkr_held_release_in_background(held, NULL);
+  zkr_held_free(held);
+  turn->calls++;
+}
+
+void acquires_of_one_thread_are_served_in_order(void) {
+  zkr_client *client = connected(hosts(), "a");
+  zkr_lock *locks[8];
+  char name[32];
+
+  for (int round = 0; round < 10; round++) {
+    turn turns[8] = {0};
+    snprintf(name, sizeof name, "async-order-%d", round); /* a path that is not there yet */
+    for (int i = 0; i < 8; i++) locks[i] = lock_on(client, path(name));
+    for (int i = 0; i < 8; i++) CHECK(zkr_lock_acquire_async(locks[i], -1, take_turn, &turns[i]) == ZKR_OK);
+    for (int i = 0; i < 8; i++) {
+      EVENTUALLY(turns[i].calls == 1);
+      CHECK(turns[i].status == ZKR_OK && (i == 0 || turns[i - 1].token < turns[i].token));
+    }
+    for (int i = 0; i < 8; i++) zkr_lock_free(locks[i]);
+  }
+  zkr_client_free(client);
 }
 
 static void on_state(zkr_state state, void *user_data) {

@@ -66,6 +66,7 @@
   X(async_verbs_call_back_once)                                     \
   X(async_verbs_report_bad_arguments)                               \
   X(async_waits_can_be_withdrawn)                                   \
+  X(acquires_of_one_thread_are_served_in_order)                     \
   X(callbacks_run_only_on_the_dispatching_thread)                   \
   X(dispatch_waits_and_counts)                                      \
   X(a_blocking_verb_in_a_callback_is_a_deadlock)                    \
@@ -97,6 +98,7 @@
   X(a_group_tells_who_comes_changes_and_goes)                       \
   X(a_node_is_followed_in_every_way)                                \
   X(a_queue_is_filled_and_emptied_in_both_forms)                    \
+  X(puts_of_one_thread_go_in_in_order)                              \
   X(an_item_is_settled_or_given_back)                               \
   X(what_fails_too_often_can_be_replayed)                           \
   X(waits_for_items_can_be_withdrawn)                               \

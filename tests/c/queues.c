@@ -116,6 +116,31 @@ void a_queue_is_filled_and_emptied_in_both_forms(void) {
   zkr_client_free(client);
 }
 
+void puts_of_one_thread_go_in_in_order(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_payloads *items = NULL;
+  char name[32];
+
+  for (int round = 0; round < 10; round++) {
+    ending puts[8] = {0};
+    snprintf(name, sizeof name, "puts-%d", round); /* a path that is not there yet */
+    zkr_queue *queue = queue_on(client, path(name), -1);
+    for (int i = 0; i < 8; i++)
+      CHECK(zkr_queue_put_async(queue, &"01234567"[i], 1, -1, note_done, &puts[i]) == ZKR_OK);
+    for (int i = 0; i < 8; i++) {
+      EVENTUALLY(puts[i].calls == 1);
+      CHECK(puts[i].status == ZKR_OK);
+    }
+    OK(zkr_queue_items(queue, &items, &error));
+    CHECK(zkr_payloads_count(items) == 8);
+    for (size_t i = 0; i < 8; i++) CHECK(*(const char *)zkr_payloads_get(items, i)->data == "01234567"[i]);
+    zkr_payloads_free(items);
+    zkr_queue_free(queue);
+  }
+  zkr_client_free(client);
+}
+
 void an_item_is_settled_or_given_back(void) {
   zkr_error *error = NULL;
   zkr_client *client = connected(hosts(), "a"), *other = connected(hosts(), "b");
