@@ -25,7 +25,8 @@
  * NULL on entry and is set only on failure. An error that stands there already is left alone.
  *
  * Ownership. Inputs are copied during the call. Every handle and every result that a call hands over has a _free,
- * which takes NULL. Results are emptied first, so a failed call leaves nothing to free.
+ * which takes NULL. Results are emptied first, so a failed call leaves nothing to free. To free what is held is a way to
+ * release it, as is to free or to close its client: no warning is logged.
  *
  * Handles. A handle that is NULL, freed, freed twice or of another kind is recognised and answered with ZKR_INVALID;
  * one whose client is closed with ZKR_CLOSED; one of the parent process with ZKR_FORKED. So a handle is not an

@@ -137,4 +137,5 @@
   X(a_proxy_brings_faults_before_a_server)                          \
   X(the_followers_of_an_ensemble_can_be_cut_off)                    \
   X(a_partition_can_be_told_from_logs_and_metrics_alone)            \
+  X(freeing_what_is_held_is_no_warning)                             \
   X(what_cannot_be_listened_with_is_refused)

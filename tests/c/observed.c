@@ -124,3 +124,48 @@ void what_cannot_be_listened_with_is_refused(void) {
   CHECK(metrics == NULL && zkr_metrics_count(NULL) == 0 && isnan(zkr_metrics_value(NULL, "sessions")));
   CHECK(strcmp(zkr_log_level_name(ZKR_LOG_WARN), "warn") == 0);
 }
+
+/* What was said about a path. */
+typedef struct said {
+  const char *path;
+  atomic_int about_it;
+  atomic_bool is_over;
+} said;
+
+static void note_said(zkr_log_level level, const char *event, const char *message,
+                      const zkr_log_field *fields, size_t count, void *user_data) {
+  said *said = user_data;
+  (void)level, (void)message;
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(fields[i].value, said->path) == 0) said->about_it++;
+  if (strcmp(event, "is_over") == 0) said->is_over = true;
+}
+
+/* In C nothing is collected: to free what is held, or its client, is a way to release it. */
+void freeing_what_is_held_is_no_warning(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a"), *observer = connected(hosts(), "observer");
+  static said told;
+  const char *at = path("freed-in-silence");
+  zkr_lock *lock = lock_on(client, at);
+  zkr_held *held = NULL;
+  zkr_subscription *log = NULL;
+
+  told.path = at;
+  OK(zkr_on_log(ZKR_LOG_WARN, note_said, &told, &log, &error));
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  zkr_lock_free(lock);
+  zkr_held_free(held);
+  EVENTUALLY(children_of(observer, at) == 0);
+  lock = lock_on(client, at);
+  OK(zkr_lock_acquire(lock, 5000, &held, &error));
+  zkr_client_free(client);
+  EVENTUALLY(children_of(observer, at) == 0);
+  zkr_held_free(held);
+  zkr_lock_free(lock);
+  zkr_log(ZKR_LOG_WARN, "is_over", "the test");
+  EVENTUALLY(told.is_over);
+  zkr_subscription_free(log);
+  CHECK(told.about_it == 0);
+  zkr_client_free(observer);
+}
