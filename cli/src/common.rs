@@ -13,6 +13,7 @@ use crate::args;
 use crate::contenders::Onlooker;
 use crate::credentials::{self, Tls};
 use crate::outcome::{self, Failure, Outcome};
+use crate::skipped;
 
 /// The options of every command.
 #[derive(clap::Args)]
@@ -96,6 +97,7 @@ impl Common {
         cancel: &CancelToken,
         body: impl FnOnce(&Onlooker) -> Outcome<T>,
     ) -> Outcome<T> {
+        skipped::listen();
         let onlooker = self.connect(cancel)?;
         let outcome = body(&onlooker);
         // Not confirmed: the session ends by itself, and everything of it.

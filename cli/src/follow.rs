@@ -12,6 +12,7 @@ use zkrecipes::{Client, Feed, State};
 use crate::common::Common;
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
 use crate::signals::Signals;
+use crate::skipped;
 
 /// The signals that end it.
 pub(crate) const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -23,6 +24,7 @@ pub(crate) fn follow<T: Send + 'static>(
     open: impl FnOnce(&Client) -> zkrecipes::Result<Feed<T>>,
     mut tell: impl FnMut(T) -> Outcome<()>,
 ) -> Outcome {
+    skipped::say_at_once();
     let cancel = CancelToken::new();
     let withdrawing = cancel.clone();
     let signals = Signals::catch(&ENDING, move |_| withdrawing.cancel())

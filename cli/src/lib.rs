@@ -15,6 +15,7 @@
 //! - `2pc`: looks after two-phase commits ([`two_phase`]).
 //! - `doctor`: looks at the servers.
 //! - `tree`: what stands below a path ([`nodes`]).
+//! - `members` and `queue` say in the end which nodes were left out ([`skipped`]).
 //! - `completions`, `man`: for shells and for man(1) ([`pages`]).
 
 mod args;
@@ -44,6 +45,7 @@ mod revoke;
 mod screen;
 mod serve;
 mod signals;
+mod skipped;
 mod survey;
 mod table;
 mod top;

@@ -11,6 +11,7 @@ use crate::common::Common;
 use crate::follow;
 use crate::help::examples;
 use crate::outcome::{self, Outcome};
+use crate::skipped::{self, Skipped};
 use crate::table::{self, Fields, Text};
 
 /// Who is in a group
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "TIME", value_parser = args::duration, requires = "watch")]
     limit: Option<Duration>,
     /// An array of objects with name and data; with --watch an object per line, with at and event as well. Data that is
-    /// not text is null, its bytes are in hex
+    /// not text is null, its bytes are in hex. A node that cannot be read has null and a problem
     #[arg(long)]
     json: bool,
     /// member for Apache Curator's GroupMember (the default), party or shallow_party for kazoo's; --naming kazoo means
@@ -57,15 +58,17 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         let members = drive::wait(async move { group.members().await }, None, None)?;
         if is_json {
             let all = members.iter().map(|(name, data)| fields(name, Some(data)));
-            return outcome::print(&table::json_array(all));
+            return outcome::print(&table::json_array(all.chain(skipped::so_far().iter().map(unread))));
         }
         let headings = ["MEMBER", "DATA"].map(str::to_owned);
         let rows = members.iter().map(|(name, data)| [table::printable(name), shown(data)]);
         let cells: Vec<_> = std::iter::once(headings).chain(rows).collect();
         outcome::print(&(table::columns(&cells).join("\n") + "\n"))?;
-        if members.is_empty() {
+        let skipped = skipped::so_far();
+        if members.is_empty() && skipped.is_empty() {
             outcome::say(&format!("nobody is in {path}"));
         }
+        skipped::say(&skipped);
         Ok(0)
     })
 }
@@ -95,6 +98,13 @@ fn tell(event: GroupEvent, is_json: bool) -> Outcome<()> {
 
 fn shown(data: &[u8]) -> String {
     Text::of(data).shown(usize::MAX)
+}
+
+fn unread(skipped: &Skipped) -> Fields {
+    let name = skipped.node.rsplit('/').next().unwrap_or_default();
+    let mut fields = fields(name, None);
+    fields.extend(table::object([("problem", skipped.problem().into())]));
+    fields
 }
 
 fn fields(name: &str, data: Option<&[u8]>) -> Fields {

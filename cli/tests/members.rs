@@ -3,8 +3,8 @@
 mod support;
 
 use support::{assert_nothing_left, run, server, start};
-use zkrecipes::ClientOptions;
 use zkrecipes::blocking::Client;
+use zkrecipes::{Auth, ClientOptions, CreateMode};
 
 const PATH: &str = "/workers";
 
@@ -74,4 +74,27 @@ fn kazoos_parties_are_groups_too() {
     }
     let listed = run(&server, &["members", "--naming", "kazoo", "/party"]);
     assert_eq!(listed.status, 0, "{listed:?}");
+}
+
+#[test]
+fn a_member_that_may_not_be_read_is_named_and_hides_no_other() {
+    let server = server();
+    let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("a server");
+    let group = client.group(PATH, Default::default()).expect("a path");
+    group.join("ours", b"10.0.0.7").expect("free");
+    let options = ClientOptions::default().auth(Auth::new("digest", "somebody:secret"));
+    let other = Client::connect(&server.connect_string(), options).expect("a server");
+    other.nodes().create(&format!("{PATH}/theirs"), b"", CreateMode::Ephemeral).expect("free");
+    let skipped = "zkrecipes: 1 skipped: /workers/theirs (denied)";
+
+    let table = run(&server, &["members", PATH]);
+    assert_eq!((table.status, table.out.as_str()), (0, "MEMBER  DATA\nours    10.0.0.7\n"));
+    assert_eq!(table.err, format!("{skipped}\n"));
+    let json = run(&server, &["members", "--json", PATH]);
+    let theirs = r#"{"name":"theirs","data":null,"problem":"it may not be read with these identities"}"#;
+    let expected = format!("[{{\"name\":\"ours\",\"data\":\"10.0.0.7\"}},\n {theirs}]\n");
+    assert_eq!((json.out, json.err.as_str()), (expected, ""));
+    let watching = start(&server, &["members", "--watch", PATH]);
+    assert_eq!(watching.err.line(), skipped);
+    assert_eq!(run(&server, &["members", "--auth", "digest:somebody:secret", PATH]).err, "");
 }

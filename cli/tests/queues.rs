@@ -9,8 +9,8 @@ use support::terminal::Terminal;
 use support::{
     Ended, Running, UNTIL_A_LINE, assert_nothing_left, command, eventually, run, server, start, wait,
 };
-use zkrecipes::CreateMode;
 use zkrecipes::blocking::Client;
+use zkrecipes::{Auth, ClientOptions, CreateMode};
 use zkrecipes_embedded::Server;
 
 const PATH: &str = "/queues/work";
@@ -172,6 +172,26 @@ fn a_dead_letter_that_cannot_be_read_hides_no_other() {
     assert!(told.err.contains("queue-0000000099") && told.err.contains("encoding"), "{told:?}");
     let json = run(&server, &[&["queue", "dead", "--json"], &layout[..]].concat()).out;
     assert!(json.contains("queue-0000000099") && json.contains("\"problem\":\"the data"), "{json}");
+}
+
+#[test]
+fn an_item_that_may_not_be_read_is_named_and_hides_no_other() {
+    let server = server();
+    put(&server, &["good"]);
+    let options = ClientOptions::default().auth(Auth::new("digest", "somebody:secret"));
+    let other = Client::connect(&server.connect_string(), options).expect("connected");
+    let theirs = other
+        .nodes()
+        .create(&format!("{PATH}/qn-"), b"hidden", CreateMode::PersistentSequential)
+        .expect("created");
+    let skipped = format!("1 skipped: {theirs} (denied)\n");
+    for looking in [&["peek", "--all"][..], &["drain"]] {
+        let told = run(&server, &[&["queue"], looking, &[PATH]].concat());
+        assert_eq!((told.status, told.out.as_str()), (0, "good\n"), "{told:?}");
+        assert!(told.err.ends_with(&skipped), "{told:?}");
+    }
+    let working = claiming(&server, &[], "cat");
+    assert_eq!(working.err.line(), format!("zkrecipes: {}", skipped.trim_end()));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::common::Common;
 use crate::help::{self, examples};
 use crate::job::{Desk, End, Job, Then};
 use crate::outcome::{Failure, LOST, NOT_ACQUIRED, Outcome, say};
+use crate::skipped;
 
 /// Runs the command for one item after the other, with the item on its stdin
 ///
@@ -77,6 +78,7 @@ pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
     let Args { path, command, count, timeout: limit, pause, on_loss, grace, .. } = args;
     let job = Job { path, command, grace, on_loss, on_revoke: Then::Continue, has_credentials };
     let plan = Plan { job, count, is_until_empty, limit, pause };
+    skipped::say_at_once();
     let desk = Desk::open()?;
     let outcome = common.with_client(desk.cancel(), |client| {
         let queue = which.of(client, &plan.job.path)?;

@@ -5,7 +5,8 @@ use std::time::SystemTime;
 use zkrecipes::DeadLetter;
 
 use super::Which;
-use crate::outcome::{self, Outcome, say};
+use crate::outcome::{self, Outcome};
+use crate::skipped;
 use crate::table::{self, Fields, Text};
 
 const HEADINGS: [&str; 5] = ["NODE", "ATTEMPTS", "SINCE", "REASON", "DATA"];
@@ -13,6 +14,10 @@ const HEADINGS: [&str; 5] = ["NODE", "ATTEMPTS", "SINCE", "REASON", "DATA"];
 const SHOWN: usize = 80;
 
 pub(super) fn show(which: &Which, letters: Vec<DeadLetter>, is_long: bool, is_json: bool) -> Outcome {
+    if is_json || is_long {
+        // They are shown, with what is wrong with them.
+        drop(skipped::so_far());
+    }
     if is_json {
         return outcome::print(&table::json_array(letters.iter().map(fields)));
     }
@@ -20,13 +25,8 @@ pub(super) fn show(which: &Which, letters: Vec<DeadLetter>, is_long: bool, is_js
         let rows = std::iter::once(HEADINGS.map(str::to_owned)).chain(letters.iter().map(row));
         return outcome::print(&(table::columns(&rows.collect::<Vec<_>>()).join("\n") + "\n"));
     }
-    let (readable, others): (Vec<_>, Vec<_>) =
-        letters.into_iter().partition(|letter| letter.problem.is_none());
-    which.print(readable.into_iter().map(|letter| letter.data))?;
-    for letter in others {
-        let problem = letter.problem.unwrap_or_default();
-        say(&format!("{} is left out: {problem}", letter.id));
-    }
+    let readable = letters.into_iter().filter(|letter| letter.problem.is_none());
+    which.print(readable.map(|letter| letter.data))?;
     Ok(0)
 }
 

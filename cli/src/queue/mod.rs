@@ -16,6 +16,7 @@ use crate::common::Common;
 use crate::help::examples;
 use crate::job::Desk;
 use crate::outcome::{self, Failure, NO, NOT_ACQUIRED, Outcome};
+use crate::skipped;
 use crate::table::Text;
 use crate::under;
 use progress::Progress;
@@ -215,6 +216,7 @@ fn on_queue(
 ) -> Outcome {
     let desk = Desk::open()?;
     let outcome = common.with_client(desk.cancel(), |client| doing(&which.of(client, path)?, desk.cancel()));
+    skipped::say(&skipped::so_far());
     desk.explain(outcome)
 }
 
