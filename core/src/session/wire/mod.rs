@@ -14,7 +14,7 @@ use futures_util::future::WeakShared;
 use tokio::sync::oneshot;
 
 use crate::error::Error;
-use crate::options::{AclChoice, AclEntry, ClientOptions};
+use crate::options::{AclChoice, AclEntry, ClientOptions, Terms};
 use crate::runtime::Later;
 
 #[cfg(test)]
@@ -46,14 +46,18 @@ pub type Read = Result<(Vec<u8>, Stat), WireError>;
 pub type Following = Box<dyn FnMut() -> Later<bool> + Send>;
 
 /// After how long without a word from the server its connection is given up, in a session with that timeout. The crate looks
-/// once in an eighth of that, so it may take as much longer.
+/// once in an eighth of that, so it may take as much longer; our own client waits for no longer than that.
 ///
 /// What came before a pause may be T/16 old, and the pause must not end the flight of what is answered on waking: 5T/12 is
 /// more than that, the 3T/10 of a pause and the T/25 of a slow answer. It is no more, because the next server that is tried may
 /// be the same one, which takes as long again, and another one has to be found within T. For the longer pauses where the tick is
 /// known it has to be 3T/5, and who is at a server that is gone without a word may lose the session.
 pub fn silence(options: &ClientOptions, timeout: Duration) -> Duration {
-    if options.terms().is_quick(timeout) { timeout * 3 / 5 } else { timeout * 5 / 12 }
+    silence_on(options.terms(), timeout)
+}
+
+fn silence_on(terms: Terms, timeout: Duration) -> Duration {
+    if terms.is_quick(timeout) { timeout * 3 / 5 } else { timeout * 5 / 12 }
 }
 
 /// Opens sessions.

@@ -13,7 +13,7 @@ mod handshake;
 mod servers;
 mod watches;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use zeroize::Zeroizing;
@@ -53,6 +53,8 @@ pub(crate) struct Setup {
     /// User and password, likewise.
     pub(crate) sasl: Option<(String, Zeroizing<String>)>,
     pub(crate) pauses: Pauses,
+    /// How long a server that owes an answer may be silent in a session with that timeout.
+    pub(crate) silence: Box<dyn Fn(Duration) -> Duration + Send>,
     /// What comes on top waits for an answer.
     pub(crate) most_in_flight: usize,
 }
@@ -145,6 +147,8 @@ pub(crate) struct Machine<A, W> {
     knows_following: Option<bool>,
     /// So many connections have died with the request for one on them.
     died_following: u32,
+    /// Watches that the server may have although nobody listens.
+    unheard: BTreeSet<(Kind, String)>,
     outputs: Vec<Output<A, W>>,
     last_sent: Moment,
     last_heard: Moment,
@@ -174,6 +178,7 @@ impl<A, W> Machine<A, W> {
             watches: Watches::default(),
             knows_following: None,
             died_following: 0,
+            unheard: BTreeSet::new(),
             outputs: Vec::new(),
             last_sent: now,
             last_heard: now,
@@ -255,11 +260,10 @@ impl<A, W> Machine<A, W> {
         self.last_sent + self.session_timeout() / 3
     }
 
-    /// When a server that owes an answer is given up. Twice the pause that costs no lease, and early enough to find another
-    /// server before the session ends.
+    /// When a server that owes an answer is given up.
     fn silent_at(&self) -> Option<Moment> {
         let owed = self.in_flight.front()?.sent;
-        Some(self.last_heard.max(owed) + self.session_timeout() * 2 / 3)
+        Some(self.last_heard.max(owed) + (self.setup.silence)(self.session_timeout()))
     }
 
     /// Time has passed.
@@ -357,15 +361,20 @@ impl<A, W> Machine<A, W> {
 
     fn answered(&mut self, asked: Asked<A, W>, err: i32, body: &[u8], now: Moment) {
         let is_set = err == 0 || (asked.op == Op::EXISTS && err == Code::NoNode as i32);
-        if let Some(wanted) = asked.watch.filter(|_| is_set) {
-            let Wanted { kind, path, id, watcher, early, is_given_up } = wanted;
+        if let Some(Wanted { kind, path, id, watcher, early, is_given_up }) = asked.watch {
             match early {
-                Some(event) => self.outputs.push(Output::Told(watcher, event)),
+                _ if !is_set => {}
+                Some(event) => {
+                    self.outputs.push(Output::Told(watcher, event));
+                    // That may have been another watch, which was there before this one.
+                    self.unheard.insert((kind, path.clone()));
+                }
                 None => self.watches.add(kind, path.clone(), err != 0, id, watcher),
             }
             if is_given_up {
                 self.unwatch(kind, &path, id, now);
             }
+            self.remove_unheard(kind, &path, now);
         }
         if asked.op == Op::CLOSE {
             return self.end(LinkState::Ended);
@@ -406,6 +415,7 @@ impl<A, W> Machine<A, W> {
             Some(EventKind::ChildrenChanged) => Event::ChildrenChanged,
             None => return,
         };
+        self.unheard.retain(|(kind, path)| *path != told.path || !kind.hears(event));
         let concerned = self.watches.fired(&told.path, event);
         self.outputs.extend(concerned.into_iter().map(|watcher| Output::Told(watcher, event)));
         self.tidy(&told.path, now);
@@ -446,6 +456,7 @@ impl<A, W> Machine<A, W> {
                 self.no_following();
             }
         }
+        self.unheard.clear();
         for asked in self.in_flight.drain(..) {
             if let Some(answer) = asked.answer {
                 self.outputs.push(Output::Answered(answer, Err(WireError::ConnectionLoss)));
@@ -541,19 +552,27 @@ impl<A, W> Machine<A, W> {
     /// Nobody listens to a watch any more.
     pub(crate) fn unwatch(&mut self, kind: Kind, path: &str, id: WatchId, now: Moment) {
         let asked = self.in_flight.iter_mut().chain(&mut self.queued);
-        let mut is_wanted = false;
         for wanted in asked.filter_map(|asked| asked.watch.as_mut()) {
             wanted.is_given_up |= wanted.id == id;
-            is_wanted |= wanted.kind == kind && wanted.path == path;
         }
-        if !self.watches.remove(kind, path, id) {
+        if self.watches.remove(kind, path, id) {
+            self.unheard.insert((kind, path.to_owned()));
+            self.remove_unheard(kind, path, now);
+        }
+    }
+
+    /// Removes a watch that nobody listens to, once no request is under way that sets it.
+    fn remove_unheard(&mut self, kind: Kind, path: &str, now: Moment) {
+        let mut wanted = self.in_flight.iter().chain(&self.queued).filter_map(|asked| asked.watch.as_ref());
+        let is_wanted = wanted.any(|wanted| wanted.kind == kind && wanted.path == path);
+        if is_wanted || !self.unheard.remove(&(kind, path.to_owned())) || self.watches.has(kind, path) {
             return;
         }
         if self.watches.is_followed(path) {
             return self.tidy(path, now);
         }
         // A watch that is not there any more after a reconnection needs no removal.
-        if !is_wanted && matches!(self.phase, Phase::Up) && !self.is_closing {
+        if matches!(self.phase, Phase::Up) && !self.is_closing {
             let request = Request::RemoveWatches { path: path.into(), kind: kind.number() };
             self.enqueue(&request, None, None);
             self.pump(now);

@@ -30,6 +30,7 @@ impl World {
             read_only: false,
             credentials: Vec::new(),
             sasl: None,
+            silence: Box::new(|timeout| timeout * 2 / 3),
             pauses: Pauses { base: Duration::from_millis(50), max: Duration::from_secs(5) },
             most_in_flight: 1000,
         };
@@ -342,7 +343,32 @@ fn nobody_follows_where_servers_do_not_know_it() {
 }
 
 #[test]
-fn a_silent_server_is_given_up_at_two_thirds_of_the_timeout_and_not_before() {
+fn a_watch_that_nobody_listens_to_is_removed_also_if_the_next_request_for_it_sets_none() {
+    let mut world = World::up();
+    world.watch(1, "/w");
+    world.receive(&reply(1, 5));
+    world.watch(2, "/w");
+    world.machine.unwatch(Kind::Data, "/w", WatchId(1), world.now);
+    world.sent();
+    world.receive(&bare(2, Code::NoAuth as i32));
+    assert_eq!(world.requests(), [(3, Op::REMOVE_WATCHES)]);
+}
+
+#[test]
+fn a_watch_is_removed_whose_listener_heard_of_the_one_before_it() {
+    let mut world = World::up();
+    world.watch(1, "/w");
+    world.receive(&reply(1, 5));
+    world.watch(2, "/w");
+    world.sent();
+    world.receive(&Told::frame(EventKind::DataChanged, "/w", 6));
+    world.receive(&reply(2, 6));
+    assert_eq!(world.told(), [(1, Event::DataChanged), (2, Event::DataChanged)]);
+    assert_eq!(world.requests(), [(3, Op::REMOVE_WATCHES)]);
+}
+
+#[test]
+fn a_silent_server_is_given_up_when_it_is_time_and_not_before() {
     let mut world = World::up();
     world.pass(TIMEOUT / 3);
     assert_eq!(world.requests(), [(XID_PING, Op::PING)]);
@@ -431,6 +457,19 @@ fn closing_comes_behind_what_was_asked_and_ends_the_session() {
     let mut world = World::new(|_| {});
     world.machine.close(world.now);
     assert!(world.machine.is_over());
+}
+
+#[test]
+fn a_connection_that_was_made_for_an_older_attempt_is_not_wanted() {
+    let mut world = World::new(|_| {});
+    world.pass(Duration::ZERO);
+    let (first, _) = world.machine.dial().expect("an attempt");
+    assert!(world.machine.wants(first));
+    world.machine.hung_up("too late".to_owned(), world.now);
+    assert!(!world.machine.wants(first), "there is none now");
+    world.pass(Duration::from_secs(1));
+    let (second, _) = world.machine.dial().expect("another attempt");
+    assert!(world.machine.wants(second) && !world.machine.wants(first));
 }
 
 #[test]

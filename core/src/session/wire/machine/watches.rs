@@ -73,6 +73,10 @@ impl<W> Watches<W> {
         watched.listeners.push((id, watcher));
     }
 
+    pub(super) fn has(&self, kind: Kind, path: &str) -> bool {
+        self.once.contains_key(&(kind, path.to_owned()))
+    }
+
     /// Whether that was the last listener of a watch.
     pub(super) fn remove(&mut self, kind: Kind, path: &str, id: WatchId) -> bool {
         let key = (kind, path.to_owned());

@@ -131,6 +131,7 @@ impl<C: Channel> Connection<C> {
             .iter()
             .map(|auth| (auth.scheme.clone(), Zeroizing::new(auth.credential.clone())))
             .collect();
+        let terms = options.terms();
         let setup = Setup {
             servers: hosts::servers(hosts),
             session_timeout: options.session_timeout,
@@ -141,6 +142,7 @@ impl<C: Channel> Connection<C> {
                 .as_ref()
                 .map(|sasl| (sasl.user.clone(), Zeroizing::new(sasl.password.clone()))),
             pauses: Pauses { base: options.retry.base, max: options.retry.max },
+            silence: Box::new(move |timeout| super::silence_on(terms, timeout)),
             most_in_flight: MOST_IN_FLIGHT,
         };
         Arc::new(Connection {
