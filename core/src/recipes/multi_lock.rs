@@ -151,7 +151,7 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
         loop {
             match call.briefly(verb, all.epoch.check(all.nodes.iter().map(|node| node.path.clone()))).await? {
                 Ok(_) if all.epoch.is_firm() => return Ok(all),
-                Ok(_) => call.until(verb, all.epoch.until_firm()).await?,
+                Ok(_) => call.until(verb, all.epoch.until_firm_or_soon()).await?,
                 // One of them is gone: from the start.
                 Err(WireError::Part { .. } | WireError::SessionEnded) => break,
                 Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await?,

@@ -209,9 +209,7 @@ async fn join(session: &Arc<Session>, call: &mut Call, path: &str, writing: &Arc
     let mut grant = Grant::of(epoch.clone(), Vec::from_iter(nodes), vec![interest]);
     // Whoever has asked the writer for the lock still waits for it.
     grant.is_revoked = writing.is_revoked();
-    let stands = grant.learn_czxids(call, verb).await?;
-    call.until(verb, epoch.until_firm()).await?;
-    match stands {
+    match grant.becomes_firm(call, verb).await? {
         // Dropped, the reader goes with its writer.
         _ if !writing.is_held() => Err(writing.not_held()),
         true => Ok(grant),

@@ -9,7 +9,7 @@ use super::relay::Baton;
 use crate::error::Result;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::{Epoch, Interest};
-use crate::session::wire::{Watch, Write};
+use crate::session::wire::{Watch, WireError, Write};
 
 /// What tells of a node of ours.
 pub(crate) enum Own {
@@ -61,9 +61,33 @@ impl Grant {
         Some(self)
     }
 
+    /// Waits until what was won is certain for some time, since only then it is worth having; see [`Epoch::is_firm`]. False if a
+    /// node of it is gone by then.
+    pub(crate) async fn becomes_firm(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
+        if !self.learn_czxids(call, verb).await? {
+            return Ok(false);
+        }
+        while !self.epoch.is_firm() {
+            call.until(verb, self.epoch.until_firm_or_soon()).await?;
+            if self.epoch.is_firm() {
+                break;
+            }
+            match call
+                .briefly(verb, self.epoch.check(self.nodes.iter().map(|node| node.path.clone())))
+                .await?
+            {
+                Ok(()) => {}
+                Err(WireError::Part { .. } | WireError::SessionEnded) => return Ok(false),
+                Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await?,
+                Err(error) => return Err(refusal(error, verb, &self.nodes[0].path)),
+            }
+        }
+        Ok(true)
+    }
+
     /// Asks for the czxids that the server did not tell when it created the nodes: before 3.8.2 a transaction does not.
     /// False if a node is gone already.
-    pub(crate) async fn learn_czxids(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
+    async fn learn_czxids(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
         let unknown: Vec<_> = self.nodes.iter_mut().filter(|node| node.czxid <= 0).collect();
         let flights: Vec<_> = unknown.iter().map(|node| self.epoch.exists(&node.path)).collect();
         for (node, mut flight) in unknown.into_iter().zip(flights) {

@@ -181,7 +181,7 @@ impl<'a> Wait<'a> {
                 }
                 // First in line, but the session is in doubt, or our node is: once it is certain again, look again,
                 // for somebody may have deleted our node meanwhile.
-                Box::pin(call.until(queue.verb, epoch.until_firm())).await?;
+                Box::pin(call.until(queue.verb, epoch.until_firm_or_soon())).await?;
                 match self.place.list(call, queue.verb).await? {
                     Listing::Names(listed) => names = Some(listed),
                     Listing::Gone => return Ok(Outcome::Gone),

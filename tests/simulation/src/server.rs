@@ -1,6 +1,6 @@
 //! The servers' end: the embedded state machines, one or an ensemble, paused, stopped, or interrupted in the middle of a request.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Server {
     /// What is there, where that is followed.
     followed: Vec<Node>,
     standing: Arc<Standing>,
+    /// Who was asked to go: the node says so only until its owner writes it again.
+    asked: HashSet<String>,
     /// Which parents of contenders there were at the last look.
     parents: Vec<String>,
     /// Nodes that should not outlast the last worker.
@@ -100,6 +102,7 @@ impl Server {
             seen_zxid: 0,
             followed: Vec::new(),
             standing: Arc::default(),
+            asked: HashSet::new(),
             parents: Vec::new(),
             leftovers: 0,
             changes: Changes::default(),
@@ -148,11 +151,13 @@ impl Server {
             if standing.position(&contender.path).is_some() {
                 continue;
             }
-            if contender.is_asked && sessions.contains(&contender.session) {
+            if self.asked.contains(&contender.path) && sessions.contains(&contender.session) {
                 self.changes.forced.push(contender.path.clone());
             }
             self.changes.gone.push(contender.path.clone());
         }
+        let asked = standing.all().iter().filter(|contender| contender.is_asked);
+        self.asked.extend(asked.map(|contender| contender.path.clone()));
         self.changes.standing = Some(standing.clone());
         self.standing = standing;
         let known = std::mem::replace(&mut self.parents, parents);

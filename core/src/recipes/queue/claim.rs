@@ -158,10 +158,7 @@ impl Store {
             let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
             // Each claim raises the version of the item.
             grant.guard = Some(Box::new(guard));
-            let stands = grant.learn_czxids(call, VERB).await?;
-            // Only what is certain for some time is worth having; see [`Epoch::is_firm`].
-            call.until(VERB, epoch.until_firm()).await?;
-            return Ok((stands && !epoch.has_ended()).then_some((grant, out)));
+            return Ok(grant.becomes_firm(call, VERB).await?.then_some((grant, out)));
         }
     }
 

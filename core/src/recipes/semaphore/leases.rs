@@ -101,10 +101,7 @@ pub(super) async fn take(
     let nodes: Vec<_> = nodes.collect();
     let interests = nodes.iter().map(|node| epoch.interest(&node.path)).collect();
     let mut grant = Grant::of(epoch.clone(), nodes, interests);
-    let stands = grant.learn_czxids(call, verb).await?;
-    // Only what is certain for some time is worth having; see [`Epoch::is_firm`].
-    call.until(verb, epoch.until_firm()).await?;
-    Ok((stands && !epoch.has_ended()).then_some(grant))
+    Ok(grant.becomes_firm(call, verb).await?.then_some(grant))
 }
 
 /// Permits that may or may not have been created. Dropped unsettled, whatever there is of them is deleted.

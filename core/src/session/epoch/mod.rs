@@ -226,7 +226,7 @@ impl Epoch {
     }
 
     /// Resolves once the lease is firm or the session has ended.
-    pub(crate) async fn until_firm(&self) {
+    async fn until_firm(&self) {
         loop {
             let mut moved = std::pin::pin!(self.lease_moved.notified());
             moved.as_mut().enable();
@@ -239,6 +239,16 @@ impl Epoch {
                 () = moved => {}
                 () = self.link_changed(link) => {}
             }
+        }
+    }
+
+    /// The same, or after a moment, when there is a connection: heartbeats are of a node, and end if somebody deletes it. Then
+    /// the lease may never be firm again, and who waits for that has to look.
+    pub(crate) async fn until_firm_or_soon(&self) {
+        let soon = self.clock.sleep_until(self.clock.now() + self.session_timeout() / 8);
+        tokio::select! {
+            () = self.until_firm() => {}
+            () = async { soon.await; self.until_up().await } => {}
         }
     }
 
