@@ -143,7 +143,9 @@ async fn a_removal_from_a_full_queue_costs_the_same_however_many_wait_for_room()
             let is_list =
                 |entry: &&&LogEntry| entry.op.starts_with("getChildren") && entry.path.ends_with(PATH);
             assert_eq!(asked.iter().filter(is_list).count(), 0, "the items are not listed");
-            costs.push(asked.iter().filter(|entry| entry.op != "ping").count() / (2 * all));
+            // Not what keeps the sessions: on a slow machine that is more.
+            let is_contact = |entry: &LogEntry| entry.op == "ping" || entry.path == "/";
+            costs.push(asked.iter().filter(|entry| !is_contact(entry)).count() / (2 * all));
         }
         assert!(costs.iter().all(|cost| *cost <= 20), "requests for each removal: {costs:?}");
         take.get().await.expect("it is full");
