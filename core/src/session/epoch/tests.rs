@@ -26,10 +26,22 @@ impl Script for Line {
 }
 
 fn epoch_over(script: impl Script) -> Arc<Epoch> {
-    let clock = Arc::new(SystemClock);
-    let now = clock.now();
+    epoch_since(SystemClock.now(), script)
+}
+
+/// One that was asked for at that time.
+fn epoch_since(asked: Moment, script: impl Script) -> Arc<Epoch> {
     let (acl, terms) = (AclChoice::Open, Terms::default());
-    Epoch::new(Box::new(Scripted(script)), clock, "", acl, terms, now, Arc::default())
+    Epoch::new(Box::new(Scripted(script)), Arc::new(SystemClock), "", acl, terms, asked, Arc::default())
+}
+
+#[tokio::test]
+async fn who_waits_for_certainty_looks_again_although_nothing_brings_it() {
+    let line = Line { generation: Arc::default(), syncs: Arc::default() };
+    let epoch = epoch_since(SystemClock.now() - Duration::from_secs(10), line);
+    let soon = epoch.session_timeout() / 4;
+    tokio::time::timeout(soon, epoch.until_firm_or_soon()).await.expect("time to look");
+    assert!(!epoch.is_firm(), "no heartbeat was answered");
 }
 
 struct Holder;

@@ -1,0 +1,113 @@
+//! Watches of a session: set with a request, told by the server, and taken back when nobody listens.
+
+use zkrecipes_protocol::{Event as Told, EventKind, Request};
+
+use super::{ANY, Event, Kind, Machine, Output, PERSISTENT, Phase, WatchId};
+use crate::session::clock::Moment;
+
+impl<A, W> Machine<A, W> {
+    pub(super) fn happened(&mut self, told: &Told<'_>, now: Moment) {
+        let event = match told.kind {
+            Some(EventKind::Created) => Event::Created,
+            Some(EventKind::Deleted) => Event::Deleted,
+            Some(EventKind::DataChanged) => Event::DataChanged,
+            Some(EventKind::ChildrenChanged) => Event::ChildrenChanged,
+            None => return,
+        };
+        self.unheard.retain(|(kind, path)| *path != told.path || !kind.hears(event));
+        let concerned = self.watches.fired(&told.path, event);
+        self.outputs.extend(concerned.into_iter().map(|watcher| Output::Told(watcher, event)));
+        self.tidy(&told.path, now);
+        for wanted in self.in_flight.iter_mut().filter_map(|asked| asked.watch.as_mut()) {
+            if wanted.path == told.path && wanted.kind.hears(event) {
+                wanted.early = Some(event);
+            }
+        }
+    }
+
+    /// Has the server tell whenever children of a node come or go, until as many have called [`Machine::unfollow`]. False if
+    /// no server does.
+    pub(crate) fn follow(&mut self, path: &str, now: Moment) -> bool {
+        if self.knows_following == Some(false) || self.is_over() || self.is_closing {
+            return false;
+        }
+        if self.watches.follow(path) {
+            self.enqueue(&Request::AddWatch { path: path.into(), mode: PERSISTENT }, None, None);
+            self.pump(now);
+        }
+        true
+    }
+
+    /// `watcher` is told of the next change of what is followed, or of a new connection: then one may have been missed.
+    pub(crate) fn hear(&mut self, path: &str, watcher: W) {
+        if let Some(watcher) = self.watches.hear(path, watcher) {
+            self.outputs.push(Output::Told(watcher, Event::Unwatched));
+        }
+    }
+
+    pub(crate) fn unfollow(&mut self, path: &str, now: Moment) {
+        self.watches.unfollow(path);
+        self.tidy(path, now);
+    }
+
+    /// Takes the watch back that stays, if nobody has any use for it.
+    fn tidy(&mut self, path: &str, now: Moment) {
+        let mut asked = self.in_flight.iter().chain(&self.queued).filter_map(|asked| asked.watch.as_ref());
+        if asked.any(|wanted| wanted.path == path) || !self.watches.forget_unused(path) {
+            return;
+        }
+        if matches!(self.phase, Phase::Up) && !self.is_closing {
+            self.enqueue(&Request::RemoveWatches { path: path.into(), kind: ANY }, None, None);
+            self.pump(now);
+        }
+    }
+
+    /// Servers do not know watches that stay: everybody has to look for themselves.
+    pub(super) fn no_following(&mut self) {
+        self.knows_following = Some(false);
+        let listeners = self.watches.unfollow_all().into_iter();
+        self.outputs.extend(listeners.map(|watcher| Output::Told(watcher, Event::Unwatched)));
+    }
+
+    /// Nobody listens to a watch any more.
+    pub(crate) fn unwatch(&mut self, kind: Kind, path: &str, id: WatchId, now: Moment) {
+        let asked = self.in_flight.iter_mut().chain(&mut self.queued);
+        for wanted in asked.filter_map(|asked| asked.watch.as_mut()) {
+            wanted.is_given_up |= wanted.id == id;
+        }
+        if self.watches.remove(kind, path, id) {
+            self.unheard.insert((kind, path.to_owned()));
+            self.remove_unheard(kind, path, now);
+        }
+    }
+
+    /// Removes a watch that nobody listens to, once no request is under way that sets it.
+    pub(super) fn remove_unheard(&mut self, kind: Kind, path: &str, now: Moment) {
+        let mut wanted = self.in_flight.iter().chain(&self.queued).filter_map(|asked| asked.watch.as_ref());
+        let is_wanted = wanted.any(|wanted| wanted.kind == kind && wanted.path == path);
+        if is_wanted || !self.unheard.remove(&(kind, path.to_owned())) || self.watches.has(kind, path) {
+            return;
+        }
+        if self.watches.is_followed(path) {
+            return self.tidy(path, now);
+        }
+        // A watch that is not there any more after a reconnection needs no removal.
+        if matches!(self.phase, Phase::Up) && !self.is_closing {
+            let request = Request::RemoveWatches { path: path.into(), kind: kind.number() };
+            self.enqueue(&request, None, None);
+            self.pump(now);
+        }
+    }
+}
+
+/// The same read, without a watch.
+pub(super) fn without_watch<'a>(request: &Request<'a>) -> Option<Request<'a>> {
+    let watch = false;
+    Some(match request {
+        Request::GetData { path, .. } => Request::GetData { path: path.clone(), watch },
+        Request::Exists { path, .. } => Request::Exists { path: path.clone(), watch },
+        Request::GetChildren { path, .. } => Request::GetChildren { path: path.clone(), watch },
+        Request::GetChildren2 { path, .. } => Request::GetChildren2 { path: path.clone(), watch },
+        _ => return None,
+    })
+}
