@@ -52,6 +52,15 @@ impl Row {
         Some(self.contender.identity.as_str()).filter(|identity| *identity != ASKED)
     }
 
+    /// Of whoever was asked just now, and has not said again who it is, what it said before.
+    pub(crate) fn remember(&mut self, before: &[Row]) {
+        if self.identity().is_none()
+            && let Some(old) = before.iter().find(|old| old.node() == self.node())
+        {
+            self.contender.identity.clone_from(&old.contender.identity);
+        }
+    }
+
     /// Asks it to let go; see [`Handle::revoke`].
     pub(crate) async fn revoke(&self, force_after: Option<Duration>) -> Result<bool> {
         self.handle.revoke(Some(self.node()), force_after).await

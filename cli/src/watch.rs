@@ -97,13 +97,14 @@ impl Watching<'_> {
             let is_due = |at: Option<Instant>, every| at.is_none_or(|at| at.elapsed() >= every);
             let known = fingerprint.clone().filter(|_| !is_due(read_at, READ_ALL));
             match self.look(known, parents.clone()) {
-                Ok(Some((before, found))) => {
+                Ok(Some((before, mut found))) => {
                     if read_at.is_none()
                         && found.rows.is_empty()
                         && let Some(else_) = survey::what_else(&self.onlooker.client, self.path)?
                     {
                         return Err(Failure::usage(else_));
                     }
+                    found.rows.iter_mut().for_each(|row| row.remember(&rows));
                     // What came meanwhile below a parent that was not looked at before is seen the next time.
                     fingerprint = (found.parents == parents).then_some(before);
                     (read_at, rows, parents) = (Some(Instant::now()), found.rows, found.parents);

@@ -287,7 +287,7 @@ fn a_piped_watch_tells_every_change() {
     assert!(watch.out.line().contains("  waits  lock   two  "));
     run(&server, &["break", PATH, "holder"]);
     // Without anybody coming or going this is seen within a few seconds.
-    assert!(watch.out.line().contains("  asked  lock   "));
+    assert!(watch.out.line().contains("  asked  lock   one (asked to let go)  "));
     holder.send_line();
     assert_eq!(holder.end().status, 0);
     assert!(watch.out.line().contains("  gone   lock   one (asked to let go)  "));
