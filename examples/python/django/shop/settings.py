@@ -10,6 +10,7 @@ ALLOWED_HOSTS = ["*"]
 INSTALLED_APPS = ["shop"]
 ROOT_URLCONF = "shop.urls"
 WSGI_APPLICATION = "shop.wsgi.application"
+TIME_ZONE = "UTC"  # Django's own default is America/Chicago, also for what comes once a day
 
 
 @functools.cache

@@ -1,12 +1,12 @@
 """python manage.py nightly: cron starts it on every machine, and one of them does it."""
 
-import datetime
 import signal
 import sys
 
 import zkrecipes
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.utils import timezone
 
 
 def archive(part: int) -> None:
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves the lock, and ends the session
         client: zkrecipes.Client = settings.ZOOKEEPER()
-        today = datetime.date.today().isoformat()
+        today = timezone.localdate().isoformat()  # where settings.TIME_ZONE says
         held = client.lock("/cron/nightly/lock").acquire(blocking=False)
         if not held:
             self.stdout.write("somebody else is at it")
