@@ -114,7 +114,7 @@ impl Onlooker {
         found.extend(others);
         let mut parents = vec![path.to_owned()];
         match is_kazoos {
-            true => parents.push(format!("{path}-__lock__")),
+            true => parents.push(kazoos_queue(path)),
             false => {
                 let folders = FOLDERS.iter().filter(|folder| names.iter().any(|name| name == *folder));
                 parents.extend(folders.map(|folder| format!("{path}/{folder}")));
@@ -160,6 +160,11 @@ impl Onlooker {
 }
 
 pub(crate) type Fingerprint = Vec<(i64, i32)>;
+
+/// Where the waiters of kazoo's semaphore at `path` queue; it is there before the semaphore is, which has its size as data.
+pub(crate) fn kazoos_queue(path: &str) -> String {
+    format!("{path}-__lock__")
+}
 
 /// The names of its permits are nothing but a UUID.
 fn is_kazoos_permit(name: &str) -> bool {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use zkrecipes::drive::{self, CancelToken, Found, FoundKind, Survey};
 use zkrecipes::{Client, Contender, Feed};
 
+use crate::contenders::kazoos_queue;
 use crate::outcome::{Failure, INTERNAL, Outcome};
 use crate::table::{self, Fields, Text};
 
@@ -91,6 +92,12 @@ pub(crate) fn once(client: &Client, path: &str) -> Outcome<Survey> {
 pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> {
     let survey = once(client, path)?;
     let here = survey.found.iter().find(|found| found.path == path);
+    if here.is_some_and(|found| found.kind == FoundKind::Node) {
+        let (nodes, queue) = (client.nodes(), kazoos_queue(path));
+        if drive::wait(async move { nodes.exists(&queue).await }, None, None)?.is_some() {
+            return Ok(None);
+        }
+    }
     Ok(here.and_then(|found| {
         let (what, with) = match found.kind {
             FoundKind::Queue => (format!("a queue, with {} items", found.items), "zkrecipes queue len"),

@@ -141,6 +141,18 @@ fn ls_and_break_know_kazoos_semaphores() {
 }
 
 #[test]
+fn kazoos_semaphore_is_one_also_while_nobody_holds_it() {
+    let server = server();
+    let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("a server");
+    for (path, data) in [("/limits", ""), ("/limits/exports-__lock__", ""), (LIMIT, "2")] {
+        client.nodes().create(path, data.as_bytes(), CreateMode::Persistent).expect("free");
+    }
+    let ended = run(&server, &["watch", "--for", "300ms", LIMIT]);
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    assert!(run(&server, &["ls", LIMIT]).err.contains("nobody"));
+}
+
+#[test]
 fn a_lock_in_a_semaphores_place_is_seen() {
     let server = server();
     let mut lock = holding(&server, &["--identity", "one", LIMIT], UNTIL_A_LINE);
