@@ -62,8 +62,8 @@ part_transfer() { (cd python && python -m pytest -q ../tests/transfer); }
 # They mostly wait: several at a time.
 part_usage() { python -m pytest -q -n 4 tests/usage; }
 part_scenarios() { "$target/scenarios" ${ZKR_ALL:+--all}; }
-# The same promises over our own wire, as long as it stands beside the other one.
-part_wire() { ZKR_WIRE=own "$target/scenarios" --lang rust; }
+# The same promises over the crate zookeeper-client, as long as it stands beside our own client.
+part_wire() { ZKR_WIRE=crate "$target/scenarios" --lang rust; }
 # The page of the command in a real browser; pictures go to target/pictures.
 part_browser() { (cd python && python -m pytest -q ../tests/browser); }
 # TLS, SASL and secrets, on servers of its own.

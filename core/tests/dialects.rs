@@ -5,13 +5,11 @@ mod support;
 use std::time::Duration;
 
 use support::{eventually, lock_of, options, soon};
-use zkrecipes::{Client, CreateMode, Feed, GroupEvent, NodeState, WatchKind};
+use zkrecipes::{Client, CreateMode, Feed, NodeState, QueueOptions, WatchKind};
 use zkrecipes_embedded::{Dialect, Server};
 
 const PATH: &str = "/dialects";
 const TEN: Duration = Duration::from_secs(10);
-/// With names of a thousand letters, a session can watch half of them.
-const MANY: usize = 240;
 
 fn server(change: impl FnOnce(&mut Dialect)) -> Server {
     let mut dialect = Dialect::default();
@@ -83,57 +81,48 @@ async fn where_the_server_hangs_up_on_many_reads_in_one_they_are_read_one_by_one
     assert_eq!(client.metrics().reconnections, 2, "twice, and then it is known");
 }
 
-fn name(number: usize) -> String {
-    format!("{number:04}{}", "x".repeat(1000))
-}
-
-/// Follows more members than a session can watch one by one.
-async fn follows_many(watcher: &Client, other: &Client) -> Feed<GroupEvent> {
-    other.nodes().ensure(PATH).await.expect("there");
-    let all = other.nodes().transaction();
-    for number in 0..MANY {
-        all.create(&format!("{PATH}/{}", name(number)), b"", CreateMode::Persistent).expect("it fits");
-    }
-    all.commit().await.expect("applied");
-    let mut feed = watcher.group(PATH, Default::default()).expect("valid").watch();
-    assert!(matches!(next(&mut feed).await, GroupEvent::Snapshot(members) if members.len() == MANY));
-    feed
-}
-
-/// Whichever of them is not watched.
-async fn hears_of_all(feed: &mut Feed<GroupEvent>, other: &Client) {
-    for number in 0..MANY {
-        other.nodes().set(&format!("{PATH}/{}", name(number)), b"new", None).await.expect("set");
-    }
-    for _ in 0..MANY {
-        assert!(matches!(next(feed).await, GroupEvent::Changed { .. }));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn where_recursive_watches_are_not_known_the_connection_is_broken_once() {
-    // As ZooKeeper 3.5: it says so, and hangs up.
-    let server = server(|dialect| {
+/// As ZooKeeper 3.5: it says that it does not know them, and hangs up.
+fn without_watches_that_stay() -> Server {
+    server(|dialect| {
         dialect.unknown = ["addWatch", "setWatches2", "multiRead"].map(str::to_owned).to_vec();
-    });
-    let (watcher, other) = (client(&server, Duration::from_secs(2)).await, client(&server, TEN).await);
-    let mut feed = follows_many(&watcher, &other).await;
-    let following = tokio::spawn(async move {
-        // What is not watched is looked at every quarter of the timeout.
-        let quiet = tokio::time::timeout(Duration::from_secs(3), feed.next()).await;
-        assert!(quiet.is_err(), "{quiet:?}");
-        feed
-    });
-    let mut feed = following.await.expect("no panic");
-    hears_of_all(&mut feed, &other).await;
-    eventually("it is in touch", || watcher.state() == zkrecipes::State::Connected).await;
-    assert_eq!(watcher.metrics().reconnections, 1);
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_recursive_watch_does_not_tell_is_found_all_the_same() {
-    let server = server(|dialect| dialect.has_deaf_watches = true);
-    let (watcher, other) = (client(&server, Duration::from_secs(1)).await, client(&server, TEN).await);
-    let mut feed = follows_many(&watcher, &other).await;
-    hears_of_all(&mut feed, &other).await;
+async fn where_watches_that_stay_are_not_known_nobody_asks_for_one_who_follows_a_group() {
+    let server = without_watches_that_stay();
+    let (watcher, other) = (client(&server, TEN).await, client(&server, TEN).await);
+    other.nodes().ensure(PATH).await.expect("there");
+    let mut feed = watcher.nodes().watch(PATH, WatchKind::Subtree).expect("valid");
+    next(&mut feed).await;
+    for round in 1..=3 {
+        let node = format!("{PATH}/{round}");
+        other.nodes().create(&node, b"", CreateMode::Persistent).await.expect("created");
+        let is_told = |state: NodeState| matches!(state, NodeState::Subtree(all) if all.contains_key(&node));
+        while !is_told(next(&mut feed).await) {}
+        // The watches are set again.
+        server.drop_connections();
+        let are_back = || [&watcher, &other].iter().all(|client| client.metrics().reconnections == round);
+        eventually("both are in touch again", are_back).await;
+    }
+    assert!(!server.log().iter().any(|asked| asked.op == "addWatch" || asked.op == "setWatches2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_watches_that_stay_are_not_known_a_full_queue_has_room_in_time_and_the_connection_is_broken_once()
+ {
+    let server = without_watches_that_stay();
+    let (putter, taker) = (client(&server, TEN).await, client(&server, TEN).await);
+    let queue = |of: &Client| of.queue(PATH, QueueOptions::default().max_items(1)).expect("valid");
+    let (puts, takes) = (queue(&putter), queue(&taker));
+    for item in ["a", "b", "c"] {
+        puts.put(item.as_bytes()).await.expect("there is room");
+        let mut waiting = Box::pin(puts.put_timeout(b"next", TEN));
+        let quiet = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
+        assert!(quiet.is_err(), "there was no room");
+        soon("an item", takes.get()).await.expect("taken");
+        soon("room", waiting).await.expect("put");
+        soon("an item", takes.get()).await.expect("taken");
+    }
+    assert_eq!(putter.metrics().reconnections, 1);
 }

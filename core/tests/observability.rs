@@ -17,7 +17,7 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
     LazyLock::force(&SAID);
     let server = server();
     let proxy = Proxy::start(&server.connect_string()).expect("a free port");
-    let (path, timeout) = ("/locks/partition", Duration::from_secs(2));
+    let (path, timeout) = ("/locks/partition", Duration::from_secs(4));
     let client = Client::connect(&proxy.connect_string(), options(timeout)).await?;
     let session = format!("{:#x}", client.session_id());
     let held = lock_of(&client, path).acquire().await?;
@@ -51,10 +51,10 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
     assert!(number(the(&story, "suspended"), "lease_ms") > 0);
     // From when the connection broke, all of them.
     let (lost, renewed) = (the(&story, "session_lost"), the(&story, "session_renewed"));
-    // The server counts from what it heard last, which may be a while before anybody here notices the break.
+    // The session ends a timeout after the last word of a server; that it is silent is noticed in less than half of that.
     assert!(number(lost, "after_ms") >= 1000, "{lost:?}");
     assert!(number(renewed, "after_ms") >= number(lost, "after_ms"), "{renewed:?} {lost:?}");
-    assert!(number(the(&story, "lease_low"), "lease_ms") <= 250);
+    assert!(number(the(&story, "lease_low"), "lease_ms") <= 500);
     let at_path = said_of(path);
     let lost = the(&at_path, "lost");
     assert_eq!(

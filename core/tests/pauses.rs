@@ -211,8 +211,8 @@ async fn a_server_that_is_gone_is_left_before_the_session_ends() {
     let state = || told.recv_timeout(SOON).expect("a state");
     let (suspended, at) = state();
     assert_eq!(suspended, State::Suspended);
-    // Five twelfths of the timeout, and an eighth of that, after which it looks; a busy machine is late.
-    assert!(at - began < timeout / 2, "it stayed for {:?}", at - began);
+    // A beat leaves within an eighth of the timeout, and is waited for for little more than a third; a busy machine is late.
+    assert!(at - began < timeout * 5 / 9, "it stayed for {:?}", at - began);
     assert!(at - began > timeout / 3, "it left after {:?}", at - began);
     assert_eq!(state().0, State::Connected);
     assert_eq!(client.session_id(), session, "it found the other one in time");

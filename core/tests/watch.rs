@@ -360,28 +360,6 @@ async fn a_node_that_was_missing_in_the_last_session_is_told_only_behind_a_sync(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_than_can_be_watched_is_looked_at_now_and_then() {
-    let ground = grounds().remove(0);
-    let (client, other) = (ground.client(Duration::from_secs(2)).await, ground.client(TEN).await);
-    let nodes = other.nodes();
-    // Two watches of one session take all the room there is.
-    let long = |letter: &str| format!("/{}", letter.repeat(70 * 1024));
-    nodes.create(&long("a"), b"", CreateMode::Persistent).await.expect("created");
-    let mut first = client.nodes().watch(&long("a"), WatchKind::Data).expect("valid");
-    next(&mut first).await;
-    let mut second = client.nodes().watch(&long("b"), WatchKind::Data).expect("valid");
-    assert_eq!(next(&mut second).await, NodeState::Data(None));
-    nodes.create(&long("b"), b"here", CreateMode::Persistent).await.expect("created");
-    let NodeState::Data(Some((data, _))) = next(&mut second).await else { panic!("not seen") };
-    assert_eq!(data, b"here");
-    ground.clear_log();
-    let quiet = tokio::time::timeout(Duration::from_secs(2), second.next()).await;
-    assert!(quiet.is_err(), "{quiet:?}");
-    let looks = ground.requests_of(&client, "getData").len();
-    assert!((2..=8).contains(&looks), "looked {looks} times in 2 s");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_bad_path_and_a_closed_client_are_refused_at_once() {
     let ground = grounds().remove(0);
     let client = ground.client(TEN).await;

@@ -33,9 +33,9 @@ pub(crate) fn check(hosts: &str, options: &ClientOptions) -> Result<()> {
 /// What speaks to the servers. Both are there as long as one is compared with the other.
 pub(crate) fn transport(counters: &Arc<Counters>) -> Box<dyn Dial> {
     let counters = counters.clone();
-    match std::env::var_os("ZKR_WIRE").is_some_and(|wire| wire == "own") {
-        true => Box::new(Own { counters }),
-        false => Box::new(ZooKeeper { counters }),
+    match std::env::var_os("ZKR_WIRE").is_some_and(|wire| wire == "crate") {
+        true => Box::new(ZooKeeper { counters }),
+        false => Box::new(Own { counters }),
     }
 }
 

@@ -45,11 +45,11 @@ pub type Read = Result<(Vec<u8>, Stat), WireError>;
 /// Each call waits for the next change; false when nobody tells any more.
 pub type Following = Box<dyn FnMut() -> Later<bool> + Send>;
 
-/// After how long without a word from the server its connection is given up, in a session with that timeout. The crate looks
-/// once in an eighth of that, so it may take as much longer; our own client waits for no longer than that.
+/// After how long without a word from the server its connection is given up, in a session with that timeout; but what was asked
+/// for has all but T/18 of that in any case.
 ///
 /// What came before a pause may be T/16 old, and the pause must not end the flight of what is answered on waking: 5T/12 is
-/// more than that, the 3T/10 of a pause and the T/25 of a slow answer. It is no more, because the next server that is tried may
+/// more than that, the 3T/10 of a pause and the T/25 of a slow answer; without the T/18 it is more than the last two. It is no more, because the next server that is tried may
 /// be the same one, which takes as long again, and another one has to be found within T. For the longer pauses where the tick is
 /// known it has to be 3T/5, and who is at a server that is gone without a word may lose the session.
 pub fn silence(options: &ClientOptions, timeout: Duration) -> Duration {

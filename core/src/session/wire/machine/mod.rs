@@ -35,6 +35,8 @@ use crate::session::clock::Moment;
 
 /// No answer is that long. Memory is taken as bytes arrive, and not for what a server declares.
 const LONGEST_FRAME: usize = 64 << 20;
+/// Of an answer: its length, the number of the request, the transaction and the error.
+const FRAME_HEAD: usize = 20;
 /// The mode of a watch that stays, and the kind of all watches of a path.
 const PERSISTENT: i32 = 0;
 const ANY: i32 = 3;
@@ -94,6 +96,8 @@ pub(crate) enum Output<A, W> {
     /// The body of the reply.
     Answered(A, Result<Vec<u8>, WireError>),
     Told(W, Event),
+    /// An attempt to get a session has failed, for this reason; the next one is made after so long.
+    Failed(String, Duration),
 }
 
 /// A request that has not left, or has no answer yet.
@@ -152,6 +156,8 @@ pub(crate) struct Machine<A, W> {
     /// Watches that the server may have although nobody listens.
     unheard: BTreeSet<(Kind, String)>,
     outputs: Vec<Output<A, W>>,
+    /// Bytes of answers.
+    answered: usize,
     last_sent: Moment,
     last_heard: Moment,
     proving: Option<DigestMd5>,
@@ -182,6 +188,7 @@ impl<A, W> Machine<A, W> {
             died_following: 0,
             unheard: BTreeSet::new(),
             outputs: Vec::new(),
+            answered: 0,
             last_sent: now,
             last_heard: now,
             proving: None,
@@ -219,6 +226,11 @@ impl<A, W> Machine<A, W> {
     /// What came out since this was last asked for.
     pub(crate) fn outputs(&mut self) -> Vec<Output<A, W>> {
         std::mem::take(&mut self.outputs)
+    }
+
+    /// The bytes of answers since this was last asked for.
+    pub(crate) fn bytes_answered(&mut self) -> usize {
+        std::mem::take(&mut self.answered)
     }
 
     /// Bytes to be sent on the connection, oldest first; what was sent is to be drained.
@@ -265,7 +277,10 @@ impl<A, W> Machine<A, W> {
     /// When a server that owes an answer is given up.
     fn silent_at(&self) -> Option<Moment> {
         let owed = self.in_flight.front()?.sent;
-        Some(self.last_heard.max(owed) + (self.setup.silence)(self.session_timeout()))
+        let timeout = self.session_timeout();
+        let silence = (self.setup.silence)(timeout);
+        // What was asked late has its time, too: nobody may have asked for a while, or been able to.
+        Some((self.last_heard + silence).max(owed + (silence - timeout / 18)))
     }
 
     /// Time has passed.
@@ -404,6 +419,7 @@ impl<A, W> Machine<A, W> {
             return self.end(LinkState::Ended);
         }
         if let Some(answer) = asked.answer {
+            self.answered += FRAME_HEAD + body.len();
             let outcome = if err == 0 { Ok(body.to_vec()) } else { Err(refusal(err)) };
             self.outputs.push(Output::Answered(answer, outcome));
         }
@@ -415,15 +431,24 @@ impl<A, W> Machine<A, W> {
         if self.is_over() || matches!(self.phase, Phase::Pausing(_)) {
             return;
         }
-        self.cause = Some(cause);
         self.drop_connection();
         if self.close_has_left || (was_up && self.is_local) {
+            self.cause = Some(cause);
             return self.end(LinkState::Ended);
         }
         if was_up {
             self.enter(LinkState::Down);
         }
-        let pause = self.servers.next(&self.setup.pauses);
+        let tried = self.servers.current();
+        let mut pause = self.servers.next(&self.setup.pauses);
+        if self.session.is_some() {
+            // A server has to be found again in time.
+            pause = pause.min(self.session_timeout() / 8);
+        } else {
+            let cause = format!("{}: {cause}", self.setup.servers[tried]);
+            self.outputs.push(Output::Failed(cause, pause));
+        }
+        self.cause = Some(cause);
         self.phase = Phase::Pausing(now + pause);
     }
 

@@ -106,7 +106,7 @@ impl World {
     fn answers(&mut self) -> Vec<(u32, Result<(), WireError>)> {
         let answers = self.out.iter().filter_map(|output| match output {
             Output::Answered(who, outcome) => Some((*who, outcome.clone().map(drop))),
-            Output::Told(..) => None,
+            _ => None,
         });
         answers.collect()
     }
@@ -114,7 +114,7 @@ impl World {
     fn told(&self) -> Vec<(u32, Event)> {
         let told = self.out.iter().filter_map(|output| match output {
             Output::Told(who, event) => Some((*who, *event)),
-            Output::Answered(..) => None,
+            _ => None,
         });
         told.collect()
     }
@@ -369,18 +369,65 @@ fn a_watch_is_removed_whose_listener_heard_of_the_one_before_it() {
 
 #[test]
 fn a_silent_server_is_given_up_when_it_is_time_and_not_before() {
+    // Two thirds behind its last word, and an eighteenth less behind what was asked meanwhile.
+    for (asked, given_up) in [(0, 67), (5, 67), (30, 92)] {
+        let mut world = World::up();
+        world.pass(TIMEOUT * asked / 100);
+        world.read(1, "/a");
+        world.pass(TIMEOUT * (given_up - 1 - asked) / 100);
+        assert_eq!(world.machine.link().state, LinkState::Up, "asked at {asked}");
+        world.pass(TIMEOUT / 100);
+        assert_eq!(world.machine.link().state, LinkState::Down, "asked at {asked}");
+        assert_eq!(world.answers(), [(1, Err(WireError::ConnectionLoss))]);
+    }
+}
+
+#[test]
+fn a_server_hears_of_the_session_also_when_nobody_asks_anything() {
     let mut world = World::up();
-    world.pass(TIMEOUT / 3);
-    assert_eq!(world.requests(), [(XID_PING, Op::PING)]);
-    world.pass(TIMEOUT * 66 / 100);
-    assert_eq!(world.machine.link().state, LinkState::Up);
-    world.receive(&bare(XID_PING, 0));
-    world.read(1, "/a");
-    world.pass(TIMEOUT * 66 / 100);
-    assert_eq!(world.machine.link().state, LinkState::Up);
-    world.pass(TIMEOUT / 100);
-    assert_eq!(world.machine.link().state, LinkState::Down);
-    assert_eq!(world.answers(), [(1, Err(WireError::ConnectionLoss))]);
+    for _ in 0..10 {
+        world.pass(TIMEOUT / 3);
+        assert_eq!(world.requests(), [(XID_PING, Op::PING)]);
+        world.receive(&bare(XID_PING, 0));
+    }
+    assert_eq!(world.machine.link(), Link { generation: FIRST_CONNECTION, state: LinkState::Up });
+}
+
+#[test]
+fn pauses_between_attempts_leave_a_session_the_time_to_find_a_server() {
+    let mut world = World::up();
+    world.machine.hung_up("gone".to_owned(), world.now);
+    let mut attempts = 0;
+    while world.machine.link().state != LinkState::Ended {
+        let next = world.machine.wake_at().expect("something is left to do").since(world.now);
+        assert!(next <= TIMEOUT / 8, "a pause of {next:?}");
+        world.pass(next);
+        if world.machine.dial().is_some() {
+            attempts += 1;
+            world.machine.hung_up("refused".to_owned(), world.now);
+        }
+    }
+    assert!(attempts >= 8, "{attempts} attempts");
+}
+
+#[test]
+fn why_no_session_comes_about_is_told_for_each_attempt_and_of_reconnections_it_is_not() {
+    let mut world = World::new(|setup| setup.servers.truncate(1));
+    let told = |world: &World| {
+        let failed = world.out.iter().filter_map(|output| match output {
+            Output::Failed(cause, _) => Some(cause.clone()),
+            _ => None,
+        });
+        failed.collect::<Vec<_>>()
+    };
+    world.connect();
+    world.machine.hung_up("refused".to_owned(), world.now);
+    world.connect();
+    assert_eq!(told(&world), ["zk:1: refused"]);
+    world.receive(&GRANTED.frame());
+    world.machine.hung_up("gone".to_owned(), world.now);
+    world.connect();
+    assert_eq!(told(&world).len(), 1);
 }
 
 #[test]

@@ -20,6 +20,7 @@ use super::machine::{Kind, Machine, Output, Pauses, Setup, WatchId};
 use super::open::Entry;
 use super::{Diagnosis, Dial, Event, Flight, Later, Link, LinkState, Watch, Wire, WireError};
 use crate::hosts::{self, Server};
+use crate::log;
 use crate::metrics::Counters;
 use crate::options::ClientOptions;
 use crate::process::Process;
@@ -274,6 +275,7 @@ impl<C: Channel> Connection<C> {
             match output {
                 Output::Answered(answer, outcome) => _ = answer.send(outcome),
                 Output::Told(watcher, event) => _ = watcher.send(event),
+                Output::Failed(cause, pause) => log::connect_failed(cause, pause),
             }
         }
         has_changed

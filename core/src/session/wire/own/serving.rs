@@ -89,10 +89,8 @@ fn read(connection: &Connection<Socket>, space: &mut [u8], counters: &Counters) 
     connection.with(|state, now| {
         let Some(socket) = &mut state.channel else { return };
         let machine = &mut state.machine;
-        let received = socket.receive(space, |bytes| {
-            counters.bytes_received.add(bytes.len());
-            machine.received(bytes, now);
-        });
+        let received = socket.receive(space, |bytes| machine.received(bytes, now));
+        counters.bytes_received.add(machine.bytes_answered());
         match received {
             Ok(true) => {}
             Ok(false) => machine.hung_up("the server closed the connection".to_owned(), now),
