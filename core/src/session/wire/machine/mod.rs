@@ -295,7 +295,8 @@ impl<A, W> Machine<A, W> {
                     return self.end(LinkState::Ended);
                 }
                 self.attempt += 1;
-                let share = self.setup.servers.len() as u32 + 1;
+                // In a session one more: behind a server that was silent all of them, and that one again.
+                let share = self.setup.servers.len() as u32 + 1 + u32::from(self.session.is_some());
                 let until = now + (self.session_timeout() / share).max(SHORTEST_ATTEMPT);
                 self.phase = Phase::Dialling { until, is_told: false };
             }

@@ -411,6 +411,28 @@ fn pauses_between_attempts_leave_a_session_the_time_to_find_a_server() {
 }
 
 #[test]
+fn a_server_that_is_silent_for_a_while_is_asked_again_before_the_session_ends() {
+    let mut world = World::new(|setup| {
+        setup.servers.truncate(1);
+        setup.silence = Box::new(|timeout| timeout * 5 / 12);
+    });
+    world.connect();
+    world.receive(&GRANTED.frame());
+    world.read(1, "/a");
+    let (began, mut attempts) = (world.now, Vec::new());
+    while world.machine.link().state != LinkState::Ended {
+        let next = world.machine.wake_at().expect("something is left to do").since(world.now);
+        world.pass(next);
+        if world.machine.dial().is_some() {
+            attempts.push(world.now.since(began));
+            world.machine.connected(world.now);
+        }
+    }
+    assert_eq!(attempts.len(), 2);
+    assert!(attempts[1] < TIMEOUT * 4 / 5, "{attempts:?}");
+}
+
+#[test]
 fn why_no_session_comes_about_is_told_for_each_attempt_and_of_reconnections_it_is_not() {
     let mut world = World::new(|setup| setup.servers.truncate(1));
     let told = |world: &World| {
