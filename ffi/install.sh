@@ -65,7 +65,7 @@ for header in zkrecipes.h zkrecipes.hpp zkrecipes_coro.hpp zkrecipes_testing.h z
 done
 
 place ffi/zkrecipes.supp "$share/valgrind.supp" 644
-python3 ffi/generator/man.py "$DESTDIR$PREFIX/share/man/man3" >/dev/null
+python3 api/generate/man.py "$DESTDIR$PREFIX/share/man/man3" >/dev/null
 
 # What the static library needs from the system.
 private='-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc'

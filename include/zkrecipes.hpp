@@ -977,7 +977,7 @@ class Transaction {
  public:
   explicit Transaction(zkr_transaction *handle) : handle_(handle) {}
 
-  // --- generated from ffi/verbs: transaction
+  // --- generated from api: transaction
 
   /** Adds the creation of a node. */
   Transaction &create(const std::string &path, const std::string &data,
@@ -1058,7 +1058,7 @@ class [[nodiscard]] Held {
     return tokens;
   }
 
-  // --- generated from ffi/verbs: held
+  // --- generated from api: held
 
   /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
   void release() {
@@ -1165,7 +1165,7 @@ class [[nodiscard]] Leadership {
   }
   ~Leadership() { let_go(); }
 
-  // --- generated from ffi/verbs: leadership
+  // --- generated from api: leadership
 
   /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
   void release() {
@@ -1325,7 +1325,7 @@ class Recipe {
     return token;
   }
 
-  // --- generated from ffi/verbs: acquirable
+  // --- generated from api: acquirable
 
   /** Releases; ConnectionLost means unconfirmed, and the deletion goes on in the background. */
   void release() {
@@ -1548,7 +1548,7 @@ class TimedLockable : public Recipe<Verbs> {
   std::unique_ptr<std::atomic<int>> owed_;
 };
 
-// --- generated from ffi/verbs: tables
+// --- generated from api: tables
 
 struct ElectionVerbs {
   using CHandle = zkr_election;
@@ -1648,7 +1648,7 @@ class Lock : public detail::TimedLockable<detail::LockVerbs> {
  public:
   using TimedLockable::TimedLockable;
 
-  // --- generated from ffi/verbs: lock
+  // --- generated from api: lock
 
   /** What it is made with. */
   std::string path() const { return detail::text(zkr_lock_path(get())); }
@@ -1750,7 +1750,7 @@ class MultiLock : public detail::TimedLockable<detail::MultiLockVerbs> {
     return tokens;
   }
 
-  // --- generated from ffi/verbs: multi_lock
+  // --- generated from api: multi_lock
 
   /** What is locked, in the order in which it is acquired. */
   std::vector<std::string> paths() const {
@@ -1792,7 +1792,7 @@ class Semaphore : public detail::Recipe<detail::SemaphoreVerbs> {
     return detail::unless_timeout([&] { return take(n, 0, nullptr); });
   }
 
-  // --- generated from ffi/verbs: semaphore
+  // --- generated from api: semaphore
 
   /** What it is made with. */
   std::string path() const { return detail::text(zkr_semaphore_path(get())); }
@@ -1835,14 +1835,14 @@ class Election : public detail::Recipe<detail::ElectionVerbs> {
  public:
   using Recipe::Recipe;
 
-  // --- generated from ffi/verbs: election
+  // --- generated from api: election
 
   /** What it is made with. */
   std::string path() const { return detail::text(zkr_election_path(get())); }
 
   // --- end of generated
 
-  // --- generated from ffi/verbs: campaign
+  // --- generated from api: campaign
 
   /** Stands, and waits until this candidate leads, throwing Timeout if it does not within the time given. */
   Leadership campaign(Milliseconds timeout = forever) {
@@ -1937,7 +1937,7 @@ class DoubleBarrier {
   /** Enters, as enter() does, and leaves at the end of the scope that this is in. */
   Scope scope(Milliseconds timeout = forever);
 
-  // --- generated from ffi/verbs: double_barrier
+  // --- generated from api: double_barrier
 
   /** What it is made with. */
   std::string path() const { return detail::text(zkr_double_barrier_path(handle())); }
@@ -2084,7 +2084,7 @@ class [[nodiscard]] Item {
  public:
   explicit Item(zkr_item *handle) : handle_(handle) {}
 
-  // --- generated from ffi/verbs: item
+  // --- generated from api: item
 
   /** Whether it certainly stands at this moment; never true again once false. Asks no server. */
   bool is_held() const noexcept { return zkr_item_is_held(get()); }
@@ -2237,7 +2237,7 @@ class Queue {
  public:
   explicit Queue(zkr_queue *handle) : handle_(handle) {}
 
-  // --- generated from ffi/verbs: queue_put
+  // --- generated from api: queue_put
 
   /**
    * Puts an item at the end, waiting while the queue is full, or throwing Timeout: then it was not put and
@@ -2278,7 +2278,7 @@ class Queue {
 
   // --- end of generated
 
-  // --- generated from ffi/verbs: queue
+  // --- generated from api: queue
 
   /** What it is made with. */
   std::string path() const { return detail::text(zkr_queue_path(handle())); }
@@ -2503,7 +2503,7 @@ inline std::vector<Proposal> proposals(zkr_proposals *list);
 
 }  // namespace detail
 
-// --- generated from ffi/verbs: recipes
+// --- generated from api: recipes
 
 /**
  * Stops everybody who waits at it until it is lifted, shared with everybody who uses that path, in any
@@ -3378,7 +3378,7 @@ class Nodes {
  public:
   explicit Nodes(zkr_client *client) : client_(client) {}
 
-  // --- generated from ffi/verbs: nodes
+  // --- generated from api: nodes
 
   /** Writes that the server applies together or not at all. */
   Transaction transaction() {
@@ -3664,7 +3664,7 @@ class Client {
     return Election(made);
   }
 
-  // --- generated from ffi/verbs: factories
+  // --- generated from api: factories
 
   /** Makes a handle of a barrier. Validates, but sends nothing: create() puts the barrier up. */
   Barrier barrier(const std::string &path) {
@@ -3762,7 +3762,7 @@ class Client {
 
   // --- end of generated
 
-  // --- generated from ffi/verbs: sequencer
+  // --- generated from api: sequencer
 
   /** Whether the acquisition that a sequencer (Held::sequencer) stands for still stands. */
   bool check_sequencer(const std::string &sequencer) {

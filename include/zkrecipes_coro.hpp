@@ -219,7 +219,7 @@ inline Awaited<void> close(const Client &it, Milliseconds timeout = forever) {
 // Each is the member of the same name. What was acquired is released by its Held; the objects that acquire
 // have no release() here, because they count for themselves what their lock() owes.
 
-// --- generated from ffi/verbs: coroutines
+// --- generated from api: coroutines
 
 inline Awaited<void> create(const Barrier &it) {
   return detail::launch<void>(

@@ -98,7 +98,7 @@ class Control {
   using CHandle = typename Verbs::CHandle;
 
  public:
-  // --- generated from ffi/verbs: testing/control
+  // --- generated from api: testing/control
 
   /** What to connect to. */
   std::string connect_string() const { return detail::text(Verbs::connect_string(get())); }
@@ -175,7 +175,7 @@ class Control {
   Handle<CHandle, Verbs::free> handle_;
 };
 
-// --- generated from ffi/verbs: tables
+// --- generated from api: tables
 
 struct ProxyVerbs {
   using CHandle = zkr_test_proxy;
@@ -224,7 +224,7 @@ class Server : public detail::Control<detail::ServerVerbs> {
  public:
   explicit Server(const ServerOptions &options = ServerOptions()) : Control(start(options)) {}
 
-  // --- generated from ffi/verbs: testing/server
+  // --- generated from api: testing/server
 
   /** Stops serving; data and sessions are kept for restart(). */
   void stop() {
@@ -296,7 +296,7 @@ class Proxy : public detail::Control<detail::ProxyVerbs> {
  public:
   explicit Proxy(const std::string &upstream) : Control(start(upstream)) {}
 
-  // --- generated from ffi/verbs: testing/proxy
+  // --- generated from api: testing/proxy
 
   /** Ends a session at the server, for real. */
   void expire(std::uint64_t session_id) {

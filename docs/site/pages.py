@@ -14,6 +14,7 @@ OTHERS = {
     "CHANGELOG.md": "changelog",
     "SECURITY.md": "security-policy",
     "CONTRIBUTING.md": "contributing",
+    "api/README.md": "inside/api",
     "ffi/README.md": "inside/ffi",
     "tests/scenarios/README.md": "inside/scenarios",
     "tests/drivers/README.md": "inside/drivers",
@@ -36,8 +37,8 @@ MENU = {
     "In production": ["production", "sizing", "security", "forks", "testing"],
     "Beside others": ["interop", "from-kazoo", "from-curator", "comparison"],
     "The project": [
-        "faq", "support", "changelog", "security-policy", "contributing", "inside/ffi", "inside/scenarios", "inside/drivers",
-        "inside/interop",
+        "faq", "support", "changelog", "security-policy", "contributing", "inside/api", "inside/ffi", "inside/scenarios",
+        "inside/drivers", "inside/interop",
     ],
 }  # fmt: skip
 # A line that is nothing but a link to an example: the page shows the file itself.

@@ -4,7 +4,7 @@
 //! - [`handle`]: what C holds looks like a pointer and is a number, looked up and checked at every call.
 //! - [`guard`]: the one panic boundary, and the one place where an error reaches C.
 //! - [`verbs`]: the shapes that verbs have; [`answers`]: what they find, on its way to C. Their functions are in
-//!   `generated`, from the descriptions in `ffi/verbs`.
+//!   `generated`, from the descriptions in `api/`.
 //! - [`events`]: waiting, callbacks, and the queue that a daemon's own event loop dispatches.
 //!
 //! `include/zkrecipes.h` is generated from these files; their documentation is written for readers of C.
@@ -95,7 +95,7 @@ mod names;
 #[path = "generated/group.rs"]
 mod group;
 
-// In front of this line ffi/generator puts what has no place in the header yet.
+// In front of this line api/generate puts what has no place in the header yet.
 
 mod followed;
 

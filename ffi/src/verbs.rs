@@ -1,6 +1,6 @@
 //! The shapes that verbs have: *convert, drive, convert*, written once for all of them.
 //!
-//! The functions of C that use them are generated from `ffi/verbs`, where each verb is described once.
+//! The functions of C that use them are generated from `api/`, where each verb is described once.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The headings of the header that no description in `ffi/verbs` has: each stands before the first function whose name begins
+/// The headings of the header that no description in `api/` has: each stands before the first function whose name begins
 /// like this.
 const SECTIONS: &[(&str, &str)] = &[
     ("zkr_error_", "Errors"),
@@ -25,16 +25,16 @@ const TESTING_SECTIONS: &[(&str, &str)] =
 
 #[test]
 fn the_committed_header_is_up_to_date() {
-    check(Path::new(env!("CARGO_MANIFEST_DIR")), "verbs", "zkrecipes.h", SECTIONS);
+    check(Path::new(env!("CARGO_MANIFEST_DIR")), "../api", "zkrecipes.h", SECTIONS);
 }
 
 #[test]
 fn the_committed_header_of_the_testing_kit_is_up_to_date() {
     let kit = Path::new(env!("CARGO_MANIFEST_DIR")).join("testing");
-    check(&kit, "verbs/testing", "zkrecipes_testing.h", TESTING_SECTIONS);
+    check(&kit, "../api/testing", "zkrecipes_testing.h", TESTING_SECTIONS);
 }
 
-fn check(crate_home: &Path, verbs: &str, name: &str, sections: &[(&str, &str)]) {
+fn check(crate_home: &Path, described: &str, name: &str, sections: &[(&str, &str)]) {
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../include").join(name);
     let mut config =
         cbindgen::Config::from_file(crate_home.join("cbindgen.toml")).expect("cbindgen.toml is valid");
@@ -50,7 +50,7 @@ fn check(crate_home: &Path, verbs: &str, name: &str, sections: &[(&str, &str)]) 
     let raw = String::from_utf8(raw).expect("the header is UTF-8");
     let mut sections: Vec<_> =
         sections.iter().map(|(prefix, heading)| ((*prefix).into(), (*heading).into())).collect();
-    sections.extend(described_headings(&Path::new(env!("CARGO_MANIFEST_DIR")).join(verbs)));
+    sections.extend(described_headings(&Path::new(env!("CARGO_MANIFEST_DIR")).join(described)));
     let fresh = with_version(&with_headings(&compact(&raw), &sections));
 
     if std::env::var_os("ZKR_UPDATE_HEADER").is_some() {
@@ -62,11 +62,12 @@ fn check(crate_home: &Path, verbs: &str, name: &str, sections: &[(&str, &str)]) 
 }
 
 /// The headings in the descriptions of verbs, each with the beginning of the names of its functions.
-fn described_headings(verbs: &Path) -> Vec<(String, String)> {
+fn described_headings(folder: &Path) -> Vec<(String, String)> {
     let described =
-        std::fs::read_dir(verbs).expect("descriptions").map(|file| file.expect("an entry").path());
-    let texts =
-        described.filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).expect("text"));
+        std::fs::read_dir(folder).expect("descriptions").map(|file| file.expect("an entry").path());
+    let texts = described
+        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+        .map(|path| std::fs::read_to_string(path).expect("text"));
     let read = |text: String| {
         let value = |key: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""))?;

@@ -1,4 +1,4 @@
-//! Generated from ffi/verbs/held.toml by ffi/generator; do not edit.
+//! Generated from api/held.toml by api/generate; do not edit.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null;

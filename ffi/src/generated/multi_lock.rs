@@ -1,4 +1,4 @@
-//! Generated from ffi/verbs/multi_lock.toml by ffi/generator; do not edit.
+//! Generated from api/multi_lock.toml by api/generate; do not edit.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};

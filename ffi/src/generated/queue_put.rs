@@ -1,4 +1,4 @@
-//! Generated from ffi/verbs/queue_put.toml by ffi/generator; do not edit.
+//! Generated from api/queue_put.toml by api/generate; do not edit.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;

@@ -1,4 +1,4 @@
-//! The fault proxy: how it is started. What can be done to it is described in `ffi/verbs/testing`.
+//! The fault proxy: how it is started. What can be done to it is described in `api/testing/`.
 
 use std::ffi::c_char;
 

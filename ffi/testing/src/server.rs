@@ -1,4 +1,4 @@
-//! The server: its options, and how it is started. What can be done to it is described in `ffi/verbs/testing`.
+//! The server: its options, and how it is started. What can be done to it is described in `api/testing/`.
 
 use std::mem::offset_of;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! What servers and proxies have in common, and the shapes that their verbs have. The functions of C that use them are
-//! generated from `ffi/verbs/testing`, where each verb is described once.
+//! generated from `api/testing/`, where each verb is described once.
 
 use std::ffi::CString;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! Generated from ffi/verbs/testing/proxy.toml by ffi/generator; do not edit.
+//! Generated from api/testing/proxy.toml by api/generate; do not edit.
 
 use std::ffi::c_char;
 use std::ptr::null;

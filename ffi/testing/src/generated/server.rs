@@ -1,4 +1,4 @@
-//! Generated from ffi/verbs/testing/server.toml by ffi/generator; do not edit.
+//! Generated from api/testing/server.toml by api/generate; do not edit.
 
 use std::ffi::c_char;
 use std::ptr::null;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from description import ROOT, Description, Verb, describe, load, paragraphs, piped
+from description import API, ROOT, Description, Verb, describe, load, paragraphs, piped
 from kinds import ANSWERS, OUTPUTS, camel, snake
 
 # The sources of the testing kit, and those that it has in common with the library.
@@ -52,7 +52,7 @@ def homes() -> dict[str, str]:
     for path in sorted((ROOT / "ffi/src").glob("*.rs")):
         declared = re.findall(TYPES, path.read_text(), flags=re.M)
         found |= dict.fromkeys(declared, f"crate::{path.stem}")
-    for path in sorted((ROOT / "ffi/verbs").glob("*.toml")):
+    for path in sorted(API.glob("*.toml")):
         given = load(path.stem)
         for name in given.get("lists", {}):
             made = [f"zkr_{name}", f"zkr_{name}_callback", camel(name)]
@@ -340,7 +340,7 @@ WRITERS = {
 }
 
 
-def rust(of: Description) -> str:
+def functions(of: Description) -> str:
     body = "\n".join(function for verb in of.verbs for function in WRITERS[verb.kind](of, verb))
     if of.is_a:
         body = (
@@ -361,7 +361,7 @@ def rust(of: Description) -> str:
             used.setdefault(home, []).append(name)
     uses = [f"use {home}::{{{', '.join(names)}}};" for home, names in used.items()]
     uses += [f"use {home}::{name};" for name, home in MODULES.items() if f"{name}::" in code]
-    top = f"//! Generated from ffi/verbs/{of.name}.toml by ffi/generator; do not edit.\n"
+    top = f"//! Generated from api/{of.name}.toml by api/generate; do not edit.\n"
     groups = [[use for use in sorted(uses) if use.startswith(f"use {root}")] for root in ("std", "zkrecipes", "crate")]
     imports = "\n\n".join("\n".join(group) for group in groups if group)
     return piped(f"{top}\n{imports}\n\n{body}", "rustfmt", "--edition", "2024", "--config-path", ".")

@@ -1,9 +1,9 @@
-"""Writes the C functions and the C++ members of the verbs that ffi/verbs describes.
+"""Writes what is the same in each language, of the descriptions in api/.
 
-    python ffi/generator            writes the generated folders and the marked parts of the C++ headers anew
-    python ffi/generator --check    says whether they are what the descriptions give
+    python api/generate            writes the generated folders and the marked parts of the C++ headers anew
+    python api/generate --check    says whether they are what the descriptions give
 
-ffi/README.md says how a verb is described.
+api/README.md says how a verb is described.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from c import functions
 from coro import coroutines
 from cpp import header, with_parts
-from description import ROOT, VERBS, describe
-from rust import rust
+from description import API, ROOT, describe
 
 # Where the descriptions of a folder are written out: in Rust, and in C++ with the verbs of its template.
 PLACES = {
@@ -25,7 +25,7 @@ COROUTINES = ROOT / "include/zkrecipes_coro.hpp"
 # Verbs that other descriptions take over.
 SHARED = {"acquirable", "backlog", "control"}
 LIBRARY = ROOT / "ffi/src/lib.rs"
-NEW = "// In front of this line ffi/generator puts"
+NEW = "// In front of this line api/generate puts"
 
 
 def with_modules(stems: list[str]) -> str:
@@ -41,9 +41,9 @@ def main() -> int:
     files: dict[Path, str] = {}
     left_over: set[Path] = set()
     for folder, (generated, in_cpp, template) in PLACES.items():
-        stems = sorted(path.stem for path in (VERBS / folder).glob("*.toml") if path.stem not in SHARED)
+        stems = sorted(path.stem for path in (API / folder).glob("*.toml") if path.stem not in SHARED)
         every = {folder + stem: describe(folder + stem) for stem in stems}
-        files |= {generated / f"{stem}.rs": rust(every[folder + stem]) for stem in stems}
+        files |= {generated / f"{stem}.rs": functions(every[folder + stem]) for stem in stems}
         files[in_cpp] = header(in_cpp, every, template)
         if not folder:
             files[LIBRARY] = with_modules(stems)
@@ -55,7 +55,7 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
         for path in sorted([*stale, *left_over]):
-            print(f"{path.relative_to(ROOT)} is not what ffi/verbs gives; run python ffi/generator")
+            print(f"{path.relative_to(ROOT)} is not what api/ gives; run python api/generate")
         return 1 if stale or left_over else 0
     for path in left_over:
         path.unlink()

@@ -28,7 +28,7 @@ TAKEN = {
 
 def owner(header: str, name: str) -> str:
     """The class whose members are the verbs of a description."""
-    before, _, _ = header.partition(f"// --- generated from ffi/verbs: {name}\n")
+    before, _, _ = header.partition(f"// --- generated from api: {name}\n")
     return str(re.findall(r"^class (?:\[\[\w+\]\] )?(\w+)", before, flags=re.M)[-1])
 
 

@@ -1,4 +1,4 @@
-"""The descriptions in ffi/verbs, read."""
+"""The descriptions in api/, read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tomllib
 from kinds import INPUTS, Input, camel
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-VERBS = ROOT / "ffi/verbs"
+API = ROOT / "api"
 
 
 @dataclass
@@ -98,14 +98,14 @@ KEYS = {"like", "without", "words", "heading", "is"}
 
 def load(name: str) -> dict[str, Any]:
     """One of them as it is written. A key that nobody reads is a mistake: what it says would be left out in silence."""
-    given = tomllib.loads((VERBS / f"{name}.toml").read_text())
+    given = tomllib.loads((API / f"{name}.toml").read_text())
     known = KEYS | {key.name for key in fields(Description)} - {"name", "is_a"}
     problems = [f"{key} is no key of a description" for key in given.keys() - known]
     known = {key.name for key in fields(Verb)} - {"name", "inherited", "of"}
     for verb, described in given.get("verbs", {}).items():
         problems += [f"{verb}: {key} is no key of a verb" for key in described.keys() - known]
     if problems:
-        raise SystemExit("\n".join(f"ffi/verbs/{name}.toml: {problem}" for problem in sorted(problems)))
+        raise SystemExit("\n".join(f"api/{name}.toml: {problem}" for problem in sorted(problems)))
     return given
 
 

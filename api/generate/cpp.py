@@ -192,11 +192,11 @@ def header(path: Path, every: dict[str, Description], template: str) -> str:
 def with_parts(path: Path, text: str, parts: dict[str, str]) -> str:
     """A header with its marked parts anew."""
     for name, part in parts.items():
-        begins, ends = f"// --- generated from ffi/verbs: {name}\n", "// --- end of generated\n"
+        begins, ends = f"// --- generated from api: {name}\n", "// --- end of generated\n"
         before, found, rest = text.partition(begins)
         if found:
             _, _, after = rest.partition(ends)
             text = f"{before}{begins}\n{part}\n\n{ends}{after}"
         elif part:
-            raise SystemExit(f"include/{path.name} has no part for ffi/verbs: {name}")
+            raise SystemExit(f"include/{path.name} has no part for api: {name}")
     return piped(text, "clang-format", f"--assume-filename=include/{path.name}")
