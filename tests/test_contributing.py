@@ -91,7 +91,7 @@ def test_a_file_that_add_a_recipe_leaves_out_is_noticed() -> None:
 
 def test_add_a_recipe_names_no_file_that_the_counter_does_without() -> None:
     files = to_write(PAGE)
-    assert {ROOT / "core/src/blocking/mod.rs", ROOT / "node/lib/client.d.cts"} <= files
+    assert {ROOT / "core/src/lib.rs", ROOT / "node/lib/client.d.cts"} <= files
     assert {path.name for path in files if not re.search("counter", path.read_text(), re.IGNORECASE)} == set()
     assert f"That is {len(files)} files to write in any case." in PAGE
     with_another = PAGE.replace("| `tests/guards.toml` |", "| `tests/guards.toml`, `tests/c/input.c` |")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from blocking import blocking
 from c import functions
 from coro import coroutines
 from cpp import header, with_parts
@@ -21,6 +22,7 @@ PLACES = {
     "": (ROOT / "ffi/src/generated", ROOT / "include/zkrecipes.hpp", "acquirable"),
     "testing/": (ROOT / "ffi/testing/src/generated", ROOT / "include/zkrecipes_testing.hpp", "testing/control"),
 }
+BLOCKING = ROOT / "core/src/blocking/generated"
 COROUTINES = ROOT / "include/zkrecipes_coro.hpp"
 # Verbs that other descriptions take over.
 SHARED = {"acquirable", "backlog", "control"}
@@ -37,21 +39,24 @@ def with_modules(stems: list[str]) -> str:
     return text.replace(NEW, f"{lines}{NEW}")
 
 
+def names(folder: str) -> list[str]:
+    return sorted(folder + path.stem for path in (API / folder).glob("*.toml"))
+
+
 def main() -> int:
     files: dict[Path, str] = {}
-    left_over: set[Path] = set()
     for folder, (generated, in_cpp, template) in PLACES.items():
-        stems = sorted(path.stem for path in (API / folder).glob("*.toml") if path.stem not in SHARED)
-        every = {folder + stem: describe(folder + stem) for stem in stems}
-        files |= {generated / f"{stem}.rs": functions(every[folder + stem]) for stem in stems}
-        files[in_cpp] = header(in_cpp, every, template)
+        every = {name: describe(name) for name in names(folder)}
+        whole = {name: of for name, of in every.items() if Path(name).name not in SHARED}
+        files |= {generated / f"{Path(name).name}.rs": functions(of) for name, of in whole.items()}
+        files[in_cpp] = header(in_cpp, whole, template)
         if not folder:
-            files[LIBRARY] = with_modules(stems)
-            awaited = COROUTINES.read_text()
-            parts = {"coroutines": coroutines(every, files[in_cpp])}
-            files[COROUTINES] = with_parts(COROUTINES, awaited, parts)
-        left_over |= {path for path in generated.glob("*.rs") if path not in files}
-        generated.mkdir(exist_ok=True)
+            files[LIBRARY] = with_modules(list(whole))
+            parts = {"coroutines": coroutines(whole, files[in_cpp])}
+            files[COROUTINES] = with_parts(COROUTINES, COROUTINES.read_text(), parts)
+            files |= {BLOCKING / name: text for name, text in blocking(every).items()}
+    folders = {path.parent for path in files if path.parent.name == "generated"}
+    left_over = {path for folder in folders for path in folder.glob("*.rs")} - files.keys()
     if "--check" in sys.argv[1:]:
         stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
         for path in sorted([*stale, *left_over]):
@@ -61,6 +66,7 @@ def main() -> int:
         path.unlink()
     for path, text in files.items():
         if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text)
     return 0
 

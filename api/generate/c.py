@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from description import API, ROOT, Description, Verb, describe, load, paragraphs, piped
+from description import API, ROOT, Description, Verb, describe, load, piped, rust_docs
 from kinds import ANSWERS, OUTPUTS, camel, snake
 
 # The sources of the testing kit, and those that it has in common with the library.
@@ -67,10 +67,6 @@ def declares(of: Description) -> list[str]:
     """The types that a description makes."""
     options = [f"{of.type}_options", *(f"{of.type}_{name}" for name in of.options.get("choices", {}))]
     return [of.type, of.handle, *(options if of.options else [])]
-
-
-def rust_docs(text: str) -> str:
-    return "\n".join(f"/// {line}".rstrip() for line in paragraphs(text, 116))
 
 
 class Function:
@@ -180,7 +176,7 @@ def at_once(of: Description, verb: Verb) -> list[str]:
 
 
 def question(of: Description, verb: Verb) -> list[str]:
-    rust, otherwise, _ = ANSWERS[verb.gives]
+    rust, otherwise, _, _ = ANSWERS[verb.gives]
     call = verb.call or ("it.path.as_ptr()" if verb.gives == "path" else f"{of.core}.{verb.name}()")
     answer = f"{call}.ok()" if verb.fallible else f"Some({call})"
     # An argument that is wrong has the answer of a handle that cannot be used.

@@ -53,7 +53,7 @@ def member(of: Description, verb: Verb, call: str, handle: str) -> list[str]:
         refuses = "" if "c_text" in given else " noexcept"
         return [*docs, f"{answer} {name}({takes}) const{refuses} {{ return {call}({handle}{given}); }}"]
     if verb.kind == "stream":
-        item = STREAMS[verb.callback]
+        item, _ = STREAMS[verb.callback]
         told, called = (item, "lead") if verb.callback in HANDED_OVER else (f"const {item} &", "changed")
         watched = "".join(kind.cpp.format(n=n) + ", " for n, kind in verb.inputs)
         given = "".join(kind.give.format(n=n) + ", " for n, kind in verb.inputs)
@@ -66,7 +66,7 @@ def member(of: Description, verb: Verb, call: str, handle: str) -> list[str]:
             f"return {call}({handle}, {given}&detail::Calls::{verb.callback}, data, out, error);\n}});\n}}",
         ]
     if verb.kind == "subscription":
-        told, caller = TELLS[verb.callback]
+        told, caller, _ = TELLS[verb.callback]
         return [
             *docs,
             f"Subscription {name}(std::function<void({told})> callback) const {{\n"

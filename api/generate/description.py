@@ -47,6 +47,11 @@ class Verb:
     # What a member returns and what makes that of the answers, where no single answer is what it returns.
     cpp_type: str = ""
     cpp_result: str = ""
+    # The faces that have it by hand, or in another form.
+    by_hand: list[str] = field(default_factory=list)
+    # What differs in Rust: the names of the arguments, and the type of the answer.
+    rust_takes: str = ""
+    rust_type: str = ""
 
     @property
     def inputs(self) -> list[tuple[str, Input]]:
@@ -81,6 +86,8 @@ class Description:
     holds: str = ""
     # How the functions call the handle.
     argument: str = ""
+    # What blocking Rust is told of the type, where that is generated.
+    rust: dict[str, str] | None = None
     verbs: list[Verb] = field(default_factory=list)
 
     @property
@@ -94,6 +101,9 @@ class Description:
 
 # Besides what a Description keeps by the same name.
 KEYS = {"like", "without", "words", "heading", "is"}
+RUST_KEYS = {"name", "derefs", "must_use", "cancelled", "example"}
+# The faces that are generated one for one, so that a verb can be by hand in one of them.
+FACES = {"blocking"}
 
 
 def load(name: str) -> dict[str, Any]:
@@ -104,6 +114,8 @@ def load(name: str) -> dict[str, Any]:
     known = {key.name for key in fields(Verb)} - {"name", "inherited", "of"}
     for verb, described in given.get("verbs", {}).items():
         problems += [f"{verb}: {key} is no key of a verb" for key in described.keys() - known]
+        problems += [f"{verb}: {face} is no face" for face in set(described.get("by_hand", [])) - FACES]
+    problems += [f"{key} is no key of [rust]" for key in given.get("rust", {}).keys() - RUST_KEYS]
     if problems:
         raise SystemExit("\n".join(f"api/{name}.toml: {problem}" for problem in sorted(problems)))
     return given
@@ -136,6 +148,7 @@ def describe(name: str) -> Description:
         lists=given.get("lists", {}),
         cpp=given.get("cpp", "").strip(),
         options=given.get("options", {}),
+        rust=given.get("rust"),
         argument=given.get("argument", kind.removeprefix("zkr_")),
     )
     found.holds = given.get("holds", f"zkrecipes::{found.core_type}")
@@ -159,6 +172,10 @@ def paragraphs(text: str, width: int) -> list[str]:
             lines.append("")
         lines += textwrap.wrap(" ".join(paragraph.split()), width, break_long_words=False, break_on_hyphens=False)
     return lines
+
+
+def rust_docs(text: str) -> str:
+    return "\n".join(f"/// {line}".rstrip() for line in paragraphs(text, 116))
 
 
 def piped(text: str, *command: str) -> str:

@@ -1,4 +1,4 @@
-"""What a type of argument, answer or callback means in C, Rust and C++: once for all verbs.
+"""What a type of argument, answer or callback means in each language: once for all verbs.
 
 How it is checked and copied is in ffi/src/input.rs, how it is handed over in ffi/src/answers.rs.
 """
@@ -22,7 +22,7 @@ def snake(name: str) -> str:
 
 @dataclass(frozen=True)
 class Input:
-    """An argument in C, how Rust reads (empty: as it is) and lends it; in C++, and how that gives it to C."""
+    """An argument in C, how Rust reads (empty: as it is) and lends it; in C++, and how that gives it to C; in Rust."""
 
     c: str
     read: str = ""
@@ -31,6 +31,10 @@ class Input:
     give: str = "{n}"
     # What C++ does before the call.
     before: str = ""
+    rust: str = ""
+    # What blocking Rust keeps for the time of the call (empty: it is copied), and gives to a method that keeps nothing.
+    own: str = ""
+    hand: str = "{n}"
 
     def of(self, recipe: str) -> Input:
         """The argument of a verb of this recipe, for types that each recipe has of its own."""
@@ -48,6 +52,8 @@ INPUTS = {
         "&{n}",
         "const std::string &{n}",
         'detail::c_text("{n}", {n})',
+        rust="&str",
+        own="{n}.to_owned()",
     ),
     "text?": Input(
         "{n}: *const c_char",
@@ -55,6 +61,8 @@ INPUTS = {
         "{n}.as_deref()",
         'const std::string &{n} = ""',
         'detail::c_text_if_any("{n}", {n})',
+        rust="Option<&str>",
+        own="{n}.map(str::to_owned)",
     ),
     "bytes": Input(
         "{n}: *const c_void, size: usize",
@@ -62,12 +70,15 @@ INPUTS = {
         "&{n}",
         "const std::string &{n}",
         "{n}.data(), {n}.size()",
+        rust="&[u8]",
+        own="{n}.to_owned()",
     ),
     "limit": Input(
         "{n}: i64",
         'time::from_millis("{n}", {n})',
         cpp="Milliseconds {short} = forever",
         give="detail::wait_ms({short})",
+        rust="Option<Duration>",
     ),
     "options": Input(
         "{n}: *const zkr_{of}_options",
@@ -75,6 +86,7 @@ INPUTS = {
         cpp="const {Of}Options &{n} = {{}}",
         give="&given",
         before="const zkr_{of}_options given = {n}.convert();\n",
+        rust="{Of}Options",
     ),
     "queue_options": Input(
         "{n}: *const zkr_queue_options",
@@ -82,6 +94,7 @@ INPUTS = {
         cpp="const QueueOptions &{n} = {{}}",
         give="&given",
         before="const zkr_queue_options given = {n}.convert();\n",
+        rust="QueueOptions",
     ),
     "many": Input(
         "{n}: *const *const c_void, sizes: *const usize, count: usize",
@@ -104,27 +117,31 @@ INPUTS = {
         cpp="std::optional<Milliseconds> {short} = std::nullopt",
         give="detail::wait_ms({short}.value_or(forever))",
     ),
-    "delay": Input("{n}: i64", 'input::millis("{n}", {n})?', cpp="Milliseconds {short}", give="{short}.count()"),
+    "delay": Input(
+        "{n}: i64", 'input::millis("{n}", {n})?', cpp="Milliseconds {short}", give="{short}.count()", rust="Duration"
+    ),
     "transaction": Input(
         "{n}: *mut zkr_transaction",
         "verbs::get::<TransactionHandle>({n})?",
         "&{n}.core",
         "const Transaction &{n}",
         "{n}.get()",
+        rust="&Transaction",
+        hand="&{n}.core",
     ),
-    "version": Input("{n}: i32", "input::version({n})?", cpp="std::int32_t {n} = -1"),
-    "mode": Input("{n}: GivenCreateMode", "nodes::mode({n})?", cpp="CreateMode {n} = CreateMode::Persistent"),
-    "watch_kind": Input("{n}: GivenWatchKind", "nodes::watch_kind({n})?", cpp="WatchKind {n}"),
+    "version": Input("{n}: i32", "input::version({n})?", cpp="std::int32_t {n} = -1", rust="Option<i32>"),
+    "mode": Input(
+        "{n}: GivenCreateMode", "nodes::mode({n})?", cpp="CreateMode {n} = CreateMode::Persistent", rust="CreateMode"
+    ),
+    "watch_kind": Input("{n}: GivenWatchKind", "nodes::watch_kind({n})?", cpp="WatchKind {n}", rust="WatchKind"),
     "commit_mode": Input(
-        "{n}: GivenCommitMode",
-        "commits::mode({n})?",
-        cpp="CommitMode {n} = CommitMode::Coordinator",
+        "{n}: GivenCommitMode", "commits::mode({n})?", cpp="CommitMode {n} = CommitMode::Coordinator", rust="CommitMode"
     ),
-    "count": Input("{n}: usize", 'input::count("{n}", {n})?', cpp="std::size_t {n}"),
-    "i32": Input("{n}: i32", cpp="std::int32_t {n}"),
-    "u64": Input("{n}: u64", cpp="std::uint64_t {n}"),
-    "i64": Input("{n}: i64", cpp="std::int64_t {n}"),
-    "bool": Input("{n}: bool", cpp="bool {n}"),
+    "count": Input("{n}: usize", 'input::count("{n}", {n})?', cpp="std::size_t {n}", rust="usize"),
+    "i32": Input("{n}: i32", cpp="std::int32_t {n}", rust="i32"),
+    "u64": Input("{n}: u64", cpp="std::uint64_t {n}", rust="u64"),
+    "i64": Input("{n}: i64", cpp="std::int64_t {n}", rust="i64"),
+    "bool": Input("{n}: bool", cpp="bool {n}", rust="bool"),
 }
 
 
@@ -133,13 +150,16 @@ INPUTS = {
 
 @dataclass(frozen=True)
 class Output:
-    """An answer's place in C, the callback that gets it, the variable that C++ gives for it and what that becomes."""
+    """An answer's place in C, the callback that gets it, the variable that C++ gives for it and what that becomes; its
+    type in Rust, and what makes that of blocking Rust of it where it is one of its own."""
 
     c: str
     callback: str = ""
     variable: str = ""
     cpp: str = ""
     take: str = "{n}"
+    rust: str = ""
+    wrap: str = ""
 
     @property
     def place(self) -> str:
@@ -147,18 +167,28 @@ class Output:
 
 
 OUTPUTS = {
-    "i32": Output("i32", "zkr_number_callback", "std::int32_t {n} = 0", "std::int32_t"),
-    "i64": Output("i64", "zkr_number_callback", "std::int64_t {n} = 0", "std::int64_t"),
-    "u64": Output("u64", "", "std::uint64_t {n} = 0", "std::uint64_t"),
-    "count": Output("usize", "zkr_number_callback", "std::size_t {n} = 0", "std::size_t"),
-    "bool": Output("bool", "zkr_answer_callback", "bool {n} = false", "bool"),
+    "i32": Output("i32", "zkr_number_callback", "std::int32_t {n} = 0", "std::int32_t", rust="i32"),
+    "i64": Output("i64", "zkr_number_callback", "std::int64_t {n} = 0", "std::int64_t", rust="i64"),
+    "u64": Output("u64", "", "std::uint64_t {n} = 0", "std::uint64_t", rust="u64"),
+    "count": Output("usize", "zkr_number_callback", "std::size_t {n} = 0", "std::size_t", rust="usize"),
+    "bool": Output("bool", "zkr_answer_callback", "bool {n} = false", "bool", rust="bool"),
     "whether": Output("bool", "zkr_stat_callback", "bool {n} = false"),
-    "stat": Output("zkr_stat", "zkr_stat_callback", "Stat {n}", "Stat"),
+    "stat": Output("zkr_stat", "zkr_stat_callback", "Stat {n}", "Stat", rust="Stat"),
     "text": Output(
-        "*mut zkr_buffer", "zkr_buffer_callback", "zkr_buffer *{n} = nullptr", "std::string", "detail::bytes({n})"
+        "*mut zkr_buffer",
+        "zkr_buffer_callback",
+        "zkr_buffer *{n} = nullptr",
+        "std::string",
+        "detail::bytes({n})",
+        rust="String",
     ),
     "bytes": Output(
-        "*mut zkr_buffer", "zkr_buffer_callback", "zkr_buffer *{n} = nullptr", "std::string", "detail::bytes({n})"
+        "*mut zkr_buffer",
+        "zkr_buffer_callback",
+        "zkr_buffer *{n} = nullptr",
+        "std::string",
+        "detail::bytes({n})",
+        rust="Vec<u8>",
     ),
     "entries": Output(
         "*mut zkr_entries",
@@ -166,6 +196,7 @@ OUTPUTS = {
         "zkr_entries *{n} = nullptr",
         "std::map<std::string, std::string>",
         "detail::entries({n})",
+        rust="BTreeMap<String, Vec<u8>>",
     ),
     "bytes_or_none": Output(
         "*mut zkr_buffer",
@@ -173,6 +204,7 @@ OUTPUTS = {
         "zkr_buffer *{n} = nullptr",
         "std::optional<std::string>",
         "{n} ? std::optional<std::string>(detail::bytes({n})) : std::nullopt",
+        rust="Option<Vec<u8>>",
     ),
     "strings": Output(
         "*mut zkr_strings",
@@ -180,6 +212,7 @@ OUTPUTS = {
         "zkr_strings *{n} = nullptr",
         "std::vector<std::string>",
         "detail::strings({n})",
+        rust="Vec<String>",
     ),
     "contenders": Output(
         "*mut zkr_contenders",
@@ -187,6 +220,7 @@ OUTPUTS = {
         "zkr_contenders *{n} = nullptr",
         "std::vector<Contender>",
         "detail::contenders({n})",
+        rust="Vec<Contender>",
     ),
     "part_results": Output(
         "*mut zkr_part_results",
@@ -194,6 +228,7 @@ OUTPUTS = {
         "zkr_part_results *{n} = nullptr",
         "std::vector<PartResult>",
         "detail::part_results({n})",
+        rust="Vec<PartResult>",
     ),
     "leadership": Output(
         "*mut zkr_leadership",
@@ -208,6 +243,7 @@ OUTPUTS = {
         "zkr_leader *{n} = nullptr",
         "std::optional<Leader>",
         "detail::leader({n})",
+        rust="Option<Leader>",
     ),
     "payloads": Output(
         "*mut zkr_payloads",
@@ -215,6 +251,7 @@ OUTPUTS = {
         "zkr_payloads *{n} = nullptr",
         "std::vector<std::string>",
         "detail::payloads({n})",
+        rust="Vec<Vec<u8>>",
     ),
     "dead_letters": Output(
         "*mut zkr_dead_letters",
@@ -225,7 +262,12 @@ OUTPUTS = {
     ),
     "item": Output("*mut zkr_item", "zkr_item_callback", "zkr_item *{n} = nullptr", "Item", "Item({n})"),
     "outcome": Output(
-        "zkr_outcome", "zkr_outcome_callback", "zkr_outcome {n} = ZKR_OUTCOME_NONE", "Decision", "Decision({n})"
+        "zkr_outcome",
+        "zkr_outcome_callback",
+        "zkr_outcome {n} = ZKR_OUTCOME_NONE",
+        "Decision",
+        "Decision({n})",
+        rust="Outcome",
     ),
     "commit_transaction": Output(
         "*mut zkr_commit_transaction",
@@ -233,6 +275,8 @@ OUTPUTS = {
         "zkr_commit_transaction *{n} = nullptr",
         "CommitTransaction",
         "CommitTransaction({n})",
+        rust="CommitTransaction",
+        wrap="CommitTransaction::of",
     ),
     "commit_transactions": Output(
         "*mut zkr_commit_transactions",
@@ -240,6 +284,8 @@ OUTPUTS = {
         "zkr_commit_transactions *{n} = nullptr",
         "std::vector<CommitTransaction>",
         "detail::commit_transactions({n})",
+        rust="Vec<CommitTransaction>",
+        wrap="|all| all.into_iter().map(CommitTransaction::of).collect()",
     ),
     "proposal": Output(
         "*mut zkr_proposal",
@@ -247,6 +293,8 @@ OUTPUTS = {
         "zkr_proposal *{n} = nullptr",
         "Proposal",
         "Proposal({n})",
+        rust="Proposal",
+        wrap="Proposal::of",
     ),
     "proposals": Output(
         "*mut zkr_proposals",
@@ -254,6 +302,8 @@ OUTPUTS = {
         "zkr_proposals *{n} = nullptr",
         "std::vector<Proposal>",
         "detail::proposals({n})",
+        rust="Vec<Proposal>",
+        wrap="|all| all.into_iter().map(Proposal::of).collect()",
     ),
     "commit_statuses": Output(
         "*mut zkr_commit_statuses",
@@ -261,6 +311,7 @@ OUTPUTS = {
         "zkr_commit_statuses *{n} = nullptr",
         "std::vector<CommitStatus>",
         "detail::commit_statuses({n})",
+        rust="Vec<CommitStatus>",
     ),
     "queue": Output("*mut zkr_queue", "", "zkr_queue *{n} = nullptr", "Queue", "Queue({n})"),
     "requests": Output(
@@ -270,39 +321,53 @@ OUTPUTS = {
         "std::vector<testing::Request>",
         "detail::requests({n})",
     ),
-    "held": Output("*mut zkr_held", "zkr_held_callback", "zkr_held *{n} = nullptr", "Held", "Held({n})"),
+    "held": Output(
+        "*mut zkr_held",
+        "zkr_held_callback",
+        "zkr_held *{n} = nullptr",
+        "Held",
+        "Held({n})",
+        rust="Held",
+        wrap="Held::of",
+    ),
     "transaction": Output(
-        "*mut zkr_transaction", "", "zkr_transaction *{n} = nullptr", "Transaction", "Transaction({n})"
+        "*mut zkr_transaction",
+        "",
+        "zkr_transaction *{n} = nullptr",
+        "Transaction",
+        "Transaction({n})",
+        rust="Transaction",
+        wrap="Transaction::of",
     ),
 }
 
-# What a question answers: its type in Rust, the answer of a handle that cannot be used, the type in C++.
+# What a question answers: its type in C, the answer of a handle that cannot be used, the type in C++ and in Rust.
 ANSWERS = {
-    "bool": ("bool", "false", "bool"),
-    "u16": ("u16", "0", "std::uint16_t"),
-    "u32": ("u32", "0", "std::uint32_t"),
-    "u64": ("u64", "0", "std::uint64_t"),
-    "count": ("usize", "0", "std::size_t"),
-    "commit_mode": ("zkr_commit_mode", "zkr_commit_mode::ZKR_COMMIT_MODE_COORDINATOR", "CommitMode"),
-    "data": ("*const c_void", "null()", "std::string"),
-    "path": ("*const c_char", "null()", "std::string"),
+    "bool": ("bool", "false", "bool", "bool"),
+    "u16": ("u16", "0", "std::uint16_t", "u16"),
+    "u32": ("u32", "0", "std::uint32_t", "u32"),
+    "u64": ("u64", "0", "std::uint64_t", "u64"),
+    "count": ("usize", "0", "std::size_t", "usize"),
+    "commit_mode": ("zkr_commit_mode", "zkr_commit_mode::ZKR_COMMIT_MODE_COORDINATOR", "CommitMode", "CommitMode"),
+    "data": ("*const c_void", "null()", "std::string", "&[u8]"),
+    "path": ("*const c_char", "null()", "std::string", "&str"),
 }
 
-# What a subscription tells: the type of its callback in C++ and what calls that.
-TELLS: dict[str, tuple[str, str]] = {
-    "lost": ("const Error &", "detail::Calls::lost"),
-    "revoke": ("", "detail::Calls::revoke"),
-    "wait": ("const WaitProgress &", "detail::Calls::wait"),
+# What a subscription tells: the type of its callback in C++ and what calls that, and its type in Rust.
+TELLS: dict[str, tuple[str, str, str]] = {
+    "lost": ("const Error &", "detail::Calls::lost", "impl FnOnce(Error) + Send + 'static"),
+    "revoke": ("", "detail::Calls::revoke", "impl FnOnce() + Send + 'static"),
+    "wait": ("const WaitProgress &", "detail::Calls::wait", "impl Fn(WaitProgress) + Send + Sync + 'static"),
 }
 
-# What a stream tells: the type of its items in C++; detail::Calls has what calls with them, under the same name.
+# What a stream tells: the type of its items in C++ and in Rust; detail::Calls has what calls with them, so called.
 STREAMS = {
-    "versioned": "std::optional<Versioned>",
-    "entries": "std::map<std::string, std::string>",
-    "group": "GroupEvent",
-    "node": "NodeState",
-    "leader": "std::optional<Leader>",
-    "leadership": "Leadership",
+    "versioned": ("std::optional<Versioned>", "Option<Versioned>"),
+    "entries": ("std::map<std::string, std::string>", "BTreeMap<String, Vec<u8>>"),
+    "group": ("GroupEvent", "GroupEvent"),
+    "node": ("NodeState", "NodeState"),
+    "leader": ("std::optional<Leader>", "Option<Leader>"),
+    "leadership": ("Leadership", "Leadership"),
 }
 
 # What a stream hands over; anything else it lends.

@@ -6,8 +6,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use zkrecipes::blocking::Item;
 use zkrecipes::drive::{CancelToken, Tick, close_and_tell, start, wait};
-use zkrecipes::{Client, Error, ErrorKind, State};
+use zkrecipes::{Client, Error, ErrorKind, Nack, Result, State};
 
 #[test]
 fn waiting_on_a_thread_of_the_runtime_is_a_deadlock_error() {
@@ -22,6 +23,22 @@ fn waiting_on_a_thread_of_the_runtime_is_a_deadlock_error() {
         blocking.expect("the outer call").expect_err("would wait for itself").kind(),
         ErrorKind::Deadlock
     );
+}
+
+#[test]
+fn a_verb_that_may_not_wait_has_not_begun() {
+    let client = zkrecipes::blocking::Client::connect("embedded:", Default::default()).expect("connected");
+    let queue = client.queue("/queues/mail", Default::default()).expect("valid");
+    queue.put(b"hello").expect("put");
+    let item = queue.claim().expect("there is one");
+    let verbs: [fn(&Item) -> Result<()>; 3] =
+        [Item::nack, |item| item.nack_with(Nack::default()), |item| item.ack_with(&item.guarded())];
+    for verb in verbs {
+        let item = item.clone();
+        let refused = wait(async move { Ok(verb(&item)) }, None, None).expect("the outer call");
+        assert_eq!(refused.expect_err("would wait for itself").kind(), ErrorKind::Deadlock);
+    }
+    item.ack().expect("still ours");
 }
 
 #[test]

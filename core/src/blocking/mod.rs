@@ -15,17 +15,12 @@
 //! # }
 //! ```
 
-mod barrier;
-mod config;
-mod counter;
 mod double_barrier;
 mod election;
 mod family;
 mod feed;
-mod group;
+mod generated;
 mod handle;
-mod names;
-mod nodes;
 mod queue;
 mod two_phase_commit;
 
@@ -38,19 +33,10 @@ use crate::options::ClientOptions;
 use crate::session::State;
 use crate::session::delivery::Subscription;
 
-pub use barrier::Barrier;
-pub use config::Config;
-pub use counter::Counter;
-pub use double_barrier::DoubleBarrier;
-pub use election::{Election, Leadership};
-pub use family::{Lock, MultiLock, ReadWriteLock, Semaphore};
+pub use family::ReadWriteLock;
 pub use feed::Feed;
-pub use group::Group;
-pub use handle::{Handle, Held};
-pub use names::Names;
-pub use nodes::{Nodes, Transaction};
-pub use queue::{Backlog, DeadLetters, DelayQueue, Item, PriorityQueue, Queue};
-pub use two_phase_commit::{CommitTransaction, Proposal, TwoPhaseCommit};
+pub use generated::*;
+pub use queue::DeadLetters;
 
 /// [`crate::Client`], blocking.
 #[derive(Clone, Debug)]
@@ -126,6 +112,6 @@ impl Client {
 
     /// See [`crate::Client::nodes`].
     pub fn nodes(&self) -> Nodes {
-        Nodes(self.0.nodes())
+        Nodes::of(self.0.nodes())
     }
 }

@@ -1,14 +1,13 @@
-//! The counter, blocking.
+//! Generated from api/counter.toml by api/generate; do not edit.
 
-use super::Client;
+use crate::blocking::Client;
 use crate::drive::wait;
-use crate::error::Result;
-use crate::options::CounterOptions;
+use crate::{CounterOptions, Result};
 
 impl Client {
     /// See [`crate::Client::counter`].
     pub fn counter(&self, path: &str, options: CounterOptions) -> Result<Counter> {
-        self.0.counter(path, options).map(Counter)
+        self.0.counter(path, options).map(Counter::of)
     }
 }
 
@@ -24,29 +23,35 @@ impl Client {
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Counter(crate::Counter);
+pub struct Counter {
+    pub(in crate::blocking) core: crate::Counter,
+}
 
 impl Counter {
+    pub(in crate::blocking) fn of(core: crate::Counter) -> Counter {
+        Counter { core }
+    }
+
     /// See [`crate::Counter::path`].
     pub fn path(&self) -> &str {
-        self.0.path()
+        self.core.path()
     }
 
     /// See [`crate::Counter::get`].
     pub fn get(&self) -> Result<i64> {
-        let counter = self.0.clone();
-        wait(async move { counter.get().await }, None, None)
+        let core = self.core.clone();
+        wait(async move { core.get().await }, None, None)
     }
 
     /// See [`crate::Counter::add`].
     pub fn add(&self, n: i64) -> Result<i64> {
-        let counter = self.0.clone();
-        wait(async move { counter.add(n).await }, None, None)
+        let core = self.core.clone();
+        wait(async move { core.add(n).await }, None, None)
     }
 
     /// See [`crate::Counter::compare_and_set`].
     pub fn compare_and_set(&self, old: i64, new: i64) -> Result<bool> {
-        let counter = self.0.clone();
-        wait(async move { counter.compare_and_set(old, new).await }, None, None)
+        let core = self.core.clone();
+        wait(async move { core.compare_and_set(old, new).await }, None, None)
     }
 }
