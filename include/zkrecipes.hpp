@@ -225,6 +225,7 @@ inline constexpr GroupLayout GroupLayout::Member{ZKR_GROUP_LAYOUT_MEMBER};
 inline constexpr GroupLayout GroupLayout::Party{ZKR_GROUP_LAYOUT_PARTY};
 inline constexpr GroupLayout GroupLayout::ShallowParty{ZKR_GROUP_LAYOUT_SHALLOW_PARTY};
 
+// --- generated from api: kinds of errors
 /** What Error::code() can be. The names are those of every other language. */
 struct ErrorKind : detail::Reported<zkr_status> {
   using Reported::Reported;
@@ -248,6 +249,7 @@ inline constexpr ErrorKind ErrorKind::Closed{ZKR_CLOSED};
 inline constexpr ErrorKind ErrorKind::Deadlock{ZKR_DEADLOCK};
 inline constexpr ErrorKind ErrorKind::Forked{ZKR_FORKED};
 inline constexpr ErrorKind ErrorKind::Internal{ZKR_INTERNAL};
+// --- end of generated
 
 /** How much what the library says of itself matters; as a limit, each includes those before it. */
 struct LogLevel : detail::Choice<zkr_log_level> {
@@ -381,6 +383,7 @@ class ErrorOf : public Error {
 
 }  // namespace detail
 
+// --- generated from api: exceptions
 /** The time given ran out. Nothing of ours is left waiting in ZooKeeper. */
 class Timeout : public detail::ErrorOf<ZKR_TIMEOUT> {
   using ErrorOf::ErrorOf;
@@ -465,6 +468,7 @@ class Forked : public detail::ErrorOf<ZKR_FORKED> {
 class Internal : public detail::ErrorOf<ZKR_INTERNAL> {
   using ErrorOf::ErrorOf;
 };
+// --- end of generated
 
 namespace detail {
 
@@ -472,6 +476,7 @@ namespace detail {
 template <typename Said, typename Take>
 void hand_over(zkr_status code, const Said &said, Take &&take) {
   switch (code) {
+      // --- generated from api: cases of errors
     case ZKR_TIMEOUT:
       return take(Timeout(said));
     case ZKR_CANCELLED:
@@ -506,6 +511,7 @@ void hand_over(zkr_status code, const Said &said, Take &&take) {
       return take(Forked(said));
     case ZKR_INTERNAL:
       return take(Internal(said));
+    // --- end of generated
     default:
       return take(Error(code, said));
   }

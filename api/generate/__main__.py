@@ -14,8 +14,10 @@ from pathlib import Path
 from blocking import blocking
 from c import functions
 from coro import coroutines
-from cpp import header, with_parts
-from description import API, ROOT, describe
+from cpp import formatted, header
+from description import ROOT, describe, descriptions, with_parts
+from errors import errors
+from errors import in_cpp as errors_in_cpp
 
 # Where the descriptions of a folder are written out: in Rust, and in C++ with the verbs of its template.
 PLACES = {
@@ -39,21 +41,18 @@ def with_modules(stems: list[str]) -> str:
     return text.replace(NEW, f"{lines}{NEW}")
 
 
-def names(folder: str) -> list[str]:
-    return sorted(folder + path.stem for path in (API / folder).glob("*.toml"))
-
-
 def main() -> int:
     files: dict[Path, str] = {}
     for folder, (generated, in_cpp, template) in PLACES.items():
-        every = {name: describe(name) for name in names(folder)}
+        every = {name: describe(name) for name in descriptions(folder)}
         whole = {name: of for name, of in every.items() if Path(name).name not in SHARED}
         files |= {generated / f"{Path(name).name}.rs": functions(of) for name, of in whole.items()}
-        files[in_cpp] = header(in_cpp, whole, template)
+        files[in_cpp] = header(in_cpp, whole, template, {} if folder else errors_in_cpp())
         if not folder:
             files[LIBRARY] = with_modules(list(whole))
-            parts = {"coroutines": coroutines(whole, files[in_cpp])}
-            files[COROUTINES] = with_parts(COROUTINES, COROUTINES.read_text(), parts)
+            parts = {"coroutines": f"\n{coroutines(whole, files[in_cpp])}\n\n"}
+            files[COROUTINES] = formatted(COROUTINES, with_parts(COROUTINES, COROUTINES.read_text(), parts))
+            files |= errors()
             files |= {BLOCKING / name: text for name, text in blocking(every).items()}
     folders = {path.parent for path in files if path.parent.name == "generated"}
     left_over = {path for folder in folders for path in folder.glob("*.rs")} - files.keys()

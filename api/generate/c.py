@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from description import API, ROOT, Description, Verb, describe, load, piped, rust_docs
+from description import ROOT, Description, Verb, describe, descriptions, load, piped, rust_docs
 from kinds import ANSWERS, OUTPUTS, camel, snake
 
 # The sources of the testing kit, and those that it has in common with the library.
@@ -52,14 +52,14 @@ def homes() -> dict[str, str]:
     for path in sorted((ROOT / "ffi/src").glob("*.rs")):
         declared = re.findall(TYPES, path.read_text(), flags=re.M)
         found |= dict.fromkeys(declared, f"crate::{path.stem}")
-    for path in sorted(API.glob("*.toml")):
-        given = load(path.stem)
+    for stem in descriptions():
+        given = load(stem)
         for name in given.get("lists", {}):
             made = [f"zkr_{name}", f"zkr_{name}_callback", camel(name)]
-            found |= dict.fromkeys(made, f"crate::{path.stem}")
+            found |= dict.fromkeys(made, f"crate::{stem}")
         if "is" in given:
-            home = "elections" if path.stem == "election" else path.stem
-            found |= dict.fromkeys(declares(describe(path.stem)), f"crate::{home}")
+            home = "elections" if stem == "election" else stem
+            found |= dict.fromkeys(declares(describe(stem)), f"crate::{home}")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from description import Description, Verb, load, paragraphs, piped
+from description import Description, Verb, load, paragraphs, piped, with_parts
 from kinds import ANSWERS, HANDED_OVER, OUTPUTS, STREAMS, TELLS
 
 # What the members of a class that is written by hand give to C, where that is not get().
@@ -173,7 +173,7 @@ def tables(every: list[Description]) -> str:
     return "\n\n".join(made)
 
 
-def header(path: Path, every: dict[str, Description], template: str) -> str:
+def header(path: Path, every: dict[str, Description], template: str, more: dict[str, str]) -> str:
     """The header with its marked parts anew; `template` describes the verbs that all of a kind have."""
     text = path.read_text()
     shared = Description(template, "", "", "it.core", "", "", {}, "", {})
@@ -186,17 +186,8 @@ def header(path: Path, every: dict[str, Description], template: str) -> str:
             continue
         parts[name] = members(of, handle=HANDLES.get(name, "get()"))
     parts["factories"] = factories(every)
-    return with_parts(path, text, parts)
+    return formatted(path, with_parts(path, text, {name: f"\n{part}\n\n" for name, part in parts.items()} | more))
 
 
-def with_parts(path: Path, text: str, parts: dict[str, str]) -> str:
-    """A header with its marked parts anew."""
-    for name, part in parts.items():
-        begins, ends = f"// --- generated from api: {name}\n", "// --- end of generated\n"
-        before, found, rest = text.partition(begins)
-        if found:
-            _, _, after = rest.partition(ends)
-            text = f"{before}{begins}\n{part}\n\n{ends}{after}"
-        elif part:
-            raise SystemExit(f"include/{path.name} has no part for api: {name}")
+def formatted(path: Path, text: str) -> str:
     return piped(text, "clang-format", f"--assume-filename=include/{path.name}")

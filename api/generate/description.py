@@ -106,6 +106,11 @@ RUST_KEYS = {"name", "derefs", "must_use", "cancelled", "example"}
 FACES = {"blocking"}
 
 
+def descriptions(folder: str = "") -> list[str]:
+    """What has verbs."""
+    return sorted(folder + path.stem for path in (API / folder).glob("*.toml") if path.stem != "errors")
+
+
 def load(name: str) -> dict[str, Any]:
     """One of them as it is written. A key that nobody reads is a mistake: what it says would be left out in silence."""
     given = tomllib.loads((API / f"{name}.toml").read_text())
@@ -180,3 +185,17 @@ def rust_docs(text: str) -> str:
 
 def piped(text: str, *command: str) -> str:
     return subprocess.run(command, cwd=ROOT, input=text, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def with_parts(path: Path, text: str, parts: dict[str, str], comment: str = "//") -> str:
+    """A file with its marked parts anew."""
+    for name, part in parts.items():
+        begins = f"{comment} --- generated from api: {name}\n"
+        before, found, rest = text.partition(begins)
+        if found:
+            ends = re.search(rf"^ *{comment} --- end of generated$", rest, flags=re.M)
+            assert ends, f"{path}: {name} has no end"
+            text = f"{before}{begins}{part}{rest[ends.start() :]}"
+        elif part.strip():
+            raise SystemExit(f"{path.relative_to(ROOT)} has no part for api: {name}")
+    return text

@@ -9,6 +9,7 @@ pub(crate) type Outcome<T = i32> = Result<T, Failure>;
 
 /// The answer is no: nobody is there to ask, nothing is there to show, or it has another version.
 pub(crate) const NO: i32 = 1;
+/// Something that was asked for cannot be: another command line can help.
 pub(crate) const USAGE: i32 = 2;
 pub(crate) const NO_SERVER: i32 = 69;
 pub(crate) const INTERNAL: i32 = 70;
@@ -72,13 +73,14 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let status = match error.kind() {
             ErrorKind::Cancelled => return Failure::withdrawn(),
+            // --- generated from api: exit statuses
             ErrorKind::Timeout => NOT_ACQUIRED,
             ErrorKind::ConnectionLost => NO_SERVER,
-            ErrorKind::Denied => DENIED,
             ErrorKind::Lost | ErrorKind::NotHeld => LOST,
-            ErrorKind::NoNode | ErrorKind::BadVersion => NO,
-            // Something that was asked for cannot be: another command line can help.
+            ErrorKind::Denied => DENIED,
             ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::Mismatch => USAGE,
+            ErrorKind::NoNode | ErrorKind::BadVersion => NO,
+            // --- end of generated
             _ => INTERNAL,
         };
         // Without an option of its own the budget is the time to connect.

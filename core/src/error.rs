@@ -51,6 +51,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    // --- generated from api: kinds of errors
     Timeout, 1, "TIMEOUT", "Timeout", true, "The time given ran out; nothing of ours is left waiting in ZooKeeper.";
     Cancelled, 2, "CANCELLED", "Cancelled", true, "The caller withdrew.";
     ConnectionLost, 3, "CONNECTION_LOST", "ConnectionLost", true, "No server answered within the retry budget; the outcome of a write is unknown.";
@@ -68,6 +69,7 @@ kinds! {
     Deadlock, 15, "DEADLOCK", "WouldDeadlock", false, "A blocking verb on a thread that the library itself needs: inside a callback or on its runtime.";
     Forked, 16, "FORKED", "Forked", false, "A client or handle of the parent, used in a child process after fork; connect a client in the child.";
     Internal, 17, "INTERNAL", "InternalError", false, "A bug of zkrecipes; please report it.";
+    // --- end of generated
 }
 
 /// Why something that was held is gone.

@@ -157,6 +157,7 @@ pub extern "C" fn zkr_error_free(error: *mut zkr_error) {
 pub extern "C" fn zkr_status_name(status: GivenStatus) -> *const c_char {
     let name = match status.0 {
         0 => c"OK",
+        // --- generated from api: names of statuses
         1 => c"TIMEOUT",
         2 => c"CANCELLED",
         3 => c"CONNECTION_LOST",
@@ -174,6 +175,7 @@ pub extern "C" fn zkr_status_name(status: GivenStatus) -> *const c_char {
         15 => c"DEADLOCK",
         16 => c"FORKED",
         17 => c"INTERNAL",
+        // --- end of generated
         _ => c"UNKNOWN",
     };
     CStr::as_ptr(name)

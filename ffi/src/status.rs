@@ -8,6 +8,7 @@ use zkrecipes::ErrorKind;
 pub enum zkr_status {
     /// Done.
     ZKR_OK = 0,
+    // --- generated from api: statuses
     /// The time given ran out. Nothing of ours is left waiting in ZooKeeper: our node is deleted, in the background
     /// if the server is slow.
     ZKR_TIMEOUT = 1,
@@ -45,11 +46,13 @@ pub enum zkr_status {
     ZKR_FORKED = 16,
     /// A bug of zkrecipes. Please report it with the message.
     ZKR_INTERNAL = 17,
+    // --- end of generated
 }
 
 pub(crate) fn status(kind: ErrorKind) -> zkr_status {
     use zkr_status::*;
     match kind {
+        // --- generated from api: statuses of the core
         ErrorKind::Timeout => ZKR_TIMEOUT,
         ErrorKind::Cancelled => ZKR_CANCELLED,
         ErrorKind::ConnectionLost => ZKR_CONNECTION_LOST,
@@ -66,7 +69,8 @@ pub(crate) fn status(kind: ErrorKind) -> zkr_status {
         ErrorKind::Closed => ZKR_CLOSED,
         ErrorKind::Deadlock => ZKR_DEADLOCK,
         ErrorKind::Forked => ZKR_FORKED,
-        // A kind added to the core must get its status here; the test below notices.
+        // --- end of generated
+        // The core may add kinds; each has its status here once api/errors.toml has it.
         _ => ZKR_INTERNAL,
     }
 }

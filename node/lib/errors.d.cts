@@ -1,5 +1,6 @@
 /** The names of the error table, and Node's own for a wait that `cancel()` ended. */
 export type ErrorCode =
+  // --- generated from api: codes
   | 'TIMEOUT'
   | 'CANCELLED'
   | 'CONNECTION_LOST'
@@ -17,6 +18,7 @@ export type ErrorCode =
   | 'DEADLOCK'
   | 'FORKED'
   | 'INTERNAL'
+  // --- end of generated
   | 'ABORT_ERR'
 
 /** Why something that was held is gone. */

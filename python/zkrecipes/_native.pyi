@@ -62,6 +62,7 @@ class Error(Exception):
     path: str | None
     put: int | None
 
+# --- generated from api: exceptions
 class Timeout(Error, TimeoutError):
     """The time given ran out; nothing of ours is left waiting in ZooKeeper."""
 
@@ -84,9 +85,6 @@ class Denied(Error, PermissionError):
 
 class Invalid(Error, ValueError):
     """A path, an option or a handle that cannot be used."""
-
-class InvalidType(Invalid, TypeError):
-    """An argument of the wrong type, or an option that does not exist: Invalid, and a TypeError as well."""
 
 class TooLarge(Error, ValueError):
     """The request would pass the server's packet limit; it was refused before sending."""
@@ -117,6 +115,11 @@ class Forked(Error):
 
 class InternalError(Error):
     """A bug of zkrecipes; please report it."""
+
+# --- end of generated
+
+class InvalidType(Invalid, TypeError):
+    """An argument of the wrong type, or an option that does not exist: Invalid, and a TypeError as well."""
 
 def version() -> str:
     """The version of the library."""

@@ -1,0 +1,163 @@
+"""The kinds of errors in every language, between the marks of the files that say more about errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tomllib
+from description import API, ROOT, piped, with_parts
+from kinds import snake
+
+RUSTFMT = ("rustfmt", "--edition", "2024", "--config-path", ".")
+
+
+@dataclass
+class Kind:
+    name: str
+    code: int
+    again: bool
+    # What happened, and the same for readers of C and C++.
+    told: str
+    c: str
+    cpp: str
+    # The class in Python, what it is besides, and what it has besides.
+    python: str
+    also: str
+    has: str
+    # How the command ends; empty where that is a bug.
+    exit: str
+
+    @property
+    def word(self) -> str:
+        return snake(self.name).upper()
+
+
+KEYS = {"code", "again", "is", "c", "cpp", "python", "also", "has", "exit"}
+
+
+def kinds() -> list[Kind]:
+    found = []
+    for name, given in tomllib.loads((API / "errors.toml").read_text()).items():
+        if unknown := given.keys() - KEYS:
+            raise SystemExit(f"api/errors.toml: {name}: {', '.join(sorted(unknown))} is no key of a kind")
+        found.append(
+            Kind(
+                name,
+                given["code"],
+                given["again"],
+                given["is"],
+                given.get("c", given["is"]),
+                given.get("cpp", given["is"]),
+                given.get("python", name),
+                given.get("also", ""),
+                given.get("has", ""),
+                given.get("exit", ""),
+            )
+        )
+    if [kind.code for kind in found] != list(range(1, len(found) + 1)):
+        raise SystemExit("api/errors.toml: the codes are not 1, 2, 3 and so on")
+    return found
+
+
+def flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def by(what: str, listed: list[Kind]) -> list[tuple[str, str]]:
+    """What kinds have in common, and a pattern of Rust for those, in the order in which it comes first."""
+    common = dict.fromkeys(getattr(kind, what) for kind in listed if getattr(kind, what))
+    return [
+        (one, " | ".join(f"ErrorKind::{kind.name}" for kind in listed if getattr(kind, what) == one)) for one in common
+    ]
+
+
+def core(listed: list[Kind]) -> str:
+    rows = (
+        f'    {kind.name}, {kind.code}, "{kind.word}", "{kind.python}", {flag(kind.again)}, "{kind.told}";\n'
+        for kind in listed
+    )
+    return "".join(rows)
+
+
+def status_values(listed: list[Kind]) -> str:
+    docs = ("".join(f"/// {line}\n" for line in kind.c.splitlines()) for kind in listed)
+    return "".join(f"{doc}ZKR_{kind.word} = {kind.code},\n" for doc, kind in zip(docs, listed, strict=True))
+
+
+def statuses(listed: list[Kind]) -> str:
+    # What the core has and this library does not know, as when only one of them was built anew, is the last one.
+    return "".join(f"ErrorKind::{kind.name} => ZKR_{kind.word},\n" for kind in listed[:-1])
+
+
+def status_names(listed: list[Kind]) -> str:
+    return "".join(f'{kind.code} => c"{kind.word}",\n' for kind in listed)
+
+
+def cpp_kinds(listed: list[Kind]) -> str:
+    constants = "".join(f"inline constexpr ErrorKind ErrorKind::{one.name}{{ZKR_{one.word}}};\n" for one in listed)
+    return (
+        "/** What Error::code() can be. The names are those of every other language. */\n"
+        "struct ErrorKind : detail::Reported<zkr_status> {\nusing Reported::Reported;\n"
+        f"static const ErrorKind {', '.join(kind.name for kind in listed)};\n}};\n{constants}"
+    )
+
+
+def cpp_classes(listed: list[Kind]) -> str:
+    return "\n".join(
+        f"/** {kind.cpp} */\nclass {kind.name} : public detail::ErrorOf<ZKR_{kind.word}> {{\n"
+        "using ErrorOf::ErrorOf;\n};\n"
+        for kind in listed
+    )
+
+
+def cpp_cases(listed: list[Kind]) -> str:
+    return "".join(f"case ZKR_{kind.word}:\nreturn take({kind.name}(said));\n" for kind in listed)
+
+
+def python_classes(listed: list[Kind]) -> str:
+    made = []
+    for kind in listed:
+        bases = ", ".join(filter(None, ["Error", kind.also]))
+        more = f"\n    {kind.has}\n" if kind.has else ""
+        made.append(f'class {kind.python}({bases}):\n    """{kind.told}"""\n{more}')
+    return "\n".join([*made, ""])
+
+
+def python_bases(listed: list[Kind]) -> str:
+    return "".join(f"{kinds} => Some(py.get_type::<builtin::Py{base}>()),\n" for base, kinds in by("also", listed))
+
+
+def node_codes(listed: list[Kind]) -> str:
+    return "".join(f"  | '{kind.word}'\n" for kind in listed)
+
+
+def exits(listed: list[Kind]) -> str:
+    return "".join(f"{kinds} => {status},\n" for status, kinds in by("exit", listed))
+
+
+# The parts of each file, how its comments begin, and what formats it.
+PARTS = {
+    "core/src/error.rs": ({"kinds of errors": core}, "//", RUSTFMT),
+    "ffi/src/status.rs": ({"statuses": status_values, "statuses of the core": statuses}, "//", RUSTFMT),
+    "ffi/src/error.rs": ({"names of statuses": status_names}, "//", RUSTFMT),
+    "bindings/python/src/errors.rs": ({"exceptions": python_bases}, "//", RUSTFMT),
+    "python/zkrecipes/_native.pyi": ({"exceptions": python_classes}, "#", ()),
+    "node/lib/errors.d.cts": ({"codes": node_codes}, "//", ()),
+    "cli/src/outcome.rs": ({"exit statuses": exits}, "//", RUSTFMT),
+}
+IN_CPP = {"kinds of errors": cpp_kinds, "exceptions": cpp_classes, "cases of errors": cpp_cases}
+
+
+def errors() -> dict[Path, str]:
+    listed, found = kinds(), {}
+    for name, (parts, comment, formatter) in PARTS.items():
+        path = ROOT / name
+        text = with_parts(path, path.read_text(), {part: made(listed) for part, made in parts.items()}, comment)
+        found[path] = piped(text, *formatter) if formatter else text
+    return found
+
+
+def in_cpp() -> dict[str, str]:
+    listed = kinds()
+    return {part: made(listed) for part, made in IN_CPP.items()}
