@@ -76,6 +76,7 @@ class Reported {
 
 }  // namespace detail
 
+// --- generated from api: enums
 /** What a client's session is doing. */
 struct State : detail::Reported<zkr_state> {
   using Reported::Reported;
@@ -190,14 +191,6 @@ struct LeaseMode : detail::Choice<zkr_lease> {
 inline constexpr LeaseMode LeaseMode::Strict{ZKR_LEASE_STRICT};
 inline constexpr LeaseMode LeaseMode::Relaxed{ZKR_LEASE_RELAXED};
 
-/** Which of its peers an election takes part with. */
-struct ElectionLayout : detail::Choice<zkr_election_layout> {
-  using Choice::Choice;
-  static const ElectionLayout Latch, Selector;
-};
-inline constexpr ElectionLayout ElectionLayout::Latch{ZKR_ELECTION_LAYOUT_LATCH};
-inline constexpr ElectionLayout ElectionLayout::Selector{ZKR_ELECTION_LAYOUT_SELECTOR};
-
 /** Which of its peers a queue takes part with. */
 struct QueueLayout : detail::Choice<zkr_queue_layout> {
   using Choice::Choice;
@@ -207,6 +200,18 @@ inline constexpr QueueLayout QueueLayout::Simple{ZKR_QUEUE_LAYOUT_SIMPLE};
 inline constexpr QueueLayout QueueLayout::Distributed{ZKR_QUEUE_LAYOUT_DISTRIBUTED};
 inline constexpr QueueLayout QueueLayout::Locking{ZKR_QUEUE_LAYOUT_LOCKING};
 
+/** How much what the library says of itself matters; as a limit, each includes those before it. */
+struct LogLevel : detail::Choice<zkr_log_level> {
+  using Choice::Choice;
+  static const LogLevel Off, Error, Warn, Info, Debug, Trace;
+};
+inline constexpr LogLevel LogLevel::Off{ZKR_LOG_OFF};
+inline constexpr LogLevel LogLevel::Error{ZKR_LOG_ERROR};
+inline constexpr LogLevel LogLevel::Warn{ZKR_LOG_WARN};
+inline constexpr LogLevel LogLevel::Info{ZKR_LOG_INFO};
+inline constexpr LogLevel LogLevel::Debug{ZKR_LOG_DEBUG};
+inline constexpr LogLevel LogLevel::Trace{ZKR_LOG_TRACE};
+
 /** Which of Curator's counters takes part. */
 struct CounterLayout : detail::Choice<zkr_counter_layout> {
   using Choice::Choice;
@@ -214,6 +219,14 @@ struct CounterLayout : detail::Choice<zkr_counter_layout> {
 };
 inline constexpr CounterLayout CounterLayout::Atomic{ZKR_COUNTER_LAYOUT_ATOMIC};
 inline constexpr CounterLayout CounterLayout::Shared{ZKR_COUNTER_LAYOUT_SHARED};
+
+/** Which of its peers an election takes part with. */
+struct ElectionLayout : detail::Choice<zkr_election_layout> {
+  using Choice::Choice;
+  static const ElectionLayout Latch, Selector;
+};
+inline constexpr ElectionLayout ElectionLayout::Latch{ZKR_ELECTION_LAYOUT_LATCH};
+inline constexpr ElectionLayout ElectionLayout::Selector{ZKR_ELECTION_LAYOUT_SELECTOR};
 
 /** Where the members of a group are. */
 struct GroupLayout : detail::Choice<zkr_group_layout> {
@@ -224,6 +237,7 @@ inline constexpr GroupLayout GroupLayout::Default{ZKR_GROUP_LAYOUT_DEFAULT};
 inline constexpr GroupLayout GroupLayout::Member{ZKR_GROUP_LAYOUT_MEMBER};
 inline constexpr GroupLayout GroupLayout::Party{ZKR_GROUP_LAYOUT_PARTY};
 inline constexpr GroupLayout GroupLayout::ShallowParty{ZKR_GROUP_LAYOUT_SHALLOW_PARTY};
+// --- end of generated
 
 // --- generated from api: kinds of errors
 /** What Error::code() can be. The names are those of every other language. */
@@ -250,18 +264,6 @@ inline constexpr ErrorKind ErrorKind::Deadlock{ZKR_DEADLOCK};
 inline constexpr ErrorKind ErrorKind::Forked{ZKR_FORKED};
 inline constexpr ErrorKind ErrorKind::Internal{ZKR_INTERNAL};
 // --- end of generated
-
-/** How much what the library says of itself matters; as a limit, each includes those before it. */
-struct LogLevel : detail::Choice<zkr_log_level> {
-  using Choice::Choice;
-  static const LogLevel Off, Error, Warn, Info, Debug, Trace;
-};
-inline constexpr LogLevel LogLevel::Off{ZKR_LOG_OFF};
-inline constexpr LogLevel LogLevel::Error{ZKR_LOG_ERROR};
-inline constexpr LogLevel LogLevel::Warn{ZKR_LOG_WARN};
-inline constexpr LogLevel LogLevel::Info{ZKR_LOG_INFO};
-inline constexpr LogLevel LogLevel::Debug{ZKR_LOG_DEBUG};
-inline constexpr LogLevel LogLevel::Trace{ZKR_LOG_TRACE};
 
 namespace detail {
 

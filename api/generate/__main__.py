@@ -15,9 +15,10 @@ from blocking import blocking
 from c import functions
 from coro import coroutines
 from cpp import formatted, header
-from description import ROOT, describe, descriptions, with_parts
-from errors import errors
-from errors import in_cpp as errors_in_cpp
+from description import ROOT, Description, describe, descriptions, with_parts
+from enums import c_parts, enums, in_core, in_cpp
+from errors import IN_CPP, PARTS, parts
+from marked import filled
 
 # Where the descriptions of a folder are written out: in Rust, and in C++ with the verbs of its template.
 PLACES = {
@@ -25,6 +26,7 @@ PLACES = {
     "testing/": (ROOT / "ffi/testing/src/generated", ROOT / "include/zkrecipes_testing.hpp", "testing/control"),
 }
 BLOCKING = ROOT / "core/src/blocking/generated"
+WORDS = ROOT / "core/src/words.rs"
 COROUTINES = ROOT / "include/zkrecipes_coro.hpp"
 # Verbs that other descriptions take over.
 SHARED = {"acquirable", "backlog", "control"}
@@ -41,18 +43,23 @@ def with_modules(stems: list[str]) -> str:
     return text.replace(NEW, f"{lines}{NEW}")
 
 
+def more_of_cpp(every: dict[str, Description]) -> dict[str, str]:
+    return parts(IN_CPP) | {"enums": in_cpp(enums(every))}
+
+
 def main() -> int:
     files: dict[Path, str] = {}
-    for folder, (generated, in_cpp, template) in PLACES.items():
+    for folder, (generated, header_of_cpp, template) in PLACES.items():
         every = {name: describe(name) for name in descriptions(folder)}
         whole = {name: of for name, of in every.items() if Path(name).name not in SHARED}
         files |= {generated / f"{Path(name).name}.rs": functions(of) for name, of in whole.items()}
-        files[in_cpp] = header(in_cpp, whole, template, {} if folder else errors_in_cpp())
+        files[header_of_cpp] = header(header_of_cpp, whole, template, {} if folder else more_of_cpp(every))
         if not folder:
             files[LIBRARY] = with_modules(list(whole))
-            parts = {"coroutines": f"\n{coroutines(whole, files[in_cpp])}\n\n"}
-            files[COROUTINES] = formatted(COROUTINES, with_parts(COROUTINES, COROUTINES.read_text(), parts))
-            files |= errors()
+            awaited = {"coroutines": f"\n{coroutines(whole, files[header_of_cpp])}\n\n"}
+            files[COROUTINES] = formatted(COROUTINES, with_parts(COROUTINES, COROUTINES.read_text(), awaited))
+            files |= filled(parts(PARTS) | c_parts(enums(every)))
+            files[WORDS] = in_core(enums(every))
             files |= {BLOCKING / name: text for name, text in blocking(every).items()}
     folders = {path.parent for path in files if path.parent.name == "generated"}
     left_over = {path for folder in folders for path in folder.glob("*.rs")} - files.keys()

@@ -108,7 +108,7 @@ FACES = {"blocking"}
 
 def descriptions(folder: str = "") -> list[str]:
     """What has verbs."""
-    return sorted(folder + path.stem for path in (API / folder).glob("*.toml") if path.stem != "errors")
+    return sorted(folder + path.stem for path in (API / folder).glob("*.toml") if path.stem not in ("enums", "errors"))
 
 
 def load(name: str) -> dict[str, Any]:

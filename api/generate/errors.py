@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import tomllib
-from description import API, ROOT, piped, with_parts
+from description import API
 from kinds import snake
-
-RUSTFMT = ("rustfmt", "--edition", "2024", "--config-path", ".")
 
 
 @dataclass
@@ -136,28 +134,19 @@ def exits(listed: list[Kind]) -> str:
     return "".join(f"{kinds} => {status},\n" for status, kinds in by("exit", listed))
 
 
-# The parts of each file, how its comments begin, and what formats it.
 PARTS = {
-    "core/src/error.rs": ({"kinds of errors": core}, "//", RUSTFMT),
-    "ffi/src/status.rs": ({"statuses": status_values, "statuses of the core": statuses}, "//", RUSTFMT),
-    "ffi/src/error.rs": ({"names of statuses": status_names}, "//", RUSTFMT),
-    "bindings/python/src/errors.rs": ({"exceptions": python_bases}, "//", RUSTFMT),
-    "python/zkrecipes/_native.pyi": ({"exceptions": python_classes}, "#", ()),
-    "node/lib/errors.d.cts": ({"codes": node_codes}, "//", ()),
-    "cli/src/outcome.rs": ({"exit statuses": exits}, "//", RUSTFMT),
+    "kinds of errors": core,
+    "statuses": status_values,
+    "statuses of the core": statuses,
+    "names of statuses": status_names,
+    "built-in exceptions": python_bases,
+    "exceptions": python_classes,
+    "codes of errors": node_codes,
+    "exit statuses": exits,
 }
 IN_CPP = {"kinds of errors": cpp_kinds, "exceptions": cpp_classes, "cases of errors": cpp_cases}
 
 
-def errors() -> dict[Path, str]:
-    listed, found = kinds(), {}
-    for name, (parts, comment, formatter) in PARTS.items():
-        path = ROOT / name
-        text = with_parts(path, path.read_text(), {part: made(listed) for part, made in parts.items()}, comment)
-        found[path] = piped(text, *formatter) if formatter else text
-    return found
-
-
-def in_cpp() -> dict[str, str]:
+def parts(of: Mapping[str, Callable[[list[Kind]], str]]) -> dict[str, str]:
     listed = kinds()
-    return {part: made(listed) for part, made in IN_CPP.items()}
+    return {part: made(listed) for part, made in of.items()}

@@ -85,18 +85,6 @@ pub enum LostReason {
     Closed,
 }
 
-impl LostReason {
-    /// `session`, `revoked`, `deleted` or `closed`.
-    pub fn name(self) -> &'static str {
-        match self {
-            LostReason::Session => "session",
-            LostReason::Revoked => "revoked",
-            LostReason::Deleted => "deleted",
-            LostReason::Closed => "closed",
-        }
-    }
-}
-
 /// An error: its kind, the path concerned, and a sentence that says what happened and what to do.
 ///
 /// ```

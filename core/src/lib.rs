@@ -38,6 +38,7 @@ mod signals;
 pub mod time;
 mod tls;
 mod turn;
+mod words;
 
 pub mod blocking;
 pub mod drive;

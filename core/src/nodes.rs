@@ -2,7 +2,6 @@
 
 pub mod watch;
 
-use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,26 +12,6 @@ use crate::session::call::{Failure, refusal, refused_create};
 use crate::session::wire::frame;
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
 use crate::turn::hold::Hold;
-
-impl FromStr for CreateMode {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<CreateMode> {
-        match s {
-            "persistent" => Ok(CreateMode::Persistent),
-            "ephemeral" => Ok(CreateMode::Ephemeral),
-            "persistent_sequential" => Ok(CreateMode::PersistentSequential),
-            "ephemeral_sequential" => Ok(CreateMode::EphemeralSequential),
-            "container" => Ok(CreateMode::Container),
-            _ => Err(Error::invalid(
-                "mode",
-                format!(
-                    "{s:?} is not one of persistent, ephemeral, persistent_sequential, ephemeral_sequential, container"
-                ),
-            )),
-        }
-    }
-}
 
 impl CreateMode {
     /// The same with a time to live. Only what is persistent has one, between a millisecond and 34 years; anything else is

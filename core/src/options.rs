@@ -4,7 +4,6 @@ mod credentials;
 mod layouts;
 mod setters;
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -128,19 +127,6 @@ pub enum Naming {
     Zookeeper,
 }
 
-impl FromStr for Naming {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<Naming> {
-        match s {
-            "curator" => Ok(Naming::Curator),
-            "kazoo" => Ok(Naming::Kazoo),
-            "zookeeper" => Ok(Naming::Zookeeper),
-            _ => Err(Error::invalid("naming", format!("{s:?} is not one of curator, kazoo, zookeeper"))),
-        }
-    }
-}
-
 /// How verbs retry when the connection breaks.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -169,18 +155,6 @@ pub enum LeaseMode {
     /// request left. But a deposed leader answers it too, so that for a few seconds around a partition two clients may both
     /// believe that they hold.
     Relaxed,
-}
-
-impl FromStr for LeaseMode {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<LeaseMode> {
-        match s {
-            "strict" => Ok(LeaseMode::Strict),
-            "relaxed" => Ok(LeaseMode::Relaxed),
-            _ => Err(Error::invalid("lease", format!("{s:?} is not one of strict, relaxed"))),
-        }
-    }
 }
 
 /// What the options say of the lease.

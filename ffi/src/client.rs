@@ -29,6 +29,7 @@ pub struct zkr_client {
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum zkr_state {
+    // --- generated from api: values of State
     /// A server answers.
     ZKR_STATE_CONNECTED = 0,
     /// No server answers at the moment; the session may still live.
@@ -37,6 +38,7 @@ pub enum zkr_state {
     ZKR_STATE_LOST = 2,
     /// The client was closed.
     ZKR_STATE_CLOSED = 3,
+    // --- end of generated
 }
 
 /// A zkr_state from C.
@@ -277,10 +279,12 @@ pub extern "C" fn zkr_client_state(client: *const zkr_client) -> zkr_state {
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_state_name(state: GivenState) -> *const c_char {
     let name = match state.0 {
+        // --- generated from api: names of State
         0 => c"connected",
         1 => c"suspended",
         2 => c"lost",
         3 => c"closed",
+        // --- end of generated
         _ => c"unknown",
     };
     name.as_ptr()

@@ -28,10 +28,12 @@ mod proposal;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub enum zkr_commit_mode {
+    // --- generated from api: values of CommitMode
     /// The coordinator, while it waits for the outcome.
     ZKR_COMMIT_MODE_COORDINATOR = 0,
     /// The site whose vote is the last.
     ZKR_COMMIT_MODE_PEER = 1,
+    // --- end of generated
 }
 
 /// A zkr_commit_mode from C.
@@ -43,6 +45,7 @@ pub struct GivenCommitMode(i32);
 #[repr(C)]
 #[derive(Copy, Clone, Default)]
 pub enum zkr_outcome {
+    // --- generated from api: values of Decision
     /// Nothing is decided.
     #[default]
     ZKR_OUTCOME_NONE = 0,
@@ -50,6 +53,7 @@ pub enum zkr_outcome {
     ZKR_OUTCOME_COMMIT = 1,
     /// None does.
     ZKR_OUTCOME_ABORT = 2,
+    // --- end of generated
 }
 
 /// A zkr_outcome from C.
@@ -61,12 +65,14 @@ pub struct GivenOutcome(i32);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub enum zkr_coordinator_state {
+    // --- generated from api: values of CoordinatorState
     /// It is there.
     ZKR_COORDINATOR_STATE_PRESENT = 0,
     /// It died; zkr_two_phase_commit_recover takes its transactions over.
     ZKR_COORDINATOR_STATE_ABSENT = 1,
     /// It knows what was decided.
     ZKR_COORDINATOR_STATE_DONE = 2,
+    // --- end of generated
 }
 
 /// A zkr_coordinator_state from C.
@@ -78,8 +84,10 @@ pub struct GivenCoordinatorState(i32);
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_commit_mode_name(mode: GivenCommitMode) -> *const c_char {
     let name = match mode.0 {
+        // --- generated from api: names of CommitMode
         0 => c"coordinator",
         1 => c"peer",
+        // --- end of generated
         _ => c"unknown",
     };
     name.as_ptr()
@@ -89,9 +97,11 @@ pub extern "C" fn zkr_commit_mode_name(mode: GivenCommitMode) -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_outcome_name(outcome: GivenOutcome) -> *const c_char {
     let name = match outcome.0 {
+        // --- generated from api: names of Decision
         0 => c"none",
         1 => c"commit",
         2 => c"abort",
+        // --- end of generated
         _ => c"unknown",
     };
     name.as_ptr()
@@ -101,9 +111,11 @@ pub extern "C" fn zkr_outcome_name(outcome: GivenOutcome) -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_coordinator_state_name(state: GivenCoordinatorState) -> *const c_char {
     let name = match state.0 {
+        // --- generated from api: names of CoordinatorState
         0 => c"present",
         1 => c"absent",
         2 => c"done",
+        // --- end of generated
         _ => c"unknown",
     };
     name.as_ptr()

@@ -11,9 +11,11 @@ pub(crate) use crate::status::{status, zkr_status};
 
 /// Why something that was held is gone.
 #[repr(C)]
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum zkr_reason {
+    // --- generated from api: values of LostReason
     /// Not a matter of losing.
+    #[default]
     ZKR_REASON_NONE = 0,
     /// The session ended, or the server could not be reached for so long that it may have ended.
     ZKR_REASON_SESSION = 1,
@@ -23,6 +25,7 @@ pub enum zkr_reason {
     ZKR_REASON_DELETED = 3,
     /// The client was closed under it.
     ZKR_REASON_CLOSED = 4,
+    // --- end of generated
 }
 
 /// A zkr_status from C.

@@ -31,6 +31,7 @@ pub struct zkr_entry {
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum zkr_group_event_kind {
+    // --- generated from api: values of GroupEventKind
     /// All members, at first.
     ZKR_GROUP_EVENT_SNAPSHOT = 0,
     /// Somebody came.
@@ -39,6 +40,7 @@ pub enum zkr_group_event_kind {
     ZKR_GROUP_EVENT_LEFT = 2,
     /// A member says something else of itself.
     ZKR_GROUP_EVENT_CHANGED = 3,
+    // --- end of generated
 }
 
 /// An event of a group.

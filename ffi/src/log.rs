@@ -16,6 +16,7 @@ use crate::input::{self, HandlePlace, to_c};
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum zkr_log_level {
+    // --- generated from api: values of LogLevel
     /// Nothing: only as a limit.
     ZKR_LOG_OFF = 0,
     /// Something is lost, or does not work.
@@ -28,6 +29,7 @@ pub enum zkr_log_level {
     ZKR_LOG_DEBUG = 4,
     /// Whatever else there is.
     ZKR_LOG_TRACE = 5,
+    // --- end of generated
 }
 
 /// A zkr_log_level from C.
@@ -169,12 +171,14 @@ pub extern "C" fn zkr_log(level_of_it: GivenLogLevel, event: *const c_char, mess
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_log_level_name(level: GivenLogLevel) -> *const c_char {
     let name = match level.0 {
+        // --- generated from api: names of LogLevel
         0 => c"off",
         1 => c"error",
         2 => c"warn",
         3 => c"info",
         4 => c"debug",
         5 => c"trace",
+        // --- end of generated
         _ => c"unknown",
     };
     name.as_ptr()

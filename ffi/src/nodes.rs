@@ -15,6 +15,7 @@ mod generated;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub enum zkr_create_mode {
+    // --- generated from api: values of CreateMode
     /// Stays until it is deleted.
     ZKR_PERSISTENT = 0,
     /// Goes with the session.
@@ -25,6 +26,7 @@ pub enum zkr_create_mode {
     ZKR_EPHEMERAL_SEQUENTIAL = 3,
     /// Goes some time after its last child.
     ZKR_CONTAINER = 4,
+    // --- end of generated
 }
 
 /// A zkr_create_mode from C.
@@ -36,12 +38,14 @@ pub struct GivenCreateMode(i32);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub enum zkr_watch_kind {
+    // --- generated from api: values of WatchKind
     /// Its data.
     ZKR_WATCH_KIND_DATA = 0,
     /// The names of its children.
     ZKR_WATCH_KIND_CHILDREN = 1,
     /// The node and all that is below it.
     ZKR_WATCH_KIND_SUBTREE = 2,
+    // --- end of generated
 }
 
 /// A zkr_watch_kind from C.

@@ -20,6 +20,7 @@ pub(crate) use crate::sized::{Flag, SelfSized, read};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub enum zkr_acl {
+    // --- generated from api: values of AclChoice
     /// ZKR_ACL_CREATOR when credentials are given, else ZKR_ACL_OPEN.
     ZKR_ACL_DEFAULT = 0,
     /// Everybody may do everything.
@@ -28,29 +29,34 @@ pub enum zkr_acl {
     ZKR_ACL_CREATOR = 2,
     /// The entries of acl_list.
     ZKR_ACL_LIST = 3,
+    // --- end of generated
 }
 
 /// Whose node names to use, so that others on the same path take part.
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub enum zkr_naming {
+    // --- generated from api: values of Naming
     /// Apache Curator's.
     ZKR_NAMING_CURATOR = 0,
     /// kazoo's.
     ZKR_NAMING_KAZOO = 1,
     /// The recipes that ship with ZooKeeper.
     ZKR_NAMING_ZOOKEEPER = 2,
+    // --- end of generated
 }
 
 /// What the heartbeat of a holder proves.
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub enum zkr_lease {
+    // --- generated from api: values of LeaseMode
     /// That the quorum still honours the session.
     ZKR_LEASE_STRICT = 0,
     /// Less: around a partition two clients may both believe that they hold for a few seconds. It saves the servers a
     /// write per eighth of the session timeout.
     ZKR_LEASE_RELAXED = 1,
+    // --- end of generated
 }
 
 /// A zkr_acl from C.

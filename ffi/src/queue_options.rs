@@ -10,12 +10,14 @@ use crate::options::{Flag, SelfSized, choice};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub enum zkr_queue_layout {
+    // --- generated from api: values of QueueLayout
     /// Curator's SimpleDistributedQueue, which is ZooKeeper's own recipe; kazoo's Queue where the naming is kazoo's.
     ZKR_QUEUE_LAYOUT_SIMPLE = 0,
     /// Curator's DistributedQueue, with its item encoding.
     ZKR_QUEUE_LAYOUT_DISTRIBUTED = 1,
     /// kazoo's LockingQueue, where the naming is kazoo's.
     ZKR_QUEUE_LAYOUT_LOCKING = 2,
+    // --- end of generated
 }
 
 /// A zkr_queue_layout from C.

@@ -46,6 +46,7 @@ impl Holder for TransactionHandle {
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum zkr_part {
+    // --- generated from api: values of PartKind
     /// A node was created.
     ZKR_PART_CREATED = 0,
     /// The data of a node was replaced.
@@ -54,6 +55,7 @@ pub enum zkr_part {
     ZKR_PART_DELETED = 2,
     /// A condition was met.
     ZKR_PART_CHECKED = 3,
+    // --- end of generated
 }
 
 /// What became of one part of a transaction.

@@ -1,6 +1,6 @@
 /** The names of the error table, and Node's own for a wait that `cancel()` ended. */
 export type ErrorCode =
-  // --- generated from api: codes
+  // --- generated from api: codes of errors
   | 'TIMEOUT'
   | 'CANCELLED'
   | 'CONNECTION_LOST'

@@ -20,7 +20,7 @@ static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
 /// What a Python programmer who has never read our documentation would catch.
 fn builtin_base<'py>(py: Python<'py>, kind: ErrorKind) -> Option<Bound<'py, PyType>> {
     match kind {
-        // --- generated from api: exceptions
+        // --- generated from api: built-in exceptions
         ErrorKind::Timeout => Some(py.get_type::<builtin::PyTimeoutError>()),
         ErrorKind::ConnectionLost => Some(py.get_type::<builtin::PyConnectionError>()),
         ErrorKind::NotHeld | ErrorKind::Deadlock => Some(py.get_type::<builtin::PyRuntimeError>()),

@@ -1,10 +1,9 @@
 //! Following plain nodes: the present state, and how it stands whenever it has changed.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use super::Nodes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::feed::{Feed, Source};
 use crate::path;
 use crate::session::watching::tree::{Depth, Tree};
@@ -21,19 +20,6 @@ pub enum WatchKind {
     Children,
     /// The node and all that is below it.
     Subtree,
-}
-
-impl FromStr for WatchKind {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<WatchKind> {
-        match s {
-            "data" => Ok(WatchKind::Data),
-            "children" => Ok(WatchKind::Children),
-            "subtree" => Ok(WatchKind::Subtree),
-            _ => Err(Error::invalid("kind", format!("{s:?} is not one of data, children, subtree"))),
-        }
-    }
 }
 
 /// How what is followed stands. A missing node is a state, too.

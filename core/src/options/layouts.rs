@@ -1,9 +1,5 @@
 //! Options of recipes of which a peer has two layouts.
 
-use std::str::FromStr;
-
-use crate::error::{Error, Result};
-
 /// How a [`Counter`](crate::Counter) keeps its value where the naming is Curator's.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -13,18 +9,6 @@ pub enum CounterLayout {
     Atomic,
     /// Curator's `SharedCount`: 32 bits.
     Shared,
-}
-
-impl FromStr for CounterLayout {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<CounterLayout> {
-        match s {
-            "atomic" => Ok(CounterLayout::Atomic),
-            "shared" => Ok(CounterLayout::Shared),
-            _ => Err(Error::invalid("layout", format!("{s:?} is not one of atomic, shared"))),
-        }
-    }
 }
 
 /// How a [`Counter`](crate::Counter) behaves.
@@ -47,19 +31,6 @@ pub enum GroupLayout {
     ShallowParty,
 }
 
-impl FromStr for GroupLayout {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<GroupLayout> {
-        match s {
-            "member" => Ok(GroupLayout::Member),
-            "party" => Ok(GroupLayout::Party),
-            "shallow_party" => Ok(GroupLayout::ShallowParty),
-            _ => Err(Error::invalid("layout", format!("{s:?} is not one of member, party, shallow_party"))),
-        }
-    }
-}
-
 /// How a [`Group`](crate::Group) behaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -77,18 +48,6 @@ pub enum ElectionLayout {
     Latch,
     /// Curator's `LeaderSelector`.
     Selector,
-}
-
-impl FromStr for ElectionLayout {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<ElectionLayout> {
-        match s {
-            "latch" => Ok(ElectionLayout::Latch),
-            "selector" => Ok(ElectionLayout::Selector),
-            _ => Err(Error::invalid("layout", format!("{s:?} is not one of latch, selector"))),
-        }
-    }
 }
 
 /// How an [`Election`](crate::Election) behaves.
@@ -110,19 +69,6 @@ pub enum QueueLayout {
     Distributed,
     /// kazoo's `LockingQueue`, where the `naming` is kazoo's.
     Locking,
-}
-
-impl FromStr for QueueLayout {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<QueueLayout> {
-        match s {
-            "simple" => Ok(QueueLayout::Simple),
-            "distributed" => Ok(QueueLayout::Distributed),
-            "locking" => Ok(QueueLayout::Locking),
-            _ => Err(Error::invalid("layout", format!("{s:?} is not one of simple, distributed, locking"))),
-        }
-    }
 }
 
 /// How a [`Queue`](crate::Queue), a [`PriorityQueue`](crate::PriorityQueue) or a [`DelayQueue`](crate::DelayQueue) behaves.

@@ -21,18 +21,6 @@ pub enum State {
     Closed,
 }
 
-impl State {
-    /// `connected`, `suspended`, `lost` or `closed`.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Connected => "connected",
-            State::Suspended => "suspended",
-            State::Lost => "lost",
-            State::Closed => "closed",
-        }
-    }
-}
-
 type StateCallback = Arc<dyn Fn(State) + Send + Sync>;
 
 pub(super) struct Subscriber {

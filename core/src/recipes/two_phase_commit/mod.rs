@@ -29,7 +29,6 @@ mod status;
 mod takeover;
 mod transaction;
 
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -78,28 +77,6 @@ pub enum CommitMode {
     Peer,
 }
 
-impl CommitMode {
-    /// `coordinator` or `peer`.
-    pub fn name(self) -> &'static str {
-        match self {
-            CommitMode::Coordinator => "coordinator",
-            CommitMode::Peer => "peer",
-        }
-    }
-}
-
-impl FromStr for CommitMode {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<CommitMode> {
-        match s {
-            "coordinator" => Ok(CommitMode::Coordinator),
-            "peer" => Ok(CommitMode::Peer),
-            _ => Err(Error::invalid("mode", format!("{s:?} is not one of coordinator, peer"))),
-        }
-    }
-}
-
 /// What a transaction came to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -107,16 +84,6 @@ pub enum Outcome {
     Commit,
     /// None does.
     Abort,
-}
-
-impl Outcome {
-    /// `commit` or `abort`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Commit => "commit",
-            Outcome::Abort => "abort",
-        }
-    }
 }
 
 /// Transactions that all sites commit or none, shared with everybody who uses that path, in any language. Clones are the same

@@ -53,17 +53,6 @@ pub enum CoordinatorState {
     Done,
 }
 
-impl CoordinatorState {
-    /// `present`, `absent` or `done`.
-    pub fn name(self) -> &'static str {
-        match self {
-            CoordinatorState::Present => "present",
-            CoordinatorState::Absent => "absent",
-            CoordinatorState::Done => "done",
-        }
-    }
-}
-
 /// What is known of a site in one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,0 +1,29 @@
+"""Files that are written by hand but for what stands between two marks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from description import ROOT, piped, with_parts
+
+# Where such files are, but for the headers of C++, which are made by cpp.py and coro.py.
+FOLDERS = ("core/src", "ffi/src", "bindings", "python/zkrecipes", "node/lib", "cli/src")
+MARK = re.compile(r"^ *(//|#) --- generated from api: (.*)$", re.MULTILINE)
+
+
+def filled(parts: dict[str, str]) -> dict[Path, str]:
+    """The files with their parts anew."""
+    found: dict[Path, str] = {}
+    places = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.*")))
+    for path in (path for path in places if path.suffix in (".rs", ".pyi", ".cts")):
+        text = path.read_text()
+        marks = MARK.findall(text)
+        if unknown := [name for _, name in marks if name not in parts]:
+            raise SystemExit(f"{path.relative_to(ROOT)}: api/ has nothing for {', '.join(unknown)}")
+        for comment, name in marks:
+            text = with_parts(path, text, {name: parts[name]}, comment)
+        if marks:
+            rustfmt = ("rustfmt", "--edition", "2024", "--config-path", ".")
+            found[path] = piped(text, *rustfmt) if path.suffix == ".rs" else text
+    return found
