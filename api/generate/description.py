@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import tomllib
-from kinds import INPUTS, Input, camel
+from kinds import INPUTS, OUTPUTS, Input, camel
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 API = ROOT / "api"
@@ -104,6 +104,7 @@ KEYS = {"like", "without", "words", "heading", "is"}
 RUST_KEYS = {"name", "derefs", "must_use", "cancelled", "example"}
 # The faces that are generated one for one, so that a verb can be by hand in one of them.
 FACES = {"blocking"}
+VERB_KINDS = {"waits", "now", "question", "subscription", "stream", "new", "free"}
 
 
 def descriptions(folder: str = "") -> list[str]:
@@ -120,9 +121,17 @@ def load(name: str) -> dict[str, Any]:
     for verb, described in given.get("verbs", {}).items():
         problems += [f"{verb}: {key} is no key of a verb" for key in described.keys() - known]
         problems += [f"{verb}: {face} is no face" for face in set(described.get("by_hand", [])) - FACES]
+        kind = described.get("kind", "waits")
+        problems += [f"{verb}: {kind} is no kind of verb"] if kind not in VERB_KINDS else []
+        for key in ("takes", "rust_takes"):
+            types = {one for _, one in pairs(described.get(key, ""))}
+            problems += [f"{verb}: {one} is no type of an argument" for one in types - INPUTS.keys()]
+        answers = {one.rstrip("?") for _, one in pairs(described.get("gives", "")) if one}
+        problems += [f"{verb}: {one} is no type of an answer" for one in answers - OUTPUTS.keys()]
     problems += [f"{key} is no key of [rust]" for key in given.get("rust", {}).keys() - RUST_KEYS]
     if problems:
-        raise SystemExit("\n".join(f"api/{name}.toml: {problem}" for problem in sorted(problems)))
+        told = [f"api/{name}.toml: {problem}" for problem in sorted(problems)]
+        raise SystemExit("\n".join([*told, "api/README.md has the keys and kinds, api/generate/kinds.py the types"]))
     return given
 
 
