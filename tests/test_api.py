@@ -1,14 +1,16 @@
-"""What is wrong in a description is named, and not left out in silence."""
+"""What is wrong in a description is named, and what is not generated yet is as it says."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 VERB = '\n[verbs.reset]\ntakes = "to: i64"\ndoc = "Begins anew."\n'
@@ -34,3 +36,34 @@ def test_what_is_wrong_with_a_verb_is_named(tmp_path: Path, right: str, wrong: s
     place = {**os.environ, "PYTHONPATH": str(tmp_path / "api/generate")}
     done = subprocess.run([sys.executable, "-c", program], env=place, capture_output=True, text=True)
     assert f"api/counter.toml: {said}" in done.stderr
+
+
+def words() -> list[list[str]]:
+    """Of each choice, and of what is told in a few words."""
+    described = tomllib.loads((ROOT / "api/enums.toml").read_text()).values()
+    choices = (
+        choice
+        for path in sorted((ROOT / "api").glob("*.toml"))
+        for choice in tomllib.loads(path.read_text()).get("options", {}).get("choices", {}).values()
+    )
+    # A word has a signature of its own where it decides what is answered, as in `watch`.
+    found = [one for one in described if one.get("words") and one["c"] != "zkr_watch_kind"] + [
+        {**one, "none": "Default"} for one in choices
+    ]
+    values = [[value for value in one["values"] if value != one.get("none")] for one in found]
+    return [[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", value).lower() for value in listed] for listed in values]
+
+
+def text(folder: str, pattern: str) -> str:
+    whole = " ".join(path.read_text() for path in sorted((ROOT / folder).glob(pattern)))
+    return re.sub(r"(?<=\[) |,(?= ?\])| (?=\])", "", " ".join(whole.split()))
+
+
+@pytest.mark.parametrize("listed", words(), ids="-".join)
+def test_the_types_of_python_and_node_have_the_words(listed: list[str]) -> None:
+    assert " | ".join(f"'{word}'" for word in listed) in text("node/lib", "*.d.cts")
+    # The state of a client is any text in Python.
+    if "suspended" not in listed:
+        assert f"Literal[{', '.join(f'{chr(34)}{word}{chr(34)}' for word in listed)}]" in text(
+            "python/zkrecipes", "*.py*"
+        )
