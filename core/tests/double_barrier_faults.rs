@@ -483,3 +483,41 @@ async fn who_declared_without_an_answer_is_in_though_a_peer_takes_ready_back() {
         nothing_left(&ground, &peer).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_too_many_that_looks_when_the_round_is_over_waits_for_the_next() {
+    for ground in grounds() {
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            clients.push(ground.client_with(options(TEN).naming(Naming::Kazoo)).await);
+        }
+        let [of_a, of_b, of_late] = [0, 1, 2].map(|nth| of(&clients[nth], 2));
+        let (b, late) = (&clients[1], &clients[2]);
+        let first = entering(&of_a);
+        count_is(late, 1).await;
+        // The third comes before the round of the other two is declared, and reads of it when they have left.
+        let slow = Fault::delay_request("multi", Duration::from_millis(200)).session(b.session_id()).nth(2);
+        let slow = ground.inject(slow);
+        let reads = Fault::delay_request("getData", Duration::from_millis(500)).path(READY);
+        ground.inject(reads.session(late.session_id()));
+        let second = entering(&of_b);
+        eventually("two are there", || ground.fault_fired(slow)).await;
+        let third = entering(&of_late);
+        for one in [first, second] {
+            done("two", one).await;
+        }
+        for one in [leaving(&of_a), leaving(&of_b)] {
+            done("leave", one).await;
+        }
+        // It comes, declares the round of the others, and comes again.
+        let has_looked = || ground.requests_of(late, "multi").len() >= 3;
+        eventually("it looks", || third.is_finished() || has_looked()).await;
+        assert!(!third.is_finished(), "alone in a round of two");
+        done("the next round", entering(&of_a)).await;
+        done("one too many", third).await;
+        for one in [leaving(&of_a), leaving(&of_late)] {
+            done("leave", one).await;
+        }
+        nothing_left(&ground, b).await;
+    }
+}

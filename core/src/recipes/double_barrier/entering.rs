@@ -239,6 +239,8 @@ fn mismatch(barrier: &Inner, theirs: usize) -> Error {
 async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Call) -> Result<End> {
     let ready = layout::ready(&barrier.path);
     let (mut declares, mut is_declared) = (came.count >= barrier.parties, false);
+    // Who came among the first belongs to whatever round is declared while its node stands: those before it can only go.
+    let is_spare = came.count > barrier.parties;
     let (mut armed, mut said) = (came.ready, came.said);
     let is_kazoo = barrier.naming == Naming::Kazoo;
     loop {
@@ -296,8 +298,12 @@ async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Ca
             Some(Err(WireError::NoNode)) if is_kazoo => {
                 let Some(own) = own(barrier, place, call).await? else { return Ok(End::Gone) };
                 // Nothing else changes it but our own declaration, be its answer lost.
-                if is_declared || own.version > 0 {
+                if own.version > 0 || is_declared && !is_spare {
                     return Ok(End::Inside(Round::unseen()));
+                }
+                // It may have been without us, and be over. If it is on, nobody is to wait for our node: we come again.
+                if is_declared {
+                    return Ok(End::Gone);
                 }
             }
             // Of another round, and gone meanwhile: this one has yet to be declared.
