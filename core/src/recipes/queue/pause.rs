@@ -10,7 +10,7 @@
 //!
 //! The clock of who gave it back may differ from ours. So a pause lasts no longer than its length after we first saw it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ pub(super) fn free(
     now: i64,
 ) -> (Vec<Free>, Vec<String>) {
     let mut claimed = HashSet::new();
-    let (mut pauses, mut marked) = (HashMap::new(), HashSet::new());
+    let (mut pauses, mut marked) = (BTreeMap::new(), BTreeSet::new());
     let mut strays = Vec::new();
     for node in beside {
         match node.split_once(SIGN) {

@@ -247,6 +247,7 @@ impl Epoch {
     pub(crate) async fn until_firm_or_soon(&self) {
         let soon = self.clock.sleep_until(self.clock.now() + self.session_timeout() / 8);
         tokio::select! {
+            biased;
             () = self.until_firm() => {}
             () = async { soon.await; self.until_up().await } => {}
         }
