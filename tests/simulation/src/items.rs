@@ -304,6 +304,9 @@ impl Inner {
         let fate = self.all.entry(name.clone()).or_default();
         let others = fate.claim.take().filter(|_| self.is_exclusive);
         let holder = others.filter(|(_, claim)| claim.upgrade().is_some_and(|item| item.is_held()));
+        // Who gives it back for the last time has it until it hears that it is a dead letter, which others may take before.
+        let is_on_its_way = |host: &HostId| fate.settling.contains(host) && fate.deaths > fate.deaths_before;
+        let holder = holder.filter(|(host, _)| !is_on_its_way(host));
         let wrong = match (is_known, fate.is_over, holder) {
             (false, ..) => Some(format!("{name} was {how}, and nobody has put it")),
             (_, true, _) => Some(format!("{name} was {how}, and somebody has had it")),

@@ -15,12 +15,12 @@ use crate::rounds::Rounds;
 use crate::server::Changes;
 use crate::sim::{HostId, Instant, Sim};
 use crate::solo::Solo;
-use crate::standing::{Contender, Kind, Standing};
+use crate::standing::{Contender, Kind, Standing, parse};
 use crate::tally::Tally;
 use crate::tell;
 use crate::tokens::Tokens;
+use crate::trace::short;
 use crate::views::Views;
-use crate::wire::names::short;
 
 /// How long after a pause a host may take to find out what it lost meanwhile.
 const GRACE: u64 = 100_000_000;
@@ -148,8 +148,16 @@ impl Book {
         begins.is_some_and(|begin| ends.is_none_or(|end| begin < end))
     }
 
+    /// Who goes on as a reader has its writer's number, and hears late what its writer was asked.
     fn is_any_asked(&self, nodes: &[String]) -> bool {
-        nodes.iter().any(|node| self.asked.contains(node))
+        let place = |node: &str| {
+            let (queue, name) = node.rsplit_once('/')?;
+            Some((queue.to_owned(), parse(name).1?))
+        };
+        let is_its_writer = |node: &String| {
+            place(node).is_some_and(|own| self.asked.iter().any(|asked| place(asked).as_ref() == Some(&own)))
+        };
+        nodes.iter().any(|node| self.asked.contains(node) || is_its_writer(node))
     }
 
     /// Why a node does not entitle anybody to hold.
@@ -322,7 +330,7 @@ impl Ledger {
 
     /// The turn has come: everything that must be true of that is checked before anybody else runs.
     pub fn granted(&self, sim: &Arc<Sim>, host: HostId, ticket: u64, held: &Arc<Held>) -> u64 {
-        let own = sim.chance(|rng| sim.names.lock().outgoing(rng, sim.current_task(), held.node()));
+        let own = held.node().to_owned();
         let is_held = held.is_held();
         let mut book = self.book.lock();
         let nodes = book.nodes_of(own, &held.fencing_tokens());

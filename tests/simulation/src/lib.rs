@@ -147,7 +147,8 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
         let server = &sim.net.lock().server;
         (server.leftovers(), server.watches())
     };
-    if !until(sim, patience, |sim| left(sim) == (0, 0))? {
+    let sweeping = patience + sim.plan.sweeping(left(sim).0);
+    if !until(sim, sweeping, |sim| left(sim) == (0, 0))? {
         let (nodes, watches) = left(sim);
         let watched = sim.net.lock().server.watched();
         return Err(format!("{nodes} nodes and {watches} watches are left behind: {watched}"));

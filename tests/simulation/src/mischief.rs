@@ -66,8 +66,7 @@ pub fn strike(sim: &Arc<Sim>) {
                 net.cut(sim, conn);
             }
         }
-        5..=7 => pause(sim, host, lapse, false),
-        8 => pause(sim, host, lapse, true),
+        5..=8 => pause(sim, host, lapse),
         9..=11 => {
             let (up, down) = sim.chance(|rng| *rng.pick(&[(true, true), (true, false), (false, true)]));
             tell!(sim, "h{host} cut off for {lapse:?}, up {up} down {down}");
@@ -141,22 +140,17 @@ fn stall(sim: &Sim, host: HostId, until: Instant) {
     sim.at(until, Due::GoOn(host));
 }
 
-/// None of the host's tasks, timers and alarms runs for a while; what arrives waits. A suspended one also keeps its
-/// transport's clock.
-pub fn pause(sim: &Sim, host: HostId, lapse: Duration, is_suspended: bool) {
+/// None of the host's tasks, timers and alarms runs for a while; what arrives waits.
+pub fn pause(sim: &Sim, host: HostId, lapse: Duration) {
     let until = sim.now() + nanos(lapse);
     let mut hosts = sim.hosts.lock();
     if hosts[host].is_paused() {
         return;
     }
     hosts[host].paused_until = Some(until);
-    if is_suspended {
-        // Nobody looks at that clock before the host goes on.
-        hosts[host].suspended += nanos(lapse);
-    }
     drop(hosts);
     sim.ledger.disturb(Some(host));
-    tell!(sim, "h{host} {} for {lapse:?}", if is_suspended { "suspended" } else { "paused" });
+    tell!(sim, "h{host} paused for {lapse:?}");
     sim.at(until, Due::Resume(host));
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use crate::plan::Plan;
 use crate::server::{Server, Waking};
 use crate::sim::{Due, HostId, Instant, Sim, nanos};
 use crate::tell;
-use crate::wire::transport::Transport;
+use crate::wire::io::Io;
 
 pub type ConnId = u64;
 
@@ -15,7 +16,7 @@ pub type ConnId = u64;
 #[derive(Debug)]
 pub enum Up {
     Syn,
-    Frame(Vec<u8>),
+    Bytes(Vec<u8>),
     Fin,
 }
 
@@ -24,7 +25,7 @@ pub enum Up {
 pub enum Down {
     Connected,
     Refused,
-    Frame(Vec<u8>),
+    Bytes(Vec<u8>),
     Fin,
 }
 
@@ -32,10 +33,12 @@ pub struct Conn {
     pub host: HostId,
     /// The server it leads to.
     pub member: usize,
-    client: Weak<Transport>,
+    client: Weak<Io>,
     up: Lane<Up>,
     down: Lane<Down>,
-    /// The machine knows of it.
+    /// What of a frame has arrived at the server.
+    pub begun: Vec<u8>,
+    /// The server's machine knows of it.
     pub is_open: bool,
 }
 
@@ -113,18 +116,19 @@ impl Net {
 
     // ---- from clients
 
-    pub fn connect(sim: &Sim, host: HostId, member: usize, client: Weak<Transport>) -> ConnId {
+    pub fn connect(sim: &Sim, host: HostId, member: usize, client: Weak<Io>) -> ConnId {
         let net = &mut *sim.net.lock();
         let conn = net.next;
         net.next += 1;
-        let fresh = Conn { host, member, client, up: Lane::default(), down: Lane::default(), is_open: false };
+        let (up, down) = (Lane::default(), Lane::default());
+        let fresh = Conn { host, member, client, up, down, begun: Vec::new(), is_open: false };
         net.conns.insert(conn, fresh);
         net.send_up(sim, conn, Up::Syn);
         conn
     }
 
-    pub fn send(sim: &Sim, conn: ConnId, frame: Vec<u8>) {
-        sim.net.lock().send_up(sim, conn, Up::Frame(frame));
+    pub fn send(sim: &Sim, conn: ConnId, bytes: Vec<u8>) {
+        sim.net.lock().send_up(sim, conn, Up::Bytes(bytes));
     }
 
     /// The client has closed its end. What it sent before still arrives.
@@ -147,7 +151,13 @@ impl Net {
 
     pub fn send_down(&mut self, sim: &Sim, conn: ConnId, what: Down) {
         let Some(c) = self.conns.get_mut(&conn) else { return };
-        let arrival = latency(sim, &self.paths[c.host]).max(self.paths[c.host].stuck_down);
+        // Servers may be slow to take connections, and a client may have gone on to another one meanwhile.
+        let is_late = matches!(what, Down::Connected) && !sim.ledger.is_calm();
+        let late = sim.chance(|rng| match is_late && rng.one_in(8) {
+            true => nanos(rng.duration(Duration::ZERO..=sim.plan.session_timeout)),
+            false => 0,
+        });
+        let arrival = late + latency(sim, &self.paths[c.host]).max(self.paths[c.host].stuck_down);
         if let Some(arrival) = c.down.send(arrival, what) {
             sim.at(arrival, Due::Down(conn));
         }
@@ -201,7 +211,7 @@ impl Net {
 
     // ---- faults
 
-    /// The connection breaks: of what is under way, some arrives, then both ends learn of it, or only the client does, and
+    /// The connection breaks: of what is under way, some arrives, at last perhaps a part of a frame, then both ends learn of it, or only the client does, and
     /// the server closes it after a session timeout without a word.
     pub fn cut(&mut self, sim: &Sim, conn: ConnId) {
         let Some(c) = self.conns.get_mut(&conn) else { return };
@@ -220,23 +230,35 @@ impl Net {
         if half_open {
             after_up = now + nanos(sim.plan.session_timeout);
         }
+        if let Some((when, Down::Bytes(bytes))) = c.down.under_way.get_mut(keep_down) {
+            let kept = sim.chance(|rng| rng.below(bytes.len() as u64));
+            let torn = (*when, Down::Bytes(bytes[..kept as usize].to_vec()));
+            c.down.under_way.truncate(keep_down);
+            if kept > 0 {
+                c.down.under_way.push_back(torn);
+            }
+        }
         if let Some(arrival) = c.up.cut(keep_up, after_up, Some(Up::Fin)) {
             sim.at(arrival, Due::Up(conn));
         }
-        if let Some(arrival) = c.down.cut(keep_down, after_down, Some(Down::Fin)) {
+        if let Some(arrival) = c.down.cut(keep_down + 1, after_down, Some(Down::Fin)) {
             sim.at(arrival, Due::Down(conn));
         }
     }
 
-    /// No answer to what the server has just handled gets out, and the connection breaks.
-    pub fn cut_unanswered(&mut self, sim: &Sim, conn: ConnId) {
+    /// The answer to what the server has just handled does not get out, or only a part of it, and the connection breaks.
+    pub fn cut_unanswered(&mut self, sim: &Sim, conn: ConnId, answer: &[u8]) {
+        let kept = sim.chance(|rng| rng.below(answer.len().max(1) as u64));
+        if kept > 0 {
+            self.send_down(sim, conn, Down::Bytes(answer[..kept as usize].to_vec()));
+        }
         if let Some(c) = self.conns.get_mut(&conn) {
             let keep = c.down.under_way.len();
             let soon = sim.now() + sim.chance(|rng| rng.below(5_000_000));
             if let Some(arrival) = c.down.cut(keep, soon, Some(Down::Fin)) {
                 sim.at(arrival, Due::Down(conn));
             }
-            c.up.under_way.clear();
+            (c.up.under_way, c.begun) = (VecDeque::new(), Vec::new());
             c.up.is_cut = true;
         }
     }

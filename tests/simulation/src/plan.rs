@@ -130,10 +130,18 @@ impl Plan {
         // Where messages get stuck all the time, each may have to wait until its session is out of doubt.
         let doubt = if self.spikes > 0 { self.session_timeout / 2 } else { Duration::ZERO };
         let turn = self.hold * holds + ms(500) + doubt;
-        // What a process leaves that ends at once is needed for so long by one that does not.
-        let left =
-            if self.subject.is_mortal() { (self.session_timeout + ms(10_000)) * 3 } else { Duration::ZERO };
-        self.session_timeout * 4 + Duration::from_secs(20) + turn * contenders + left
+        self.session_timeout * 4 + Duration::from_secs(20) + turn * contenders + self.needed()
+    }
+
+    /// For how long a process that lives may need what one leaves that ended at once.
+    fn needed(&self) -> Duration {
+        if self.subject.is_mortal() { (self.session_timeout + ms(10_000)) * 3 } else { Duration::ZERO }
+    }
+
+    /// How much longer it may take until so many nodes have gone: a client looks at eight for so long as they may be needed,
+    /// then at twice as many, and so on.
+    pub fn sweeping(&self, nodes: usize) -> Duration {
+        self.needed() * (nodes / 8 + 1).ilog2()
     }
 
     /// How long so many take one after the other, with messages that get stuck among them.

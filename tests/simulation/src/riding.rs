@@ -58,6 +58,7 @@ impl Riding {
     }
 
     pub fn run(&self, seed: u64) -> Outcome {
+        let _chances = Sim::chances(seed);
         let sim = Sim::of(self.plan(), Rng::new(seed), false);
         sim.ledger.calm();
         tell!(sim, "{self:?}");
@@ -82,7 +83,7 @@ impl Riding {
             }
             What::Servers => sim.net.lock().pause(sim, ends),
             What::Network => sim.net.lock().stick(HOLDER, Some(ends), Some(ends)),
-            What::Client => mischief::pause(sim, HOLDER, lapse, false),
+            What::Client => mischief::pause(sim, HOLDER, lapse),
         }
         reach(sim, over + nanos(Duration::from_millis(10)))?;
         match sim.ledger.tally().acquisitions {

@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::Plan;
-use crate::sim::{HostId, Instant};
+use crate::sim::{HostId, Instant, Sim};
 use crate::snapshot::Node;
 use crate::solo::Solo;
 use crate::subject::PATH;
+use crate::tell;
+use crate::trace::short;
 
 /// Who comes alone when the others are done.
 pub const ALONE: &str = "last";
@@ -59,8 +61,8 @@ impl Rounds {
     // ---- on the server
 
     /// What stands there now; why that cannot be.
-    pub fn look(&self, now: Instant, nodes: &[Node]) -> Option<String> {
-        self.0.lock().look(now, nodes)
+    pub fn look(&self, sim: &Sim, nodes: &[Node]) -> Option<String> {
+        self.0.lock().look(sim, nodes)
     }
 
     pub fn crashed(&self, host: HostId) {
@@ -121,8 +123,13 @@ impl Rounds {
     }
 }
 
+fn all_of(members: &[(String, String)]) -> String {
+    members.iter().map(|(node, name)| format!("{name} by {}", short(node))).collect::<Vec<_>>().join(", ")
+}
+
 impl Inner {
-    fn look(&mut self, now: Instant, nodes: &[Node]) -> Option<String> {
+    fn look(&mut self, sim: &Sim, nodes: &[Node]) -> Option<String> {
+        let now = sim.now();
         self.now = now;
         let below = |node: &Node| node.path.strip_prefix(PATH)?.strip_prefix('/').map(str::to_owned);
         let ready = nodes.iter().find(|node| below(node).as_deref() == Some("ready"));
@@ -143,6 +150,7 @@ impl Inner {
         members.sort_by_key(|(_, (czxid, _))| *czxid);
         let members: Vec<_> =
             members.into_iter().map(|(node, (_, name))| (node.clone(), name.clone())).collect();
+        tell!(sim, "a round is declared, there are {}", all_of(&members));
         let names: BTreeSet<_> = members.iter().map(|(_, name)| name).collect();
         let twice = (members.len() - names.len()).saturating_sub(self.left_by_the_dead(&members));
         let wrong = (members.len() - twice < self.parties)

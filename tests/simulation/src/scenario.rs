@@ -125,7 +125,14 @@ impl Party {
             self.nap(Duration::from_millis(50)).await;
         }
         if let Ok(Handle::Counter(counter)) = &shared {
-            match counter.get().await {
+            let sum = loop {
+                match counter.get().await {
+                    // As long as nothing comes through.
+                    Err(error) if error.kind() == ErrorKind::ConnectionLost => {}
+                    sum => break sum,
+                }
+            };
+            match sum {
                 Ok(value) => {
                     self.sim.ledger.sums.final_value(value).into_iter().for_each(|wrong| self.accuse(wrong))
                 }
@@ -263,7 +270,6 @@ impl Party {
         };
         tell!(self.sim, "h{} asks who holds, force after {force_after:?}", self.host);
         self.sim.ledger.count(|tally| tally.requests += 1);
-        self.sim.names.lock().disown(self.sim.current_task());
         // Others who share the handle may cancel what waits on it.
         let allowed: &[_] = if is_shared { &[ErrorKind::Cancelled] } else { &[] };
         self.expect("revoke", ask.revoke(None, force_after).await.map(drop), allowed);

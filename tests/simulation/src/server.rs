@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zkrecipes_embedded::machine::{Cluster, Config, Machine, Note, Now, Output};
-use zkrecipes_embedded::wire::{Op, ReplyHead, Request, op_name, parse_request};
+use zkrecipes_embedded::wire::{
+    Event, Hello, Op, Reader, ReplyHead, Request, SubWrite, Writer, XID_EVENT, frame_at, op_name,
+    parse_request,
+};
 
 use crate::net::{ConnId, Down, Net, Up};
 use crate::plan::Plan;
@@ -15,8 +18,7 @@ use crate::snapshot::{self, Node};
 use crate::standing::Standing;
 use crate::subject::{Ground, PATH, Subject};
 use crate::tell;
-use crate::wire::frames;
-use crate::wire::names::short;
+use crate::trace::short;
 
 /// Connections of the hand that deletes nodes by force; clients count from one.
 const ADMIN: ConnId = 1 << 32;
@@ -243,10 +245,7 @@ impl Net {
                 self.send_down(sim, conn, if is_open { Down::Connected } else { Down::Refused });
             }
             Up::Fin => self.close(conn),
-            Up::Frame(frame) if self.conn(conn).is_some_and(|c| c.is_open) => {
-                self.frame(sim, conn, &frame);
-            }
-            Up::Frame(_) => {}
+            Up::Bytes(bytes) => self.read(sim, conn, &bytes),
         }
     }
 
@@ -256,6 +255,24 @@ impl Net {
             c.is_open = false;
         }
         self.sweep();
+    }
+
+    /// As many requests as have arrived whole.
+    fn read(&mut self, sim: &Sim, conn: ConnId, bytes: &[u8]) {
+        let Some(c) = self.conn_mut(conn) else { return };
+        let mut begun = std::mem::take(&mut c.begun);
+        begun.extend(bytes);
+        let mut at = 0;
+        while self.conn(conn).is_some_and(|c| c.is_open)
+            && let Ok(Some((frame, taken))) = frame_at(&begun[at..], usize::MAX)
+        {
+            at += taken;
+            self.frame(sim, conn, frame);
+        }
+        begun.drain(..at);
+        if let Some(c) = self.conn_mut(conn).filter(|c| c.is_open) {
+            c.begun = begun;
+        }
     }
 
     /// One request, unless a fault comes before, with or behind it.
@@ -290,17 +307,17 @@ impl Net {
             sim.at(sim.now(), Due::Crash(host));
         }
         if matches!(snare, Some(Snare::BreakBefore | Snare::CrashBefore)) {
-            self.cut_unanswered(sim, conn);
+            self.cut_unanswered(sim, conn, &[]);
             return self.close(conn);
         }
         let now = self.server.clock(sim.now());
         self.server.cluster.frame(conn, frame, now);
         self.server.cluster.settle();
         let is_mute = matches!(snare, Some(Snare::BreakAfter | Snare::CrashAfter));
-        self.dispatch(sim, is_mute.then_some(conn));
+        let unsaid = self.dispatch(sim, is_mute.then_some(conn));
         match snare {
             Some(Snare::BreakAfter | Snare::CrashAfter) => {
-                self.cut_unanswered(sim, conn);
+                self.cut_unanswered(sim, conn, &unsaid);
                 self.close(conn);
             }
             Some(Snare::Force) => {
@@ -320,8 +337,9 @@ impl Net {
         }
     }
 
-    /// Sends on what the machine says; nothing to `mute`, whose connection is breaking.
-    fn dispatch(&mut self, sim: &Sim, mute: Option<ConnId>) {
+    /// Sends on what the machine says; nothing to `mute`, whose connection is breaking: that is handed back.
+    fn dispatch(&mut self, sim: &Sim, mute: Option<ConnId>) -> Vec<u8> {
+        let mut unsaid = Vec::new();
         let now = self.server.clock(sim.now());
         let mut outputs = std::mem::take(&mut self.server.outputs);
         self.server.cluster.drain_output_into(&mut outputs, now);
@@ -329,7 +347,7 @@ impl Net {
         let changes = self.server.take_changes();
         if changes.standing.is_some() {
             let wrong = match sim.plan.subject {
-                Subject::DoubleBarrier { .. } => sim.ledger.rounds.look(sim.now(), &self.server.followed),
+                Subject::DoubleBarrier { .. } => sim.ledger.rounds.look(sim, &self.server.followed),
                 Subject::Queue(_) => sim.ledger.items.look(sim, &self.server.followed),
                 _ => None,
             };
@@ -338,14 +356,16 @@ impl Net {
         sim.ledger.follow(sim, changes);
         for output in outputs.drain(..) {
             match output {
+                Output::Send { conn, frame, .. } if mute == Some(conn) => unsaid.extend(frame),
                 Output::Send { conn, .. } | Output::Close { conn } if conn >= ADMIN || mute == Some(conn) => {
                 }
                 Output::Send { conn, frame, .. } => {
-                    if ReplyHead::of(&frame).is_some_and(|head| head.xid == -1) {
-                        let path = zkrecipes_embedded::wire::event_path(&frame);
-                        tell!(sim, "c{conn} ← event {} {}", frames::event_name(&frame), short(&path));
+                    if ReplyHead::of(&frame).is_some_and(|head| head.xid == XID_EVENT)
+                        && let Ok(Event { kind, path }) = Event::read(&mut Reader::new(&frame[20..]))
+                    {
+                        tell!(sim, "c{conn} ← event {kind:?} {}", short(&path));
                     }
-                    self.send_down(sim, conn, Down::Frame(frame));
+                    self.send_down(sim, conn, Down::Bytes(frame));
                 }
                 Output::Close { conn } => {
                     self.send_down(sim, conn, Down::Fin);
@@ -365,6 +385,7 @@ impl Net {
             }
         }
         self.server.outputs = outputs;
+        unsaid
     }
 
     pub(super) fn let_time_pass(&mut self, sim: &Sim) {
@@ -502,8 +523,10 @@ impl Net {
         let now = self.server.clock(sim.now());
         let cluster = &mut self.server.cluster;
         cluster.open(conn, ([127, 0, 0, 1], 50_000).into(), 0);
-        for frame in [frames::greeting(0, 4000, 0, &[0; 16]), frames::delete(1, path), frames::close(2)] {
-            cluster.frame(conn, &frame, now);
+        let hello = Hello { zxid_seen: 0, timeout: 4000, session: 0, password: &[0; 16], read_only: None };
+        let delete = Request::Write(SubWrite::Delete { path: path.into(), version: -1 });
+        for frame in [hello.frame(), request(1, &delete), request(2, &Request::Close)] {
+            cluster.frame(conn, &frame[4..], now);
         }
         cluster.closed(conn);
         self.server.changes.forced.push(path.to_owned());
@@ -554,6 +577,12 @@ impl Snare {
         }
         rng.one_in(plan.forces).then_some(Snare::Force)
     }
+}
+
+fn request(xid: i32, request: &Request<'_>) -> Vec<u8> {
+    let mut frame = Writer::request(xid, request.op());
+    request.write(&mut frame);
+    frame.finish()
 }
 
 fn describe(op: Op, frame: &[u8]) -> String {

@@ -19,7 +19,6 @@ use crate::server::Waking;
 use crate::solo::Solo;
 use crate::subject::Subject;
 use crate::trace::Trace;
-use crate::wire::names::Names;
 
 pub type HostId = usize;
 /// Nanoseconds since long before the world began, so that nothing subtracts below zero.
@@ -58,8 +57,6 @@ pub struct Host {
     pub resumed: Instant,
     /// How far its clock has run ahead of the world's.
     pub skew: u64,
-    /// How long it has been suspended in all: the clock of the transport does not count that.
-    pub suspended: u64,
     /// By its own clock.
     timers: BTreeMap<(Instant, u64), Timer>,
 }
@@ -117,7 +114,6 @@ pub struct Sim {
     tasks: Solo<Tasks>,
     candidates: Solo<Vec<u64>>,
     pub net: Solo<Net>,
-    pub names: Solo<Names>,
     pub ledger: Ledger,
     pub processes: Solo<Vec<Arc<dyn Process>>>,
 }
@@ -150,7 +146,6 @@ impl Sim {
             tasks: Solo::default(),
             candidates: Solo::default(),
             net: Solo::new(Net::new(&plan)),
-            names: Solo::new(if plan.subject.is_mortal() { Names::plain() } else { Names::default() }),
             processes: Solo::default(),
             ledger: Ledger::new(&plan),
             plan,
@@ -177,14 +172,9 @@ impl Sim {
         draw(&mut self.rng.lock())
     }
 
-    /// What a host's clock shows; it counts suspension, as the core's does.
+    /// What a host's clock shows; it counts suspension.
     pub fn host_now(&self, host: HostId) -> Instant {
         self.now() + self.hosts.lock()[host].skew
-    }
-
-    /// The clock that the transport goes by: it stands still while the host is suspended.
-    pub fn transport_now(&self, host: HostId) -> Instant {
-        self.now() - self.hosts.lock()[host].suspended
     }
 
     // ---- what is to come

@@ -39,7 +39,7 @@ pub struct Standstill {
     pub rounding: Duration,
     pub lapse: Duration,
     /// When the waiter goes on, if it stood still, too. Whoever asks for something during the pause hears nothing from then
-    /// on, and gives the connection up after five twelfths of a timeout: only what is asked for late is answered on waking.
+    /// on, and gives the connection up after a good third of a timeout: only what is asked for late is answered on waking.
     pub stall: Option<Duration>,
     /// How long after waking the leader ends sessions; `None` for before it looks at what came meanwhile.
     pub ends: Option<Duration>,
@@ -68,6 +68,7 @@ fn plan() -> Plan {
 /// When the waiter's heartbeat is answered after which the leader is to pause. What the servers do between two answers
 /// changes nothing about it.
 pub fn rehearse(seed: u64) -> Instant {
+    let _chances = Sim::chances(seed);
     let sim = Sim::of(plan(), Rng::new(seed), false);
     sim.ledger.calm();
     begin(&sim, Instant::MAX);
@@ -94,6 +95,7 @@ impl Standstill {
         let (since, tick) = (heard - DAWN, nanos(TICK));
         plan.clock = Duration::from_nanos((tick - (since + nanos(self.rounding)) % tick) % tick);
         plan.asks = Duration::from_nanos(since % nanos(TICK / 2));
+        let _chances = Sim::chances(seed);
         let sim = Sim::of(plan, Rng::new(seed), false);
         sim.ledger.calm();
         tell!(sim, "{self:?}");
@@ -119,11 +121,12 @@ impl Standstill {
         let wakes = begins + nanos(self.lapse);
         if let Some(stall) = self.stall {
             wait(sim, begins + nanos(STALLS))?;
-            mischief::pause(sim, WAITER, stall - STALLS, false);
+            mischief::pause(sim, WAITER, stall - STALLS);
         }
         wait(sim, wakes + nanos(Duration::from_millis(15)))?;
         sim.net.lock().stick(WAITER, None, Some(wakes + nanos(TIMEOUT / 3)));
-        wait(sim, wakes + nanos(TIMEOUT * 3 / 2))?;
+        // A session that its client has given up stands for a timeout and a tick, and whoever waits behind it waits for that.
+        wait(sim, wakes + nanos(TIMEOUT * 3 / 2 + TICK))?;
         if sim.ledger.tally().acquisitions < 2 {
             return Err("nobody came after the first holder".to_owned());
         }

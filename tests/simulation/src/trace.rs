@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use crate::standing::{Kind, parse};
+
 /// How many lines a failure shows.
 const KEPT: usize = 200;
 
@@ -50,4 +52,47 @@ impl Trace {
     pub fn last(&self) -> impl Iterator<Item = &str> {
         self.last.iter().map(String::as_str)
     }
+}
+
+/// A path as the trace shows it: contenders by their number alone, if they have one, with a letter for what they want
+/// and, where there are several queues, with the queue.
+pub fn short(path: &str) -> String {
+    let (Some((_, mark, after)), Some((parent, name))) = (split(path), path.rsplit_once('/')) else {
+        return path.to_owned();
+    };
+    let queue = parent.rsplit('/').next().filter(|queue| queue.len() == 1).unwrap_or_default();
+    if name.len() == 32 || after.starts_with("-lease-") {
+        return format!("permit {}{after}", &mark[..4]);
+    }
+    if let Some((_, number)) = after.strip_prefix("-of-").and_then(|rest| rest.split_once('-')) {
+        return format!("member {number}");
+    }
+    let (kind, number) = parse(name);
+    let kind = match kind {
+        Kind::Read => "r",
+        Kind::Write => "w",
+        _ => "",
+    };
+    match number {
+        // Past the end of the range they all have the same.
+        Some(i32::MAX | ..0) => format!("{queue}{kind}#late-{}", &mark[..4]),
+        Some(number) => format!("{queue}{kind}#{number}"),
+        None => format!("{queue}{kind}#new"),
+    }
+}
+
+/// What stands before, in and after the part of a node's name that is like no other, in everybody's way to name nodes:
+/// `_c_<guid>-…`, `x-<32 hex>-…`, `<32 hex>__…`, and `<28 hex><number>` of which several are made at once.
+fn split(text: &str) -> Option<(&str, &str, &str)> {
+    let start = text.rfind('/').map_or(0, |slash| slash + 1);
+    let name = &text[start..];
+    let (skipped, length) = match name.strip_prefix("_c_") {
+        Some(_) => (3, 36),
+        None if name.len() == 32 => (0, 28),
+        None => (if name.starts_with("x-") { 2 } else { 0 }, 32),
+    };
+    let mark = name.get(skipped..skipped + length)?;
+    let is_unique = mark.bytes().all(|byte| byte.is_ascii_hexdigit() || length == 36 && byte == b'-');
+    let (from, to) = (start + skipped, start + skipped + length);
+    is_unique.then(|| (&text[..from], &text[from..to], &text[to..]))
 }
