@@ -158,6 +158,21 @@ fn a_session_is_asked_for_and_attached_to_again_with_what_was_seen() {
 }
 
 #[test]
+fn what_was_seen_does_not_become_less() {
+    let mut world = World::up();
+    world.read(1, "/a");
+    world.read(2, "/a");
+    world.receive(&reply(1, 55));
+    // An error may carry none, and a server that answers by itself an older one.
+    world.receive(&reply(2, 50));
+    world.receive(&Told::frame(EventKind::DataChanged, "/a", -1));
+    world.machine.hung_up("gone".to_owned(), world.now);
+    world.connect();
+    let hello = world.sent();
+    assert_eq!(Hello::read(&hello[0]).expect("a hello").zxid_seen, 55);
+}
+
+#[test]
 fn credentials_that_are_refused_end_the_session() {
     let mut world = World::up();
     world.read(1, "/a");
