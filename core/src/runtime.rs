@@ -128,6 +128,39 @@ pub(crate) fn enter<T>(make: impl FnOnce() -> T) -> T {
     make()
 }
 
+/// Polls a future of the library's on this thread, as the runtime would on one of its own: blocking verbs inside it answer
+/// Deadlock. Where this is called in a task of another runtime, it takes nothing of what that task may use up.
+#[cfg(target_os = "linux")]
+pub(crate) fn poll<F: Future>(
+    future: Pin<&mut F>,
+    context: &mut std::task::Context<'_>,
+) -> std::task::Poll<F::Output> {
+    struct Back(Option<Process>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            MUST_NOT_BLOCK.set(self.0);
+        }
+    }
+    let _back = Back(MUST_NOT_BLOCK.replace(Some(Process::present())));
+    enter(|| std::pin::pin!(tokio::task::unconstrained(future)).poll(context))
+}
+
+/// Whether this thread can enter the runtime: not once its thread-locals have gone, in the handlers of its end.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_within_reach() -> bool {
+    thread_local! {
+        /// Made after what tokio keeps, so it goes before that.
+        static LIVES: Lives = const { Lives };
+    }
+    struct Lives;
+    impl Drop for Lives {
+        fn drop(&mut self) {}
+    }
+    // The first use makes what tokio keeps; it is an error without a runtime, and when it has gone.
+    let _ = tokio::runtime::Handle::try_current();
+    LIVES.try_with(|_| ()).is_ok()
+}
+
 /// Runs `task` in the background.
 pub(crate) fn spawn(task: Later<()>) -> tokio::task::JoinHandle<()> {
     get().spawn(task)

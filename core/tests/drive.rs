@@ -82,6 +82,30 @@ fn a_token_cancels_calls_made_before_and_after() {
     assert_eq!(late.expect_err("cancelled").kind(), ErrorKind::Cancelled);
 }
 
+/// A task of the user's may use up what tokio gives it at a time, and who waits in it polls on its thread.
+#[test]
+fn a_call_that_blocks_a_task_of_another_runtime_takes_nothing_of_what_that_may_use() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_stack_size(8 << 20)
+        .build()
+        .expect("a runtime");
+    let (tell, told) = channel();
+    runtime.spawn(async move {
+        let many = async {
+            for n in 0..1000 {
+                let (sender, receiver) = tokio::sync::oneshot::channel();
+                sender.send(n).expect("it is there");
+                receiver.await.expect("sent");
+            }
+            Ok(())
+        };
+        let _ = tell.send(wait(many, None, None));
+    });
+    assert_eq!(told.recv_timeout(support::SOON).expect("it ends"), Ok(()));
+    runtime.shutdown_background();
+}
+
 #[test]
 fn a_panic_in_a_call_is_an_internal_error() {
     async fn broken() -> Result<(), Error> {

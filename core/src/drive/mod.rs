@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -27,6 +26,7 @@ mod declaring;
 pub mod log;
 mod servers;
 mod sessions;
+mod waiting;
 
 pub use crate::hosts::embedded_by;
 pub use crate::metrics::{Sample, Value};
@@ -46,6 +46,7 @@ pub use closing::{close, close_and_tell, end_sessions, let_go, start_close};
 pub use declaring::{Begun, Done, Proposed, begin, bind, enter, join, join_as_site, next_proposal};
 pub use servers::{ask_server, bears, resolve_hosts};
 pub use sessions::Sessions;
+pub use waiting::wait;
 
 /// Stands for something that `end` ends.
 pub fn subscription(end: impl FnOnce() + Send + 'static) -> Subscription {
@@ -130,50 +131,6 @@ pub fn check_path(path: &str) -> Result<()> {
 /// A named thread of a face. Like every thread of the library it takes no signal of the process.
 pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     runtime::thread(name, body)
-}
-
-/// Runs `future` on the library's runtime and blocks this thread until it is done.
-///
-/// Inside a callback or on a thread of the runtime the answer is Deadlock. A withdrawn future is dropped, which leaves
-/// nothing behind, and its result, should it have one by then, is dropped too. Forked, if the tick forked and this is
-/// the child: the parent goes on waiting.
-pub fn wait<T: Send + 'static>(
-    future: impl Future<Output = Result<T>> + Send + 'static,
-    cancel: Option<&CancelToken>,
-    mut tick: Option<Tick<'_>>,
-) -> Result<T> {
-    check_may_wait()?;
-    let process = Process::present();
-    // A caller that has nothing to look at meanwhile does not withdraw it.
-    let own = tick.is_some().then(CancelToken::new);
-    let tokens: Vec<_> = cancel.into_iter().chain(&own).cloned().collect();
-    let (sender, receiver) = channel();
-    run(future, &tokens, move |result| {
-        let _ = sender.send(result);
-    });
-    loop {
-        let Some(tick) = tick.as_mut() else {
-            return receiver.recv().unwrap_or_else(|_| Err(vanished()));
-        };
-        match receiver.recv_timeout(tick.every) {
-            Ok(result) => return result,
-            Err(RecvTimeoutError::Disconnected) => return Err(vanished()),
-            Err(RecvTimeoutError::Timeout) => {
-                let goes_on = (tick.hook)();
-                if let Err(forked) = process.check() {
-                    // The call goes on in the parent, and what it has in common with us is the parent's.
-                    std::mem::forget((own, tokens, receiver));
-                    return Err(forked);
-                }
-                if !goes_on {
-                    own.iter().for_each(CancelToken::cancel);
-                    // Wait until the future is really gone: what it had acquired is being let go by then.
-                    drop(receiver.recv());
-                    return Err(Error::cancelled());
-                }
-            }
-        }
-    }
 }
 
 /// Runs `future` in the background; `done` is called exactly once, on a thread of the library that waits for no other
@@ -339,7 +296,15 @@ fn run<T: Send + 'static>(
     cancel: &[CancelToken],
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) {
-    let tokens = cancel.to_vec();
+    let settled = settled(future, cancel.to_vec());
+    runtime::spawn(Box::pin(async move { done(settled.await) }));
+}
+
+/// What `future` comes to unless a token withdraws it, once all that it leaves is seen to.
+fn settled<T>(
+    future: impl Future<Output = Result<T>>,
+    tokens: Vec<CancelToken>,
+) -> impl Future<Output = Result<T>> {
     // In a box from here on: what is wrapped below would else lie on the stack of the caller several times.
     let future = Box::pin(future);
     let called = async move {
@@ -363,11 +328,8 @@ fn run<T: Send + 'static>(
         }
         result
     };
-    runtime::spawn(Box::pin(async move {
-        // A panic in the core must reach the caller as an error, not as a call that never ends.
-        let result = AssertUnwindSafe(settled).catch_unwind().await;
-        done(result.unwrap_or_else(|_| Err(vanished())));
-    }));
+    // A panic in the core must reach the caller as an error, not as a call that never ends.
+    async move { AssertUnwindSafe(settled).catch_unwind().await.unwrap_or_else(|_| Err(vanished())) }
 }
 
 fn vanished() -> Error {

@@ -165,16 +165,6 @@ static void do_lease(command *c) {
   say("%s ok %" PRId64, c->seq, zkr_client_lease_remaining(c->client->handle));
 }
 
-static void do_waiting(command *c) {
-  zkr_metrics *metrics = NULL;
-  if (zkr_client_metrics(c->client->handle, &metrics, NULL) != ZKR_OK) {
-    invalid(c);
-    return;
-  }
-  say("%s ok %.0f", c->seq, zkr_metrics_value(metrics, "waiting"));
-  zkr_metrics_free(metrics);
-}
-
 static void do_watch_state(command *c) {
   zkr_error *error = NULL;
   zkr_status status = zkr_client_on_state(c->client->handle, on_state, c->client, NULL, &error);
@@ -298,7 +288,6 @@ static const verb verbs[] = {
     {"state", do_state, false},
     {"session", do_session, false},
     {"lease", do_lease, false},
-    {"waiting", do_waiting, false},
     {"watch-state", do_watch_state, false},
     {"withdraw", do_withdraw, false},
     {"free", do_free, false},

@@ -60,8 +60,6 @@ async def perform(command: Command) -> list[str]:
         return [str(client.session_id)]
     elif verb == "lease":
         return [str(int(client.lease_remaining * 1000))]
-    elif verb == "waiting":
-        return [str(client.metrics.waiting)]
     elif verb == "watch-state":
         client.on_state(lambda state: say("event", who, "state", state))
     elif verb == "lock":

@@ -50,7 +50,6 @@ AT_ONCE = (
         "state",
         "session",
         "lease",
-        "waiting",
         "watch-state",
         "lock",
         "rwlock",
@@ -87,8 +86,6 @@ def perform(command: Command) -> list[str]:
         return [str(client.session_id)]
     elif verb == "lease":
         return [str(int(client.lease_remaining * 1000))]
-    elif verb == "waiting":
-        return [str(client.metrics.waiting)]
     elif verb == "watch-state":
         client.on_state(lambda state: say("event", who, "state", state))
     elif verb == "lock":

@@ -206,7 +206,6 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("state", _) => one(client.state().name()),
         ("session", _) => one(client.session_id()),
         ("lease", _) => one(client.lease_remaining().as_millis()),
-        ("waiting", _) => one(client.metrics().waiting),
         ("watch-state", _) => {
             let name = name.clone();
             let _ = client.on_state(move |state| print(&format!("event {name} state {}", state.name())));

@@ -2,20 +2,35 @@
 //! which [`serving`] knows, or a simulated network.
 //!
 //! Whoever asks hands the request to the channel on its own thread, under the lock of the machine; inside it there is only
-//! I/O that does not block, and parsing. A task on the I/O thread reads, keeps pings and connects. Answers are handed over
-//! outside the lock.
+//! I/O that does not block, and parsing. If somebody else is in there, they hand it over: nobody who asks waits for the lock.
+//! Who reads is said in [`driving`]: a thread that waits for its answer, or else a task on the I/O thread, which keeps pings
+//! and connects, too. Answers are handed over outside the lock.
 
+#[cfg(target_os = "linux")]
+mod driving;
+mod mail;
 mod requests;
+mod seen;
 mod serving;
 mod socket;
+#[cfg(target_os = "linux")]
+mod system;
 
+use std::future::Future;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::task::{Context, Poll};
 
 use tokio::sync::{Notify, oneshot};
 use zeroize::Zeroizing;
 use zkrecipes_protocol::Request;
 
+#[cfg(target_os = "linux")]
+pub(crate) use self::driving::{Drives, Parker, Woken, has_room};
+use self::mail::{Letter, Mail};
+use self::seen::Seen;
 use super::machine::{Kind, Machine, Output, Pauses, Setup, WatchId};
 use super::open::Entry;
 use super::{Diagnosis, Dial, Event, Flight, Later, Link, LinkState, Watch, Wire, WireError};
@@ -68,6 +83,14 @@ pub trait Channel: Send + 'static {
     fn attempt(&self) -> u64;
     /// Sends what can be sent without waiting and drains it; whether that was all.
     fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool>;
+    /// Has the task that serves the session come when it can be read, or written. Without: it always comes.
+    fn arm(&self, _reads: bool, _writes: bool) {}
+    /// Whoever polls on this thread awaits an answer.
+    fn is_awaited(_connection: &Arc<Connection<Self>>)
+    where
+        Self: Sized,
+    {
+    }
 }
 
 /// A session as the recipes have it. Dropped, it ends.
@@ -79,7 +102,7 @@ struct Session<C: Channel> {
 impl<C: Channel> Drop for Session<C> {
     fn drop(&mut self) {
         if self.connection.process.is_present() {
-            self.connection.with(|state, now| state.machine.close(now));
+            self.connection.post(|state, now| state.machine.close(now));
         }
     }
 }
@@ -87,6 +110,12 @@ impl<C: Channel> Drop for Session<C> {
 /// What the session and the task that serves it share.
 pub struct Connection<C> {
     state: Mutex<State<C>>,
+    /// What those asked who found the lock taken.
+    mail: Mail<C>,
+    /// What can be asked without the lock.
+    seen: Seen,
+    /// So many watches were ever asked for.
+    watches: AtomicU64,
     clock: Arc<dyn Clock>,
     /// The task has something to do.
     io: Notify,
@@ -98,7 +127,19 @@ pub struct Connection<C> {
 struct State<C> {
     machine: Machine<Answer, Watcher>,
     channel: Option<C>,
-    next_watch: u64,
+    /// The channel has not taken everything.
+    is_blocked: bool,
+    /// The ticket of the thread that drives; none if the I/O thread does.
+    driver: Option<u64>,
+    tickets: u64,
+    /// A thread has driven since the I/O thread last looked.
+    was_driven: bool,
+    /// The I/O thread comes soon anyway.
+    is_watched: bool,
+    /// For what the channel is armed, reading and writing, as far as that is known.
+    armed: Option<(bool, bool)>,
+    /// The ticket for which the I/O thread has disarmed it once more.
+    disarmed_for: Option<u64>,
 }
 
 impl<C: Channel> State<C> {
@@ -106,7 +147,31 @@ impl<C: Channel> State<C> {
     fn flush(&mut self) -> bool {
         let Some(channel) = &mut self.channel else { return true };
         // Of an error, reading will tell why; to wait until it takes more would be no use.
-        channel.send(self.machine.outgoing()).unwrap_or(true)
+        let is_flushed = channel.send(self.machine.outgoing()).unwrap_or(true);
+        self.is_blocked = !is_flushed;
+        is_flushed
+    }
+
+    /// Arms the channel for what the I/O thread has to do.
+    fn arm(&mut self) {
+        if let Some(channel) = &self.channel {
+            let wanted = (self.driver.is_none(), self.is_blocked);
+            channel.arm(wanted.0, wanted.1);
+            self.armed = Some(wanted);
+        }
+    }
+
+    fn is_armed(&self) -> bool {
+        self.armed == Some((self.driver.is_none(), self.is_blocked))
+    }
+
+    /// The attempt's channel, or none.
+    fn replace(&mut self, channel: Option<C>) {
+        self.channel = channel;
+        self.driver = None;
+        // As it is made.
+        self.armed = Some((true, false));
+        self.is_blocked = false;
     }
 }
 
@@ -146,12 +211,22 @@ impl<C: Channel> Connection<C> {
             silence: Box::new(move |timeout| super::silence_on(terms, timeout)),
             most_in_flight: MOST_IN_FLIGHT,
         };
+        let machine = Machine::new(setup, clock.now());
         Arc::new(Connection {
+            seen: Seen::of(&machine),
             state: Mutex::new(State {
-                machine: Machine::new(setup, clock.now()),
+                machine,
                 channel: None,
-                next_watch: 0,
+                is_blocked: false,
+                driver: None,
+                tickets: 0,
+                was_driven: false,
+                is_watched: false,
+                armed: None,
+                disarmed_for: None,
             }),
+            mail: Mail::default(),
+            watches: AtomicU64::new(0),
             clock,
             io: Notify::new(),
             changed: Notify::new(),
@@ -164,7 +239,7 @@ impl<C: Channel> Connection<C> {
         let chroot = hosts.find('/').map_or("", |at| hosts[at..].trim_end_matches('/')).to_owned();
         let session = Session { connection: self.clone(), chroot };
         Box::pin(async move {
-            session.connection.until(|state| state.machine.link().state != LinkState::Down).await;
+            session.connection.until(|link| link.state != LinkState::Down).await;
             match session.connection.link().state {
                 LinkState::Up => {}
                 LinkState::Denied => return Err(WireError::AuthFailed),
@@ -175,7 +250,7 @@ impl<C: Channel> Connection<C> {
     }
 
     pub fn link(&self) -> Link {
-        self.lock().machine.link()
+        self.seen.link()
     }
 
     /// Resolves when there is something to do before [`Due::wake_at`].
@@ -185,24 +260,23 @@ impl<C: Channel> Connection<C> {
 
     /// Looks at the clock, sends what waits, and drops a channel that is of no use any more.
     pub fn look(&self) -> Due {
-        let mut state = self.lock();
-        let before = state.machine.link();
-        let due = state.look(self.clock.now());
         // Not called: whoever looks sees to what is left, and would be called for that again and again.
-        self.tell(state, before);
+        let (due, _) = self.step(self.lock(), |state, now| state.look(now));
+        self.see_to_mail();
         due
+    }
+
+    /// The same and more, for a task that must not wait for who is inside: `None` if somebody is. It is called when they leave.
+    fn try_look<T>(&self, look: impl FnOnce(&mut State<C>, Moment) -> T) -> Option<T> {
+        let state = self.mail.calling(|| self.try_lock())?;
+        let (looked, _) = self.step(state, look);
+        self.see_to_mail();
+        Some(looked)
     }
 
     /// What became of an attempt to connect. One that is of no use any more is dropped.
     pub fn connected(&self, attempt: u64, channel: Result<C, String>) {
-        self.with(|state, now| match channel {
-            _ if !state.machine.wants(attempt) => {}
-            Ok(channel) => {
-                state.channel = Some(channel);
-                state.machine.connected(now);
-            }
-            Err(problem) => state.machine.hung_up(problem, now),
-        });
+        self.with(|state, now| state.connected(attempt, channel, now));
     }
 
     /// Bytes have arrived on the channel of an attempt.
@@ -225,6 +299,17 @@ impl<C: Channel> Connection<C> {
 }
 
 impl<C: Channel> State<C> {
+    fn connected(&mut self, attempt: u64, channel: Result<C, String>, now: Moment) {
+        match channel {
+            _ if !self.machine.wants(attempt) => {}
+            Ok(channel) => {
+                self.replace(Some(channel));
+                self.machine.connected(now);
+            }
+            Err(problem) => self.machine.hung_up(problem, now),
+        }
+    }
+
     fn has(&self, attempt: u64) -> bool {
         self.channel.as_ref().is_some_and(|channel| channel.attempt() == attempt)
             && self.machine.wants(attempt)
@@ -233,7 +318,7 @@ impl<C: Channel> State<C> {
     fn look(&mut self, now: Moment) -> Due {
         self.machine.tick(now);
         if self.channel.as_ref().is_some_and(|channel| !self.machine.wants(channel.attempt())) {
-            self.channel = None;
+            self.replace(None);
         }
         let is_blocked = !self.flush();
         let machine = &mut self.machine;
@@ -246,28 +331,81 @@ impl<C: Channel> Connection<C> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    fn try_lock(&self) -> Option<MutexGuard<'_, State<C>>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// Does something with the machine, sends what comes of it, and tells everybody whom it concerns.
     fn with<T>(&self, work: impl FnOnce(&mut State<C>, Moment) -> T) -> T {
-        let mut state = self.lock();
+        self.within(self.lock(), work)
+    }
+
+    /// The same without waiting for who is inside: they do it then.
+    fn post(&self, work: impl FnOnce(&mut State<C>, Moment) + Send + 'static) {
+        match self.try_lock() {
+            Some(state) => self.within(state, work),
+            None => {
+                self.mail.put(Box::new(work));
+                self.see_to_mail();
+            }
+        }
+    }
+
+    fn within<T>(&self, state: MutexGuard<'_, State<C>>, work: impl FnOnce(&mut State<C>, Moment) -> T) -> T {
+        let (answer, calls) = self.step(state, work);
+        if calls {
+            self.io.notify_one();
+        }
+        self.see_to_mail();
+        answer
+    }
+
+    /// What was handed over while the lock was taken, unless it is taken again: then that one comes here, too.
+    fn see_to_mail(&self) {
+        while self.mail.is_there()
+            && let Some(state) = self.try_lock()
+        {
+            let ((), calls) = self.step(state, |_, _| ());
+            if calls {
+                self.io.notify_one();
+            }
+        }
+    }
+
+    /// Also says whether the I/O thread has something to do.
+    fn step<T>(
+        &self,
+        mut state: MutexGuard<'_, State<C>>,
+        work: impl FnOnce(&mut State<C>, Moment) -> T,
+    ) -> (T, bool) {
         let (before, wake_before) = (state.machine.link(), state.machine.wake_at());
-        let answer = work(&mut state, self.clock.now());
+        let now = self.clock.now();
+        for older in self.mail.take() {
+            older(&mut state, now);
+        }
+        let answer = work(&mut state, now);
         let is_flushed = state.flush();
         // It sleeps until then.
         let is_sooner = match (state.machine.wake_at(), wake_before) {
             (Some(now), Some(before)) => now < before,
             (now, before) => now.is_some() != before.is_some(),
         };
-        if self.tell(state, before) || is_sooner || !is_flushed {
-            self.io.notify_one();
-        }
-        answer
+        (answer, self.tell(state, before) || is_sooner || !is_flushed)
     }
 
     /// Tells everybody whom it concerns what has come out; whether the link is another one than `before`.
     fn tell(&self, mut state: MutexGuard<'_, State<C>>, before: Link) -> bool {
         let outputs = state.machine.outputs();
         let has_changed = state.machine.link() != before;
+        self.seen.update(&state.machine);
         drop(state);
+        if self.mail.calls() {
+            self.io.notify_one();
+        }
         if has_changed {
             self.changed.notify_waiters();
         }
@@ -282,23 +420,42 @@ impl<C: Channel> Connection<C> {
     }
 
     /// Resolves once `is_so`, which is looked at whenever the link has changed.
-    async fn until(&self, is_so: impl Fn(&State<C>) -> bool) {
+    async fn until(&self, is_so: impl Fn(Link) -> bool) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             // Listen first, look second: a change in between must not be slept through.
             changed.as_mut().enable();
-            if is_so(&self.lock()) {
+            if is_so(self.link()) {
                 return;
             }
             changed.await;
         }
     }
 
+    fn request(
+        &self,
+        request: &Request<'_>,
+        answer: Answer,
+        watch: Option<(Kind, String, WatchId, Watcher)>,
+    ) {
+        match self.try_lock() {
+            Some(state) => {
+                self.within(state, move |state, now| state.machine.request(request, answer, watch, now))
+            }
+            None => {
+                let letter = Letter::of(request);
+                self.post(move |state, now| {
+                    letter.read(|request| state.machine.request(request, answer, watch, now));
+                });
+            }
+        }
+    }
+
     /// Sends a request; its answer is the body of the reply.
-    fn ask(&self, request: &Request<'_>) -> oneshot::Receiver<Result<Vec<u8>, WireError>> {
+    fn ask(self: &Arc<Self>, request: &Request<'_>) -> Answered<C> {
         let (answer, answered) = oneshot::channel();
-        self.with(|state, now| state.machine.request(request, answer, None, now));
-        answered
+        self.request(request, answer, None);
+        Answered { connection: self.clone(), answered }
     }
 
     /// The same for a request that sets a watch.
@@ -307,16 +464,12 @@ impl<C: Channel> Connection<C> {
         request: &Request<'_>,
         kind: Kind,
         path: &str,
-    ) -> (oneshot::Receiver<Result<Vec<u8>, WireError>>, Watch) {
+    ) -> (Answered<C>, Watch) {
         let (answer, answered) = oneshot::channel();
         let (watcher, told) = oneshot::channel();
-        let id = self.with(|state, now| {
-            state.next_watch += 1;
-            let id = WatchId(state.next_watch);
-            let watch = Some((kind, path.to_owned(), id, watcher));
-            state.machine.request(request, answer, watch, now);
-            id
-        });
+        let id = WatchId(self.watches.fetch_add(1, Ordering::Relaxed));
+        self.request(request, answer, Some((kind, path.to_owned(), id, watcher)));
+        let answered = Answered { connection: self.clone(), answered };
         let listening =
             Listening { connection: self.clone(), kind, path: path.to_owned(), id, is_over: false };
         let event = async move {
@@ -327,6 +480,24 @@ impl<C: Channel> Connection<C> {
             event
         };
         (answered, Watch::new(Box::pin(event)))
+    }
+}
+
+/// An answer on its way. Nobody knows what became of a request that has none.
+struct Answered<C> {
+    connection: Arc<Connection<C>>,
+    answered: oneshot::Receiver<Result<Vec<u8>, WireError>>,
+}
+
+impl<C: Channel> Future for Answered<C> {
+    type Output = Result<Vec<u8>, WireError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = Pin::new(&mut self.answered).poll(context);
+        if polled.is_pending() {
+            C::is_awaited(&self.connection);
+        }
+        polled.map(|answer| answer.unwrap_or(Err(WireError::ConnectionLoss)))
     }
 }
 
@@ -342,8 +513,8 @@ struct Listening<C: Channel> {
 impl<C: Channel> Drop for Listening<C> {
     fn drop(&mut self) {
         if !self.is_over && self.connection.process.is_present() {
-            let Listening { kind, path, id, .. } = &*self;
-            self.connection.with(|state, now| state.machine.unwatch(*kind, path, *id, now));
+            let (kind, path, id) = (self.kind, std::mem::take(&mut self.path), self.id);
+            self.connection.post(move |state, now| state.machine.unwatch(kind, &path, id, now));
         }
     }
 }
@@ -363,7 +534,8 @@ impl<C: Channel> Followed<C> {
     /// The next change; false when nobody tells any more.
     fn next(&self) -> Later<bool> {
         let (watcher, told) = oneshot::channel();
-        self.connection.with(|state, _| state.machine.hear(&self.path, watcher));
+        let path = self.path.clone();
+        self.connection.post(move |state, _| state.machine.hear(&path, watcher));
         Box::pin(async move { !matches!(told.await, Err(_) | Ok(Event::Unwatched | Event::SessionEnded)) })
     }
 }
@@ -371,7 +543,8 @@ impl<C: Channel> Followed<C> {
 impl<C: Channel> Drop for Followed<C> {
     fn drop(&mut self) {
         if self.connection.process.is_present() {
-            self.connection.with(|state, now| state.machine.unfollow(&self.path, now));
+            let path = std::mem::take(&mut self.path);
+            self.connection.post(move |state, now| state.machine.unfollow(&path, now));
         }
     }
 }
@@ -379,8 +552,9 @@ impl<C: Channel> Drop for Followed<C> {
 impl<C: Channel> Session<C> {
     fn closed(&self) -> Later<()> {
         let connection = self.connection.clone();
-        connection.with(|state, now| state.machine.close(now));
-        Box::pin(async move { connection.until(|state| state.machine.is_over()).await })
+        connection.post(|state, now| state.machine.close(now));
+        let is_over = |link: Link| matches!(link.state, LinkState::Ended | LinkState::Denied);
+        Box::pin(async move { connection.until(is_over).await })
     }
 }
 

@@ -52,7 +52,7 @@ impl<C: Channel> Session<C> {
         let answered = self.connection.ask(request);
         Box::pin(async move {
             // Nobody knows what became of a request whose answer cannot be read.
-            let body = answered.await.unwrap_or(Err(WireError::ConnectionLoss))?;
+            let body = answered.await?;
             let reply = Reply::read(op, &mut Reader::new(&body)).ok();
             reply.and_then(read).ok_or(WireError::ConnectionLoss)
         })
@@ -68,7 +68,7 @@ impl<C: Channel> Session<C> {
         let op = request.op();
         let (answered, watch) = self.connection.ask_and_watch(request, kind, path);
         Box::pin(async move {
-            let body = answered.await.unwrap_or(Err(WireError::ConnectionLoss))?;
+            let body = answered.await?;
             let reply = Reply::read(op, &mut Reader::new(&body)).ok();
             reply.and_then(read).ok_or(WireError::ConnectionLoss).map(|found| (found, watch))
         })
@@ -230,11 +230,11 @@ fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, 
 
 impl<C: Channel> Wire for Session<C> {
     fn session_id(&self) -> u64 {
-        self.connection.lock().machine.session_id()
+        self.connection.seen.session_id()
     }
 
     fn session_timeout(&self) -> Duration {
-        self.connection.lock().machine.session_timeout()
+        self.connection.seen.session_timeout()
     }
 
     fn link(&self) -> Link {
@@ -242,16 +242,16 @@ impl<C: Channel> Wire for Session<C> {
     }
 
     fn server(&self) -> Option<String> {
-        self.connection.lock().machine.server().map(ToString::to_string)
+        self.connection.seen.words().server
     }
 
     fn cause(&self) -> Option<String> {
-        self.connection.lock().machine.cause().map(str::to_owned)
+        self.connection.seen.words().cause
     }
 
     fn link_changed(&self, seen: Link) -> Later<()> {
         let connection = self.connection.clone();
-        Box::pin(async move { connection.until(|state| state.machine.link() != seen).await })
+        Box::pin(async move { connection.until(|link| link != seen).await })
     }
 
     fn close(&self) -> Later<()> {
@@ -323,7 +323,7 @@ impl<C: Channel> Wire for Session<C> {
         let request = Request::Exists { path: (&*path).into(), watch: true };
         let (answered, watch) = self.connection.ask_and_watch(&request, Kind::Data, &path);
         Box::pin(async move {
-            let answer = answered.await.unwrap_or(Err(WireError::ConnectionLoss));
+            let answer = answered.await;
             let read = |body: Vec<u8>| {
                 let reply = Reply::read(Op::EXISTS, &mut Reader::new(&body)).ok();
                 reply.and_then(only_stat).ok_or(WireError::ConnectionLoss)

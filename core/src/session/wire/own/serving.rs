@@ -3,14 +3,16 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 
-use super::Connection;
-use super::socket::Socket;
+#[cfg(target_os = "linux")]
+use super::driving::WATCHDOG;
+use super::socket::{Ready, Socket};
+use super::{Channel, Connection, State};
 use crate::hosts::Server;
 use crate::metrics::Counters;
 use crate::runtime;
@@ -19,10 +21,12 @@ use crate::session::system_clock::SystemClock;
 use crate::session::wire::open::Entry;
 use crate::tls::Tls;
 
-/// How much is read at once.
-const SPACE: usize = 64 << 10;
 /// The clock of the runtime stands still while the machine is suspended, so that of the system is looked at so often.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
+
+/// Without a thread that drives, nobody has to be watched.
+#[cfg(not(target_os = "linux"))]
+const WATCHDOG: Duration = Duration::from_millis(20);
 
 type Connecting = Pin<Box<dyn Future<Output = (u64, Result<Socket, String>)> + Send>>;
 
@@ -35,28 +39,63 @@ pub(super) async fn serve(
 ) {
     let tls = tls.map(Arc::new);
     let mut connecting: Option<Connecting> = None;
-    let mut space = vec![0; SPACE];
+    let mut connected = None;
+    let mut ready: Option<Ready> = None;
+    let mut is_ready = false;
+    let mut watch_at: Option<Instant> = None;
     loop {
-        let (due, stream) = connection
-            .with(|state, now| (state.look(now), state.channel.as_ref().map(|socket| socket.stream.clone())));
+        let is_due = watch_at.is_some_and(|at| Instant::now() >= at);
+        let looked = connection.try_look(|state, now| {
+            if let Some((attempt, socket)) = connected.take() {
+                state.connected(attempt, socket, now);
+            }
+            let more = state.read_or_leave_it(is_ready, is_due, now);
+            let due = state.look(now);
+            (due, more, state.watch(), state.channel.as_ref().map(|socket| socket.stream.clone()))
+        });
+        let Some((due, more, is_watched, stream)) = looked else {
+            // Somebody is inside, and calls when they leave. This thread has others to serve.
+            tokio::select! {
+                () = connection.is_called() => {}
+                () = tokio::time::sleep(WATCHDOG) => {}
+            }
+            continue;
+        };
+        is_ready = more;
+        watch_at = match (is_watched, watch_at) {
+            (false, _) => None,
+            // However often it is called meanwhile.
+            (true, Some(at)) if !is_due => Some(at),
+            (true, _) => Some(Instant::now() + WATCHDOG),
+        };
         if due.is_over {
             break;
         }
         if let Some((attempt, server)) = due.dial {
-            let tls = tls.clone();
-            connecting =
-                Some(Box::pin(async move { (attempt, connect(attempt, &server, tls.as_deref()).await) }));
+            let (tls, counters) = (tls.clone(), counters.clone());
+            let connecting_to =
+                async move { (attempt, connect(attempt, &server, tls.as_deref(), counters).await) };
+            connecting = Some(Box::pin(connecting_to));
+        }
+        if !Ready::is_of(ready.as_ref(), stream.as_ref()) {
+            ready = match stream.as_ref().map(Ready::new).transpose() {
+                Ok(ready) => ready,
+                Err(error) => {
+                    let attempt = connection.with(|state, _| state.channel.as_ref().map(Channel::attempt));
+                    attempt.into_iter().for_each(|attempt| connection.hung_up(attempt, error.to_string()));
+                    continue;
+                }
+            };
+        }
+        if is_ready {
+            // There is more, but others have to be served, too.
+            tokio::task::yield_now().await;
+            continue;
         }
         let is_readable = async {
-            match &stream {
-                Some(stream) => stream.readable().await,
+            match &ready {
+                Some(ready) => ready.until(due.is_blocked).await,
                 None => std::future::pending().await,
-            }
-        };
-        let is_writable = async {
-            match &stream {
-                Some(stream) if due.is_blocked => stream.writable().await,
-                _ => std::future::pending().await,
             }
         };
         let is_connected = async {
@@ -67,40 +106,87 @@ pub(super) async fn serve(
         };
         tokio::select! {
             biased;
-            _ = is_readable => read(&connection, &mut space, &counters),
-            _ = is_writable => {}
-            (attempt, socket) = is_connected => {
+            () = is_readable => is_ready = true,
+            made = is_connected => {
                 connecting = None;
-                connection.connected(attempt, socket);
+                connected = Some(made);
             }
             () = connection.is_called() => {}
-            () = nap(due.wake_at) => {}
+            () = nap(due.wake_at, watch_at) => {}
         }
     }
     drop(entry);
 }
 
-async fn nap(wake_at: Option<Moment>) {
-    let left = wake_at.map_or(LONGEST_NAP, |at| at.since(SystemClock.now()));
-    tokio::time::sleep(left.min(LONGEST_NAP)).await;
+async fn nap(wake_at: Option<Moment>, watch_at: Option<Instant>) {
+    let left = wake_at.map_or(LONGEST_NAP, |at| at.since(SystemClock.now())).min(LONGEST_NAP);
+    let watch = watch_at.map_or(left, |at| at.saturating_duration_since(Instant::now()));
+    tokio::time::sleep(left.min(watch)).await;
 }
 
-fn read(connection: &Connection<Socket>, space: &mut [u8], counters: &Counters) {
-    connection.with(|state, now| {
-        let Some(socket) = &mut state.channel else { return };
-        let machine = &mut state.machine;
-        let received = socket.receive(space, |bytes| machine.received(bytes, now));
-        counters.bytes_received.add(machine.bytes_answered());
+/// What has become of reading.
+#[derive(Copy, Clone)]
+pub(super) struct Was {
+    pub(super) is_open: bool,
+    /// Something was there, so there may be more.
+    pub(super) something: bool,
+}
+
+impl State<Socket> {
+    /// Reads what is there, or about as much as is read at once.
+    pub(super) fn read(&mut self, now: Moment) -> Was {
+        let nothing = Was { is_open: false, something: false };
+        let Some(socket) = &mut self.channel else { return nothing };
+        let machine = &mut self.machine;
+        let received = socket.receive(|bytes| machine.received(bytes, now));
+        socket.counters.bytes_received.add(machine.bytes_answered());
         match received {
-            Ok(true) => {}
-            Ok(false) => machine.hung_up("the server closed the connection".to_owned(), now),
+            Ok(Some(0)) => machine.hung_up("the server closed the connection".to_owned(), now),
+            Ok(read) => return Was { is_open: machine.wants(socket.attempt), something: read.is_some() },
             Err(error) => machine.hung_up(error.to_string(), now),
         }
-    });
+        nothing
+    }
+
+    /// Reads unless a thread drives that comes to it. Whether there may be more.
+    fn read_or_leave_it(&mut self, is_ready: bool, is_due: bool, now: Moment) -> bool {
+        if self.driver.is_none() {
+            // Due, one has driven a moment ago, and may have been stopped before it had handed back.
+            return (is_ready || is_due) && self.read(now).something;
+        }
+        if !is_due {
+            // It was armed late; or it is at its end, which a second arming would tell again.
+            if is_ready && self.disarmed_for != self.driver {
+                self.disarmed_for = self.driver;
+                self.arm();
+            }
+            return false;
+        }
+        let was = self.read(now);
+        if was.something || !was.is_open {
+            self.driver = None;
+        }
+        was.something
+    }
+
+    /// Arms the channel, unless it is. Whether the I/O thread has to come again soon.
+    fn watch(&mut self) -> bool {
+        let was_driven = std::mem::take(&mut self.was_driven);
+        if was_driven || !self.is_armed() {
+            self.arm();
+        }
+        self.is_watched = was_driven || self.driver.is_some();
+        self.is_watched
+    }
 }
 
 /// Names are looked up anew for each attempt, on a thread of its own: that may take long.
-async fn connect(attempt: u64, server: &Server, tls: Option<&Tls>) -> Result<Socket, String> {
+async fn connect(
+    attempt: u64,
+    server: &Server,
+    tls: Option<&Tls>,
+    counters: Arc<Counters>,
+) -> Result<Socket, String> {
     let stream = reach(server).await.map_err(|error| error.to_string())?;
     // Else what is small waits for an answer to what went before.
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
@@ -111,7 +197,7 @@ async fn connect(attempt: u64, server: &Server, tls: Option<&Tls>) -> Result<Soc
             Some(ClientConnection::new(tls.config.clone(), name).map_err(|error| error.to_string())?)
         }
     };
-    Ok(Socket::new(attempt, stream, tls))
+    Socket::new(attempt, stream, tls, counters).map_err(|error| error.to_string())
 }
 
 async fn reach(server: &Server) -> io::Result<TcpStream> {

@@ -4,16 +4,24 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use rustls::ClientConnection;
-use tokio::net::TcpStream;
 
-use super::Channel;
+use super::{Channel, Connection};
+use crate::metrics::Counters;
+use crate::process::Process;
+pub(super) use kind::{Ready, Stream};
+
+/// How much is read at once.
+const SPACE: usize = 64 << 10;
 
 pub(super) struct Socket {
-    attempt: u64,
-    pub(super) stream: Arc<TcpStream>,
+    pub(super) attempt: u64,
+    pub(super) stream: Arc<Stream>,
     tls: Option<Box<ClientConnection>>,
     /// What is sent as it is: what TLS has made of the rest.
     raw: Vec<u8>,
+    space: Vec<u8>,
+    pub(super) counters: Arc<Counters>,
+    process: Process,
 }
 
 /// Under TLS no more than so much is made ready ahead of the socket.
@@ -22,6 +30,15 @@ const MOST_READY: usize = 256 << 10;
 impl Channel for Socket {
     fn attempt(&self) -> u64 {
         self.attempt
+    }
+
+    fn arm(&self, reads: bool, writes: bool) {
+        self.stream.arm(reads, writes);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn is_awaited(connection: &Arc<Connection<Socket>>) {
+        super::driving::note(connection);
     }
 
     fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
@@ -44,24 +61,52 @@ impl Channel for Socket {
     }
 }
 
+/// A thread may still poll the descriptor. Shut down, it is at its end there, and so it is for the server; it is closed, and
+/// its number somebody's else, when that thread has let go of it.
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // A forked child would end its parent's.
+        if self.process.is_present() {
+            self.stream.shut();
+        }
+    }
+}
+
 impl Socket {
-    pub(super) fn new(attempt: u64, stream: TcpStream, tls: Option<ClientConnection>) -> Socket {
-        Socket { attempt, stream: Arc::new(stream), tls: tls.map(Box::new), raw: Vec::new() }
+    pub(super) fn new(
+        attempt: u64,
+        stream: tokio::net::TcpStream,
+        tls: Option<ClientConnection>,
+        counters: Arc<Counters>,
+    ) -> io::Result<Socket> {
+        Ok(Socket {
+            attempt,
+            stream: Arc::new(Stream::new(stream)?),
+            tls: tls.map(Box::new),
+            raw: Vec::new(),
+            space: vec![0; SPACE],
+            counters,
+            process: Process::present(),
+        })
     }
 
-    /// Reads what is there, at most about the size of `space`, and hands it over in pieces; false at the end of the stream.
-    pub(super) fn receive(&mut self, space: &mut [u8], mut piece: impl FnMut(&[u8])) -> io::Result<bool> {
-        let length = match self.stream.try_read(space) {
-            Ok(0) => return Ok(false),
+    /// Reads what is there, at most about [`SPACE`], and hands all of it over in pieces. Answers how much that was: nothing at
+    /// the end of the stream, `None` if there is nothing yet.
+    pub(super) fn receive(&mut self, mut piece: impl FnMut(&[u8])) -> io::Result<Option<usize>> {
+        let length = match self.stream.try_read(&mut self.space) {
             Ok(length) => length,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         };
         let Some(tls) = &mut self.tls else {
-            piece(&space[..length]);
-            return Ok(true);
+            if length > 0 {
+                piece(&self.space[..length]);
+            }
+            return Ok(Some(length));
         };
-        let mut raw = &space[..length];
+        let mut raw = &self.space[..length];
         let mut plain = Vec::new();
         while !raw.is_empty() {
             tls.read_tls(&mut raw)?;
@@ -73,11 +118,11 @@ impl Socket {
                 piece(&plain);
             }
         }
-        Ok(true)
+        Ok(Some(length))
     }
 }
 
-fn write(stream: &TcpStream, bytes: &mut Vec<u8>) -> io::Result<bool> {
+fn write(stream: &Stream, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let mut sent = 0;
     let outcome = loop {
         if sent == bytes.len() {
@@ -86,9 +131,154 @@ fn write(stream: &TcpStream, bytes: &mut Vec<u8>) -> io::Result<bool> {
         match stream.try_write(&bytes[sent..]) {
             Ok(length) => sent += length,
             Err(error) if error.kind() == ErrorKind::WouldBlock => break Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => break Err(error),
         }
     };
     bytes.drain(..sent);
     outcome
+}
+
+/// Read by the I/O thread, or by a thread that waits for an answer. SIGPIPE comes of neither: what is sent by the standard
+/// library is sent with MSG_NOSIGNAL.
+#[cfg(target_os = "linux")]
+mod kind {
+    use std::io::{self, Read, Write};
+    use std::net::{Shutdown, TcpStream};
+    use std::os::fd::{AsRawFd, RawFd};
+    use std::sync::Arc;
+
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    use crate::session::wire::own::system::Watch;
+
+    /// A socket that never blocks, and what has the I/O thread come to it.
+    pub(in super::super) struct Stream {
+        tcp: TcpStream,
+        watch: Watch,
+    }
+
+    impl Stream {
+        pub(in super::super) fn new(tcp: tokio::net::TcpStream) -> io::Result<Stream> {
+            let tcp = tcp.into_std()?;
+            Ok(Stream { watch: Watch::new(&tcp)?, tcp })
+        }
+
+        pub(in super::super) fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
+            (&self.tcp).read(space)
+        }
+
+        pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+            (&self.tcp).write(bytes)
+        }
+
+        pub(in super::super) fn shut(&self) {
+            let _ = self.tcp.shutdown(Shutdown::Both);
+        }
+
+        pub(in super::super) fn arm(&self, reads: bool, writes: bool) {
+            self.watch.arm(&self.tcp, reads, writes);
+        }
+    }
+
+    impl AsRawFd for Stream {
+        fn as_raw_fd(&self) -> RawFd {
+            self.tcp.as_raw_fd()
+        }
+    }
+
+    /// Tells the I/O thread what its stream is armed for.
+    pub(in super::super) struct Ready(AsyncFd<Watched>);
+
+    struct Watched(Arc<Stream>);
+
+    impl AsRawFd for Watched {
+        fn as_raw_fd(&self) -> RawFd {
+            self.0.watch.as_raw_fd()
+        }
+    }
+
+    impl Ready {
+        #[allow(
+            deprecated,
+            reason = "only the newest tokio has its successor; the descriptor lives as long as this"
+        )]
+        pub(in super::super) fn new(stream: &Arc<Stream>) -> io::Result<Ready> {
+            AsyncFd::with_interest(Watched(stream.clone()), Interest::READABLE).map(Ready)
+        }
+
+        pub(in super::super) fn is_of(ready: Option<&Ready>, stream: Option<&Arc<Stream>>) -> bool {
+            match (ready, stream) {
+                (Some(ready), Some(stream)) => Arc::ptr_eq(&ready.0.get_ref().0, stream),
+                (ready, stream) => ready.is_none() && stream.is_none(),
+            }
+        }
+
+        /// Resolves when something has come, to be read until nothing is there.
+        pub(in super::super) async fn until(&self, _is_blocked: bool) {
+            match self.0.readable().await {
+                // First here, then there: what comes in between is told again.
+                Ok(mut ready) => {
+                    ready.clear_ready();
+                    self.0.get_ref().0.watch.heard();
+                }
+                // The runtime is at its end.
+                Err(_) => std::future::pending().await,
+            }
+        }
+    }
+}
+
+/// Here the I/O thread drives alone: it is told by tokio when there is something to be read or written.
+#[cfg(not(target_os = "linux"))]
+mod kind {
+    use std::io;
+    use std::sync::Arc;
+
+    use tokio::net::TcpStream;
+
+    pub(in super::super) struct Stream(TcpStream);
+
+    impl Stream {
+        pub(super) fn new(tcp: TcpStream) -> io::Result<Stream> {
+            Ok(Stream(tcp))
+        }
+
+        pub(super) fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
+            self.0.try_read(space)
+        }
+
+        pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.try_write(bytes)
+        }
+
+        /// Nobody else has it: it is closed at once.
+        pub(super) fn shut(&self) {}
+
+        pub(in super::super) fn arm(&self, _reads: bool, _writes: bool) {}
+    }
+
+    pub(in super::super) struct Ready(Arc<Stream>);
+
+    impl Ready {
+        pub(in super::super) fn new(stream: &Arc<Stream>) -> io::Result<Ready> {
+            Ok(Ready(stream.clone()))
+        }
+
+        pub(in super::super) fn is_of(ready: Option<&Ready>, stream: Option<&Arc<Stream>>) -> bool {
+            match (ready, stream) {
+                (Some(ready), Some(stream)) => Arc::ptr_eq(&ready.0, stream),
+                (ready, stream) => ready.is_none() && stream.is_none(),
+            }
+        }
+
+        pub(in super::super) async fn until(&self, is_blocked: bool) {
+            let stream = &self.0.0;
+            tokio::select! {
+                _ = stream.readable() => {}
+                _ = stream.writable(), if is_blocked => {}
+            }
+        }
+    }
 }

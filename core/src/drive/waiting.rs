@@ -1,0 +1,124 @@
+//! Blocking on a future. On Linux the caller's own thread polls it, and drives the connections whose answers it awaits, as
+//! `session/wire/own/driving.rs` says: so its answer crosses no other thread. Elsewhere the runtime polls it.
+
+use std::future::Future;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+#[cfg(target_os = "linux")]
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Instant,
+};
+
+use super::{CancelToken, Tick, check_may_wait, run, vanished};
+use crate::error::{Error, Result};
+use crate::process::Process;
+#[cfg(target_os = "linux")]
+use crate::runtime;
+#[cfg(target_os = "linux")]
+use crate::session::wire::own::{Drives, Parker, Woken, has_room};
+
+/// Runs `future` and blocks this thread until it is done. On Linux this thread polls it.
+///
+/// Inside a callback or on a thread of the runtime the answer is Deadlock. A withdrawn future is dropped, which leaves
+/// nothing behind, and its result, should it have one by then, is dropped too. Forked, if this is the child of a fork that
+/// the tick made, or the handler of a signal: the parent goes on waiting.
+pub fn wait<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    cancel: Option<&CancelToken>,
+    tick: Option<Tick<'_>>,
+) -> Result<T> {
+    check_may_wait()?;
+    // A caller that has nothing to look at meanwhile does not withdraw it.
+    let own = tick.is_some().then(CancelToken::new);
+    let tokens: Vec<_> = cancel.into_iter().chain(&own).cloned().collect();
+    #[cfg(target_os = "linux")]
+    if has_room() && runtime::is_within_reach() {
+        return wait_here(super::settled(future, tokens), own, tick);
+    }
+    wait_for_the_runtime(future, tokens, own, tick)
+}
+
+#[cfg(target_os = "linux")]
+fn wait_here<T>(
+    future: impl Future<Output = Result<T>>,
+    own: Option<CancelToken>,
+    mut tick: Option<Tick<'_>>,
+) -> Result<T> {
+    let process = Process::present();
+    let mut future = Box::pin(future);
+    let parker = Arc::new(Parker::default());
+    let waker = Waker::from(parker.clone());
+    let mut due = tick.as_ref().map(|tick| Instant::now() + tick.every);
+    let mut is_withdrawn = false;
+    let mut drives = Drives::default();
+    loop {
+        let polled = drives.noting(|| runtime::poll(future.as_mut(), &mut Context::from_waker(&waker)));
+        if let Poll::Ready(result) = polled {
+            return if is_withdrawn { Err(Error::cancelled()) } else { result };
+        }
+        let mut woken = Woken::Forked;
+        if process.is_present() {
+            woken = parker.park(&mut drives, due.filter(|_| !is_withdrawn));
+        }
+        if let Err(forked) = process.check() {
+            // The call goes on in the parent, and what it has in common with us is the parent's.
+            std::mem::forget((future, parker, waker, drives, own));
+            return Err(forked);
+        }
+        let (Woken::ForTheHook, Some(tick)) = (woken, tick.as_mut()) else { continue };
+        if is_withdrawn {
+            continue;
+        }
+        // It may take long, and block.
+        drives.hand_over();
+        let goes_on = (tick.hook)();
+        if let Err(forked) = process.check() {
+            std::mem::forget((future, parker, waker, drives, own));
+            return Err(forked);
+        }
+        due = Some(Instant::now() + tick.every);
+        if !goes_on {
+            // It is polled until it is really gone: what it had acquired is being let go by then.
+            own.iter().for_each(CancelToken::cancel);
+            is_withdrawn = true;
+        }
+    }
+}
+
+/// The same where this thread cannot poll: its stack is too small, or it is at its end.
+fn wait_for_the_runtime<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+    tokens: Vec<CancelToken>,
+    own: Option<CancelToken>,
+    mut tick: Option<Tick<'_>>,
+) -> Result<T> {
+    let process = Process::present();
+    let (sender, receiver) = channel();
+    run(future, &tokens, move |result| {
+        let _ = sender.send(result);
+    });
+    loop {
+        let Some(tick) = tick.as_mut() else {
+            return receiver.recv().unwrap_or_else(|_| Err(vanished()));
+        };
+        match receiver.recv_timeout(tick.every) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Disconnected) => return Err(vanished()),
+            Err(RecvTimeoutError::Timeout) => {
+                let goes_on = (tick.hook)();
+                if let Err(forked) = process.check() {
+                    // The call goes on in the parent, and what it has in common with us is the parent's.
+                    std::mem::forget((own, tokens, receiver));
+                    return Err(forked);
+                }
+                if !goes_on {
+                    own.iter().for_each(CancelToken::cancel);
+                    // Wait until the future is really gone: what it had acquired is being let go by then.
+                    drop(receiver.recv());
+                    return Err(Error::cancelled());
+                }
+            }
+        }
+    }
+}

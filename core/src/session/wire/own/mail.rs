@@ -1,0 +1,91 @@
+//! What is handed over to whoever has the lock of a machine, by those who do not wait for it: what they ask, and that the task
+//! which serves the session wants to come in.
+
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Mutex, PoisonError};
+
+use zkrecipes_protocol::{Op, Request, Writer, parse_request};
+
+use super::State;
+use crate::session::clock::Moment;
+
+/// Something to be done with a machine.
+pub(super) type Work<C> = Box<dyn FnOnce(&mut State<C>, Moment) + Send>;
+
+pub(super) struct Mail<C> {
+    /// Oldest first. Only ever locked to put or to take.
+    waiting: Mutex<Vec<Work<C>>>,
+    is_there: AtomicBool,
+    /// The task that serves the session found the lock taken.
+    is_wanted: AtomicBool,
+}
+
+impl<C> Default for Mail<C> {
+    fn default() -> Mail<C> {
+        Mail {
+            waiting: Mutex::default(),
+            is_there: AtomicBool::new(false),
+            is_wanted: AtomicBool::new(false),
+        }
+    }
+}
+
+/// Whoever puts something here looks at the lock afterwards, and whoever leaves the lock looks here afterwards: one of both
+/// sees the other, because of the fences.
+impl<C> Mail<C> {
+    /// To be followed by a look at the lock.
+    pub(super) fn put(&self, work: Work<C>) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+        self.is_there.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// To be asked after leaving the lock.
+    pub(super) fn is_there(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.is_there.load(Ordering::SeqCst)
+    }
+
+    /// To be called under the lock.
+    pub(super) fn take(&self) -> Vec<Work<C>> {
+        match self.is_there.swap(false, Ordering::SeqCst) {
+            true => std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner)),
+            false => Vec::new(),
+        }
+    }
+
+    /// What `try_lock` answers; whoever has the lock then calls when they leave.
+    pub(super) fn calling<T>(&self, try_lock: impl Fn() -> Option<T>) -> Option<T> {
+        try_lock().or_else(|| {
+            self.is_wanted.store(true, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            try_lock()
+        })
+    }
+
+    /// To be asked after leaving the lock: whether the task that serves the session has found it taken.
+    pub(super) fn calls(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.is_wanted.load(Ordering::SeqCst) && self.is_wanted.swap(false, Ordering::SeqCst)
+    }
+}
+
+/// A request that may be kept.
+pub(super) struct Letter(Op, Vec<u8>);
+
+impl Letter {
+    pub(super) fn of(request: &Request<'_>) -> Letter {
+        let mut frame = Writer::request(0, request.op());
+        request.write(&mut frame);
+        Letter(request.op(), frame.finish())
+    }
+
+    /// The request is the one that it was made of.
+    pub(super) fn read(&self, work: impl FnOnce(&Request<'_>)) {
+        /// Length, number and operation.
+        const HEAD: usize = 12;
+        if let Ok(request) = parse_request(self.0, &self.1[HEAD..]) {
+            work(&request);
+        }
+    }
+}

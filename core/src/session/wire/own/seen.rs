@@ -1,0 +1,82 @@
+//! What can be asked of a session without waiting for its machine: a thread that was stopped inside that holds up no look at
+//! what is held, and no loss.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::session::wire::machine::Machine;
+use crate::session::wire::{Link, LinkState};
+
+/// The latest of the machine, as of when the lock was last left.
+pub(super) struct Seen {
+    /// The generation, and the state in the two lowest bits.
+    link: AtomicU64,
+    session: AtomicU64,
+    /// In nanoseconds.
+    timeout: AtomicU64,
+    words: Mutex<Words>,
+}
+
+/// Only ever locked to read or to replace a word.
+#[derive(Clone, Default)]
+pub(super) struct Words {
+    pub(super) server: Option<String>,
+    pub(super) cause: Option<String>,
+}
+
+const STATES: [LinkState; 4] = [LinkState::Up, LinkState::Down, LinkState::Ended, LinkState::Denied];
+
+impl Seen {
+    pub(super) fn of<A, W>(machine: &Machine<A, W>) -> Seen {
+        let seen = Seen {
+            link: AtomicU64::new(0),
+            session: AtomicU64::new(0),
+            timeout: AtomicU64::new(0),
+            words: Mutex::default(),
+        };
+        seen.update(machine);
+        seen
+    }
+
+    /// To be called under the lock of the machine.
+    pub(super) fn update<A, W>(&self, machine: &Machine<A, W>) {
+        let link = machine.link();
+        let state = STATES.iter().position(|known| *known == link.state).unwrap_or_default() as u64;
+        let packed = link.generation << 2 | state;
+        let mut words = self.lock();
+        if words.cause.as_deref() != machine.cause() {
+            words.cause = machine.cause().map(str::to_owned);
+        }
+        if self.link.load(Ordering::Relaxed) == packed {
+            return;
+        }
+        words.server = machine.server().map(ToString::to_string);
+        drop(words);
+        self.session.store(machine.session_id(), Ordering::Release);
+        self.timeout.store(machine.session_timeout().as_nanos() as u64, Ordering::Release);
+        // Last: who sees the connection sees whose it is.
+        self.link.store(packed, Ordering::SeqCst);
+    }
+
+    pub(super) fn link(&self) -> Link {
+        let packed = self.link.load(Ordering::SeqCst);
+        Link { generation: packed >> 2, state: STATES[(packed & 3) as usize] }
+    }
+
+    pub(super) fn session_id(&self) -> u64 {
+        self.session.load(Ordering::Acquire)
+    }
+
+    pub(super) fn session_timeout(&self) -> Duration {
+        Duration::from_nanos(self.timeout.load(Ordering::Acquire))
+    }
+
+    pub(super) fn words(&self) -> Words {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Words> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
