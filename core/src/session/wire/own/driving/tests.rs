@@ -330,6 +330,9 @@ fn a_connection_that_ends_is_shut_down_and_closed_by_its_last_user() {
         let state = world.connection.lock();
         state.channel.as_ref().is_some_and(|socket| !Arc::ptr_eq(&socket.stream, &driving.stream))
     });
+    // Shut down from here, and not only by the server.
+    let sent = driving.stream.try_write(b"x");
+    assert!(sent.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe));
     // The number is still its own, and who polls it comes back.
     let polled = system::poll(&[&*driving.stream], Some(SOON)).expect("polled");
     assert_eq!(polled, [true]);
