@@ -16,7 +16,7 @@ from c import functions
 from coro import coroutines
 from cpp import formatted, header
 from description import ROOT, Description, describe, descriptions, with_parts
-from enums import c_parts, enums, in_core, in_cpp
+from enums import enums, in_core, in_cpp, parts_of
 from errors import IN_CPP, PARTS, parts
 from marked import filled
 
@@ -58,7 +58,7 @@ def main() -> int:
             files[LIBRARY] = with_modules(list(whole))
             awaited = {"coroutines": f"\n{coroutines(whole, files[header_of_cpp])}\n\n"}
             files[COROUTINES] = formatted(COROUTINES, with_parts(COROUTINES, COROUTINES.read_text(), awaited))
-            files |= filled(parts(PARTS) | c_parts(enums(every)))
+            files |= filled(parts(PARTS) | parts_of(enums(every)))
             files[WORDS] = in_core(enums(every))
             files |= {BLOCKING / name: text for name, text in blocking(every).items()}
     folders = {path.parent for path in files if path.parent.name == "generated"}

@@ -198,11 +198,12 @@ def piped(text: str, *command: str) -> str:
 
 def with_parts(path: Path, text: str, parts: dict[str, str], comment: str = "//") -> str:
     """A file with its marked parts anew."""
+    closed = " -->" if comment == "<!--" else ""
     for name, part in parts.items():
-        begins = f"{comment} --- generated from api: {name}\n"
+        begins = f"{comment} --- generated from api: {name}{closed}\n"
         before, found, rest = text.partition(begins)
         if found:
-            ends = re.search(rf"^ *{comment} --- end of generated$", rest, flags=re.M)
+            ends = re.search(rf"^ *{comment} --- end of generated{closed}$", rest, flags=re.M)
             assert ends, f"{path}: {name} has no end"
             text = f"{before}{begins}{part}{rest[ends.start() :]}"
         elif part.strip():

@@ -83,9 +83,9 @@ def enums(every: dict[str, Description]) -> list[Enum]:
     return found
 
 
-def c_parts(listed: list[Enum]) -> dict[str, str]:
-    """What stands in the enums of C that are declared by hand, and in the functions that name their values."""
-    parts = {}
+def parts_of(listed: list[Enum]) -> dict[str, str]:
+    """What stands in the enums of C that are declared by hand, in the functions that name values, and on a page."""
+    parts = {"reasons of losses": reasons(listed)}
     for one in listed:
         numbered = list(enumerate(one.values.items()))
         docs = {value: "".join(f"/// {line}\n" for line in doc.splitlines()) for value, doc in one.values.items()}
@@ -107,6 +107,13 @@ def in_cpp(listed: list[Enum]) -> str:
             f"static const {one.name} {', '.join(one.values)};\n}};\n{constants}"
         )
     return "\n".join(made)
+
+
+def reasons(listed: list[Enum]) -> str:
+    """The table of why something was lost."""
+    one = next(one for one in listed if one.name == "LostReason")
+    lines = (f"| `{snake(value)}` | {one.values[value].removesuffix('.')} |" for value in one.in_rust)
+    return "\n".join(["", "| reason | what happened |", "|---|---|", *lines, "", ""])
 
 
 def either(words: list[str]) -> str:

@@ -17,6 +17,7 @@ class Kind:
     again: bool
     # What happened, and the same for readers of C and C++.
     told: str
+    to_do: str
     c: str
     cpp: str
     # The class in Python, what it is besides, and what it has besides.
@@ -31,7 +32,7 @@ class Kind:
         return snake(self.name).upper()
 
 
-KEYS = {"code", "again", "is", "c", "cpp", "python", "also", "has", "exit"}
+KEYS = {"code", "again", "is", "do", "c", "cpp", "python", "also", "has", "exit"}
 
 
 def kinds() -> list[Kind]:
@@ -45,6 +46,7 @@ def kinds() -> list[Kind]:
                 given["code"],
                 given["again"],
                 given["is"],
+                given["do"],
                 given.get("c", given["is"]),
                 given.get("cpp", given["is"]),
                 given.get("python", name),
@@ -134,7 +136,26 @@ def exits(listed: list[Kind]) -> str:
     return "".join(f"{kinds} => {status},\n" for status, kinds in by("exit", listed))
 
 
+def table(listed: list[Kind]) -> str:
+    lines = ["| Rust, C++ | C | Python | Node | again? | what happened |", "|---|---|---|---|---|---|"]
+    for kind in listed:
+        python = f"`{kind.python}`" + (f", a `{kind.also}`" if kind.also else "")
+        names = f"`{kind.name}` | `ZKR_{kind.word}` ({kind.code}) | {python} | `{kind.word}`"
+        lines.append(f"| {names} | {'yes' if kind.again else 'no'} | {kind.told.removesuffix('.')} |")
+    return "\n".join(["", *lines, "", ""])
+
+
+def what_to_do(listed: list[Kind]) -> str:
+    found: dict[str, list[str]] = {}
+    for kind in listed:
+        found.setdefault(" ".join(kind.to_do.split()), []).append(f"`{kind.name}`")
+    lines = (f"| {', '.join(names)} | {to_do} |" for to_do, names in found.items())
+    return "\n".join(["", "| kind | do |", "|---|---|", *lines, "", ""])
+
+
 PARTS = {
+    "table of errors": table,
+    "what to do about errors": what_to_do,
     "kinds of errors": core,
     "statuses": status_values,
     "statuses of the core": statuses,

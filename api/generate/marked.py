@@ -9,14 +9,15 @@ from description import ROOT, piped, with_parts
 
 # Where such files are, but for the headers of C++, which are made by cpp.py and coro.py.
 FOLDERS = ("core/src", "ffi/src", "bindings", "python/zkrecipes", "node/lib", "cli/src")
-MARK = re.compile(r"^ *(//|#) --- generated from api: (.*)$", re.MULTILINE)
+MARK = re.compile(r"^ *(//|#|<!--) --- generated from api: (.*?)(?: -->)?$", re.MULTILINE)
 
 
 def filled(parts: dict[str, str]) -> dict[Path, str]:
     """The files with their parts anew."""
     found: dict[Path, str] = {}
-    places = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.*")))
-    for path in (path for path in places if path.suffix in (".rs", ".pyi", ".cts")):
+    sources = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.*")))
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    for path in (*pages, *(path for path in sources if path.suffix in (".rs", ".pyi", ".cts"))):
         text = path.read_text()
         marks = MARK.findall(text)
         if unknown := [name for _, name in marks if name not in parts]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/options.md and docs/errors.md from the sources, and that of docs/README.md from README.md.
+"""Writes the tables of docs/options.md from the sources, and that of docs/README.md from README.md.
 
 docs/site/tables.py --write      writes them
 docs/site/tables.py              fails if one is out of date (tests/docs/test_docs.py does the same)
@@ -393,49 +393,6 @@ def options_table(language: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def error_kinds() -> list[list[str]]:
-    text = source("core/src/error.rs")
-    found = re.findall(r'^    (\w+), (\d+), "(\w+)", "(\w+)", (true|false), "([^"]*)";$', text, re.MULTILINE)
-    assert len(found) > 10, "the error table of the core is read wrongly"
-    return [list(one) for one in found]
-
-
-def python_bases() -> dict[str, str]:
-    found = {}
-    for node in ast.parse(source("python/zkrecipes/_native.pyi")).body:
-        if isinstance(node, ast.ClassDef):
-            others = [
-                base.id
-                for base in node.bases
-                if isinstance(base, ast.Name) and base.id not in ("Error", "Exception", "Invalid")
-            ]
-            found[node.name] = others[0] if others else ""
-    return found
-
-
-def errors_table() -> str:
-    bases = python_bases()
-    codes = set(re.findall(r"'([A-Z_]+)'", source("node/lib/errors.d.cts")))
-    header = source("include/zkrecipes.h")
-    lines = ["| Rust, C++ | C | Python | Node | again? | what happened |", "|---|---|---|---|---|---|"]
-    for kind, code, name, python_name, retryable, sentence in error_kinds():
-        assert re.search(rf"\bZKR_{name} = {code},", header), name
-        in_python = f"`{python_name}`" + (f", a `{bases[python_name]}`" if bases[python_name] else "")
-        in_node = f"`{name}`" if name in codes else "–"
-        again = "yes" if retryable == "true" else "no"
-        lines.append(
-            f"| `{kind}` | `ZKR_{name}` ({code}) | {in_python} | {in_node} | {again} | {sentence.removesuffix('.')} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def reasons_table() -> str:
-    inside = block(source("core/src/error.rs"), "pub enum LostReason {")
-    found = re.findall(r"/// (.*)\n\s+(\w+),", inside)
-    lines = ["| reason | what happened |", "|---|---|"]
-    return "\n".join(lines + [f"| `{name.lower()}` | {flat(doc)} |" for doc, name in found]) + "\n"
-
-
 TABLES = {
     "recipes": lambda: "\n".join(["| | what for |", "|---|---|", *recipes()[0]]) + "\n",
     "options-rust": lambda: options_table("Rust"),
@@ -443,8 +400,6 @@ TABLES = {
     "options-node": lambda: options_table("Node"),
     "options-c": lambda: options_table("C"),
     "options-c++": lambda: options_table("C++"),
-    "errors": errors_table,
-    "reasons": reasons_table,
 }
 
 
