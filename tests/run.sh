@@ -62,8 +62,15 @@ part_transfer() { (cd python && python -m pytest -q ../tests/transfer); }
 # They mostly wait: several at a time.
 part_usage() { python -m pytest -q -n 4 tests/usage; }
 part_scenarios() { "$target/scenarios" ${ZKR_ALL:+--all}; }
-# The same promises over the crate zookeeper-client, as long as it stands beside our own client.
-part_wire() { ZKR_WIRE=crate "$target/scenarios" --lang rust; }
+# The promises of locks and elections over sessions of the crate zookeeper-client, and its answers beside those of our client.
+part_guest() {
+    local status=0 guest=(--profile "$profile" --features guest --package zkrecipes-harness)
+    cargo build --quiet "${guest[@]}" --bin guest-driver &&
+        "$target/scenarios" --lang guest --filter lock-,read-write,semaphore,revocation,local-handoff,election || status=$?
+    test_crates --package zkrecipes --features zookeeper-client --test guest || status=$?
+    test_crates --package zkrecipes --features zookeeper-client --lib both_transports || status=$?
+    return "$status"
+}
 # The page of the command in a real browser; pictures go to target/pictures.
 part_browser() { (cd python && python -m pytest -q ../tests/browser); }
 # TLS, SASL and secrets, on servers of its own.
@@ -108,14 +115,14 @@ if [ -n "${ZKR_PART-}" ]; then
 fi
 
 # Many scenarios are played at the same time. Of what comes behind them most waits for servers and sessions, too.
-all=(build rust scenarios wire 4:c+python+node+usage+crowds+surface+secure+docs+real+transfer+range+browser+packages demo)
-[ -n "${ZKR_ALL-}" ] && all+=(peers interop elsewhere site guards sim)
+all=(build rust scenarios 4:c+python+node+usage+crowds+surface+secure+docs+real+transfer+range+browser+packages demo)
+[ -n "${ZKR_ALL-}" ] && all+=(peers interop guest elsewhere site guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.
 limit_of() {
     case $1${ZKR_ALL:+-all} in
     guards-all | sim-all | scenarios-all | crowds-all | elsewhere*) echo 36000 ;;
-    build* | core* | crates* | c | c-all | scenarios | wire | crowds) echo 1500 ;;
+    build* | core* | crates* | c | c-all | scenarios | guest* | crowds) echo 1500 ;;
     *) echo 900 ;;
     esac
 }

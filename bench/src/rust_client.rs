@@ -1,4 +1,4 @@
-//! zookeeper-client's own lock, which comes with the client that zkrecipes stands on.
+//! zookeeper-client's own lock.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

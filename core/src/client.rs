@@ -16,6 +16,8 @@ use crate::session::opening;
 use crate::session::owed::Owed;
 use crate::session::system_clock::SystemClock;
 use crate::session::wire::Dial;
+#[cfg(feature = "zookeeper-client")]
+use crate::session::wire::guest::Guest;
 use crate::session::{Session, State};
 
 /// A connection to ZooKeeper. Clones are the same client; the last one to go closes the session in the background.
@@ -67,7 +69,7 @@ impl Client {
         let counters = Arc::<Counters>::default();
         let dial = opening::transport(&counters);
         let open = Session::open(hosts, options, Arc::new(SystemClock), dial, counters);
-        Ok(Client::over(exit::enrolled(open).await?))
+        Ok(Client::of(exit::enrolled(open).await?))
     }
 
     /// The same over another transport and clock: simulations run the recipes under virtual time.
@@ -79,10 +81,45 @@ impl Client {
         options: ClientOptions,
     ) -> Result<Client> {
         options.validate()?;
-        Ok(Client::over(Session::open(hosts.to_owned(), options, clock, dial, Arc::default()).await?))
+        Ok(Client::of(Session::open(hosts.to_owned(), options, clock, dial, Arc::default()).await?))
     }
 
-    fn over(session: Arc<Session>) -> Client {
+    /// A client over a session of the crate `zookeeper-client`, version 0.11, which the application has already; with the feature
+    /// of that name. The session stays the application's: closing the client deletes what it holds, and ends nothing. When the
+    /// session has ended, calls answer Closed, and another one is for another client. Options that say how to connect are
+    /// refused, and `session_timeout` is that of the session. docs/rust-guest.md says what such a client cannot tell.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = zookeeper_client::Client::connect("zk1:2181,zk2:2181/app").await?;
+    /// let client = zkrecipes::Client::over(session.clone(), Default::default()).await?;
+    /// let held = client.lock("/locks/report", Default::default())?.acquire().await?;
+    /// # drop(held); Ok(()) }
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the session as it was.
+    #[cfg(feature = "zookeeper-client")]
+    pub async fn over(session: zookeeper_client::Client, options: ClientOptions) -> Result<Client> {
+        options.validate()?;
+        let default = ClientOptions::default();
+        let of_a_connection = [
+            ("auth", options.auth.is_empty()),
+            ("sasl", options.sasl.is_none()),
+            ("tls", options.tls.is_none()),
+            ("read_only", options.read_only == default.read_only),
+        ];
+        if let Some((name, _)) = of_a_connection.iter().find(|(_, is_left_out)| !is_left_out) {
+            return Err(Error::invalid(name, "belongs to the session, which is there already"));
+        }
+        // Of a connect string only the chroot is known.
+        let hosts = format!("zookeeper-client{}", session.path());
+        let dial = Box::new(Guest::new(session));
+        let open = Session::open(hosts, options, Arc::new(SystemClock), dial, Arc::default());
+        Ok(Client::of(exit::enrolled(open).await?))
+    }
+
+    fn of(session: Arc<Session>) -> Client {
         Client { inner: Arc::new(Inner { session: ManuallyDrop::new(session) }) }
     }
 

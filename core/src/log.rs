@@ -150,7 +150,7 @@ pub(crate) fn reconnected(peer: Peer, after: Duration) {
 /// Why a session is taken for lost.
 #[derive(Copy, Clone)]
 pub(crate) enum End {
-    /// The server said so, or the crate gave up.
+    /// The server said so, or no server was heard of for the session timeout.
     Expired,
     /// Out of touch for a whole session timeout.
     OutOfTouch,

@@ -96,7 +96,7 @@ pub(crate) fn check_names(hosts: &str) -> Result<()> {
     }
 }
 
-/// What the whole process does TLS with. A program that has chosen keeps its choice, and the crate below heeds it.
+/// What the whole process does TLS with. A program that has chosen keeps its choice.
 fn provider() -> Arc<CryptoProvider> {
     if CryptoProvider::get_default().is_none() {
         // Another thread may have been faster.

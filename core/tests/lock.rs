@@ -440,22 +440,6 @@ async fn a_chroot_that_does_not_exist_is_created() -> TestResult {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nagles_algorithm_is_off_on_our_connections() -> TestResult {
-    let server = server();
-    let client = client(&server).await;
-    let hosts = server.connect_string();
-    let all_set = || {
-        let read = zkrecipes::session::wire::nodelay::read_back(&hosts);
-        !read.is_empty() && read.iter().all(|on| *on)
-    };
-    eventually("the option is set", all_set).await;
-    server.drop_connections();
-    client.nodes().exists("/").await?;
-    eventually("the option is set again", all_set).await;
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn bad_input_is_refused_before_anything_is_sent() -> TestResult {
     let server = server();
     let client = client(&server).await;

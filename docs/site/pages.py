@@ -33,7 +33,7 @@ def recipes() -> tuple[list[str], list[str]]:
 MENU = {
     "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts", "how-to", "frameworks"],
     "Recipes": recipes()[1],
-    "Look up": ["guide", "options", "errors", "observability", "command", "reference", "python-reference", "asyncio-reference", "testing-reference", "otel-reference"],
+    "Look up": ["guide", "options", "errors", "observability", "command", "reference", "python-reference", "asyncio-reference", "testing-reference", "otel-reference", "rust-guest"],
     "In production": ["production", "sizing", "security", "forks", "testing"],
     "Beside others": ["interop", "from-kazoo", "from-curator", "comparison"],
     "The project": [

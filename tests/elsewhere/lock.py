@@ -16,7 +16,7 @@ def take(hosts: str) -> None:
             assert held.is_held
         if not hasattr(os, "fork"):
             return
-        # Only with the crates of patch/ can a child connect whose parent has.
+        # A child can connect whose parent has.
         child = os.fork()
         if child == 0:
             with zkrecipes.Client(hosts) as own:

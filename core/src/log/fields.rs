@@ -1,4 +1,4 @@
-//! What is in an event of `tracing`'s, as values: for records of the faces, and for what the crate below us says.
+//! What is in an event of `tracing`'s, as values: for records of the faces.
 
 use std::fmt::{Debug, Display, Formatter};
 

@@ -56,7 +56,7 @@
 //!   given has to be doubled. The margin does not grow for it: no client can tell what kind of server it talks to, and
 //!   another quarter of T would leave none of the slack that every other client lives by.
 //! - T stays what it was at first: a server whose maxSessionTimeout was lowered meanwhile would shorten it at a
-//!   reconnection, and the crate does not tell.
+//!   reconnection, which is not heeded.
 //!
 //! Reconnections are safe: re-attaching makes the new server ask the leader, which touches the session after every
 //! request that had been answered before.

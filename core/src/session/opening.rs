@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::epoch::Epoch;
 use super::wire::own::Own;
-use super::wire::zookeeper::ZooKeeper;
 use super::wire::{Diagnosis, Dial, Inquiry, WireError};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hosts;
@@ -30,13 +29,9 @@ pub(crate) fn check(hosts: &str, options: &ClientOptions) -> Result<()> {
     }
 }
 
-/// What speaks to the servers. Both are there as long as one is compared with the other.
+/// What speaks to the servers.
 pub(crate) fn transport(counters: &Arc<Counters>) -> Box<dyn Dial> {
-    let counters = counters.clone();
-    match std::env::var_os("ZKR_WIRE").is_some_and(|wire| wire == "crate") {
-        true => Box::new(ZooKeeper { counters }),
-        false => Box::new(Own { counters }),
-    }
+    Box::new(Own { counters: counters.clone() })
 }
 
 /// Refuses to send a credential where everybody on the way can read it, unless that is asked for.

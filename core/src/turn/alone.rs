@@ -26,10 +26,8 @@ use crate::session::wire::{Flight, Stat, Watch};
 const WORTH_A_WATCH: u32 = 6;
 /// Who comes again within this comes soon.
 const SOON: Duration = Duration::from_secs(1);
-/// How many paths one session watches for this, and how long they are at most: it can watch so much and no more, and those who
-/// wait need it.
+/// How many paths one session watches for this: each costs memory of the server, and is set again behind each reconnection.
 const MOST_WATCHED: usize = 200;
-const LONGEST: usize = 128;
 
 /// What one handle remembers of the line that it queues in.
 #[derive(Default)]
@@ -52,8 +50,6 @@ struct Last {
     parent: Option<Parent>,
     /// Somebody sees to it that it does not stay for nothing.
     is_attended: bool,
-    /// The session could watch no more.
-    is_full: bool,
 }
 
 /// The path, watched on one connection.
@@ -89,24 +85,11 @@ pub(super) struct Watching {
     room: Arc<()>,
 }
 
-/// What came of a watch.
-enum Arrived {
-    Watched(Parent),
-    /// The session watches as much as it can.
-    Full,
-    Nothing,
-}
-
 impl Watching {
     /// It left ahead of a create that has been answered, so its own answer is there.
-    fn arrived(self) -> Arrived {
-        match self.flight.now_or_never() {
-            Some(Ok((_, watch))) if watch.is_armed() => {
-                Arrived::Watched(Parent { watch: Some(watch), generation: self.generation, _room: self.room })
-            }
-            Some(Ok(_)) => Arrived::Full,
-            _ => Arrived::Nothing,
-        }
+    fn arrived(self) -> Option<Parent> {
+        let (_, watch) = self.flight.now_or_never()?.ok()?;
+        Some(Parent { watch: Some(watch), generation: self.generation, _room: self.room })
     }
 }
 
@@ -140,7 +123,7 @@ impl Alone {
             return Beside::Nothing(next);
         }
         let room = epoch.watched_parents.clone();
-        if last.is_full || path.len() > LONGEST || Arc::strong_count(&room) > MOST_WATCHED {
+        if Arc::strong_count(&room) > MOST_WATCHED {
             return Beside::List(None);
         }
         let (generation, flight) = (epoch.link().generation, epoch.watch_exists(path));
@@ -167,7 +150,7 @@ impl Alone {
     ) {
         let arrived = match beside {
             Beside::List(Some(watching)) => watching.arrived(),
-            _ => Arrived::Nothing,
+            _ => None,
         };
         let mut last = self.last();
         if !last.is_of(epoch) {
@@ -179,10 +162,8 @@ impl Alone {
         last.in_a_row = if follows && is_soon { last.in_a_row.saturating_add(1) } else { 0 };
         (last.number, last.czxid) = (node.entry.sequence, node.czxid);
         (last.came, last.has_let_go) = (now, false);
-        match arrived {
-            Arrived::Watched(parent) => last.parent = Some(parent),
-            Arrived::Full => last.is_full = true,
-            Arrived::Nothing => {}
+        if arrived.is_some() {
+            last.parent = arrived;
         }
         if last.parent.is_some() && !std::mem::replace(&mut last.is_attended, true) {
             session.clock().spawn(Box::pin(Alone::attend(Arc::downgrade(self), session.clock().clone())));

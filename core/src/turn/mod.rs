@@ -98,15 +98,10 @@ struct Armed {
 }
 
 impl Armed {
-    /// What is not really watched is armed on no connection: its silence proves nothing.
     fn on(generation: u64, name: &str, watch: Watch) -> Armed {
-        let generation = if watch.is_armed() { generation } else { NO_CONNECTION };
         Armed { name: name.to_owned(), watch, generation }
     }
 }
-
-/// Connections are counted from one.
-const NO_CONNECTION: u64 = 0;
 
 struct Wait<'a> {
     place: &'a Place,
@@ -135,7 +130,7 @@ enum Arming {
 enum Wake {
     Own(Event),
     Closest(Event),
-    Second(Event),
+    Second,
     Siblings,
     Connection,
 }
@@ -206,8 +201,7 @@ impl<'a> Wait<'a> {
                 match self.news(call, link).await? {
                     Wake::Own(Event::Deleted | Event::SessionEnded) => return Ok(Outcome::Gone),
                     Wake::Own(_) => continue 'look,
-                    Wake::Closest(Event::DataChanged | Event::Unwatched) => continue 'look,
-                    Wake::Second(Event::Unwatched) => continue 'look,
+                    Wake::Closest(Event::DataChanged) => continue 'look,
                     Wake::Closest(Event::Deleted) if ahead.count == 1 && self.is_ours_without_a_read() => {
                         if let Some(interest) = interest.take() {
                             return Ok(Outcome::Ours { interest });
@@ -215,7 +209,7 @@ impl<'a> Wait<'a> {
                     }
                     Wake::Closest(_) => self.closest = None,
                     Wake::Connection if epoch.has_ended() => return Ok(Outcome::Gone),
-                    Wake::Second(_) | Wake::Siblings | Wake::Connection => {}
+                    Wake::Second | Wake::Siblings | Wake::Connection => {}
                 }
             }
             match self.place.list(call, queue.verb).await? {
@@ -362,7 +356,7 @@ impl<'a> Wait<'a> {
                 biased;
                 event = own => Wake::Own(event),
                 event = closest => Wake::Closest(event),
-                event = second => Wake::Second(event),
+                _ = second => Wake::Second,
                 _ = siblings => Wake::Siblings,
                 () = self.place.epoch.link_changed(link) => Wake::Connection,
             }
@@ -372,7 +366,7 @@ impl<'a> Wait<'a> {
             Wake::Own(_) => self.own = None,
             Wake::Closest(Event::Deleted) => {}
             Wake::Closest(_) => self.closest = None,
-            Wake::Second(_) => self.second = None,
+            Wake::Second => self.second = None,
             Wake::Siblings => self.siblings = None,
             Wake::Connection => {}
         }

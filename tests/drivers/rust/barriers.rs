@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use zkrecipes::{Barrier, Client, DoubleBarrier, Error};
 
-use crate::{Answer, millis, one};
+use super::{Answer, millis, one};
 
 /// A barrier by client and name.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use zkrecipes::{
     Client, CommitMode, CommitStatus, CommitTransaction, Error, Outcome, Proposal, TwoPhaseCommit,
 };
 
-use crate::{Answer, millis, one};
+use super::{Answer, millis, one};
 
 /// A key is a client, a name, and an id where there is one.
 type Key = (String, String, String);

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use tokio::sync::oneshot;
 use zkrecipes::{Client, Election, ElectionOptions, Error, Leadership};
 
-use crate::{Answer, print};
+use super::{Answer, print};
 
 /// By client and name: how to end the term in progress.
 #[derive(Default)]

@@ -90,7 +90,7 @@ struct Stage {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() {
+pub async fn main() {
     let stage = Arc::new(Stage::default());
     let (lines, mut commands) = tokio::sync::mpsc::unbounded_channel();
     // Plain stdin on a plain thread: the runtime's own would keep the process from ending.
@@ -431,7 +431,24 @@ async fn connect(arguments: &[&str]) -> Result<Client, Error> {
             _ => return Err(Error::invalid("option", format!("{key} is not one"))),
         }
     }
-    Client::connect(arguments[0], options).await
+    open(arguments[0], options).await
+}
+
+#[cfg(not(feature = "guest"))]
+async fn open(hosts: &str, options: ClientOptions) -> Result<Client, Error> {
+    Client::connect(hosts, options).await
+}
+
+/// As an application does that has a session of its own.
+#[cfg(feature = "guest")]
+async fn open(hosts: &str, options: ClientOptions) -> Result<Client, Error> {
+    let connector = zookeeper_client::Client::connector().with_session_timeout(options.session_timeout);
+    let connecting = tokio::time::timeout(options.connect_timeout, connector.connect(hosts)).await;
+    match connecting {
+        Ok(Ok(session)) => Client::over(session, options).await,
+        Ok(Err(error)) => Err(Error::invalid("hosts", error.to_string())),
+        Err(_) => Err(Error::timeout("no session")),
+    }
 }
 
 /// Absent or negative = for ever.

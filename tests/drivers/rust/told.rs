@@ -8,7 +8,7 @@ use zkrecipes::{
     Subscription, Versioned, WatchKind, drive,
 };
 
-use crate::{Answer, one, print};
+use super::{Answer, one, print};
 
 /// A handle by client and name, and who follows it.
 #[derive(Default)]

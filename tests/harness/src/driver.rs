@@ -19,9 +19,12 @@ pub enum Language {
     Python,
     Aio,
     Node,
+    /// Rust over sessions of the crate zookeeper-client.
+    Guest,
 }
 
 impl Language {
+    /// Those that a release has; the guest plays when it is asked for.
     pub const ALL: [Language; 5] =
         [Language::Rust, Language::C, Language::Python, Language::Aio, Language::Node];
 
@@ -32,16 +35,17 @@ impl Language {
             Language::Python => "python",
             Language::Aio => "aio",
             Language::Node => "node",
+            Language::Guest => "guest",
         }
     }
 
     pub fn named(name: &str) -> Option<Language> {
-        Language::ALL.into_iter().find(|language| language.name() == name)
+        Language::ALL.into_iter().chain([Language::Guest]).find(|language| language.name() == name)
     }
 
     /// Whether a process of it is used again.
     fn starts_slowly(self) -> bool {
-        !matches!(self, Language::Rust | Language::C)
+        !matches!(self, Language::Rust | Language::C | Language::Guest)
     }
 
     fn command(self, root: &Path) -> Vec<PathBuf> {
@@ -49,6 +53,7 @@ impl Language {
         let bin = bin.parent().expect("our own directory");
         match self {
             Language::Rust => vec![bin.join("rust-driver")],
+            Language::Guest => vec![bin.join("guest-driver")],
             Language::C => vec![root.join("target/drivers/c-driver")],
             Language::Python => {
                 vec![root.join(".venv/bin/python"), root.join("tests/drivers/python/driver.py")]

@@ -1,7 +1,7 @@
 //! `scenarios`: plays tests/scenarios/*.scn through every language and on every server, and counts.
 //!
 //! ```text
-//! scenarios [--filter TEXT] [--lang rust,c,python,aio,node,mixed] [--server embedded,zookeeper-3.8,zookeeper-3.9,ensemble-3.9]
+//! scenarios [--filter TEXT] [--lang rust,c,python,aio,node,mixed,guest] [--server embedded,zookeeper-3.8,zookeeper-3.9,ensemble-3.9]
 //!           [--all] [--jobs N] [--repeat N] [--patience SECONDS] [--list]
 //! ```
 //!
@@ -10,7 +10,8 @@
 //! cast in which each client speaks another language on ZooKeeper 3.9, by Rust on the others. What becomes of faults on the
 //! wire, of servers that stop and of processes that die is decided by the core and the server alone: such a scenario is
 //! played on the embedded server by Rust and by one other language, which is not the same from scenario to scenario. With
-//! `--all`, `--lang` or `--server`: every combination. `--list` says as well how many runs these flags come to.
+//! `--all`, `--lang` or `--server`: every combination. `guest`, which is Rust over sessions of the crate zookeeper-client, plays
+//! only when it is named. `--list` says as well how many runs these flags come to.
 
 mod driver;
 mod observer;
@@ -57,10 +58,16 @@ impl Options {
     fn want(&self, kind: Kind, cast: &str, scenario: &Scenario, index: usize) -> bool {
         let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|wanted| wanted == name);
         if self.all || !self.casts.is_empty() || !self.kinds.is_empty() {
-            return named(&self.casts, cast) && named(&self.kinds, kind.name());
+            let is_guest = cast == Language::Guest.name();
+            return named(&self.casts, cast)
+                && named(&self.kinds, kind.name())
+                && (!is_guest || !self.casts.is_empty());
         }
         // Where a language is left out, there is no mixed cast.
-        let mixed = kind == Kind::Real39 && scenario.except.is_empty();
+        if cast == Language::Guest.name() {
+            return false;
+        }
+        let mixed = kind == Kind::Real39 && scenario.except.iter().all(|name| name == Language::Guest.name());
         match kind {
             Kind::Embedded if scenario.is_decided_below_the_faces() => {
                 cast == "rust" || cast == other_than_rust(index, scenario)
@@ -210,10 +217,11 @@ fn other_than_rust(index: usize, scenario: &Scenario) -> &'static str {
     fit.get(index % fit.len().max(1)).copied().unwrap_or("rust")
 }
 
-/// Each language alone, and all of them together in an order that differs from scenario to scenario.
+/// Each language alone, and all of them together in an order that differs from scenario to scenario; and the guest.
 fn casts(index: usize) -> Vec<Cast> {
     let mut casts: Vec<Cast> = Language::ALL
         .into_iter()
+        .chain([Language::Guest])
         .map(|language| Cast { name: language.name(), languages: vec![language] })
         .collect();
     let mut languages = Language::ALL.to_vec();

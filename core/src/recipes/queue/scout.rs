@@ -300,7 +300,7 @@ mod tests {
     use crate::Client;
     use crate::session::clock::{Clock, Later, Moment};
     use crate::session::system_clock::SystemClock;
-    use crate::session::wire::zookeeper::ZooKeeper;
+    use crate::session::wire::own::Own;
 
     use super::*;
 
@@ -336,7 +336,7 @@ mod tests {
         let clock = Arc::new(SetClock::default());
         let hosts = server.connect_string();
         let test = async move {
-            let dial = Box::new(ZooKeeper { counters: Arc::default() });
+            let dial = Box::new(Own { counters: Arc::default() });
             let client = Client::connect_over(dial, clock.clone(), &hosts, Default::default()).await?;
             let queue = client.delay_queue("/queues/due", Default::default())?;
             queue.put(b"tomorrow", Duration::from_secs(24 * 3600)).await?;

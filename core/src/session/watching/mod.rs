@@ -302,7 +302,7 @@ impl<S: Sight> Watching<S> {
         self.session.process().check()?;
         let session = self.session.clone();
         if let Step::Armed(watch) = &mut self.step {
-            let event = if watch.is_armed() { watch.now_or_never() } else { Some(Event::Unwatched) };
+            let event = watch.now_or_never();
             if event.is_some() {
                 (self.last, self.step) = (event, Step::Look { behind_sync: false });
             }

@@ -1,4 +1,4 @@
-//! Both transports get the same answers to the same calls, as long as there are two.
+//! Both transports get the same answers to the same calls: our own client, and a session of the crate zookeeper-client.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use zkrecipes_embedded::Server;
 
+use super::guest::Guest;
 use super::own::Own;
-use super::zookeeper::ZooKeeper;
 use super::*;
 use crate::options::Auth;
 
@@ -172,10 +172,18 @@ async fn watches(wire: &dyn Wire, said: &mut Answers) {
     said.of("after the end", wire.exists("/w")).await;
 }
 
-async fn answers(dial: &dyn Dial, has_all_kinds: bool) -> Vec<String> {
+async fn answers(is_guest: bool, has_all_kinds: bool) -> Vec<String> {
     let server = Server::builder().extended_types(has_all_kinds).start().expect("a free port");
-    let options = ClientOptions::default().auth(Auth::new("digest", "me:secret"));
     let hosts = format!("{}/app/below", server.connect_string());
+    let (scheme, credential) = ("digest", "me:secret");
+    let dial: Box<dyn Dial> = match is_guest {
+        true => {
+            let connector = zookeeper_client::Client::connector().with_auth(scheme, credential.as_bytes());
+            Box::new(Guest::new(connector.connect(&hosts).await.expect("a session")))
+        }
+        false => Box::new(Own { counters: Arc::default() }),
+    };
+    let options = ClientOptions::default().auth(Auth::new(scheme, credential));
     let wire = dial.dial(&hosts, &options).await.expect("a session");
     let mut said = Answers::default();
     nodes(&*wire, &mut said).await;
@@ -187,8 +195,7 @@ async fn answers(dial: &dyn Dial, has_all_kinds: bool) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn both_transports_get_the_same_answers() {
     for has_all_kinds in [true, false] {
-        let crates = answers(&ZooKeeper { counters: Arc::default() }, has_all_kinds).await;
-        let ours = answers(&Own { counters: Arc::default() }, has_all_kinds).await;
+        let (crates, ours) = (answers(true, has_all_kinds).await, answers(false, has_all_kinds).await);
         let differ: Vec<_> = crates.iter().zip(&ours).filter(|(theirs, ours)| theirs != ours).collect();
         assert!(differ.is_empty() && crates.len() == ours.len(), "{differ:#?}");
         assert!(ours.len() > 100);

@@ -11,27 +11,27 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::WeakShared;
-use tokio::sync::oneshot;
 
 use crate::error::Error;
 use crate::options::{AclChoice, AclEntry, ClientOptions, Terms};
 use crate::runtime::Later;
 
+#[cfg(feature = "zookeeper-client")]
 #[cfg(test)]
 mod both;
 pub(crate) mod capability;
 pub(crate) mod diagnosis;
 pub(crate) mod frame;
+#[cfg(feature = "zookeeper-client")]
+pub(crate) mod guest;
 mod machine;
-#[doc(hidden)]
-pub mod nodelay;
 pub(crate) mod open;
 #[doc(hidden)]
 pub mod own;
 #[cfg(test)]
 pub(crate) mod scripted;
-mod watched;
-pub(crate) mod zookeeper;
+#[cfg(test)]
+mod tests;
 
 pub use diagnosis::Diagnosis;
 pub(crate) use diagnosis::{Inquiry, asked};
@@ -116,7 +116,13 @@ pub trait Wire: Send + Sync {
         None
     }
     /// Whether the access list of the node lets everybody delete below it, without credentials.
-    fn is_open_to_deletion(&self, path: &str) -> Flight<bool>;
+    fn is_open_to_deletion(&self, path: &str) -> Flight<bool> {
+        let list = self.access_list(path);
+        let is_open = |entry: &AclEntry| {
+            (&*entry.scheme, &*entry.id) == ("world", "anyone") && entry.permissions.contains('d')
+        };
+        Box::pin(async move { Ok(list.await?.iter().any(is_open)) })
+    }
     /// The access list of the node. To who has no right to change it, servers do not tell the secrets in it.
     fn access_list(&self, _path: &str) -> Flight<Vec<AclEntry>> {
         Box::pin(std::future::ready(Err(WireError::Unimplemented)))
@@ -164,20 +170,6 @@ impl Watch {
         Watch { event, is_armed: true }
     }
 
-    /// The same watch, which tells `event`, too, when `beside` resolves.
-    pub fn or(self, beside: Option<oneshot::Receiver<()>>, event: Event) -> Watch {
-        let Some(beside) = beside else { return self };
-        let told = self.event;
-        let either = async move {
-            tokio::select! {
-                biased;
-                told = told => told,
-                Ok(()) = beside => event,
-            }
-        };
-        Watch { event: Box::pin(either), is_armed: self.is_armed }
-    }
-
     /// In place of a watch that could not be set: resolves with [`Event::Unwatched`] when it is time to look again.
     pub fn unarmed(pause: Later<()>) -> Watch {
         let event = Box::pin(async move {
@@ -187,11 +179,8 @@ impl Watch {
         Watch { event, is_armed: false }
     }
 
-    /// The same watch, and what shows whether it has told something; nothing if its silence means nothing.
+    /// The same watch, and what shows whether it has told something.
     pub fn shared(self) -> (Watch, Option<WeakShared<Later<Event>>>) {
-        if !self.is_armed {
-            return (self, None);
-        }
         let event = self.event.shared();
         let told = event.downgrade();
         (Watch::new(Box::pin(event)), told)
@@ -219,7 +208,7 @@ pub enum Event {
     DataChanged,
     ChildrenChanged,
     SessionEnded,
-    /// Nothing is watched, because the session watches as much as it can already: time to look again.
+    /// Nobody tells any more: time to look again.
     Unwatched,
 }
 
@@ -279,6 +268,12 @@ impl CreateMode {
             CreateMode::PersistentTtl(ttl) | CreateMode::PersistentSequentialTtl(ttl) => Some(ttl),
             _ => None,
         }
+    }
+
+    /// Whether the node goes with its session.
+    #[cfg(feature = "zookeeper-client")]
+    pub(crate) fn is_ephemeral(self) -> bool {
+        matches!(self, CreateMode::Ephemeral | CreateMode::EphemeralSequential)
     }
 
     /// Whether the server appends a number to the name.

@@ -530,6 +530,14 @@ impl<A, W> Machine<A, W> {
         }
     }
 
+    /// Nobody drives it any more.
+    pub(crate) fn give_up(&mut self) {
+        if !self.is_over() {
+            self.cause = Some("what served the session has ended".to_owned());
+            self.end(LinkState::Ended);
+        }
+    }
+
     /// Sends what waits and may leave.
     fn pump(&mut self, now: Moment) {
         if !matches!(self.phase, Phase::Up) {

@@ -288,6 +288,11 @@ impl<C: Channel> Connection<C> {
         });
     }
 
+    /// Nobody serves the session any more.
+    pub fn give_up(&self) {
+        self.with(|state, _| state.machine.give_up());
+    }
+
     /// The channel of an attempt has come to its end.
     pub fn hung_up(&self, attempt: u64, cause: String) {
         self.with(|state, now| {

@@ -11,7 +11,6 @@ use crate::session::wire::machine::{Kind, refusal};
 use crate::session::wire::*;
 
 const ALL: i32 = 31;
-const DELETE: i32 = 8;
 
 impl<C: Channel> Session<C> {
     /// The path on the wire.
@@ -342,17 +341,6 @@ impl<C: Channel> Wire for Session<C> {
     fn follow_children(&self, path: &str) -> Option<Following> {
         let followed = Followed::of(&self.connection, self.full(path))?;
         Some(Box::new(move || followed.next()))
-    }
-
-    fn is_open_to_deletion(&self, path: &str) -> Flight<bool> {
-        let path = self.full(path).into();
-        self.ask(&Request::GetAcl { path }, |reply| {
-            let Reply::Acl { acl, .. } = reply else { return None };
-            let is_open = |entry: &protocol::Acl| {
-                (&*entry.scheme, &*entry.id) == ("world", "anyone") && entry.perms & DELETE != 0
-            };
-            Some(acl.iter().any(is_open))
-        })
     }
 
     fn access_list(&self, path: &str) -> Flight<Vec<AclEntry>> {

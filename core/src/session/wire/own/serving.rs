@@ -30,6 +30,15 @@ const WATCHDOG: Duration = Duration::from_millis(20);
 
 type Connecting = Pin<Box<dyn Future<Output = (u64, Result<Socket, String>)> + Send>>;
 
+/// Whoever serves a session; if that ends before the session, by a panic or with its runtime, so does the session.
+struct Served(Arc<Connection<Socket>>);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.give_up();
+    }
+}
+
 /// Until the session is over. It is on the roll meanwhile.
 pub(super) async fn serve(
     connection: Arc<Connection<Socket>>,
@@ -37,6 +46,7 @@ pub(super) async fn serve(
     entry: Entry,
     counters: Arc<Counters>,
 ) {
+    let _served = Served(connection.clone());
     let tls = tls.map(Arc::new);
     let mut connecting: Option<Connecting> = None;
     let mut connected = None;
@@ -188,8 +198,6 @@ async fn connect(
     counters: Arc<Counters>,
 ) -> Result<Socket, String> {
     let stream = reach(server).await.map_err(|error| error.to_string())?;
-    // Else what is small waits for an answer to what went before.
-    stream.set_nodelay(true).map_err(|error| error.to_string())?;
     let tls = match tls {
         None => None,
         Some(tls) => {
@@ -218,5 +226,50 @@ async fn reach(server: &Server) -> io::Result<TcpStream> {
             break;
         }
     }
-    outcome
+    let stream = outcome?;
+    // Else what is small waits for an answer to what went before.
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use zkrecipes_embedded::Server as Embedded;
+
+    use super::*;
+    use crate::drive;
+    use crate::options::ClientOptions;
+    use crate::session::wire::{Event, LinkState, WireError};
+
+    #[test]
+    fn a_session_whose_task_dies_has_ended() {
+        let server = Embedded::start().expect("a free port");
+        let test = async move {
+            let hosts = server.connect_string();
+            let connection = Connection::new(&hosts, &ClientOptions::default(), Arc::new(SystemClock));
+            let serving = serve(connection.clone(), None, Entry::new(), Arc::default());
+            let task = runtime::spawn(Box::pin(serving));
+            let wire = connection.opened(&hosts).await.expect("a session");
+            let (_, watch) = wire.watch_exists("/a").await.expect("asked");
+            task.abort();
+            assert_eq!(watch.await, Event::SessionEnded);
+            assert_eq!(wire.link().state, LinkState::Ended);
+            assert_eq!(wire.exists("/a").await, Err(WireError::SessionEnded));
+            wire.close().await;
+            Ok(())
+        };
+        drive::wait(test, None, None).expect("in time");
+    }
+
+    #[test]
+    fn nagles_algorithm_is_off() {
+        let server = Embedded::start().expect("a free port");
+        let test = async move {
+            let servers = crate::hosts::servers(&server.connect_string());
+            let stream = reach(&servers[0]).await.expect("it takes connections");
+            assert!(stream.nodelay().expect("an option of TCP"));
+            Ok(())
+        };
+        drive::wait(test, None, None).expect("in time");
+    }
 }

@@ -1,10 +1,11 @@
-//! What the crate makes of the server's answers, asked of a server.
+//! What is made of the server's answers, asked of a server.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use zkrecipes_embedded::Server;
 
+use super::own::Own;
 use super::*;
 use crate::drive;
 use crate::error::ErrorKind;
@@ -16,7 +17,7 @@ use crate::session::system_clock::SystemClock;
 
 #[test]
 fn a_quota_that_is_used_up_is_the_users_business() {
-    let error = refusal(wire_error(zk::Error::QuotaExceeded), "create", "/small");
+    let error = refusal(WireError::QuotaExceeded, "create", "/small");
     assert_eq!((error.kind(), error.path()), (ErrorKind::Denied, Some("/small")));
     assert!(error.to_string().contains("quota"), "{error}");
 }
@@ -32,7 +33,7 @@ where
     let server = Server::builder().extended_types(true).start().expect("a free port");
     let options = ClientOptions::default().auth(Auth::new("digest", "me:secret"));
     let test = async move {
-        let dial = ZooKeeper { counters: Arc::default() };
+        let dial = Own { counters: Arc::default() };
         let wire = dial.dial(&server.connect_string(), &options).await.expect("a session");
         body(server.clone(), wire).await.expect("no request fails");
         Ok(())
