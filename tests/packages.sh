@@ -102,9 +102,66 @@ CPP
     c++ -std=c++17 -Wall -Wextra -Werror -o "$place/lock-cpp" "$place/lock.cpp" $(pkg-config --cflags --libs zkrecipes)
 }
 
+build_crates() {
+    say 'crates, packed, below a program outside the workspace'
+    local version crates=(zkrecipes-protocol zkrecipes-embedded zkrecipes)
+    version=$(scripts/version)
+    # As they would be published; what they need of each other is taken from what is packed here, and not from a registry.
+    cargo package --quiet --no-verify --allow-dirty --exclude-lockfile --target-dir "$place/packed" "${crates[@]/#/--package=}"
+    for crate in "${crates[@]}"; do tar -xzf "$place/packed/package/$crate-$version.crate" -C "$place"; done
+    mkdir -p "$place/rust/src"
+    cat >"$place/rust/Cargo.toml" <<TOML
+[package]
+name = "packed"
+edition = "2024"
+
+[dependencies]
+libc = "0.2"
+zkrecipes = "$version"
+
+[patch.crates-io]
+zkrecipes = { path = "../zkrecipes-$version" }
+zkrecipes-embedded = { path = "../zkrecipes-embedded-$version" }
+zkrecipes-protocol = { path = "../zkrecipes-protocol-$version" }
+
+[workspace]
+TOML
+    # What was downloaded for this checkout is enough.
+    cp Cargo.lock "$place/rust/Cargo.lock"
+    cat >"$place/rust/src/main.rs" <<'RUST'
+use zkrecipes::blocking::Client;
+
+fn take(hosts: &str) -> Result<(), zkrecipes::Error> {
+    let client = Client::connect(hosts, Default::default())?;
+    let held = client.lock("/packages/rust", Default::default())?.acquire()?;
+    println!("rust (crate) {} {}", held.is_held(), held.fencing_token());
+    held.release()?;
+    client.close(None)
+}
+
+fn main() {
+    let hosts = std::env::args().nth(1).expect("a connect string");
+    take(&hosts).expect("a lock");
+    // A child of a process that has connected can connect, too.
+    match unsafe { libc::fork() } {
+        0 => std::process::exit(i32::from(take(&hosts).is_err())),
+        child => {
+            let mut status = 0;
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            assert_eq!(status, 0, "the child took no lock");
+        }
+    }
+}
+RUST
+    cargo build --quiet --offline --manifest-path "$place/rust/Cargo.toml" --target-dir "$place/rust/target"
+    cargo tree --offline --manifest-path "$place/rust/Cargo.toml" --edges normal --prefix none >"$place/rust/tree"
+    ! grep -E '^(async-io|async-net|spawns-core|zookeeper-client) ' "$place/rust/tree"
+}
+
 build_wheel
 build_npm
 build_c
+build_crates
 
 cat >"$place/take-locks.sh" <<'SH'
 set -euo pipefail
@@ -118,6 +175,7 @@ node node/lock.cjs "$2"
 status=0
 (cd node && npx --no-install zkrecipes --hosts "$2" lock /packages/node -- sh -c 'echo "node (command) $ZKR_FENCING_TOKEN"; exit 7') || status=$?
 [ "$status" = 7 ]
+rust/target/debug/packed "$2"
 LD_LIBRARY_PATH=prefix/lib ./lock-c "$2"
 LD_LIBRARY_PATH=prefix/lib ./lock-cpp "$2"
 prefix/bin/zkrecipes --hosts "$2" lock /packages/command -- sh -c 'echo "command $ZKR_FENCING_TOKEN"'
