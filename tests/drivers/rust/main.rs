@@ -447,7 +447,7 @@ async fn open(hosts: &str, options: ClientOptions) -> Result<Client, Error> {
     match connecting {
         Ok(Ok(session)) => Client::over(session, options).await,
         Ok(Err(error)) => Err(Error::invalid("hosts", error.to_string())),
-        Err(_) => Err(Error::timeout("no session")),
+        Err(_) => Err(Error::new(zkrecipes::ErrorKind::ConnectionLost, "no session")),
     }
 }
 
