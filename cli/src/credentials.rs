@@ -86,7 +86,8 @@ impl Tls {
     /// With what the environment adds; `None` for plain text.
     pub(crate) fn options(self, verify_hostname: bool) -> Option<TlsOptions> {
         let mut options = TlsOptions::default().verify_hostname(verify_hostname);
-        options.ca = self.ca.or_else(|| variable("ZKRECIPES_TLS_CA"));
+        // An empty one is no word for plain text: the core refuses it.
+        options.ca = self.ca.or_else(|| std::env::var("ZKRECIPES_TLS_CA").ok());
         // A certificate and its key come from one place.
         let (cert, key) = match (self.cert, self.key) {
             (None, None) => (variable("ZKRECIPES_TLS_CERT"), secret("ZKRECIPES_TLS_KEY")),

@@ -91,3 +91,12 @@ fn credentials_come_from_a_file_that_nobody_else_may_read() {
     holder.send_line();
     assert_eq!(holder.end().status, 0);
 }
+
+#[test]
+fn an_empty_authority_is_refused_and_is_no_word_for_plain_text() {
+    let server = server();
+    let ended = ends(command(&server, &["ls", PATH]), "ZKRECIPES_TLS_CA", "");
+    assert_ne!(ended.status, 0, "{ended:?}");
+    assert!(ended.err.contains("tls.ca"), "{ended:?}");
+    assert_eq!(run(&server, &["ls", PATH]).status, 0, "without it there is plain text");
+}

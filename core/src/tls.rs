@@ -41,7 +41,7 @@ impl Tls {
 
     /// The error names the option at fault.
     pub(crate) fn read(options: &TlsOptions) -> Result<Tls> {
-        let Some(ca) = &options.ca else {
+        let Some(ca) = options.ca.as_ref().filter(|ca| !ca.is_empty()) else {
             let problem =
                 "is missing; name the PEM file of the authority that signed the servers' certificates";
             return Err(Error::invalid("tls.ca", problem));
@@ -447,6 +447,7 @@ MC4CAQAwBQYDK2VwBCIEICD36meTl2F8HyVAJPTnQihSLRCWx5F8AzTuWfoVvZ/Z\n\
         let base = TlsOptions::default;
         let junk = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n";
         assert!(problem(base()).starts_with("invalid tls.ca: is missing"));
+        assert!(problem(base().ca("")).starts_with("invalid tls.ca: is missing"));
         assert!(problem(base().ca("/nowhere/ca.pem")).contains("\"/nowhere/ca.pem\" cannot be read"));
         assert!(problem(base().ca(junk)).starts_with("invalid tls.ca: holds no certificate"));
         assert!(problem(base().ca(junk).cert(junk)).starts_with("invalid tls.key: is missing"));
