@@ -69,7 +69,7 @@
 /** The defaults of zkr_options. */
 #define ZKR_OPTIONS_INIT \
   { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, 0, NULL, 0, false, true, {0}, NULL, NULL, NULL, \
-    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0, false, {0} }
+    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0, false, {0}, 1000, 0 }
 
 /** The defaults of zkr_lock_options. */
 #define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }
@@ -581,6 +581,13 @@ typedef struct zkr_options {
   bool refuse_open_parents;
   /** Zero. */
   uint8_t reserved_5[7];
+  /**
+   * How many requests may be on their way at once (1,000). What comes on top waits for an answer, and can be withdrawn
+   * meanwhile; heartbeats, pings and deletions do not wait.
+   */
+  uint32_t max_in_flight;
+  /** Zero. */
+  uint32_t reserved_6;
 } zkr_options;
 
 /** The end of connecting. On ZKR_OK the client belongs to the callback, otherwise it is NULL; the error is only lent. */
@@ -1146,6 +1153,13 @@ zkr_status zkr_client_connect_cancellable_async(const char *hosts,
                                                 zkr_cancel_token *token,
                                                 zkr_client_callback callback,
                                                 void *user_data);
+
+/**
+ * Replaces the list of servers, as when some are moved. A connection with a server of the new list stays; otherwise it goes
+ * on with another one in the same session, as after a break. hosts is as for zkr_client_connect, and its chroot has to be
+ * that of the client. A list that cannot be used is ZKR_INVALID, and changes nothing. It waits for no server.
+ */
+zkr_status zkr_client_update_hosts(zkr_client *client, const char *hosts, zkr_error **error);
 
 /**
  * Closes the session: waiters get ZKR_CLOSED, what is held is released, deletions under way are awaited for up to

@@ -3535,6 +3535,8 @@ struct Options {
    * follower. With a quarter of session_timeout or less, a pause of half of that costs nothing that is held.
    */
   std::optional<Milliseconds> server_tick;
+  /** How many requests may be on their way at once; what comes on top waits for an answer. */
+  std::uint32_t max_in_flight = 1000;
 };
 
 /**
@@ -3570,6 +3572,16 @@ class Client {
   void close(Milliseconds timeout = forever) {
     detail::Outcome outcome;
     outcome.check(zkr_client_close(get(), detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /**
+   * Replaces the list of servers. A connection with one of the new list stays; otherwise it goes on with
+   * another one in the same session. The chroot has to be the same; a list that cannot be used is Invalid, and
+   * changes nothing.
+   */
+  void update_hosts(const std::string &hosts) {
+    detail::Outcome outcome;
+    outcome.check(zkr_client_update_hosts(get(), detail::c_text("hosts", hosts), outcome.place()));
   }
 
   State state() const noexcept { return State(zkr_client_state(get())); }
@@ -3854,6 +3866,7 @@ class Client {
       if (c.server_tick_ms == 0) c.server_tick_ms = -1; /* 0 is none in C */
     }
     c.refuse_open_parents = options.refuse_open_parents;
+    c.max_in_flight = options.max_in_flight;
 
     detail::Outcome outcome;
     zkr_client *client = nullptr;

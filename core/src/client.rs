@@ -135,6 +135,24 @@ impl Client {
         self.inner.session.process()
     }
 
+    /// Replaces the list of servers, as when some are moved. A connection with a server of the new list stays; otherwise it goes
+    /// on with another one in the same session, as after a break. The chroot has to be the same. A list that cannot be used is
+    /// Invalid, and changes nothing.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # use zkrecipes::Client;
+    /// # let client = Client::connect("embedded:", Default::default()).await?;
+    /// let session = client.session_id();
+    /// client.update_hosts("embedded:")?; // or "zk1:2181,zk2:2181,zk4:2181"
+    /// assert_eq!(client.session_id(), session);
+    /// # Ok(()) });
+    /// ```
+    pub fn update_hosts(&self, hosts: &str) -> Result<()> {
+        let session = self.session()?;
+        session.update_hosts(hosts::resolve(hosts)?)
+    }
+
     /// Closes the client: calls that wait get Closed, what is held is released with the session, background deletions
     /// are awaited for at most `limit`. Closing twice is fine.
     pub async fn close(&self, limit: Option<Duration>) -> Result<()> {

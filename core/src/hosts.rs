@@ -113,6 +113,11 @@ fn leads_to_a_server(chroot: &str) -> bool {
     chroot.split('@').skip(1).any(servers)
 }
 
+/// What stands behind the servers; empty if that is nothing.
+pub(crate) fn chroot(hosts: &str) -> &str {
+    parts(hosts).1.trim_end_matches('/')
+}
+
 /// A connect string for the text of an error, when nobody answers there: its chroot, too, may have been meant as credentials.
 pub(crate) fn named(hosts: &str) -> String {
     match parts(hosts) {

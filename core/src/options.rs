@@ -59,6 +59,9 @@ pub struct ClientOptions {
     pub server_tick: Option<Duration>,
     /// Accept a server that lost its quorum and only reads.
     pub read_only: bool,
+    /// How many requests may be on their way at once. What comes on top waits for an answer, and can be withdrawn meanwhile;
+    /// heartbeats, pings and deletions do not wait.
+    pub max_in_flight: u32,
 }
 
 impl Default for ClientOptions {
@@ -78,6 +81,7 @@ impl Default for ClientOptions {
             lease: LeaseMode::Strict,
             server_tick: None,
             read_only: false,
+            max_in_flight: 1000,
         }
     }
 }
@@ -222,6 +226,9 @@ impl ClientOptions {
                 ));
             }
         }
+        if self.max_in_flight == 0 {
+            return Err(Error::invalid("max_in_flight", "must be at least 1"));
+        }
         self.check_credentials()?;
         if let AclChoice::List(entries) = &self.acl {
             if entries.is_empty() {
@@ -293,6 +300,7 @@ mod tests {
         let base = ClientOptions::default;
         assert!(problem(base().session_timeout(Duration::ZERO)).contains("session_timeout"));
         assert!(problem(base().identity("")).contains("identity"));
+        assert!(problem(base().max_in_flight(0)).contains("max_in_flight"));
         assert!(problem(base().server_tick(Duration::ZERO)).contains("server_tick"));
         let half = base().session_timeout / 2;
         assert!(problem(base().server_tick(half + Duration::from_millis(1))).contains("server_tick"));

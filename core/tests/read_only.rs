@@ -2,10 +2,14 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use support::hostile::{Hostile, Peer};
 use support::{eventually, lock_of, options, server, soon};
-use zkrecipes::Client;
+use zkrecipes::{Client, State};
+use zkrecipes_protocol::{Hello, Op, Reply, Stat, Welcome, Writer};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_only_read_is_replaced_when_the_server_writes_again() {
@@ -31,4 +35,74 @@ async fn a_session_that_only_read_is_replaced_when_the_server_writes_again() {
     held.release().await.expect("released");
     client.close(None).await.expect("closed");
     eventually("no session is left", || sessions().is_empty()).await;
+}
+
+/// One of two servers that know of each other's sessions, as it is just now.
+#[derive(Default)]
+struct Member {
+    is_there: AtomicBool,
+    has_quorum: AtomicBool,
+    /// So many connections were granted a session there.
+    welcomed: AtomicUsize,
+}
+
+impl Member {
+    fn begin(self: &Arc<Member>) -> Hostile {
+        let member = self.clone();
+        Hostile::begin(Arc::new(move |peer| member.serve(peer)))
+    }
+
+    fn serve(&self, peer: &mut Peer) -> std::io::Result<()> {
+        let mut word = [0; 4];
+        peer.socket.peek(&mut word)?;
+        let has_quorum = self.has_quorum.load(Ordering::SeqCst);
+        if &word == b"isro" {
+            return peer.send(if has_quorum { b"rw" } else { b"ro" });
+        }
+        if !self.is_there.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let hello = peer.frame()?;
+        let asked = Hello::read(&hello).expect("a hello").session;
+        let session = if asked == 0 { 8 } else { asked };
+        let welcome = Welcome { timeout: 20_000, session, password: &[3; 16], read_only: Some(!has_quorum) };
+        peer.send(&welcome.frame())?;
+        self.welcomed.fetch_add(1, Ordering::SeqCst);
+        while self.is_there.load(Ordering::SeqCst) {
+            let (xid, op) = peer.asked()?;
+            let mut w = Writer::reply(xid, 1, 0);
+            match op {
+                Op::SYNC => Reply::Path("/".into()).write(&mut w),
+                Op::CLOSE => {}
+                _ => Reply::Stat(Stat::default()).write(&mut w),
+            }
+            peer.send(&w.finish())?;
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_moves_from_a_server_that_only_reads_to_one_with_a_quorum() {
+    let (lone, leading) = (Arc::<Member>::default(), Arc::<Member>::default());
+    let (at_lone, at_leading) = (lone.begin(), leading.begin());
+    leading.is_there.store(true, Ordering::SeqCst);
+    leading.has_quorum.store(true, Ordering::SeqCst);
+    let hosts = format!("{},{}", at_lone.hosts, at_leading.hosts);
+    let options = options(Duration::from_secs(20)).read_only(true);
+    let client = Client::connect(&hosts, options).await.expect("one of them is there");
+    assert_eq!(client.session_id(), 8);
+    // The one with the quorum goes, and the other one only reads.
+    leading.is_there.store(false, Ordering::SeqCst);
+    leading.has_quorum.store(false, Ordering::SeqCst);
+    lone.is_there.store(true, Ordering::SeqCst);
+    let _ = soon("an answer", client.nodes().exists("/")).await;
+    let _ = soon("another one", client.nodes().exists("/")).await;
+    eventually("it is at the one that only reads", || lone.welcomed.load(Ordering::SeqCst) > 0).await;
+    let before = leading.welcomed.load(Ordering::SeqCst);
+    leading.is_there.store(true, Ordering::SeqCst);
+    leading.has_quorum.store(true, Ordering::SeqCst);
+    eventually("it has gone back", || leading.welcomed.load(Ordering::SeqCst) > before).await;
+    eventually("it is connected", || client.state() == State::Connected).await;
+    assert_eq!((client.session_id(), client.metrics().sessions_lost), (8, 0));
 }

@@ -204,6 +204,21 @@ fn connect(
     Ok(async move { Client::connect(&hosts, options).await })
 }
 
+/// Replaces the list of servers, as when some are moved. A connection with a server of the new list stays; otherwise it goes
+/// on with another one in the same session, as after a break. hosts is as for zkr_client_connect, and its chroot has to be
+/// that of the client. A list that cannot be used is ZKR_INVALID, and changes nothing. It waits for no server.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_update_hosts(
+    client: *mut zkr_client,
+    hosts: *const c_char,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    guard::verb(error, || {
+        let client = get(client)?;
+        client.core.update_hosts(&input::optional_text("hosts", hosts)?.unwrap_or_default())
+    })
+}
+
 /// Closes the session: waiters get ZKR_CLOSED, what is held is released, deletions under way are awaited for up to
 /// timeout_ms (any negative: for ever). The handle stays valid, for dispatching the last callbacks and for
 /// zkr_client_free, but every further verb on it or on its recipes is ZKR_CLOSED.

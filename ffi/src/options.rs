@@ -158,6 +158,11 @@ pub struct zkr_options {
     pub refuse_open_parents: Flag,
     /// Zero.
     pub reserved_5: [u8; 7],
+    /// How many requests may be on their way at once (1,000). What comes on top waits for an answer, and can be withdrawn
+    /// meanwhile; heartbeats, pings and deletions do not wait.
+    pub max_in_flight: u32,
+    /// Zero.
+    pub reserved_6: u32,
 }
 
 /// How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults.
@@ -211,6 +216,8 @@ impl SelfSized for zkr_options {
             server_tick_ms: 0,
             refuse_open_parents: Flag::default(),
             reserved_5: [0; 7],
+            max_in_flight: 1000,
+            reserved_6: 0,
         }
     }
 
@@ -221,6 +228,7 @@ impl SelfSized for zkr_options {
             &self.reserved_3,
             &self.reserved_4,
             &self.reserved_5,
+            &self.reserved_6.to_ne_bytes(),
         ]
         .concat()
     }
@@ -275,6 +283,7 @@ impl zkr_options {
         options.retry.give_up_after =
             zkrecipes::time::from_millis("retry_give_up_after_ms", self.retry_give_up_after_ms);
         options.read_only = self.read_only.get("read_only")?;
+        options.max_in_flight = self.max_in_flight;
         Ok(options)
     }
 

@@ -63,6 +63,12 @@ class Client extends Remote {
     return shown(this, options, show, { hosts: this.#hosts })
   }
 
+  /** Has other servers tried from now on; a connection with one of them stays. */
+  updateHosts(hosts) {
+    call(this, 'updateHosts', check.text('hosts', hosts))
+    this.#hosts = hosts || 'ZKRECIPES_HOSTS'
+  }
+
   /** Ends the session: waiters get CLOSED, holders are released, background deletions are awaited. */
   async close(options) {
     const timeout = check.millis('timeout', check.options('close', options, ['timeout']).timeout)
@@ -230,7 +236,7 @@ function watcher(client) {
 
 const OPTIONS = [
   'sessionTimeout', 'connectTimeout', 'identity', 'auth', 'allowPlaintextAuth', 'refuseOpenParents', 'acl', 'tls', 'sasl', 'naming', 'retry',
-  'lease', 'serverTick', 'readOnly', 'signal',
+  'lease', 'serverTick', 'readOnly', 'maxInFlight', 'signal',
 ]
 
 /** Checks names and types, and brings shorthands into the one form that the addon takes. */
@@ -251,6 +257,7 @@ function connectOptions(given) {
     lease: check.optionalText('lease', options.lease),
     serverTick: check.optionalMillis('serverTick', options.serverTick),
     readOnly: check.flag('readOnly', options.readOnly),
+    maxInFlight: check.integer('maxInFlight', options.maxInFlight, 1, 2 ** 32 - 1),
     signal: check.signal(options.signal),
   }
 }

@@ -78,6 +78,11 @@ export interface ConnectOptions {
   serverTick?: number | undefined
   /** Accept a server that lost its quorum and only reads. */
   readOnly?: boolean | undefined
+  /**
+   * How many requests may be on their way at once; 1,000 unless told. What comes on top waits for an answer, and can be withdrawn
+   * meanwhile; heartbeats, pings and deletions do not wait.
+   */
+  maxInFlight?: number | undefined
   /** Aborting ends the attempt: `connect` rejects with `signal.reason` and leaves no session. Once connected, it has no effect. */
   signal?: AbortSignal | undefined
 }
@@ -106,6 +111,12 @@ export class Client {
    * process; left out, it is the environment's `ZKRECIPES_HOSTS`. Running out of time is `CONNECTION_LOST`.
    */
   static connect(hosts?: string | null, options?: ConnectOptions): Promise<Client>
+  /**
+   * Replaces the list of servers, as when some are moved. A connection with a server of the new list stays; otherwise it goes on
+   * with another one in the same session, as after a break. The chroot has to be the same. A list that cannot be used is
+   * `INVALID`, and changes nothing. It waits for no server.
+   */
+  updateHosts(hosts: string): void
   /**
    * Ends the session: waiters get `CLOSED`, holders are released, background deletions are awaited. Keeps the process alive
    * until it is done.

@@ -25,6 +25,17 @@ promise('the lease is running while something is held', async (world) => {
   assert.equal(client.leaseRemaining, 0)
 })
 
+promise('other servers may be named while a client runs', async (world) => {
+  const client = await world.connect()
+  client.updateHosts(world.hosts)
+  for (const bad of ['zk1:x', ',', `${world.hosts}/elsewhere`, 7]) {
+    assert.throws(() => client.updateHosts(bad), (error) => error.code === 'INVALID' && /hosts/.test(error.message))
+  }
+  assert.ok(await client.nodes.exists('/'))
+  await client.close()
+  assert.throws(() => client.updateHosts(world.hosts), { code: 'CLOSED' })
+})
+
 promise('without hosts and without ZKRECIPES_HOSTS the error names both ways out', async (world) => {
   const before = process.env.ZKRECIPES_HOSTS
   try {

@@ -153,6 +153,7 @@ promise('an option of a wrong type or value is INVALID and named', async (world)
     sessionTimeout: [0, Infinity, 1e12],
     connectTimeout: [0],
     serverTick: [0, 5001, Infinity],
+    maxInFlight: [0, 1.5, -1, '7', null],
     identity: ['', 7, null, 'x'.repeat(5000), '\ud800'],
     auth: [7, null, 'digest', { scheme: 'digest' }, { credential: 'a:b' }, { scheme: '', credential: 'a:b' }, { scheme: 'digest', credential: 'ab' }, [null]],
     acl: [7, null, 'nobody', [], [{}], [{ scheme: 'world', id: 'anyone', permissions: 'xyz' }], 'creator'],

@@ -216,6 +216,8 @@ def test_a_call_that_does_not_block_takes_no_timeout(client: zkrecipes.Client) -
         ("server_tick", 0),
         ("server_tick", 5.001),
         ("server_tick", "2"),
+        ("max_in_flight", 0),
+        ("max_in_flight", 1.5),
         ("connect_timeout", math.nan),
         ("connect_timeout", -3),
         ("identity", b"me"),
@@ -437,3 +439,14 @@ def test_a_flag_is_true_or_false(client: zkrecipes.Client, bad: Any) -> None:
             with pytest.raises(zkrecipes.Invalid, match="wait"):
                 verb()
         assert held.is_held
+
+
+def test_other_servers_may_be_named_while_a_client_runs(client: zkrecipes.Client, hosts: str) -> None:
+    client.update_hosts(hosts)
+    for bad in ["zk1:x", ",", f"{hosts}/elsewhere", 7]:
+        with pytest.raises(zkrecipes.Invalid, match="hosts"):
+            client.update_hosts(bad)  # type: ignore[arg-type]
+    assert client.nodes.exists("/")
+    client.close()
+    with pytest.raises(zkrecipes.Closed):
+        client.update_hosts(hosts)

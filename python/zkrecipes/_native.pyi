@@ -142,6 +142,11 @@ class SessionBase:
 
     def _connect(self) -> Call: ...
     def _check_open(self) -> None: ...
+    def update_hosts(self, hosts: str) -> None:
+        """Replaces the list of servers, as when some are moved. A connection with a server of the new list stays; otherwise it goes on
+        with another one in the same session, as after a break. The chroot has to be the same. A list that cannot be used is
+        Invalid, and changes nothing. It waits for no server, on asyncio neither.
+        """
     def close(self, timeout: float | None = None) -> None:
         """Ends the session: waiters get Closed, what is held is released, deletions under way are awaited."""
     @property
@@ -268,7 +273,7 @@ class Client(_Scope, ClientBase):
     `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
     development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
 
-    Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, server_tick, read_only; they are
+    Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, server_tick, read_only, max_in_flight; they are
     described in `zkrecipes.ClientOptions`.
 
     >>> import zkrecipes

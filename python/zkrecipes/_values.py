@@ -354,6 +354,7 @@ class ClientOptions(TypedDict, total=False):
                                             quarter of session_timeout or less, a pause of half of that costs
                                             nothing that is held; `zkrecipes doctor` says what to give
     read_only               False           connect to a server that has lost the others, too, to read
+    max_in_flight           1000            how many requests may be on their way at once; what comes on top waits
     ======================  ==============  ================================================================
 
     >>> import zkrecipes
@@ -399,3 +400,6 @@ class ClientOptions(TypedDict, total=False):
     """The largest tickTime of every server that may lead, in seconds; nobody knows by default."""
     read_only: bool | None
     """Whether a server that has lost the others will do, which only reads; false by default."""
+    max_in_flight: int | None
+    """How many requests may be on their way at once; 1000 by default. What comes on top waits for an answer, and can be
+    withdrawn meanwhile; heartbeats, pings and deletions do not wait."""

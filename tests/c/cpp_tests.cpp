@@ -386,7 +386,10 @@ void options_reach_the_library() {
   options.acl_list = {{"world", "anyone", "rwcda"}};
   options.retry.base = 10ms;
   options.retry.give_up_after = 3s;
+  options.max_in_flight = 2;
   zkr::Client client(hosts(), options);
+  client.update_hosts(hosts());
+  THROWS(client.update_hosts("zk1:x"), zkr::ErrorKind::Invalid);
   CHECK(client.session_timeout() == 6s && client.state() == ZKR_STATE_CONNECTED);
   client.nodes().ensure(path("options"));
 
@@ -402,6 +405,9 @@ void options_reach_the_library() {
     THROWS(zkr::Client(hosts(), options), zkr::ErrorKind::Invalid);
   }
   options.server_tick.reset();
+  options.max_in_flight = 0;
+  THROWS(zkr::Client(hosts(), options), zkr::ErrorKind::Invalid);
+  options.max_in_flight = 1;
   options.session_timeout = -1s;
   THROWS(zkr::Client(hosts(), options), zkr::ErrorKind::Invalid);
 }

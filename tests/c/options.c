@@ -35,6 +35,7 @@ void bad_options_are_refused_and_named(void) {
   REFUSED_OPTION(options.retry_max_ms = 1, "retry");
   REFUSED_OPTION(options.server_tick_ms = -1, "server_tick");
   REFUSED_OPTION(options.server_tick_ms = 5001, "server_tick");
+  REFUSED_OPTION(options.max_in_flight = 0, "max_in_flight");
   REFUSED_OPTION(options.identity = "", "identity");
   REFUSED_OPTION(options.identity = "\xff", "identity");
   REFUSED_OPTION(options.acl = (zkr_acl)9, "acl");
@@ -55,6 +56,7 @@ void bad_options_are_refused_and_named(void) {
   REFUSED_OPTION(options.reserved_2[0] = 1, "options");
   REFUSED_OPTION(options.reserved_3[6] = 1, "options");
   REFUSED_OPTION(options.reserved_4[6] = 1, "options");
+  REFUSED_OPTION(options.reserved_6 = 1, "options");
   REFUSED_OPTION(memcpy(&options.allow_plaintext_auth, &three, 1), "allow_plaintext_auth");
   REFUSED_OPTION(memcpy(&options.refuse_open_parents, &three, 1), "refuse_open_parents");
   REFUSED_OPTION(options.size = 152, "options");
@@ -116,6 +118,10 @@ void bad_hosts_are_refused_and_named(void) {
   setenv("ZKRECIPES_HOSTS", hosts(), 1);
   OK(zkr_client_connect(NULL, NULL, &client, &error));
   unsetenv("ZKRECIPES_HOSTS");
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    REFUSED(zkr_client_update_hosts(client, bad[i], &error), ZKR_INVALID, "hosts");
+  OK(zkr_client_update_hosts(client, hosts(), &error));
+  CHECK(zkr_client_state(client) == ZKR_STATE_CONNECTED);
   zkr_client_free(client);
 }
 

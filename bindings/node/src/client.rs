@@ -69,6 +69,11 @@ impl Client {
     }
 
     #[napi(catch_unwind)]
+    pub fn update_hosts(&self, env: &Env, hosts: String) -> napi::Result<()> {
+        self.0.update_hosts(&hosts).or_throw(env)
+    }
+
+    #[napi(catch_unwind)]
     pub fn state(&self) -> &'static str {
         self.0.state().name()
     }

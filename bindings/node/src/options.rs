@@ -27,6 +27,7 @@ pub struct ConnectOptions {
     pub lease: Option<String>,
     pub server_tick: Option<f64>,
     pub read_only: Option<bool>,
+    pub max_in_flight: Option<u32>,
 }
 
 #[napi(object)]
@@ -103,6 +104,7 @@ impl ConnectOptions {
             options.server_tick = Some(time::from_js_millis("server_tick", ms)?.unwrap_or(Duration::MAX));
         }
         options.read_only = self.read_only.unwrap_or(options.read_only);
+        options.max_in_flight = self.max_in_flight.unwrap_or(options.max_in_flight);
         Ok(options)
     }
 }

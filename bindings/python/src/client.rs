@@ -209,6 +209,15 @@ impl SessionBase {
         }
     }
 
+    /// Replaces the list of servers, as when some are moved. A connection with a server of the new list stays; otherwise it goes on
+    /// with another one in the same session, as after a break. The chroot has to be the same. A list that cannot be used is
+    /// Invalid, and changes nothing. It waits for no server, on asyncio neither.
+    fn update_hosts(&self, py: Python<'_>, hosts: Arg) -> PyResult<()> {
+        let hosts = convert::text("hosts", hosts)?;
+        let origin = self.origin(py)?;
+        origin.guard(|| origin.session.client.update_hosts(&hosts)).or_raise(py)
+    }
+
     /// Ends the session: waiters get Closed, what is held is released, deletions under way are awaited.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
@@ -297,7 +306,7 @@ impl SessionBase {
 /// `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
 /// development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
 ///
-/// Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, server_tick, read_only; they are
+/// Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, server_tick, read_only, max_in_flight; they are
 /// described in `zkrecipes.ClientOptions`.
 ///
 /// >>> import zkrecipes

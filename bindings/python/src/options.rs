@@ -26,6 +26,7 @@ const CLIENT: &[&str] = &[
     "lease",
     "server_tick",
     "read_only",
+    "max_in_flight",
 ];
 
 const QUEUE: &[&str] = &["max_items", "ephemeral", "shards", "max_attempts", "layout"];
@@ -78,6 +79,7 @@ pub fn client(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOptions> {
             "lease" => made.lease = word(name, value)?,
             "server_tick" => made.server_tick = Some(duration(name, value)?),
             "read_only" => made.read_only = flag(name, value)?,
+            "max_in_flight" => made.max_in_flight = count(name, value)?,
             _ => unreachable!("the names were checked against the table"),
         }
         Ok(())

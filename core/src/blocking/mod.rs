@@ -49,6 +49,11 @@ impl Client {
         wait(async move { crate::Client::connect(&hosts, options).await }, None, None).map(Client)
     }
 
+    /// See [`crate::Client::update_hosts`].
+    pub fn update_hosts(&self, hosts: &str) -> Result<()> {
+        self.0.update_hosts(hosts)
+    }
+
     /// See [`crate::Client::close`].
     pub fn close(&self, limit: Option<Duration>) -> Result<()> {
         let client = self.0.clone();

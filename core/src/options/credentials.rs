@@ -38,7 +38,7 @@ impl Zeroize for Auth {
 /// TLS towards the servers: every one that the connect string names, at its secure port.
 ///
 /// `ca`, `cert` and `key` are each the path of a PEM file or PEM itself: what contains `-----BEGIN` is PEM. Files are read
-/// whenever a session is opened, so that renewed ones count from the next session on.
+/// whenever a connection is made, so that renewed ones count from the next connection on.
 ///
 /// ```
 /// use zkrecipes::{ClientOptions, TlsOptions};

@@ -49,6 +49,8 @@ setters! { ClientOptions {
     server_tick: Duration = Some(server_tick);
     /// Whether to accept a server that lost its quorum and only reads.
     read_only: bool = read_only;
+    /// How many requests may be on their way at once.
+    max_in_flight: u32 = max_in_flight;
 } }
 
 impl ClientOptions {

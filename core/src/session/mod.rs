@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
 use crate::error::{Error, Result};
+use crate::hosts;
 use crate::log;
 use crate::metrics::Counters;
 use crate::options::ClientOptions;
@@ -62,7 +63,9 @@ pub(crate) const GRACE: Duration = Duration::from_millis(250);
 
 /// What all handles of one client share.
 pub(crate) struct Session {
-    hosts: String,
+    hosts: Mutex<String>,
+    /// There are others.
+    hosts_changed: Notify,
     options: ClientOptions,
     identity: String,
     clock: Arc<dyn Clock>,
@@ -116,7 +119,8 @@ impl Session {
         log::connected(epoch.peer(), epoch.session_timeout(), clock.now().since(asked));
         let identity = options.identity.clone().unwrap_or_else(default_identity);
         let session = Arc::new(Session {
-            hosts,
+            hosts: Mutex::new(hosts),
+            hosts_changed: Notify::new(),
             options,
             identity,
             clock,
@@ -157,6 +161,30 @@ impl Session {
 
     pub(crate) fn options(&self) -> &ClientOptions {
         &self.options
+    }
+
+    /// Has other servers tried from now on, those of a connect string that was checked.
+    pub(crate) fn update_hosts(&self, hosts: String) -> Result<()> {
+        opening::check_servers(&hosts, &self.options)?;
+        let mut current = lock(&self.hosts);
+        let (old, new) = (hosts::chroot(&current), hosts::chroot(&hosts));
+        if old != new {
+            let named = |chroot: &str| if chroot.is_empty() { "none".to_owned() } else { chroot.to_owned() };
+            return Err(Error::invalid(
+                "hosts",
+                format!(
+                    "another chroot ({}) than the client has ({}); connect another client",
+                    named(new),
+                    named(old)
+                ),
+            ));
+        }
+        // Under the lock, so that the list that was given last is the one that counts.
+        self.epoch().update_hosts(&hosts);
+        *current = hosts;
+        drop(current);
+        self.hosts_changed.notify_waiters();
+        Ok(())
     }
 
     pub(crate) fn identity(&self) -> &str {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::epoch::Epoch;
 use super::wire::own::Own;
-use super::wire::{Diagnosis, Dial, Inquiry, WireError};
+use super::wire::{Diagnosis, Dial, Inquiry, Noted, WireError};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hosts;
 use crate::log;
@@ -23,9 +23,17 @@ const MOST_A_STEP: Duration = Duration::from_secs(2);
 
 /// What options and servers have to do with each other.
 pub(crate) fn check(hosts: &str, options: &ClientOptions) -> Result<()> {
+    if let Some(tls) = &options.tls {
+        Tls::read(tls)?;
+    }
+    check_servers(hosts, options)
+}
+
+/// The same of other servers, for options that were checked.
+pub(super) fn check_servers(hosts: &str, options: &ClientOptions) -> Result<()> {
     match &options.tls {
         None => check_plaintext(hosts, options),
-        Some(tls) => Tls::read(tls).and_then(|_| tls::check_names(hosts)),
+        Some(_) => tls::check_names(hosts),
     }
 }
 
@@ -61,7 +69,7 @@ pub(super) async fn first(
     counters: &Arc<Counters>,
 ) -> Result<Arc<Epoch>> {
     let until = clock.now() + options.connect_timeout;
-    let mut suspicion = None;
+    let (mut suspicion, noted) = (None, Arc::<Noted>::default());
     // When the time is over it should be known what is wrong. A step is to connect, another one to ask.
     let step = (options.connect_timeout / 4).min(MOST_A_STEP);
     let inquiry = Arc::<Inquiry>::default();
@@ -76,7 +84,7 @@ pub(super) async fn first(
     loop {
         let failure = tokio::select! {
             biased;
-            dialled = once(hosts, options, clock, dial, counters, &mut suspicion) => match dialled {
+            dialled = once(hosts, options, clock, dial, counters, &mut suspicion, &noted) => match dialled {
                 Ok(epoch) => return Ok(epoch),
                 Err(failure) => failure,
             },
@@ -90,7 +98,7 @@ pub(super) async fn first(
             return Err(Error::invalid("hosts", format!("{problem} in {}", hosts::named(hosts))));
         }
         if clock.now() >= until {
-            return Err(suspicion.unwrap_or_else(|| {
+            return Err(suspicion.or_else(|| noted.refusal()).unwrap_or_else(|| {
                 let error = Error::new(
                     ErrorKind::ConnectionLost,
                     format!(
@@ -100,7 +108,7 @@ pub(super) async fn first(
                         options.connect_timeout
                     ),
                 );
-                match inquiry.told() {
+                match inquiry.told() + &noted.told() {
                     told if told.is_empty() => error,
                     told => error.because(told),
                 }
@@ -120,9 +128,10 @@ pub(super) async fn once(
     dial: &dyn Dial,
     counters: &Arc<Counters>,
     suspicion: &mut Option<Error>,
+    noted: &Arc<Noted>,
 ) -> Result<Arc<Epoch>, WireError> {
     let asked = clock.now();
-    let mut dialling = dial.dial(hosts, options);
+    let mut dialling = dial.dial_noting(hosts, options, noted);
     let wire = match dial.diagnosis(hosts, options) {
         None => dialling.await?,
         Some(diagnosis) => tokio::select! {

@@ -45,6 +45,8 @@ impl Session {
             let after = self.clock.now().since(broke_at);
             log::session_renewed(epoch.peer(), self.epoch().session_id(), after);
             let ended = std::mem::replace(&mut *lock(&self.current), epoch.clone());
+            // There may be other servers since it was asked for.
+            epoch.update_hosts(&lock(&self.hosts));
             self.renewed.notify_waiters();
             drop(ended);
         }
@@ -141,14 +143,20 @@ impl Session {
 
     async fn reopen(&self) -> Option<Arc<Epoch>> {
         let mut pause = self.options.retry.base;
-        let mut suspicion = None;
+        let (mut suspicion, noted) = (None, Arc::default());
         loop {
-            let (hosts, options, clock) = (&self.hosts, &self.options, &self.clock);
-            let dialling = opening::once(hosts, options, clock, &*self.dial, &self.counters, &mut suspicion);
+            let mut changed = std::pin::pin!(self.hosts_changed.notified());
+            // Listen first, look second.
+            changed.as_mut().enable();
+            let hosts = lock(&self.hosts).clone();
+            let (options, clock) = (&self.options, &self.clock);
+            let dialling =
+                opening::once(&hosts, options, clock, &*self.dial, &self.counters, &mut suspicion, &noted);
             let mut dialling = Box::pin(dialling);
             let dialled = tokio::select! {
                 biased;
                 dialled = &mut dialling => dialled,
+                () = changed => continue,
                 () = self.until_closing() => {
                     // The server may have opened the session already, and it would stay there until its timeout.
                     let grace = self.clock.sleep_until(self.clock.now() + DIAL_GRACE);

@@ -10,6 +10,7 @@ use zkrecipes_embedded::Server;
 
 pub mod commits;
 pub mod ground;
+pub mod hostile;
 pub mod mishap;
 pub mod rounds;
 pub mod said;

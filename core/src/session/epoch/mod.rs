@@ -168,6 +168,11 @@ impl Epoch {
         Peer { session: self.session_id(), server: self.wire.server() }
     }
 
+    /// Has other servers tried from now on.
+    pub(crate) fn update_hosts(&self, hosts: &str) {
+        self.wire.update_hosts(hosts);
+    }
+
     /// Why the last connection ended, as far as that is known.
     pub(crate) fn cause(&self) -> Option<String> {
         self.wire.cause()

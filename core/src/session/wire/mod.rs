@@ -6,6 +6,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::error::Error;
 use crate::options::{AclChoice, AclEntry, ClientOptions, Terms};
 use crate::runtime::Later;
 
-#[cfg(feature = "zookeeper-client")]
+mod asking;
 #[cfg(test)]
 mod both;
 pub(crate) mod capability;
@@ -25,6 +26,7 @@ pub(crate) mod frame;
 #[cfg(feature = "zookeeper-client")]
 pub(crate) mod guest;
 mod machine;
+mod noted;
 pub(crate) mod open;
 #[doc(hidden)]
 pub mod own;
@@ -33,8 +35,10 @@ pub(crate) mod scripted;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use asking::asked;
 pub use diagnosis::Diagnosis;
-pub(crate) use diagnosis::{Inquiry, asked};
+pub(crate) use diagnosis::Inquiry;
+pub use noted::{Noted, Trouble};
 
 /// The answer to a request that has left already.
 pub type Flight<T> = Later<Result<T, WireError>>;
@@ -65,6 +69,16 @@ pub trait Dial: Send + Sync {
     /// One new session, tried until the server answers; the caller limits the time.
     fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>>;
 
+    /// The same, and what each attempt to connect comes to is noted meanwhile.
+    fn dial_noting(
+        &self,
+        hosts: &str,
+        options: &ClientOptions,
+        _noted: &Arc<Noted>,
+    ) -> Flight<Box<dyn Wire>> {
+        self.dial(hosts, options)
+    }
+
     /// What says why no session comes about; `None` where there is nothing that could be wrong for good.
     fn diagnosis(&self, _hosts: &str, _options: &ClientOptions) -> Option<Diagnosis> {
         None
@@ -93,6 +107,8 @@ pub trait Wire: Send + Sync {
     }
     /// Resolves once [`Wire::link`] is no longer `seen`.
     fn link_changed(&self, seen: Link) -> Later<()>;
+    /// The servers to be tried from now on; a connection with one of them stays.
+    fn update_hosts(&self, _hosts: &str) {}
     /// Ends the session; resolves when the server has confirmed or never will.
     fn close(&self) -> Later<()>;
 

@@ -6,14 +6,18 @@ use zeroize::Zeroizing;
 use zkrecipes_protocol::{Hello, Op, Reader, Request, Welcome, Writer, XID_AUTH, XID_SET_WATCHES};
 
 use super::digest_md5::{DigestMd5, Step};
-use super::{Asked, Event, Granted, LinkState, Machine, Output, Phase, WATCHES_AT_ONCE};
+use super::looking::Looking;
+use super::{
+    Answering, Asked, Event, Granted, LinkState, Machine, NO_SESSION, Output, Phase, WATCHES_AT_ONCE,
+};
 use crate::session::chance;
 use crate::session::clock::Moment;
 
-impl<A, W> Machine<A, W> {
+impl<A: Answering, W> Machine<A, W> {
     /// The connection that was dialled is there.
     pub(crate) fn connected(&mut self, now: Moment) {
         let Phase::Dialling { until, .. } = self.phase else { return };
+        self.setup.noted.note(self.tried(), NO_SESSION.into());
         self.phase = Phase::Greeting { until };
         self.incoming.clear();
         let session = self.session.as_ref();
@@ -42,12 +46,17 @@ impl<A, W> Machine<A, W> {
             self.end(LinkState::Ended);
             return Ok(());
         }
+        if self.session.as_ref().is_some_and(|granted| granted.id != welcome.session) {
+            return Err("the server takes us for another session");
+        }
         let is_new = self.session.is_none();
         let timeout = Duration::from_millis(welcome.timeout as u64);
         let timeout = self.session.as_ref().map_or(timeout, |granted| granted.timeout);
         let password = Zeroizing::new(welcome.password.to_vec());
         self.session = Some(Granted { id: welcome.session, password, timeout });
-        self.is_local = is_new && welcome.read_only == Some(true);
+        let only_reads = welcome.read_only == Some(true);
+        self.is_local = is_new && only_reads;
+        self.looking = (only_reads && self.setup.servers.len() > 1).then(|| Looking::begin(now));
         match (&self.setup.sasl, &self.phase) {
             (Some((user, password)), Phase::Greeting { until }) => {
                 self.phase = Phase::Proving { until: *until };

@@ -10,33 +10,42 @@
 
 mod digest_md5;
 mod handshake;
+mod looking;
 mod servers;
 mod watches;
 mod watching;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use zeroize::Zeroizing;
 use zkrecipes_protocol::{
-    Code, Event as Told, Op, Reader, ReplyHead, Request, Welcome, Writer, XID_AUTH, XID_EVENT, XID_PING,
-    frame_at,
+    Code, Event as Told, Op, Reader, Reply, ReplyHead, Request, SubWrite, Welcome, Writer, XID_AUTH,
+    XID_EVENT, XID_PING, frame_at,
 };
 
 use self::digest_md5::DigestMd5;
+use self::looking::Looking;
 pub(crate) use self::servers::Pauses;
 use self::servers::Servers;
 use self::watches::Watches;
 pub(crate) use self::watches::{Kind, WatchId};
 use self::watching::without_watch;
-use super::{Event, FIRST_CONNECTION, Link, LinkState, WireError};
+use super::noted::{SHAKING_HANDS, TroubleKind};
+use super::{Event, FIRST_CONNECTION, Link, LinkState, Noted, Trouble, WireError};
 use crate::hosts::Server;
 use crate::session::clock::Moment;
 
 /// No answer is that long. Memory is taken as bytes arrive, and not for what a server declares.
 const LONGEST_FRAME: usize = 64 << 20;
+/// Nor what comes before there is a session.
+const LONGEST_GREETING: usize = 64 << 10;
 /// Of an answer: its length, the number of the request, the transaction and the error.
 const FRAME_HEAD: usize = 20;
+/// Room for answers that is kept.
+const MOST_KEPT: usize = 1 << 20;
+const UNREADABLE: &str = "the server sent what cannot be read";
 /// The mode of a watch that stays, and the kind of all watches of a path.
 const PERSISTENT: i32 = 0;
 const ANY: i32 = 3;
@@ -46,11 +55,19 @@ const DEATHS: u32 = 2;
 const WATCHES_AT_ONCE: usize = 512 << 10;
 /// One attempt takes at least so long: a handshake on a busy machine.
 const SHORTEST_ATTEMPT: Duration = Duration::from_secs(1);
+/// What is said of a server at which an attempt ends, or goes on.
+const UNREACHED: &str = "has not been reached (its name takes long to look up, or it is silent)";
+const CLOSES: &str =
+    "closes connections at once (it may have no quorum, or too many come from here; or the port wants tls)";
+const NO_SESSION: &str =
+    "takes connections, but gives no session in time (paused, overloaded, or no ZooKeeper)";
 
 /// What a session is asked for with.
 pub(crate) struct Setup {
     pub(crate) servers: Vec<Server>,
     pub(crate) session_timeout: Duration,
+    /// How long somebody waits for the session.
+    pub(crate) connect_timeout: Duration,
     pub(crate) read_only: bool,
     /// Scheme and credential, for each connection anew.
     pub(crate) credentials: Vec<(String, Zeroizing<Vec<u8>>)>,
@@ -59,8 +76,10 @@ pub(crate) struct Setup {
     pub(crate) pauses: Pauses,
     /// How long a server that owes an answer may be silent in a session with that timeout.
     pub(crate) silence: Box<dyn Fn(Duration) -> Duration + Send>,
-    /// What comes on top waits for an answer.
+    /// What comes on top waits for an answer; heartbeats, pings and deletions do not.
     pub(crate) most_in_flight: usize,
+    /// What becomes of each attempt.
+    pub(crate) noted: Arc<Noted>,
 }
 
 /// What a session is known by, once a server has granted it.
@@ -91,6 +110,12 @@ enum Phase {
     Over,
 }
 
+/// Where the answer to a request goes.
+pub(crate) trait Answering {
+    /// Nobody waits for it any more.
+    fn is_forsaken(&self) -> bool;
+}
+
 /// What came out: who asked gets an answer, who watches hears an event.
 pub(crate) enum Output<A, W> {
     /// The body of the reply.
@@ -111,11 +136,24 @@ struct Asked<A, W> {
     /// None for what the machine asks of its own accord.
     answer: Option<A>,
     watch: Option<Wanted<W>>,
+    /// It counts among those in flight, of which there are only so many.
+    is_counted: bool,
+    /// It could not leave at once: until it does it can be withdrawn.
+    has_to_wait: bool,
 }
 
 impl<A, W> Asked<A, W> {
     fn own(xid: i32, op: Op, frame: Vec<u8>) -> Asked<A, W> {
-        Asked { xid, op, frame, sent: Moment::START, answer: None, watch: None }
+        Asked {
+            xid,
+            op,
+            frame,
+            sent: Moment::START,
+            answer: None,
+            watch: None,
+            is_counted: false,
+            has_to_wait: false,
+        }
     }
 }
 
@@ -138,6 +176,8 @@ pub(crate) struct Machine<A, W> {
     session: Option<Granted>,
     /// Known to one server alone, which has lost its quorum.
     is_local: bool,
+    /// While the connection is with a server without quorum: the search for one that has one.
+    looking: Option<Looking>,
     link: Link,
     /// Which attempt to connect this is.
     attempt: u64,
@@ -148,6 +188,10 @@ pub(crate) struct Machine<A, W> {
     incoming: Vec<u8>,
     queued: VecDeque<Asked<A, W>>,
     in_flight: VecDeque<Asked<A, W>>,
+    /// Those in flight that count.
+    counted: usize,
+    /// Those queued that do not.
+    uncounted: usize,
     watches: Watches<W>,
     /// Whether servers know watches that stay; none before one has told.
     knows_following: Option<bool>,
@@ -160,6 +204,8 @@ pub(crate) struct Machine<A, W> {
     answered: usize,
     last_sent: Moment,
     last_heard: Moment,
+    /// When a request was last answered.
+    last_answered: Moment,
     proving: Option<DigestMd5>,
     is_closing: bool,
     close_has_left: bool,
@@ -167,14 +213,16 @@ pub(crate) struct Machine<A, W> {
     cause: Option<String>,
 }
 
-impl<A, W> Machine<A, W> {
+impl<A: Answering, W> Machine<A, W> {
     pub(crate) fn new(setup: Setup, now: Moment) -> Machine<A, W> {
+        setup.noted.begin(&setup.servers);
         Machine {
             servers: Servers::shuffled(setup.servers.len()),
             setup,
             phase: Phase::Pausing(now),
             session: None,
             is_local: false,
+            looking: None,
             link: Link { generation: FIRST_CONNECTION - 1, state: LinkState::Down },
             attempt: 0,
             seen: 0,
@@ -183,6 +231,8 @@ impl<A, W> Machine<A, W> {
             incoming: Vec::new(),
             queued: VecDeque::new(),
             in_flight: VecDeque::new(),
+            counted: 0,
+            uncounted: 0,
             watches: Watches::default(),
             knows_following: None,
             died_following: 0,
@@ -191,6 +241,7 @@ impl<A, W> Machine<A, W> {
             answered: 0,
             last_sent: now,
             last_heard: now,
+            last_answered: now,
             proving: None,
             is_closing: false,
             close_has_left: false,
@@ -263,7 +314,10 @@ impl<A, W> Machine<A, W> {
             Phase::Dialling { until, .. } | Phase::Greeting { until } | Phase::Proving { until } => {
                 Some(until)
             }
-            Phase::Up => [Some(self.ping_at()), self.silent_at()].into_iter().flatten().min(),
+            Phase::Up => {
+                let look = self.looking.as_ref().and_then(Looking::at);
+                [Some(self.ping_at()), self.silent_at(), look].into_iter().flatten().min()
+            }
             Phase::Over => return None,
         };
         [next, expiry].into_iter().flatten().min()
@@ -274,13 +328,13 @@ impl<A, W> Machine<A, W> {
         self.last_sent + self.session_timeout() / 3
     }
 
-    /// When a server that owes an answer is given up.
+    /// When a server that owes an answer is given up: it is silent, or says much and answers nothing.
     fn silent_at(&self) -> Option<Moment> {
-        let owed = self.in_flight.front()?.sent;
-        let timeout = self.session_timeout();
+        let (owed, timeout) = (self.in_flight.front()?.sent, self.session_timeout());
         let silence = (self.setup.silence)(timeout);
         // What was asked late has its time, too: nobody may have asked for a while, or been able to.
-        Some((self.last_heard + silence).max(owed + (silence - timeout / 18)))
+        let silent = (self.last_heard + silence).max(owed + (silence - timeout / 18));
+        Some(silent.min(self.last_answered.max(owed) + timeout))
     }
 
     /// Time has passed.
@@ -289,25 +343,28 @@ impl<A, W> Machine<A, W> {
             self.cause.get_or_insert_with(|| "no server was heard of for the session timeout".to_owned());
             return self.end(LinkState::Ended);
         }
+        self.look(now);
         match self.phase {
             Phase::Pausing(until) if now >= until => {
                 if self.is_closing && self.session.is_none() {
                     return self.end(LinkState::Ended);
                 }
                 self.attempt += 1;
-                // In a session one more: behind a server that was silent all of them, and that one again.
-                let share = self.setup.servers.len() as u32 + 1 + u32::from(self.session.is_some());
-                let until = now + (self.session_timeout() / share).max(SHORTEST_ATTEMPT);
-                self.phase = Phase::Dialling { until, is_told: false };
+                self.setup.noted.note_first(self.tried(), UNREACHED.into());
+                self.phase = Phase::Dialling { until: now + self.most_an_attempt(), is_told: false };
             }
             Phase::Dialling { until, .. } if now >= until => {
-                self.hung_up("no connection in time".to_owned(), now)
+                let trouble = match self.setup.noted.is_shaking_hands(self.tried()) {
+                    true => SHAKING_HANDS.into(),
+                    false => format!("is silent (no connection within {:?})", self.most_an_attempt()),
+                };
+                self.hung_up(trouble, now)
             }
             Phase::Greeting { until } | Phase::Proving { until } if now >= until => {
-                self.hung_up("takes connections, but gives no session in time".to_owned(), now);
+                self.hung_up(NO_SESSION, now);
             }
             Phase::Up if self.silent_at().is_some_and(|at| now >= at) => {
-                self.hung_up("the server is silent".to_owned(), now);
+                self.hung_up("the server is silent", now);
             }
             Phase::Up if now >= self.ping_at() => {
                 self.send(Asked::own(XID_PING, Op::PING, Writer::request(XID_PING, Op::PING).finish()), now);
@@ -323,25 +380,28 @@ impl<A, W> Machine<A, W> {
         let incoming = std::mem::take(&mut self.incoming);
         let mut at = 0;
         while matches!(self.phase, Phase::Greeting { .. } | Phase::Proving { .. } | Phase::Up) {
-            match frame_at(&incoming[at..], LONGEST_FRAME) {
+            let longest = if matches!(self.phase, Phase::Up) { LONGEST_FRAME } else { LONGEST_GREETING };
+            match frame_at(&incoming[at..], longest) {
                 Ok(Some((frame, taken))) => {
                     at += taken;
                     if let Err(problem) = self.frame(frame, now) {
-                        self.hung_up(problem.to_owned(), now);
+                        self.hung_up(problem, now);
                     }
                 }
                 Ok(None) => {
                     self.incoming = incoming;
                     self.incoming.drain(..at);
+                    if self.incoming.len() < MOST_KEPT {
+                        self.incoming.shrink_to(MOST_KEPT);
+                    }
                     return;
                 }
-                Err(_) => self.hung_up("the server sent what is no answer".to_owned(), now),
+                Err(_) => self.hung_up("the server sent what is no answer", now),
             }
         }
     }
 
     fn frame(&mut self, frame: &[u8], now: Moment) -> Result<(), &'static str> {
-        const MALFORMED: &str = "the server sent what cannot be read";
         let mut r = Reader::new(frame);
         let head = ReplyHead::read(&mut r);
         let is_greeting = matches!(self.phase, Phase::Greeting { .. });
@@ -354,19 +414,28 @@ impl<A, W> Machine<A, W> {
             return Ok(());
         }
         if is_greeting {
-            return self.welcomed(&Welcome::read(frame).map_err(|_| MALFORMED)?, now);
+            return self.welcomed(&Welcome::read(frame).map_err(|_| UNREADABLE)?, now);
         }
-        let head = head.map_err(|_| MALFORMED)?;
+        let head = head.map_err(|_| UNREADABLE)?;
         if head.zxid > 0 {
             self.seen = self.seen.max(head.zxid);
         }
         let body = &frame[16..];
         if head.xid == XID_EVENT {
-            self.happened(&Told::read(&mut r).map_err(|_| MALFORMED)?, now);
+            self.happened(&Told::read(&mut r).map_err(|_| UNREADABLE)?, now);
             return Ok(());
         }
         match self.in_flight.pop_front() {
-            Some(asked) if asked.xid == head.xid => self.answered(asked, head.err, body, now),
+            Some(asked) if asked.xid == head.xid => {
+                // Nobody knows what became of a request whose answer cannot be read.
+                if head.err == 0 && asked.answer.is_some() && Reply::read(asked.op, &mut r).is_err() {
+                    self.in_flight.push_front(asked);
+                    return Err(UNREADABLE);
+                }
+                self.last_answered = now;
+                self.counted -= usize::from(asked.is_counted);
+                self.answered(asked, head.err, body, now);
+            }
             Some(asked) => {
                 self.in_flight.push_front(asked);
                 return Err("the server answered out of order");
@@ -427,12 +496,19 @@ impl<A, W> Machine<A, W> {
     }
 
     /// The connection has broken, or could not be made.
-    pub(crate) fn hung_up(&mut self, cause: String, now: Moment) {
+    pub(crate) fn hung_up(&mut self, trouble: impl Into<Trouble>, now: Moment) {
         let was_up = matches!(self.phase, Phase::Up);
         if self.is_over() || matches!(self.phase, Phase::Pausing(_)) {
             return;
         }
+        let trouble = trouble.into();
+        self.note(&trouble);
+        let cause = trouble.words;
         self.drop_connection();
+        if self.session.is_none() && self.setup.noted.is_final() {
+            self.cause = Some(cause);
+            return self.end(LinkState::Denied);
+        }
         if self.close_has_left || (was_up && self.is_local) {
             self.cause = Some(cause);
             return self.end(LinkState::Ended);
@@ -453,8 +529,56 @@ impl<A, W> Machine<A, W> {
         self.phase = Phase::Pausing(now + pause);
     }
 
+    /// Puts down what an attempt has come to.
+    fn note(&self, trouble: &Trouble) {
+        let noted = match self.phase {
+            Phase::Greeting { .. } | Phase::Proving { .. } => match trouble.kind {
+                TroubleKind::Refusal => trouble.clone(),
+                TroubleKind::Closed => CLOSES.into(),
+                TroubleKind::Other if trouble.words == NO_SESSION => trouble.clone(),
+                TroubleKind::Other => format!("does not answer as ZooKeeper does ({})", trouble.words).into(),
+            },
+            _ => trouble.clone(),
+        };
+        self.setup.noted.note(self.tried(), noted);
+    }
+
+    /// The server of this attempt.
+    fn tried(&self) -> &Server {
+        &self.setup.servers[self.servers.current()]
+    }
+
+    /// Who waits for the session is to know of each server what is wrong with it when the time is over.
+    fn most_an_attempt(&self) -> Duration {
+        let (servers, is_new) = (self.setup.servers.len() as u32, self.session.is_none());
+        // In a session one more: behind a server that was silent all of them, and that one again.
+        let share = servers + 1 + u32::from(!is_new);
+        let most = (self.session_timeout() / share).max(SHORTEST_ATTEMPT);
+        if is_new { most.min(self.setup.connect_timeout / servers) } else { most }
+    }
+
+    /// These servers are to be tried from now on. A connection with one of them stays.
+    pub(crate) fn update_servers(&mut self, servers: Vec<Server>, now: Moment) {
+        if servers == self.setup.servers {
+            return;
+        }
+        let kept = servers.iter().position(|server| server == self.tried());
+        if kept.is_none() {
+            self.hung_up("its server is not among those to be tried any more", now);
+        }
+        self.setup.noted.begin(&servers);
+        self.servers = Servers::shuffled(servers.len());
+        self.setup.servers = servers;
+        match (kept, &self.phase) {
+            (Some(kept), _) => self.servers.begin_with(kept),
+            (None, Phase::Pausing(_)) => self.phase = Phase::Pausing(now),
+            (None, _) => {}
+        }
+    }
+
     /// What is in flight is unknown from now on.
     fn drop_connection(&mut self) {
+        self.looking = None;
         self.outgoing.clear();
         self.incoming.clear();
         // A server that does not know watches that stay may hang up without a word.
@@ -466,6 +590,7 @@ impl<A, W> Machine<A, W> {
             }
         }
         self.unheard.clear();
+        self.counted = 0;
         for asked in self.in_flight.drain(..) {
             if let Some(answer) = asked.answer {
                 self.outputs.push(Output::Answered(answer, Err(WireError::ConnectionLoss)));
@@ -510,7 +635,10 @@ impl<A, W> Machine<A, W> {
         let op = request.op();
         let mut frame = Writer::request(xid, op);
         request.write(&mut frame);
-        let asked = Asked { answer, watch, ..Asked::own(xid, op, frame.finish()) };
+        let is_counted = !is_exempt(request);
+        let has_to_wait = matches!(self.phase, Phase::Up) && self.counted >= self.setup.most_in_flight;
+        let asked = Asked { answer, watch, is_counted, has_to_wait, ..Asked::own(xid, op, frame.finish()) };
+        self.uncounted += usize::from(!is_counted);
         self.queued.push_back(asked);
     }
 
@@ -543,15 +671,27 @@ impl<A, W> Machine<A, W> {
         if !matches!(self.phase, Phase::Up) {
             return;
         }
-        while self.in_flight.len() < self.setup.most_in_flight
-            && let Some(asked) = self.queued.pop_front()
+        while let Some(at) = self.next_to_leave()
+            && let Some(asked) = self.queued.remove(at)
         {
-            self.send(asked, now);
+            self.uncounted -= usize::from(!asked.is_counted);
+            if !(asked.has_to_wait && asked.answer.as_ref().is_some_and(A::is_forsaken)) {
+                self.counted += usize::from(asked.is_counted);
+                self.send(asked, now);
+            }
         }
         if self.is_closing && self.queued.is_empty() && !self.close_has_left {
             self.close_has_left = true;
             self.send(Asked::own(0, Op::CLOSE, Writer::request(0, Op::CLOSE).finish()), now);
         }
+    }
+
+    /// Where in the queue it is. What keeps or ends what is held does not wait for the rest.
+    fn next_to_leave(&self) -> Option<usize> {
+        if self.counted < self.setup.most_in_flight {
+            return (!self.queued.is_empty()).then_some(0);
+        }
+        (self.uncounted > 0).then(|| self.queued.iter().position(|asked| !asked.is_counted)).flatten()
     }
 
     fn send(&mut self, mut asked: Asked<A, W>, now: Moment) {
@@ -579,6 +719,17 @@ impl<A, W> Machine<A, W> {
         }
         let watchers = self.watches.all();
         self.outputs.extend(watchers.into_iter().map(|watcher| Output::Told(watcher, Event::SessionEnded)));
+    }
+}
+
+/// Heartbeats, and what deletes and nothing else.
+fn is_exempt(request: &Request<'_>) -> bool {
+    let is_harmless =
+        |write: &SubWrite<'_>| matches!(write, SubWrite::Check { .. } | SubWrite::Delete { .. });
+    match request {
+        Request::Sync { .. } | Request::Write(SubWrite::Delete { .. }) => true,
+        Request::Multi(writes) => writes.iter().all(is_harmless),
+        _ => false,
     }
 }
 

@@ -31,6 +31,11 @@ impl Servers {
         self.order[self.at]
     }
 
+    /// This one is the current one.
+    pub(super) fn begin_with(&mut self, server: usize) {
+        self.at = self.order.iter().position(|one| *one == server).unwrap_or(self.at);
+    }
+
     /// A server took us.
     pub(super) fn took(&mut self) {
         self.failed = 0;

@@ -13,6 +13,15 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const GRANTED: Welcome<'static> =
     Welcome { timeout: 10_000, session: 7, password: &[3; 16], read_only: Some(false) };
 
+/// Who has this number or a higher one does not wait for its answer.
+const FORSAKEN: u32 = 1_000_000;
+
+impl Answering for u32 {
+    fn is_forsaken(&self) -> bool {
+        *self >= FORSAKEN
+    }
+}
+
 /// A machine and what its server has read.
 struct World {
     machine: Machine<u32, u32>,
@@ -27,12 +36,14 @@ impl World {
         let mut given = Setup {
             servers: vec![server(1), server(2), server(3)],
             session_timeout: TIMEOUT,
+            connect_timeout: TIMEOUT,
             read_only: false,
             credentials: Vec::new(),
             sasl: None,
             silence: Box::new(|timeout| timeout * 2 / 3),
             pauses: Pauses { base: Duration::from_millis(50), max: Duration::from_secs(5) },
             most_in_flight: 1000,
+            noted: Arc::default(),
         };
         setup(&mut given);
         let now = Moment(1_000_000_000_000);
@@ -149,7 +160,7 @@ fn a_session_is_asked_for_and_attached_to_again_with_what_was_seen() {
     world.read(1, "/a");
     world.sent();
     world.receive(&reply(1, 55));
-    world.machine.hung_up("gone".to_owned(), world.now);
+    world.machine.hung_up("gone", world.now);
     assert_eq!(world.machine.link().state, LinkState::Down);
     world.connect();
     let hello = world.sent();
@@ -224,7 +235,7 @@ fn what_is_asked_without_a_connection_leaves_on_the_next_behind_the_watches() {
     world.watch(1, "/w");
     world.sent();
     world.receive(&reply(1, 5));
-    world.machine.hung_up("gone".to_owned(), world.now);
+    world.machine.hung_up("gone", world.now);
     world.read(2, "/a");
     world.connect();
     world.sent();
@@ -246,7 +257,7 @@ fn many_watches_are_set_again_in_several_requests() {
         world.watch(number, &path(number));
         world.receive(&reply(number as i32, 5));
     }
-    world.machine.hung_up("gone".to_owned(), world.now);
+    world.machine.hung_up("gone", world.now);
     world.connect();
     world.sent();
     world.receive(&GRANTED.frame());
@@ -313,7 +324,7 @@ fn what_is_followed_tells_again_and_again_and_is_set_again_behind_the_other_watc
         assert_eq!(world.told().last(), Some(&(round, Event::ChildrenChanged)));
     }
     world.machine.hear("/f", 13);
-    world.machine.hung_up("gone".to_owned(), world.now);
+    world.machine.hung_up("gone", world.now);
     world.connect();
     world.sent();
     world.receive(&GRANTED.frame());
@@ -349,7 +360,7 @@ fn nobody_follows_where_servers_do_not_know_it() {
     world.machine.hear("/f", 1);
     for _ in 0..2 {
         world.machine.hear("/f", 2);
-        world.machine.hung_up("gone".to_owned(), world.now);
+        world.machine.hung_up("gone", world.now);
         world.connect();
         world.receive(&GRANTED.frame());
     }
@@ -472,7 +483,7 @@ fn a_session_ends_a_timeout_after_the_last_word_of_a_server() {
     let mut world = World::up();
     world.watch(1, "/w");
     world.receive(&reply(1, 5));
-    world.machine.hung_up("gone".to_owned(), world.now);
+    world.machine.hung_up("gone", world.now);
     let mut waited = Duration::ZERO;
     while world.machine.link().state != LinkState::Ended {
         assert!(waited <= TIMEOUT, "later than the timeout");
@@ -480,7 +491,7 @@ fn a_session_ends_a_timeout_after_the_last_word_of_a_server() {
         waited += next;
         world.pass(next);
         if world.machine.dial().is_some() {
-            world.machine.hung_up("refused".to_owned(), world.now);
+            world.machine.hung_up("refused", world.now);
         }
     }
     assert_eq!(waited, TIMEOUT);
@@ -491,7 +502,7 @@ fn a_session_ends_a_timeout_after_the_last_word_of_a_server() {
 fn a_server_that_does_not_know_the_session_any_more_ends_it() {
     let mut world = World::up();
     world.read(1, "/a");
-    world.machine.hung_up("gone".to_owned(), world.now);
+    world.machine.hung_up("gone", world.now);
     world.read(2, "/a");
     world.connect();
     world.receive(&Welcome::EXPIRED.frame());
@@ -566,7 +577,7 @@ fn servers_are_tried_one_after_the_other_with_pauses_that_grow() {
         world.pass(next);
         let (_, server) = world.machine.dial().expect("an attempt");
         tried.push(server.port);
-        world.machine.hung_up("refused".to_owned(), world.now);
+        world.machine.hung_up("refused", world.now);
     }
     for round in tried.chunks(3) {
         assert_eq!(round.iter().sum::<u16>(), 6, "each of the three: {tried:?}");
@@ -584,4 +595,133 @@ fn what_a_server_refuses_is_no_bug_of_ours() {
         assert!(refusal(number).is_unanswered(), "{number}: nobody knows what became of it");
     }
     assert!(matches!(refusal(-1), WireError::Other(_)));
+}
+
+#[test]
+fn beyond_so_many_in_flight_others_wait_and_can_be_withdrawn_but_not_beats_and_deletions() {
+    let mut world = World::new(|setup| setup.most_in_flight = 2);
+    world.connect();
+    world.receive(&GRANTED.frame());
+    world.sent();
+    for number in [1, 2, 3, FORSAKEN, 5] {
+        world.read(number, "/a");
+    }
+    assert_eq!(world.requests(), [(1, Op::GET_DATA), (2, Op::GET_DATA)]);
+    let check = || SubWrite::Check { path: "/a".into(), version: -1 };
+    let delete = || SubWrite::Delete { path: "/a".into(), version: -1 };
+    for request in [
+        Request::Multi(vec![check()]),
+        Request::Multi(vec![check(), delete()]),
+        Request::Write(delete()),
+        Request::Sync { path: "/a".into() },
+    ] {
+        world.machine.request(&request, 9, None, world.now);
+    }
+    assert_eq!(
+        world.requests(),
+        [(6, Op::MULTI), (7, Op::MULTI), (8, Op::DELETE), (9, Op::SYNC)],
+        "ahead of those that wait"
+    );
+    world.pass(TIMEOUT / 3);
+    assert_eq!(world.requests(), [(XID_PING, Op::PING)]);
+    world.receive(&reply(1, 5));
+    assert_eq!(world.requests(), [(3, Op::GET_DATA)]);
+    world.receive(&reply(2, 5));
+    assert_eq!(world.requests(), [(5, Op::GET_DATA)], "the one before was withdrawn");
+}
+
+#[test]
+fn what_is_asked_without_a_connection_leaves_whether_or_not_somebody_waits_for_it() {
+    let mut world = World::up();
+    world.machine.hung_up("gone", world.now);
+    world.read(FORSAKEN, "/a");
+    world.connect();
+    world.sent();
+    world.receive(&GRANTED.frame());
+    assert_eq!(world.requests(), [(1, Op::GET_DATA)]);
+}
+
+#[test]
+fn a_connection_stays_while_its_server_is_among_those_to_be_tried_and_else_moves_on_at_once() {
+    let server = |host: &str| Server { host: host.to_owned(), port: 1 };
+    let mut world = World::up();
+    let current = world.machine.server().expect("connected").clone();
+    world.machine.update_servers(vec![server("new"), current.clone()], world.now);
+    assert_eq!(world.machine.server(), Some(&current));
+    world.machine.update_servers(vec![server("new")], world.now);
+    assert_eq!(world.machine.link().state, LinkState::Down);
+    world.pass(Duration::ZERO);
+    assert_eq!(world.machine.dial().map(|(_, server)| server), Some(server("new")));
+    world.machine.connected(world.now);
+    let hello = world.sent();
+    assert_eq!(Hello::read(&hello[0]).expect("a hello").session, 7, "the same session");
+    // Nor is a server waited for that is on none of the lists any more.
+    world.machine.update_servers(vec![server("newer")], world.now);
+    world.pass(Duration::ZERO);
+    assert_eq!(world.machine.dial().map(|(_, server)| server), Some(server("newer")));
+}
+
+#[test]
+fn a_server_that_answers_nothing_is_given_up_however_much_it_says() {
+    let mut world = World::up();
+    world.read(1, "/a");
+    for _ in 0..99 {
+        world.pass(TIMEOUT / 100);
+        world.receive(&Told::frame(EventKind::DataChanged, "/nobody/watches", 5));
+        assert_eq!(world.machine.link().state, LinkState::Up);
+    }
+    world.pass(TIMEOUT / 100);
+    assert_eq!(world.machine.link().state, LinkState::Down);
+}
+
+#[test]
+fn what_cannot_be_read_breaks_the_connection() {
+    let mut world = World::up();
+    world.read(1, "/a");
+    let mut w = Writer::reply(1, 5, 0);
+    w.int(i32::MAX);
+    world.receive(&w.finish());
+    assert_eq!(world.answers(), [(1, Err(WireError::ConnectionLoss))]);
+    assert_eq!(world.machine.link().state, LinkState::Down);
+}
+
+#[test]
+fn a_server_that_takes_us_for_another_session_is_left() {
+    let mut world = World::up();
+    world.machine.hung_up("gone", world.now);
+    world.connect();
+    world.receive(&Welcome { session: 8, ..GRANTED }.frame());
+    assert_eq!(world.machine.link().state, LinkState::Down);
+    assert_eq!(world.machine.session_id(), 7);
+}
+
+#[test]
+fn while_a_server_only_reads_others_are_asked_in_turn_and_the_session_goes_to_one_with_a_quorum() {
+    let mut world = World::up();
+    world.machine.hung_up("gone", world.now);
+    world.connect();
+    world.receive(&Welcome { read_only: Some(true), ..GRANTED }.frame());
+    world.sent();
+    let here = world.machine.server().expect("connected").clone();
+    let mut asked = Vec::new();
+    for pause in [100, 200, 400] {
+        world.pass(Duration::from_millis(pause - 1));
+        assert_eq!(world.machine.question(), None, "before {pause} ms");
+        world.pass(Duration::from_millis(1));
+        let (attempt, server) = world.machine.question().expect("it is time");
+        assert_eq!(world.machine.question(), None, "once");
+        world.machine.learnt(attempt - 1, &server, true, world.now);
+        world.machine.learnt(attempt, &server, pause == 400, world.now);
+        asked.push(server);
+    }
+    assert!(!asked.contains(&here) && asked[0] != asked[1] && asked[0] == asked[2], "{asked:?}");
+    assert_eq!(world.machine.link().state, LinkState::Down);
+    world.pass(Duration::ZERO);
+    assert_eq!(world.machine.dial().map(|(_, server)| server), Some(asked[2].clone()));
+    world.machine.connected(world.now);
+    let hello = world.sent();
+    assert_eq!(Hello::read(&hello[0]).expect("a hello").session, 7);
+    world.receive(&GRANTED.frame());
+    world.pass(TIMEOUT / 4);
+    assert_eq!(world.machine.question(), None, "it has arrived");
 }

@@ -2,10 +2,10 @@
 
 use zkrecipes_protocol::{Event as Told, EventKind, Request};
 
-use super::{ANY, Event, Kind, Machine, Output, PERSISTENT, Phase, WatchId};
+use super::{ANY, Answering, Event, Kind, Machine, Output, PERSISTENT, Phase, WatchId};
 use crate::session::clock::Moment;
 
-impl<A, W> Machine<A, W> {
+impl<A: Answering, W> Machine<A, W> {
     pub(super) fn happened(&mut self, told: &Told<'_>, now: Moment) {
         let event = match told.kind {
             Some(EventKind::Created) => Event::Created,

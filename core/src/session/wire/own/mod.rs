@@ -15,6 +15,7 @@ mod serving;
 mod socket;
 #[cfg(target_os = "linux")]
 mod system;
+mod trust;
 
 use std::future::Future;
 use std::io;
@@ -31,9 +32,10 @@ use zkrecipes_protocol::Request;
 pub(crate) use self::driving::{Drives, Parker, Woken, has_room};
 use self::mail::{Letter, Mail};
 use self::seen::Seen;
-use super::machine::{Kind, Machine, Output, Pauses, Setup, WatchId};
+use self::trust::Trust;
+use super::machine::{Answering, Kind, Machine, Output, Pauses, Setup, WatchId};
 use super::open::Entry;
-use super::{Diagnosis, Dial, Event, Flight, Later, Link, LinkState, Watch, Wire, WireError};
+use super::{Dial, Event, Flight, Later, Link, LinkState, Noted, Trouble, Watch, Wire, WireError};
 use crate::hosts::{self, Server};
 use crate::log;
 use crate::metrics::Counters;
@@ -42,13 +44,15 @@ use crate::process::Process;
 use crate::runtime;
 use crate::session::clock::{Clock, Moment};
 use crate::session::system_clock::SystemClock;
-use crate::tls::Tls;
-
-/// Requests on their way, per session.
-const MOST_IN_FLIGHT: usize = 1000;
 
 type Answer = oneshot::Sender<Result<Vec<u8>, WireError>>;
 type Watcher = oneshot::Sender<Event>;
+
+impl Answering for Answer {
+    fn is_forsaken(&self) -> bool {
+        self.is_closed()
+    }
+}
 
 /// Opens sessions.
 pub(crate) struct Own {
@@ -57,23 +61,19 @@ pub(crate) struct Own {
 
 impl Dial for Own {
     fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
-        let tls = match options.tls.as_ref().map(Tls::read).transpose() {
-            Ok(tls) => tls,
+        self.dial_noting(hosts, options, &Arc::default())
+    }
+
+    fn dial_noting(&self, hosts: &str, options: &ClientOptions, noted: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
+        let trust = match options.tls.as_ref().map(Trust::new).transpose() {
+            Ok(trust) => trust.map(Arc::new),
             Err(error) => return Box::pin(std::future::ready(Err(WireError::Refused(error)))),
         };
-        let connection = Connection::new(hosts, options, Arc::new(SystemClock));
+        let connection = Connection::noting(hosts, options, Arc::new(SystemClock), noted.clone());
         let opened = connection.opened(hosts);
-        let serving = serving::serve(connection, tls, Entry::new(), self.counters.clone());
+        let serving = serving::serve(connection, trust, Entry::new(), self.counters.clone());
         runtime::spawn(Box::pin(serving));
         opened
-    }
-
-    fn diagnosis(&self, hosts: &str, options: &ClientOptions) -> Option<Diagnosis> {
-        Some(Diagnosis::new(hosts, options.tls.as_ref()?))
-    }
-
-    fn has_machines(&self) -> bool {
-        true
     }
 }
 
@@ -122,6 +122,7 @@ pub struct Connection<C> {
     /// The link has changed.
     changed: Notify,
     process: Process,
+    noted: Arc<Noted>,
 }
 
 struct State<C> {
@@ -182,6 +183,8 @@ pub struct Due {
     pub is_over: bool,
     /// Connect to this server, for this attempt, instead of what was tried before.
     pub dial: Option<(u64, Server)>,
+    /// Ask this server whether it has a quorum, for this attempt.
+    pub question: Option<(u64, Server)>,
     /// Come again then at the latest.
     pub wake_at: Option<Moment>,
     /// The channel did not take everything: come again as soon as it takes more.
@@ -192,6 +195,16 @@ pub struct Due {
 impl<C: Channel> Connection<C> {
     /// A session that is to be had of these servers, on a clock that counts suspension.
     pub fn new(hosts: &str, options: &ClientOptions, clock: Arc<dyn Clock>) -> Arc<Connection<C>> {
+        Connection::noting(hosts, options, clock, Arc::default())
+    }
+
+    /// The same, and what each attempt to connect comes to is noted.
+    pub fn noting(
+        hosts: &str,
+        options: &ClientOptions,
+        clock: Arc<dyn Clock>,
+        noted: Arc<Noted>,
+    ) -> Arc<Connection<C>> {
         let credentials = options
             .auth
             .iter()
@@ -201,6 +214,7 @@ impl<C: Channel> Connection<C> {
         let setup = Setup {
             servers: hosts::servers(hosts),
             session_timeout: options.session_timeout,
+            connect_timeout: options.connect_timeout,
             read_only: options.read_only,
             credentials,
             sasl: options
@@ -209,7 +223,8 @@ impl<C: Channel> Connection<C> {
                 .map(|sasl| (sasl.user.clone(), Zeroizing::new(sasl.password.clone()))),
             pauses: Pauses { base: options.retry.base, max: options.retry.max },
             silence: Box::new(move |timeout| super::silence_on(terms, timeout)),
-            most_in_flight: MOST_IN_FLIGHT,
+            most_in_flight: options.max_in_flight as usize,
+            noted: noted.clone(),
         };
         let machine = Machine::new(setup, clock.now());
         Arc::new(Connection {
@@ -231,6 +246,7 @@ impl<C: Channel> Connection<C> {
             io: Notify::new(),
             changed: Notify::new(),
             process: Process::present(),
+            noted,
         })
     }
 
@@ -242,7 +258,10 @@ impl<C: Channel> Connection<C> {
             session.connection.until(|link| link.state != LinkState::Down).await;
             match session.connection.link().state {
                 LinkState::Up => {}
-                LinkState::Denied => return Err(WireError::AuthFailed),
+                LinkState::Denied => {
+                    let refusal = session.connection.noted.refusal();
+                    return Err(refusal.map_or(WireError::AuthFailed, WireError::Refused));
+                }
                 LinkState::Down | LinkState::Ended => return Err(WireError::ConnectionLoss),
             }
             Ok(Box::new(session) as Box<dyn Wire>)
@@ -276,7 +295,7 @@ impl<C: Channel> Connection<C> {
 
     /// What became of an attempt to connect. One that is of no use any more is dropped.
     pub fn connected(&self, attempt: u64, channel: Result<C, String>) {
-        self.with(|state, now| state.connected(attempt, channel, now));
+        self.with(|state, now| state.connected(attempt, channel.map_err(Trouble::from), now));
     }
 
     /// Bytes have arrived on the channel of an attempt.
@@ -294,24 +313,24 @@ impl<C: Channel> Connection<C> {
     }
 
     /// The channel of an attempt has come to its end.
-    pub fn hung_up(&self, attempt: u64, cause: String) {
+    pub fn hung_up(&self, attempt: u64, trouble: impl Into<Trouble>) {
         self.with(|state, now| {
             if state.has(attempt) {
-                state.machine.hung_up(cause, now);
+                state.machine.hung_up(trouble, now);
             }
         });
     }
 }
 
 impl<C: Channel> State<C> {
-    fn connected(&mut self, attempt: u64, channel: Result<C, String>, now: Moment) {
+    fn connected(&mut self, attempt: u64, channel: Result<C, Trouble>, now: Moment) {
         match channel {
             _ if !self.machine.wants(attempt) => {}
             Ok(channel) => {
                 self.replace(Some(channel));
                 self.machine.connected(now);
             }
-            Err(problem) => self.machine.hung_up(problem, now),
+            Err(trouble) => self.machine.hung_up(trouble, now),
         }
     }
 
@@ -327,7 +346,13 @@ impl<C: Channel> State<C> {
         }
         let is_blocked = !self.flush();
         let machine = &mut self.machine;
-        Due { is_over: machine.is_over(), dial: machine.dial(), wake_at: machine.wake_at(), is_blocked }
+        Due {
+            is_over: machine.is_over(),
+            dial: machine.dial(),
+            question: machine.question(),
+            wake_at: machine.wake_at(),
+            is_blocked,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use zkrecipes_protocol::{
 };
 
 use super::{Channel, Followed, Session};
+use crate::hosts;
 use crate::options::AclChoice;
 use crate::session::wire::machine::{Kind, refusal};
 use crate::session::wire::*;
@@ -251,6 +252,11 @@ impl<C: Channel> Wire for Session<C> {
     fn link_changed(&self, seen: Link) -> Later<()> {
         let connection = self.connection.clone();
         Box::pin(async move { connection.until(|link| link != seen).await })
+    }
+
+    fn update_hosts(&self, hosts: &str) {
+        let servers = hosts::servers(hosts);
+        self.connection.post(move |state, now| state.machine.update_servers(servers, now));
     }
 
     fn close(&self) -> Later<()> {

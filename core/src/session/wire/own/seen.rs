@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::session::wire::machine::Machine;
+use crate::session::wire::machine::{Answering, Machine};
 use crate::session::wire::{Link, LinkState};
 
 /// The latest of the machine, as of when the lock was last left.
@@ -28,7 +28,7 @@ pub(super) struct Words {
 const STATES: [LinkState; 4] = [LinkState::Up, LinkState::Down, LinkState::Ended, LinkState::Denied];
 
 impl Seen {
-    pub(super) fn of<A, W>(machine: &Machine<A, W>) -> Seen {
+    pub(super) fn of<A: Answering, W>(machine: &Machine<A, W>) -> Seen {
         let seen = Seen {
             link: AtomicU64::new(0),
             session: AtomicU64::new(0),
@@ -40,7 +40,7 @@ impl Seen {
     }
 
     /// To be called under the lock of the machine.
-    pub(super) fn update<A, W>(&self, machine: &Machine<A, W>) {
+    pub(super) fn update<A: Answering, W>(&self, machine: &Machine<A, W>) {
         let link = machine.link();
         let state = STATES.iter().position(|known| *known == link.state).unwrap_or_default() as u64;
         let packed = link.generation << 2 | state;

@@ -1,25 +1,26 @@
 //! The task that serves a session over sockets: it connects, reads, sends what is left, and looks at the clock.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustls::ClientConnection;
-use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 
 #[cfg(target_os = "linux")]
 use super::driving::WATCHDOG;
 use super::socket::{Ready, Socket};
+use super::trust::Trust;
 use super::{Channel, Connection, State};
 use crate::hosts::Server;
 use crate::metrics::Counters;
 use crate::runtime;
 use crate::session::clock::{Clock, Moment};
 use crate::session::system_clock::SystemClock;
+use crate::session::wire::asking::{asked, no_connection};
+use crate::session::wire::noted::SHAKING_HANDS;
 use crate::session::wire::open::Entry;
-use crate::tls::Tls;
+use crate::session::wire::{Noted, Trouble};
 
 /// The clock of the runtime stands still while the machine is suspended, so that of the system is looked at so often.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
@@ -28,7 +29,9 @@ const LONGEST_NAP: Duration = Duration::from_secs(1);
 #[cfg(not(target_os = "linux"))]
 const WATCHDOG: Duration = Duration::from_millis(20);
 
-type Connecting = Pin<Box<dyn Future<Output = (u64, Result<Socket, String>)> + Send>>;
+type Connecting = Pin<Box<dyn Future<Output = (u64, Result<Socket, Trouble>)> + Send>>;
+
+type Asking = Pin<Box<dyn Future<Output = (u64, Server, bool)> + Send>>;
 
 /// Whoever serves a session; if that ends before the session, by a panic or with its runtime, so does the session.
 struct Served(Arc<Connection<Socket>>);
@@ -42,14 +45,15 @@ impl Drop for Served {
 /// Until the session is over. It is on the roll meanwhile.
 pub(super) async fn serve(
     connection: Arc<Connection<Socket>>,
-    tls: Option<Tls>,
+    trust: Option<Arc<Trust>>,
     entry: Entry,
     counters: Arc<Counters>,
 ) {
     let _served = Served(connection.clone());
-    let tls = tls.map(Arc::new);
     let mut connecting: Option<Connecting> = None;
     let mut connected = None;
+    let mut asking: Option<Asking> = None;
+    let mut learnt: Option<(u64, Server, bool)> = None;
     let mut ready: Option<Ready> = None;
     let mut is_ready = false;
     let mut watch_at: Option<Instant> = None;
@@ -58,6 +62,9 @@ pub(super) async fn serve(
         let looked = connection.try_look(|state, now| {
             if let Some((attempt, socket)) = connected.take() {
                 state.connected(attempt, socket, now);
+            }
+            if let Some((attempt, server, has_quorum)) = learnt.take() {
+                state.machine.learnt(attempt, &server, has_quorum, now);
             }
             let more = state.read_or_leave_it(is_ready, is_due, now);
             let due = state.look(now);
@@ -82,10 +89,18 @@ pub(super) async fn serve(
             break;
         }
         if let Some((attempt, server)) = due.dial {
-            let (tls, counters) = (tls.clone(), counters.clone());
+            let (trust, noted) = (trust.clone(), connection.noted.clone());
+            let counters = counters.clone();
             let connecting_to =
-                async move { (attempt, connect(attempt, &server, tls.as_deref(), counters).await) };
+                async move { (attempt, connect(attempt, &server, trust, &noted, counters).await) };
             connecting = Some(Box::pin(connecting_to));
+        }
+        if let Some((attempt, server)) = due.question {
+            let trust = trust.clone();
+            asking = Some(Box::pin(async move {
+                let has_quorum = has_quorum(&server, trust.as_ref()).await;
+                (attempt, server, has_quorum)
+            }));
         }
         if !Ready::is_of(ready.as_ref(), stream.as_ref()) {
             ready = match stream.as_ref().map(Ready::new).transpose() {
@@ -114,12 +129,22 @@ pub(super) async fn serve(
                 None => std::future::pending().await,
             }
         };
+        let is_told = async {
+            match &mut asking {
+                Some(asking) => asking.await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             () = is_readable => is_ready = true,
             made = is_connected => {
                 connecting = None;
                 connected = Some(made);
+            }
+            told = is_told => {
+                asking = None;
+                learnt = Some(told);
             }
             () = connection.is_called() => {}
             () = nap(due.wake_at, watch_at) => {}
@@ -151,9 +176,9 @@ impl State<Socket> {
         let received = socket.receive(|bytes| machine.received(bytes, now));
         socket.counters.bytes_received.add(machine.bytes_answered());
         match received {
-            Ok(Some(0)) => machine.hung_up("the server closed the connection".to_owned(), now),
+            Ok(Some(0)) => machine.hung_up(Trouble::closed("the server closed the connection"), now),
             Ok(read) => return Was { is_open: machine.wants(socket.attempt), something: read.is_some() },
-            Err(error) => machine.hung_up(error.to_string(), now),
+            Err(error) => machine.hung_up(broken(&error, socket.trust.as_deref()), now),
         }
         nothing
     }
@@ -190,25 +215,53 @@ impl State<Socket> {
     }
 }
 
-/// Names are looked up anew for each attempt, on a thread of its own: that may take long.
+fn broken(error: &io::Error, trust: Option<&Trust>) -> Trouble {
+    // With TLS 1.3 a server says only after the handshake that it does not like our certificate.
+    if let Some(trouble) = trust.and_then(|trust| trust.refused(error)) {
+        return trouble;
+    }
+    match error.kind() {
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {
+            Trouble::closed(error.to_string())
+        }
+        _ => error.to_string().into(),
+    }
+}
+
+/// Names are looked up, and files read, anew for each attempt, on threads of their own: that may take long.
 async fn connect(
     attempt: u64,
     server: &Server,
-    tls: Option<&Tls>,
+    trust: Option<Arc<Trust>>,
+    noted: &Noted,
     counters: Arc<Counters>,
-) -> Result<Socket, String> {
-    let stream = reach(server).await.map_err(|error| error.to_string())?;
-    let tls = match tls {
+) -> Result<Socket, Trouble> {
+    let stream = reach(server).await?;
+    let tls = match &trust {
         None => None,
-        Some(tls) => {
-            let name = ServerName::try_from(server.host.clone()).map_err(|error| error.to_string())?;
-            Some(ClientConnection::new(tls.config.clone(), name).map_err(|error| error.to_string())?)
+        Some(trust) => {
+            noted.note(server, SHAKING_HANDS.into());
+            Some(trust.shake_hands(&stream, server).await?)
         }
     };
-    Socket::new(attempt, stream, tls, counters).map_err(|error| error.to_string())
+    Socket::new(attempt, stream, tls, trust, counters).map_err(|error| error.to_string().into())
 }
 
-async fn reach(server: &Server) -> io::Result<TcpStream> {
+/// Whether a server says so, which it does where it may serve without one as well.
+async fn has_quorum(server: &Server, trust: Option<&Arc<Trust>>) -> bool {
+    let tls = match trust {
+        None => None,
+        Some(trust) => match trust.read().await {
+            Ok(tls) => Some(tls),
+            Err(_) => return false,
+        },
+    };
+    let server = server.clone();
+    let answer = runtime::aside("zkrecipes-ask", move || asked(&server, "isro", tls.as_deref())).await;
+    matches!(answer, Some(Ok(said)) if said.trim() == "rw")
+}
+
+async fn reach(server: &Server) -> Result<TcpStream, Trouble> {
     let addresses = match server.host.parse::<std::net::IpAddr>() {
         Ok(address) => vec![(address, server.port).into()],
         Err(_) => {
@@ -216,19 +269,20 @@ async fn reach(server: &Server) -> io::Result<TcpStream> {
             let look_up =
                 move || std::net::ToSocketAddrs::to_socket_addrs(&(&*host, port)).map(Vec::from_iter);
             let looked_up = runtime::aside("zkrecipes-names", look_up).await;
-            looked_up.unwrap_or_else(|| Err(io::Error::other("the system has no thread to give")))?
+            let looked_up = looked_up.ok_or("cannot be reached (the system has no thread to give)")?;
+            looked_up.map_err(|error| format!("has a name without an address ({error})"))?
         }
     };
-    let mut outcome = Err(io::Error::other("the name has no address"));
+    let mut outcome = Err("has a name without an address".into());
     for address in addresses {
-        outcome = TcpStream::connect(address).await;
+        outcome = TcpStream::connect(address).await.map_err(|error| no_connection(&error).into());
         if outcome.is_ok() {
             break;
         }
     }
     let stream = outcome?;
     // Else what is small waits for an answer to what went before.
-    stream.set_nodelay(true)?;
+    stream.set_nodelay(true).map_err(|error| no_connection(&error))?;
     Ok(stream)
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustls::ClientConnection;
 
+use super::trust::Trust;
 use super::{Channel, Connection};
 use crate::metrics::Counters;
 use crate::process::Process;
@@ -17,6 +18,7 @@ pub(super) struct Socket {
     pub(super) attempt: u64,
     pub(super) stream: Arc<Stream>,
     tls: Option<Box<ClientConnection>>,
+    pub(super) trust: Option<Arc<Trust>>,
     /// What is sent as it is: what TLS has made of the rest.
     raw: Vec<u8>,
     space: Vec<u8>,
@@ -44,9 +46,11 @@ impl Channel for Socket {
     fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
         let Some(tls) = &mut self.tls else { return write(&self.stream, bytes) };
         loop {
+            let mut is_full = false;
             if self.raw.len() < MOST_READY && !bytes.is_empty() {
                 let taken = tls.writer().write(bytes)?;
                 bytes.drain(..taken);
+                is_full = taken == 0;
             }
             while tls.wants_write() && self.raw.len() < MOST_READY {
                 tls.write_tls(&mut self.raw)?;
@@ -54,7 +58,8 @@ impl Channel for Socket {
             if !write(&self.stream, &mut self.raw)? {
                 return Ok(false);
             }
-            if bytes.is_empty() && !tls.wants_write() {
+            // As long as the handshake goes on it takes no more than it has room for: what comes of reading goes on.
+            if (bytes.is_empty() || is_full) && !tls.wants_write() {
                 return Ok(true);
             }
         }
@@ -77,12 +82,14 @@ impl Socket {
         attempt: u64,
         stream: tokio::net::TcpStream,
         tls: Option<ClientConnection>,
+        trust: Option<Arc<Trust>>,
         counters: Arc<Counters>,
     ) -> io::Result<Socket> {
         Ok(Socket {
             attempt,
             stream: Arc::new(Stream::new(stream)?),
             tls: tls.map(Box::new),
+            trust,
             raw: Vec::new(),
             space: vec![0; SPACE],
             counters,
@@ -109,7 +116,10 @@ impl Socket {
         let mut raw = &self.space[..length];
         let mut plain = Vec::new();
         while !raw.is_empty() {
-            tls.read_tls(&mut raw)?;
+            if tls.read_tls(&mut raw)? == 0 {
+                // The server has taken leave, and what follows is no part of it.
+                return Ok(Some(0));
+            }
             let state =
                 tls.process_new_packets().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
             plain.resize(state.plaintext_bytes_to_read(), 0);

@@ -1,0 +1,81 @@
+//! While the server only reads, because it has lost its quorum, others are asked whether they write.
+
+use std::time::Duration;
+
+use super::{Answering, Machine, Phase};
+use crate::hosts::Server;
+use crate::session::clock::Moment;
+
+/// The first pause, and the longest: as ZooKeeper's own client has them.
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(60);
+
+pub(super) struct Looking {
+    pause: Duration,
+    /// How many have been asked.
+    asked: usize,
+    step: Step,
+}
+
+enum Step {
+    Pausing(Moment),
+    /// One is to be asked.
+    Due,
+    Asking,
+}
+
+impl Looking {
+    pub(super) fn begin(now: Moment) -> Looking {
+        Looking { pause: SHORTEST, asked: 0, step: Step::Pausing(now + SHORTEST) }
+    }
+
+    /// When it goes on by itself.
+    pub(super) fn at(&self) -> Option<Moment> {
+        match self.step {
+            Step::Pausing(until) => Some(until),
+            Step::Due | Step::Asking => None,
+        }
+    }
+}
+
+impl<A: Answering, W> Machine<A, W> {
+    pub(super) fn look(&mut self, now: Moment) {
+        if let Some(looking) = &mut self.looking
+            && matches!(self.phase, Phase::Up)
+            && looking.at().is_some_and(|at| now >= at)
+        {
+            looking.step = Step::Due;
+        }
+    }
+
+    /// A server that is to be asked whether it has a quorum, once, and the attempt whose connection has none.
+    pub(crate) fn question(&mut self) -> Option<(u64, Server)> {
+        let current = self.servers.current();
+        let looking = self.looking.as_mut().filter(|looking| matches!(looking.step, Step::Due))?;
+        looking.step = Step::Asking;
+        let others = self.setup.servers.len() - 1;
+        // All but the current one, in turn.
+        let other = (current + 1 + looking.asked % others) % (others + 1);
+        looking.asked += 1;
+        Some((self.attempt, self.setup.servers[other].clone()))
+    }
+
+    /// What it said: whether it has one. Then the session goes there.
+    pub(crate) fn learnt(&mut self, attempt: u64, server: &Server, has_quorum: bool, now: Moment) {
+        let Some(looking) = self.looking.as_mut().filter(|_| self.attempt == attempt) else { return };
+        let at = self.setup.servers.iter().position(|one| one == server);
+        match at.filter(|_| has_quorum) {
+            Some(at) => {
+                self.hung_up("the server has no quorum, and another one has", now);
+                self.servers.begin_with(at);
+                if let Phase::Pausing(until) = &mut self.phase {
+                    *until = now;
+                }
+            }
+            None => {
+                looking.pause = (looking.pause * 2).min(LONGEST);
+                looking.step = Step::Pausing(now + looking.pause);
+            }
+        }
+    }
+}
