@@ -1,25 +1,18 @@
 //! Opening a session: with the credentials that may travel there, again until a server answers, and with the reason when
 //! none will ever take us.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::clock::Clock;
 use super::epoch::Epoch;
 use super::wire::own::Own;
-use super::wire::{Diagnosis, Dial, Inquiry, Noted, WireError};
+use super::wire::{Dial, Noted, WireError};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hosts;
 use crate::log;
 use crate::metrics::Counters;
 use crate::options::ClientOptions;
 use crate::tls::{self, Tls};
-
-/// A server that is well has answered by then; else it is asked what is wrong.
-const DOUBT: Duration = Duration::from_millis(500);
-/// What it may take at most to connect to a server that is asked, or to have its answer.
-const MOST_A_STEP: Duration = Duration::from_secs(2);
 
 /// What options and servers have to do with each other.
 pub(crate) fn check(hosts: &str, options: &ClientOptions) -> Result<()> {
@@ -69,27 +62,15 @@ pub(super) async fn first(
     counters: &Arc<Counters>,
 ) -> Result<Arc<Epoch>> {
     let until = clock.now() + options.connect_timeout;
-    let (mut suspicion, noted) = (None, Arc::<Noted>::default());
-    // When the time is over it should be known what is wrong. A step is to connect, another one to ask.
-    let step = (options.connect_timeout / 4).min(MOST_A_STEP);
-    let inquiry = Arc::<Inquiry>::default();
-    let asking = async {
-        if dial.has_machines() {
-            clock.sleep_until(clock.now() + (options.connect_timeout - step * 5 / 2)).await;
-            inquiry.begin(hosts, options.tls.is_some(), step);
-        }
-        std::future::pending::<Infallible>().await
-    };
-    let mut asking = std::pin::pin!(asking);
+    let noted = Arc::<Noted>::default();
     loop {
         let failure = tokio::select! {
             biased;
-            dialled = once(hosts, options, clock, dial, counters, &mut suspicion, &noted) => match dialled {
+            dialled = once(hosts, options, clock, dial, counters, &noted) => match dialled {
                 Ok(epoch) => return Ok(epoch),
                 Err(failure) => failure,
             },
             () = clock.sleep_until(until) => WireError::ConnectionLoss,
-            never = &mut asking => match never {},
         };
         if let Some(refusal) = final_refusal(&failure) {
             return Err(refusal);
@@ -98,7 +79,7 @@ pub(super) async fn first(
             return Err(Error::invalid("hosts", format!("{problem} in {}", hosts::named(hosts))));
         }
         if clock.now() >= until {
-            return Err(suspicion.or_else(|| noted.refusal()).unwrap_or_else(|| {
+            return Err(noted.refusal().unwrap_or_else(|| {
                 let error = Error::new(
                     ErrorKind::ConnectionLost,
                     format!(
@@ -108,7 +89,7 @@ pub(super) async fn first(
                         options.connect_timeout
                     ),
                 );
-                match inquiry.told() + &noted.told() {
+                match noted.told() {
                     told if told.is_empty() => error,
                     told => error.because(told),
                 }
@@ -119,44 +100,20 @@ pub(super) async fn first(
     }
 }
 
-/// One attempt. While no server answers, they are asked whether one ever will; what one of them has against us goes into
-/// `suspicion`, and if all have something against us, that ends the attempt.
+/// One attempt; what becomes of it with each server is noted.
 pub(super) async fn once(
     hosts: &str,
     options: &ClientOptions,
     clock: &Arc<dyn Clock>,
     dial: &dyn Dial,
     counters: &Arc<Counters>,
-    suspicion: &mut Option<Error>,
     noted: &Arc<Noted>,
 ) -> Result<Arc<Epoch>, WireError> {
     let asked = clock.now();
-    let mut dialling = dial.dial_noting(hosts, options, noted);
-    let wire = match dial.diagnosis(hosts, options) {
-        None => dialling.await?,
-        Some(diagnosis) => tokio::select! {
-            biased;
-            wire = &mut dialling => wire?,
-            refusal = refused(&diagnosis, clock, suspicion) => return Err(WireError::Refused(refusal)),
-        },
-    };
+    let wire = dial.dial_noting(hosts, options, noted).await?;
     counters.sessions.one();
     let (access, terms) = (options.access(), options.terms());
     Ok(Epoch::new(wire, clock.clone(), hosts, access, terms, asked, counters.clone()))
-}
-
-/// Resolves once it is known that no server will ever take us.
-async fn refused(diagnosis: &Diagnosis, clock: &Arc<dyn Clock>, suspicion: &mut Option<Error>) -> Error {
-    let mut pause = DOUBT;
-    loop {
-        clock.sleep_until(clock.now() + pause).await;
-        let found = diagnosis.made().await;
-        *suspicion = found.refusal.clone();
-        match found.refusal {
-            Some(refusal) if found.is_final => return refusal,
-            _ => pause *= 2,
-        }
-    }
 }
 
 /// What a failure says that no further attempt would change.

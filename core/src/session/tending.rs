@@ -143,15 +143,14 @@ impl Session {
 
     async fn reopen(&self) -> Option<Arc<Epoch>> {
         let mut pause = self.options.retry.base;
-        let (mut suspicion, noted) = (None, Arc::default());
+        let noted = Arc::default();
         loop {
             let mut changed = std::pin::pin!(self.hosts_changed.notified());
             // Listen first, look second.
             changed.as_mut().enable();
             let hosts = lock(&self.hosts).clone();
             let (options, clock) = (&self.options, &self.clock);
-            let dialling =
-                opening::once(&hosts, options, clock, &*self.dial, &self.counters, &mut suspicion, &noted);
+            let dialling = opening::once(&hosts, options, clock, &*self.dial, &self.counters, &noted);
             let mut dialling = Box::pin(dialling);
             let dialled = tokio::select! {
                 biased;

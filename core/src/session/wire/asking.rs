@@ -13,7 +13,7 @@ use crate::tls::{self, Complaint, Tls};
 /// What each step may take with each server.
 const STEP: Duration = Duration::from_secs(2);
 /// A question that every ZooKeeper answers, if only by a refusal.
-pub(super) const QUESTION: &[u8] = b"srvr";
+const QUESTION: &[u8] = b"srvr";
 
 pub(super) fn no_connection(error: &io::Error) -> String {
     match error.kind() {
@@ -22,8 +22,6 @@ pub(super) fn no_connection(error: &io::Error) -> String {
         _ => format!("cannot be reached ({error})"),
     }
 }
-
-pub(super) const CLOSES: &str = "closes connections at once (too many from here, or the port wants tls)";
 
 /// What the server answers to a four letter word; over TLS if that is given. Else why it does not.
 pub(crate) fn asked(server: &Server, word: &str, tls: Option<&Tls>) -> Result<String, String> {
@@ -63,7 +61,7 @@ fn unreachable(error: &io::Error) -> String {
     }
 }
 
-pub(super) fn connect(server: &Server) -> io::Result<TcpStream> {
+fn connect(server: &Server) -> io::Result<TcpStream> {
     let mut last = Io::NotFound.into();
     for address in (&*server.host, server.port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, STEP) {

@@ -18,10 +18,10 @@ use crate::options::{AclChoice, AclEntry, ClientOptions, Terms};
 use crate::runtime::Later;
 
 mod asking;
+#[cfg(feature = "zookeeper-client")]
 #[cfg(test)]
 mod both;
 pub(crate) mod capability;
-pub(crate) mod diagnosis;
 pub(crate) mod frame;
 #[cfg(feature = "zookeeper-client")]
 pub(crate) mod guest;
@@ -36,8 +36,6 @@ pub(crate) mod scripted;
 mod tests;
 
 pub(crate) use asking::asked;
-pub use diagnosis::Diagnosis;
-pub(crate) use diagnosis::Inquiry;
 pub use noted::{Noted, Trouble};
 
 /// The answer to a request that has left already.
@@ -77,16 +75,6 @@ pub trait Dial: Send + Sync {
         _noted: &Arc<Noted>,
     ) -> Flight<Box<dyn Wire>> {
         self.dial(hosts, options)
-    }
-
-    /// What says why no session comes about; `None` where there is nothing that could be wrong for good.
-    fn diagnosis(&self, _hosts: &str, _options: &ClientOptions) -> Option<Diagnosis> {
-        None
-    }
-
-    /// Whether the servers are machines that can be asked why no session comes about.
-    fn has_machines(&self) -> bool {
-        false
     }
 }
 

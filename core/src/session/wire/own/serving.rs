@@ -273,7 +273,7 @@ async fn reach(server: &Server) -> Result<TcpStream, Trouble> {
             looked_up.map_err(|error| format!("has a name without an address ({error})"))?
         }
     };
-    let mut outcome = Err("has a name without an address".into());
+    let mut outcome: Result<_, Trouble> = Err("has a name without an address".into());
     for address in addresses {
         outcome = TcpStream::connect(address).await.map_err(|error| no_connection(&error).into());
         if outcome.is_ok() {
