@@ -3576,8 +3576,8 @@ class Client {
 
   /**
    * Replaces the list of servers. A connection with one of the new list stays; otherwise it goes on with
-   * another one in the same session. The chroot has to be the same; a list that cannot be used is Invalid, and
-   * changes nothing.
+   * another one in the same session. The chroot has to be the same; a list that cannot be used is Invalid,
+   * and changes nothing.
    */
   void update_hosts(const std::string &hosts) {
     detail::Outcome outcome;
