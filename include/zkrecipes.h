@@ -1159,7 +1159,9 @@ zkr_status zkr_client_connect_cancellable_async(const char *hosts,
  * on with another one in the same session, as after a break. hosts is as for zkr_client_connect, and its chroot has to be
  * that of the client. A list that cannot be used is ZKR_INVALID, and changes nothing. It waits for no server.
  */
-zkr_status zkr_client_update_hosts(zkr_client *client, const char *hosts, zkr_error **error);
+zkr_status zkr_client_update_hosts(zkr_client *client,
+                                   const char *hosts,
+                                   zkr_error **error);
 
 /**
  * Closes the session: waiters get ZKR_CLOSED, what is held is released, deletions under way are awaited for up to
