@@ -99,9 +99,10 @@ impl Any {
 /// How long the servers of an impatient client may be silent.
 const BUDGET: Duration = Duration::from_millis(700);
 
-/// A client that gives up on silent servers soon.
+/// A client that gives up on silent servers soon, and asks them often until then.
 async fn impatient(server: &Server) -> Client {
-    let retry = RetryOptions::default().base(Duration::from_millis(10)).give_up_after(BUDGET);
+    let pauses = RetryOptions::default().base(Duration::from_millis(10)).max(Duration::from_millis(50));
+    let retry = pauses.give_up_after(BUDGET);
     Client::connect(&server.connect_string(), options(TEN).retry(retry)).await.expect("connected")
 }
 
