@@ -104,7 +104,7 @@ CPP
 
 build_crates() {
     say 'crates, packed, below a program outside the workspace'
-    local version crates=(zkrecipes-protocol zkrecipes-embedded zkrecipes)
+    local version crates=(zkrecipes-protocol zkrecipes)
     version=$(scripts/version)
     # As they would be published; what they need of each other is taken from what is packed here, and not from a registry.
     cargo package --quiet --no-verify --allow-dirty --exclude-lockfile --target-dir "$place/packed" "${crates[@]/#/--package=}"
@@ -121,7 +121,6 @@ zkrecipes = "$version"
 
 [patch.crates-io]
 zkrecipes = { path = "../zkrecipes-$version" }
-zkrecipes-embedded = { path = "../zkrecipes-embedded-$version" }
 zkrecipes-protocol = { path = "../zkrecipes-protocol-$version" }
 
 [workspace]
@@ -153,7 +152,9 @@ fn main() {
     }
 }
 RUST
-    cargo build --quiet --offline --manifest-path "$place/rust/Cargo.toml" --target-dir "$place/rust/target"
+    # What is not ours is kept from one time to the next.
+    cargo build --quiet --offline --manifest-path "$place/rust/Cargo.toml" --target-dir target/packed
+    cp target/packed/debug/packed "$place/lock-rust"
     cargo tree --offline --manifest-path "$place/rust/Cargo.toml" --edges normal --prefix none >"$place/rust/tree"
     ! grep -E '^(async-io|async-net|spawns-core|zookeeper-client) ' "$place/rust/tree"
 }
@@ -175,7 +176,7 @@ node node/lock.cjs "$2"
 status=0
 (cd node && npx --no-install zkrecipes --hosts "$2" lock /packages/node -- sh -c 'echo "node (command) $ZKR_FENCING_TOKEN"; exit 7') || status=$?
 [ "$status" = 7 ]
-rust/target/debug/packed "$2"
+./lock-rust "$2"
 LD_LIBRARY_PATH=prefix/lib ./lock-c "$2"
 LD_LIBRARY_PATH=prefix/lib ./lock-cpp "$2"
 prefix/bin/zkrecipes --hosts "$2" lock /packages/command -- sh -c 'echo "command $ZKR_FENCING_TOKEN"'
