@@ -2,7 +2,7 @@
 //! `session/wire/own/driving.rs` says: so its answer crosses no other thread. Elsewhere the runtime polls it.
 
 use std::future::Future;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 #[cfg(target_os = "linux")]
 use std::{
     sync::Arc,
@@ -40,48 +40,37 @@ pub fn wait<T: Send + 'static>(
 }
 
 #[cfg(target_os = "linux")]
-fn wait_here<T>(
-    future: impl Future<Output = Result<T>>,
+fn wait_here<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
     own: Option<CancelToken>,
-    mut tick: Option<Tick<'_>>,
+    tick: Option<Tick<'_>>,
 ) -> Result<T> {
     let process = Process::present();
     let mut future = Box::pin(future);
     let parker = Arc::new(Parker::default());
     let waker = Waker::from(parker.clone());
-    let mut due = tick.as_ref().map(|tick| Instant::now() + tick.every);
-    let mut is_withdrawn = false;
+    let due = tick.as_ref().map(|tick| Instant::now() + tick.every);
     let mut drives = Drives::default();
     loop {
         let polled = drives.noting(|| runtime::poll(future.as_mut(), &mut Context::from_waker(&waker)));
         if let Poll::Ready(result) = polled {
-            return if is_withdrawn { Err(Error::cancelled()) } else { result };
+            return result;
         }
         let mut woken = Woken::Forked;
         if process.is_present() {
-            woken = parker.park(&mut drives, due.filter(|_| !is_withdrawn));
+            woken = parker.park(&mut drives, due);
         }
         if let Err(forked) = process.check() {
             // The call goes on in the parent, and what it has in common with us is the parent's.
             std::mem::forget((future, parker, waker, drives, own));
             return Err(forked);
         }
-        let (Woken::ForTheHook, Some(tick)) = (woken, tick.as_mut()) else { continue };
-        if is_withdrawn {
-            continue;
-        }
-        // It may take long, and block.
-        drives.hand_over();
-        let goes_on = (tick.hook)();
-        if let Err(forked) = process.check() {
-            std::mem::forget((future, parker, waker, drives, own));
-            return Err(forked);
-        }
-        due = Some(Instant::now() + tick.every);
-        if !goes_on {
-            // It is polled until it is really gone: what it had acquired is being let go by then.
-            own.iter().for_each(CancelToken::cancel);
-            is_withdrawn = true;
+        if matches!(woken, Woken::ForTheHook) && tick.is_some() {
+            // That may take long, and wait for what the call does: from here on the runtime polls it.
+            drives.hand_over();
+            let (sender, receiver) = channel();
+            runtime::spawn(Box::pin(async move { _ = sender.send(future.await) }));
+            return received(receiver, own, tick, true);
         }
     }
 }
@@ -91,34 +80,44 @@ fn wait_for_the_runtime<T: Send + 'static>(
     future: impl Future<Output = Result<T>> + Send + 'static,
     tokens: Vec<CancelToken>,
     own: Option<CancelToken>,
-    mut tick: Option<Tick<'_>>,
+    tick: Option<Tick<'_>>,
 ) -> Result<T> {
-    let process = Process::present();
     let (sender, receiver) = channel();
     run(future, &tokens, move |result| {
         let _ = sender.send(result);
     });
+    drop(tokens);
+    received(receiver, own, tick, false)
+}
+
+/// Waits for the result of a call that the runtime polls, and runs the hook meanwhile, first of all if it `is_due`.
+fn received<T>(
+    receiver: Receiver<Result<T>>,
+    own: Option<CancelToken>,
+    tick: Option<Tick<'_>>,
+    mut is_due: bool,
+) -> Result<T> {
+    let process = Process::present();
+    let Some(tick) = tick else { return receiver.recv().unwrap_or_else(|_| Err(vanished())) };
     loop {
-        let Some(tick) = tick.as_mut() else {
-            return receiver.recv().unwrap_or_else(|_| Err(vanished()));
-        };
-        match receiver.recv_timeout(tick.every) {
-            Ok(result) => return result,
-            Err(RecvTimeoutError::Disconnected) => return Err(vanished()),
-            Err(RecvTimeoutError::Timeout) => {
-                let goes_on = (tick.hook)();
-                if let Err(forked) = process.check() {
-                    // The call goes on in the parent, and what it has in common with us is the parent's.
-                    std::mem::forget((own, tokens, receiver));
-                    return Err(forked);
-                }
-                if !goes_on {
-                    own.iter().for_each(CancelToken::cancel);
-                    // Wait until the future is really gone: what it had acquired is being let go by then.
-                    drop(receiver.recv());
-                    return Err(Error::cancelled());
-                }
+        if !std::mem::take(&mut is_due) {
+            match receiver.recv_timeout(tick.every) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Disconnected) => return Err(vanished()),
+                Err(RecvTimeoutError::Timeout) => {}
             }
+        }
+        let goes_on = (tick.hook)();
+        if let Err(forked) = process.check() {
+            // The call goes on in the parent, and what it has in common with us is the parent's.
+            std::mem::forget((own, receiver));
+            return Err(forked);
+        }
+        if !goes_on {
+            own.iter().for_each(CancelToken::cancel);
+            // Wait until the future is really gone: what it had acquired is being let go by then.
+            drop(receiver.recv());
+            return Err(Error::cancelled());
         }
     }
 }
