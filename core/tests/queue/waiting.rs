@@ -6,7 +6,7 @@ use super::support::ground::grounds;
 use super::support::{client, eventually, server, soon};
 use super::{BUDGET, PATH, TEN, assert_tidy, bounded, impatient, queue_of};
 use zkrecipes::{Client, ErrorKind};
-use zkrecipes_embedded::LogEntry;
+use zkrecipes_embedded::{Fault, LogEntry};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waited_for_room_for_longer_than_a_server_may_be_silent_still_puts() {
@@ -59,6 +59,30 @@ async fn a_put_that_waits_for_room_holds_up_only_those_who_wait_for_the_same() {
         assert_eq!(soon("a get", queue.get()).await.expect("there are some"), expected.as_bytes());
     }
     soon("the put", putting).await.expect("joined").expect("room");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_is_withdrawn_while_it_counts_leaves_the_line() {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    let queue = bounded(&producer, 1);
+    queue.put(b"one").await.expect("room");
+    let putting = tokio::spawn(async move { queue.put(b"two").await });
+    let has_counted = || {
+        let log = server.log();
+        let watches = log.iter().position(|entry| entry.op == "addWatch");
+        let counts = |entry: &LogEntry| entry.op == "exists" && entry.path.ends_with("/puts");
+        watches.is_some_and(|at| log[at..].iter().any(counts))
+    };
+    eventually("it waits", has_counted).await;
+    let counts =
+        Fault::delay_reply("exists", Duration::from_millis(200)).path(&format!("{PATH}-__queue__/puts"));
+    let counts = server.inject(counts.session(producer.session_id()));
+    assert_eq!(queue_of(&consumer).get().await.expect("there is one"), b"one");
+    eventually("it counts", || server.fault_fired(counts)).await;
+    putting.abort();
+    eventually("nobody listens", || server.watch_count() == 0).await;
+    assert_tidy(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

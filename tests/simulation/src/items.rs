@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Weak;
+use std::time::Duration;
 
 use zkrecipes::Item;
 
@@ -168,6 +169,15 @@ impl Items {
         wrong.or_else(|| is_too_often.then(|| format!("{item:?} was claimed, and {most:?} is the most")))
     }
 
+    /// A worker begins to give it back: it has done with it, and others may have it before it hears that they may.
+    pub fn gives_back(&self, host: HostId, data: &[u8]) {
+        let name = String::from_utf8_lossy(data).into_owned();
+        let fate = &mut self.0.lock().all;
+        if let Some(fate) = fate.get_mut(&name) {
+            fate.claim.take_if(|(holder, _)| *holder == host);
+        }
+    }
+
     /// A worker has given it back; why it cannot be where it is.
     pub fn given_back(&self, item: &Item) -> Option<String> {
         let items = self.0.lock();
@@ -284,6 +294,13 @@ impl Fate {
     }
 }
 
+/// How long it is until all pauses of items are over.
+pub fn longest_pause(nodes: &[Node], now: i64) -> Duration {
+    let dues = nodes.iter().filter_map(|node| node.path.rsplit_once('~')?.1.split_once('-')?.0.parse().ok());
+    let left = dues.map(|due: i64| u64::try_from(due - now).unwrap_or(0)).max();
+    Duration::from_millis(left.unwrap_or(0))
+}
+
 /// Which item a node is; `None` if it is none.
 fn item_in(node: &Node) -> Option<&str> {
     const NAME: &[u8] = b"item ";
@@ -304,9 +321,6 @@ impl Inner {
         let fate = self.all.entry(name.clone()).or_default();
         let others = fate.claim.take().filter(|_| self.is_exclusive);
         let holder = others.filter(|(_, claim)| claim.upgrade().is_some_and(|item| item.is_held()));
-        // Who gives it back for the last time has it until it hears that it is a dead letter, which others may take before.
-        let is_on_its_way = |host: &HostId| fate.settling.contains(host) && fate.deaths > fate.deaths_before;
-        let holder = holder.filter(|(host, _)| !is_on_its_way(host));
         let wrong = match (is_known, fate.is_over, holder) {
             (false, ..) => Some(format!("{name} was {how}, and nobody has put it")),
             (_, true, _) => Some(format!("{name} was {how}, and somebody has had it")),

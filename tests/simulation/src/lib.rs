@@ -133,7 +133,8 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
     mischief::heal(sim);
     parties.iter().for_each(|party| party.wind_up());
     let patience = sim.plan.patience() + sim.plan.round_trips(ROUND_TRIPS * sim.ledger.commits.open());
-    let is_idle = until(sim, patience, |_| parties.iter().all(|party| party.working() == 0))?;
+    let paused = items::longest_pause(sim.net.lock().server.followed(), clock::wall(sim));
+    let is_idle = until(sim, patience + paused, |_| parties.iter().all(|party| party.working() == 0))?;
     if !is_idle {
         let waiting: usize = parties.iter().map(|party| party.working()).sum();
         let why = sim.ledger.views.disagreement();

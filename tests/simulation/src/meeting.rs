@@ -24,6 +24,10 @@ impl Party {
         // Those who have gone through help the others to.
         while !(self.is_over() && rounds.have_all_gone_through()) {
             self.nap(self.up_to(sim.plan.think)).await;
+            if self.is_over() && rounds.steps_back(&name) {
+                self.nap(LOOKS).await;
+                continue;
+            }
             rounds.comes(&name, sim.now());
             if self.come(&barrier).await {
                 self.take_part(&barrier, &name).await;

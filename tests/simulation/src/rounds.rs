@@ -110,6 +110,14 @@ impl Rounds {
         rounds.through.len() >= rounds.everybody
     }
 
+    /// Whether others go through without it, who may be slower to come and would never be among the first.
+    pub fn steps_back(&self, name: &str) -> bool {
+        let rounds = self.0.lock();
+        let Some(at) = rounds.through.iter().position(|other| other == name) else { return false };
+        let left = rounds.everybody - rounds.through.len();
+        left > 0 && at + left >= rounds.parties
+    }
+
     /// A member comes no more. Answers how many still do.
     pub fn done(&self) -> usize {
         let rounds = &mut *self.0.lock();

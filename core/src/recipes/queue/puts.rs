@@ -114,6 +114,8 @@ impl Puts {
             let mut batches = self.next(&session);
             if batches.is_empty() {
                 if self.is_done() {
+                    // Who was the last may have been withdrawn while it counted.
+                    room.give_up();
                     served.0 = None;
                     return;
                 }

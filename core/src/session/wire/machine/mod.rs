@@ -452,8 +452,9 @@ impl<A: Answering, W> Machine<A, W> {
             match early {
                 _ if !is_set => {}
                 Some(event) => {
+                    // That may have been another watch, which was there before this one, and the node may be a new one.
+                    let event = if err == 0 { event.without_certainty(kind) } else { event };
                     self.outputs.push(Output::Told(watcher, event));
-                    // That may have been another watch, which was there before this one.
                     self.unheard.insert((kind, path.clone()));
                 }
                 None => self.watches.add(kind, path.clone(), err != 0, id, watcher),

@@ -278,9 +278,30 @@ fn many_watches_are_set_again_in_several_requests() {
 fn what_happens_before_the_read_that_watches_is_answered_is_told() {
     let mut world = World::up();
     world.watch(1, "/w");
-    world.receive(&Told::frame(EventKind::Deleted, "/w", 6));
+    world.receive(&Told::frame(EventKind::Created, "/w", 6));
     world.receive(&reply(1, 5));
-    assert_eq!(world.told(), [(1, Event::Deleted)]);
+    assert_eq!(world.told(), [(1, Event::Created)]);
+}
+
+#[test]
+fn of_a_node_that_was_read_nobody_says_that_it_is_gone_because_of_what_came_before_the_answer() {
+    // What was there before may have been deleted, and this be another one.
+    for (kind, told) in [(Kind::Data, Event::DataChanged), (Kind::Children, Event::ChildrenChanged)] {
+        let mut world = World::up();
+        let request = match kind {
+            Kind::Data => Request::GetData { path: "/w".into(), watch: true },
+            Kind::Children => Request::GetChildren2 { path: "/w".into(), watch: true },
+        };
+        world.machine.request(&request, 1, Some((kind, "/w".to_owned(), WatchId(1), 1)), world.now);
+        world.receive(&Told::frame(EventKind::Deleted, "/w", 6));
+        world.receive(&reply(1, 7));
+        assert_eq!(world.told(), [(1, told)]);
+    }
+    let mut world = World::up();
+    world.watch(1, "/w");
+    world.receive(&Told::frame(EventKind::Deleted, "/w", 6));
+    world.receive(&bare(1, Code::NoNode as i32));
+    assert_eq!(world.told(), [], "nothing is watched");
 }
 
 #[test]

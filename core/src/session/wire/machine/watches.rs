@@ -37,6 +37,17 @@ impl Kind {
     }
 }
 
+impl Event {
+    /// What has happened to a node that may be there again: enough for somebody to look, and not to go by.
+    pub(super) fn without_certainty(self, kind: Kind) -> Event {
+        match (self, kind) {
+            (Event::Deleted, Kind::Data) => Event::DataChanged,
+            (Event::Deleted, Kind::Children) => Event::ChildrenChanged,
+            (event, _) => event,
+        }
+    }
+}
+
 /// One listener.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchId(pub(crate) u64);
