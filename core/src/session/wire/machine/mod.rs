@@ -510,7 +510,9 @@ impl<A: Answering, W> Machine<A, W> {
             self.cause = Some(cause);
             return self.end(LinkState::Denied);
         }
-        if self.close_has_left || (was_up && self.is_local) {
+        // Whether the server has heard the farewell is known when it is met again.
+        self.close_has_left = false;
+        if was_up && self.is_local {
             self.cause = Some(cause);
             return self.end(LinkState::Ended);
         }
