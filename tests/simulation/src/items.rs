@@ -44,6 +44,8 @@ struct Inner {
     taken_along: usize,
     /// The nodes of claims that stand.
     claims: BTreeSet<String>,
+    /// When the last pause of an item is over, or was.
+    paused_until: i64,
 }
 
 #[derive(Default)]
@@ -195,6 +197,7 @@ impl Items {
         let mut wrong = None;
         let claims = nodes.iter().filter(|node| node.path.contains("/claims/"));
         items.claims = claims.map(|node| node.path.clone()).collect();
+        items.paused_until = nodes.iter().filter_map(paused_until).fold(items.paused_until, i64::max);
         for (name, node) in nodes.iter().filter_map(|node| Some((item_in(node)?, node))) {
             let is_dead = node.path.starts_with(&format!("{PATH}-__dead__/"));
             if let Some((_, other)) = places.insert(name, (Place { is_dead, version: node.version }, node)) {
@@ -277,6 +280,12 @@ impl Items {
         }
     }
 
+    /// How much of `patience` is left if it begins when no item is paused any more.
+    pub fn patience_after_pauses(&self, patience: Duration, now: i64) -> Duration {
+        let end = self.0.lock().paused_until + patience.as_millis() as i64;
+        Duration::from_millis(u64::try_from(end - now).unwrap_or(0))
+    }
+
     /// Why something is missing now that the queue is empty.
     pub fn reckon(&self) -> Option<String> {
         let items = self.0.lock();
@@ -294,11 +303,9 @@ impl Fate {
     }
 }
 
-/// How long it is until all pauses of items are over.
-pub fn longest_pause(nodes: &[Node], now: i64) -> Duration {
-    let dues = nodes.iter().filter_map(|node| node.path.rsplit_once('~')?.1.split_once('-')?.0.parse().ok());
-    let left = dues.map(|due: i64| u64::try_from(due - now).unwrap_or(0)).max();
-    Duration::from_millis(left.unwrap_or(0))
+/// Until when an item is paused, if a node says so.
+fn paused_until(node: &Node) -> Option<i64> {
+    node.path.rsplit_once('~')?.1.split_once('-')?.0.parse().ok()
 }
 
 /// Which item a node is; `None` if it is none.

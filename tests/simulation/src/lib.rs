@@ -133,8 +133,13 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
     mischief::heal(sim);
     parties.iter().for_each(|party| party.wind_up());
     let patience = sim.plan.patience() + sim.plan.round_trips(ROUND_TRIPS * sim.ledger.commits.open());
-    let paused = items::longest_pause(sim.net.lock().server.followed(), clock::wall(sim));
-    let is_idle = until(sim, patience + paused, |_| parties.iter().all(|party| party.working() == 0))?;
+    let are_idle = |_: &Sim| parties.iter().all(|party| party.working() == 0);
+    let mut is_idle = until(sim, patience, are_idle)?;
+    // Items that are paused come later, also those that somebody was giving back when the faults ended.
+    let rest = |sim: &Sim| sim.ledger.items.patience_after_pauses(patience, clock::wall(sim));
+    while !is_idle && !rest(sim).is_zero() {
+        is_idle = until(sim, rest(sim), are_idle)?;
+    }
     if !is_idle {
         let waiting: usize = parties.iter().map(|party| party.working()).sum();
         let why = sim.ledger.views.disagreement();

@@ -228,7 +228,10 @@ impl Party {
                 self.expect("nack", given, lost);
             }
             1 if is_idle => drop(item),
-            2 if is_idle => self.expect("leave", item.leave(true).await, &[]),
+            2 if is_idle => {
+                ledger.gives_back(self.host, item.data());
+                self.expect("leave", item.leave(true).await, &[]);
+            }
             3 if is_idle => self.expect("release", item.release().await, lost),
             4 if is_idle => {
                 let acknowledging = item.ack();
