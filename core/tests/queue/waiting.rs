@@ -67,7 +67,11 @@ async fn a_put_that_is_withdrawn_while_it_counts_leaves_the_line() {
     let (producer, consumer) = (client(&server).await, client(&server).await);
     let queue = bounded(&producer, 1);
     queue.put(b"one").await.expect("room");
-    let putting = tokio::spawn(async move { queue.put(b"two").await });
+    // The handle stays: what it has for its waits goes with it.
+    let putting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.put(b"two").await }
+    });
     let has_counted = || {
         let log = server.log();
         let watches = log.iter().position(|entry| entry.op == "addWatch");
@@ -82,6 +86,7 @@ async fn a_put_that_is_withdrawn_while_it_counts_leaves_the_line() {
     eventually("it counts", || server.fault_fired(counts)).await;
     putting.abort();
     eventually("nobody listens", || server.watch_count() == 0).await;
+    drop(queue);
     assert_tidy(&server).await;
 }
 
