@@ -22,7 +22,7 @@ impl<A: Answering, W> Machine<A, W> {
         self.incoming.clear();
         let session = self.session.as_ref();
         let hello = Hello {
-            zxid_seen: self.seen,
+            zxid_seen: self.seen.max(self.told),
             timeout: i32::try_from(self.setup.session_timeout.as_millis()).unwrap_or(i32::MAX),
             session: session.map_or(0, |granted| granted.id),
             password: session.map_or(&[0; 16], |granted| granted.password.as_slice()),

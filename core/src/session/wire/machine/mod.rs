@@ -22,7 +22,7 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 use zkrecipes_protocol::{
     Code, Event as Told, Op, Reader, Reply, ReplyHead, Request, SubWrite, Welcome, Writer, XID_AUTH,
-    XID_EVENT, XID_PING, frame_at,
+    XID_EVENT, XID_PING, XID_SET_WATCHES, frame_at,
 };
 
 use self::digest_md5::DigestMd5;
@@ -181,8 +181,10 @@ pub(crate) struct Machine<A, W> {
     link: Link,
     /// Which attempt to connect this is.
     attempt: u64,
-    /// The last transaction that the session has seen.
+    /// The last transaction that the session has seen all of: behind an answer no event of it is to come.
     seen: i64,
+    /// The last one that an event was of. One transaction may be several events, and of some of them the connection breaks.
+    told: i64,
     next_xid: i32,
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
@@ -226,6 +228,7 @@ impl<A: Answering, W> Machine<A, W> {
             link: Link { generation: FIRST_CONNECTION - 1, state: LinkState::Down },
             attempt: 0,
             seen: 0,
+            told: 0,
             next_xid: 1,
             outgoing: Vec::new(),
             incoming: Vec::new(),
@@ -417,11 +420,9 @@ impl<A: Answering, W> Machine<A, W> {
             return self.welcomed(&Welcome::read(frame).map_err(|_| UNREADABLE)?, now);
         }
         let head = head.map_err(|_| UNREADABLE)?;
-        if head.zxid > 0 {
-            self.seen = self.seen.max(head.zxid);
-        }
         let body = &frame[16..];
         if head.xid == XID_EVENT {
+            self.told = self.told.max(head.zxid);
             self.happened(&Told::read(&mut r).map_err(|_| UNREADABLE)?, now);
             return Ok(());
         }
@@ -431,6 +432,10 @@ impl<A: Answering, W> Machine<A, W> {
                 if head.err == 0 && asked.answer.is_some() && Reply::read(asked.op, &mut r).is_err() {
                     self.in_flight.push_front(asked);
                     return Err(UNREADABLE);
+                }
+                // Of several requests that set watches again the first ones say nothing of the watches in the last.
+                if self.in_flight.front().is_none_or(|next| next.xid != XID_SET_WATCHES) {
+                    self.seen = self.seen.max(head.zxid);
                 }
                 self.last_answered = now;
                 self.counted -= usize::from(asked.is_counted);

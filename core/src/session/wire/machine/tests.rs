@@ -183,6 +183,57 @@ fn what_was_seen_does_not_become_less() {
     assert_eq!(Hello::read(&hello[0]).expect("a hello").zxid_seen, 55);
 }
 
+/// What the requests among these frames, which set watches again, say that was seen.
+fn seen_by_watches(frames: &[Vec<u8>]) -> Vec<i64> {
+    let seen = frames.iter().filter(|frame| frame[..4] == XID_SET_WATCHES.to_be_bytes()).map(|frame| {
+        match parse_request(Op::SET_WATCHES, &frame[8..]) {
+            Ok(Request::SetWatches { seen, .. }) => seen,
+            other => panic!("{other:?}"),
+        }
+    });
+    seen.collect()
+}
+
+#[test]
+fn of_a_transaction_of_which_one_event_has_come_the_others_are_asked_for_again() {
+    let mut world = World::up();
+    world.watch(1, "/w");
+    world.receive(&reply(1, 5));
+    // The one of /w is of the same transaction, and on its way when the connection breaks.
+    world.receive(&Told::frame(EventKind::Deleted, "/w/child", 9));
+    world.machine.hung_up("gone".to_owned(), world.now);
+    world.connect();
+    let hello = world.sent();
+    assert_eq!(Hello::read(&hello[0]).expect("a hello").zxid_seen, 9, "nothing older is shown");
+    world.receive(&GRANTED.frame());
+    assert_eq!(seen_by_watches(&world.sent()), [5]);
+}
+
+#[test]
+fn watches_that_were_not_set_again_yet_are_asked_for_from_where_they_were() {
+    let mut world = World::up();
+    for number in 1..=2000 {
+        world.watch(number, &format!("/{}-{number}", "x".repeat(600)));
+        world.receive(&reply(number as i32, 5));
+    }
+    let reconnect = |world: &mut World| {
+        world.machine.hung_up("gone".to_owned(), world.now);
+        world.connect();
+        world.sent();
+        world.receive(&GRANTED.frame());
+        seen_by_watches(&world.sent())
+    };
+    let frames = reconnect(&mut world);
+    assert!(frames.len() > 1 && frames.iter().all(|seen| *seen == 5));
+    // Of the first request alone.
+    world.receive(&Writer::reply(XID_SET_WATCHES, 9, 0).finish());
+    assert!(reconnect(&mut world).iter().all(|seen| *seen == 5));
+    for _ in frames {
+        world.receive(&Writer::reply(XID_SET_WATCHES, 9, 0).finish());
+    }
+    assert!(reconnect(&mut world).iter().all(|seen| *seen == 9));
+}
+
 #[test]
 fn credentials_that_are_refused_end_the_session() {
     let mut world = World::up();
