@@ -70,8 +70,6 @@ struct Fate {
     place: Option<Place>,
     /// How often it became a dead letter.
     deaths: u64,
-    /// The same when it was claimed last.
-    deaths_before: u64,
 }
 
 /// Where an item stands, and how often it was claimed there.
@@ -165,28 +163,28 @@ impl Items {
         let is_late = !items.is_exclusive && !items.claims.contains(item.node());
         let (fate, wrong) = items.look_up(item.data(), "claimed", now);
         fate.claim = Some((host, claim));
-        fate.deaths_before = fate.deaths;
         let is_too_often = most.is_some_and(|most| attempts > most) || attempts == 0;
         let wrong = wrong.filter(|_| !is_late);
         wrong.or_else(|| is_too_often.then(|| format!("{item:?} was claimed, and {most:?} is the most")))
     }
 
-    /// A worker begins to give it back: it has done with it, and others may have it before it hears that they may.
-    pub fn gives_back(&self, host: HostId, data: &[u8]) {
+    /// A worker begins to give it back: it has done with it, and others may have it before it hears that they may. Answers how
+    /// often it has been a dead letter by then.
+    pub fn gives_back(&self, host: HostId, data: &[u8]) -> u64 {
         let name = String::from_utf8_lossy(data).into_owned();
-        let fate = &mut self.0.lock().all;
-        if let Some(fate) = fate.get_mut(&name) {
-            fate.claim.take_if(|(holder, _)| *holder == host);
-        }
+        let items = &mut *self.0.lock();
+        let fate = items.all.entry(name).or_default();
+        fate.claim.take_if(|(holder, _)| *holder == host);
+        fate.deaths
     }
 
     /// A worker has given it back; why it cannot be where it is.
-    pub fn given_back(&self, item: &Item) -> Option<String> {
+    pub fn given_back(&self, item: &Item, deaths: u64) -> Option<String> {
         let items = self.0.lock();
         let name = String::from_utf8_lossy(item.data()).into_owned();
         let is_last = items.attempts.is_some_and(|most| item.attempts() >= most);
         let fate = items.all.get(&name)?;
-        (is_last && fate.deaths == fate.deaths_before)
+        (is_last && fate.deaths == deaths)
             .then(|| format!("{name} was given back after its last attempt, and is no dead letter"))
     }
 

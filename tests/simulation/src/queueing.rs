@@ -221,9 +221,9 @@ impl Party {
         let (sim, ledger, lost) = (&self.sim, &self.sim.ledger.items, &[ErrorKind::NotHeld]);
         match sim.chance(|rng| rng.below(10)) {
             0 if is_idle => {
-                ledger.gives_back(self.host, item.data());
+                let deaths = ledger.gives_back(self.host, item.data());
                 let given = item.nack().await;
-                let wrong = given.as_ref().ok().and_then(|()| ledger.given_back(&item));
+                let wrong = given.as_ref().ok().and_then(|()| ledger.given_back(&item, deaths));
                 wrong.into_iter().for_each(|wrong| self.accuse(wrong));
                 self.expect("nack", given, lost);
             }
