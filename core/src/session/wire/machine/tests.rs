@@ -627,6 +627,20 @@ fn closing_comes_behind_what_was_asked_and_ends_the_session() {
 }
 
 #[test]
+fn a_farewell_that_nobody_answered_is_said_again() {
+    let mut world = World::up();
+    world.machine.close(world.now);
+    assert_eq!(world.requests(), [(0, Op::CLOSE)]);
+    world.machine.hung_up("gone", world.now);
+    world.connect();
+    world.sent();
+    world.receive(&GRANTED.frame());
+    assert!(world.requests().contains(&(0, Op::CLOSE)));
+    world.receive(&bare(0, 0));
+    assert!(world.machine.is_over());
+}
+
+#[test]
 fn a_connection_that_was_made_for_an_older_attempt_is_not_wanted() {
     let mut world = World::new(|_| {});
     world.pass(Duration::ZERO);
