@@ -236,10 +236,12 @@ async fn a_session_watches_so_many_paths_and_no_more() -> Result<()> {
     let locks: Vec<_> = (0..210).map(|number| lock_of(&client, &format!("/many/{number}"))).collect();
     let coming = locks.iter().map(|lock| come_and_go(lock, 8));
     futures_util::future::try_join_all(coming).await?;
-    assert_eq!(server.watch_count(), 199);
+    // Fewer if this takes so long that the first are not watched any more.
+    let watched = server.watch_count();
+    assert!((150..=199).contains(&watched), "{watched} are watched");
     let far = lock_of(&client, &format!("/many/{}", "x".repeat(123)));
     come_and_go(&far, 10).await?;
-    assert_eq!(server.watch_count(), 199, "nor long ones");
+    assert!(server.watch_count() <= watched, "nor long ones");
     eventually("who does not come again watches nothing", || server.watch_count() == 0).await;
     drop(locks);
     Ok(())

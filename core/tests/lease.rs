@@ -43,18 +43,28 @@ async fn a_holder_beats_eight_times_a_session_timeout_and_nobody_else_beats() {
     });
     eventually("the last waits", || server.count("getData", &format!("{PATH}/**")) == 5).await;
     server.clear_log();
-    // Time is the subject: one session timeout, or however long that takes on a busy machine.
-    let began = Instant::now();
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    // Eight, or twelve where answers are late.
-    let most = 1 + began.elapsed().as_millis().div_ceil(166) as usize;
     let beats = |client: &Client| {
         let session = client.session_id();
         server.log().iter().filter(|entry| entry.session_id == session && entry.op == "multi").count()
     };
-    let (of_a, of_b) = (beats(&a), beats(&b));
-    assert!((7..=most).contains(&of_a), "the holder beats: {of_a} of {most}");
-    assert!((7..=most).contains(&of_b), "who is next in line beats: {of_b} of {most}");
+    // Time is the subject. A busy machine makes some gaps longer, and what is late is made up for: not in the middle.
+    let mut seen: [Vec<Instant>; 2] = Default::default();
+    eventually("both beat", || {
+        for (client, times) in [&a, &b].into_iter().zip(&mut seen) {
+            let more = beats(client) - times.len();
+            times.extend(std::iter::repeat_n(Instant::now(), more));
+        }
+        seen.iter().all(|times| times.len() > 10)
+    })
+    .await;
+    for (times, who) in seen.iter().zip(["the holder", "who is next in line"]) {
+        let mut gaps: Vec<_> = times.windows(2).map(|two| two[1] - two[0]).collect();
+        gaps.sort();
+        let usual = gaps[gaps.len() / 2];
+        // Every T/8; T/12 after late answers.
+        let expected = Duration::from_millis(160)..Duration::from_millis(350);
+        assert!(expected.contains(&usual), "{who} beats each {usual:?}: {gaps:?}");
+    }
     assert_eq!(beats(&c), 0, "nobody further back does");
     eventually("there is time left", || a.lease_remaining() > Duration::from_millis(300)).await;
     assert_eq!(c.lease_remaining(), Duration::ZERO, "nothing is held");
