@@ -222,17 +222,16 @@ impl Lease {
         }
         let settles = |contact: &Contact| contact.answered + self.settled();
         let until = |contact: &Contact| self.certain_by(Some(contact.sent));
-        let news = || self.contacts.iter().filter(|contact| until(contact) > self.certain_until);
-        let extends = news().filter_map(|contact| {
-            let mut witnesses = self.contacts.iter().filter(|witness| witness.sent >= contact.answered);
-            witnesses.find_map(|witness| {
-                let moment = settles(contact).max(witness.answered + self.margin());
-                let mut anchors = self.contacts.iter().filter(|anchor| settles(anchor) <= witness.sent);
-                let is_anchored = moment < self.certain_until || anchors.any(|anchor| moment < until(anchor));
-                is_anchored.then_some(moment)
-            })
+        // Of contacts that left and were answered later a beat could make use no sooner.
+        let news = self.contacts.iter().find(|contact| until(contact) > self.certain_until)?;
+        let mut witnesses = self.contacts.iter().filter(|witness| witness.sent >= news.answered);
+        let with_a_witness = witnesses.find_map(|witness| {
+            let moment = settles(news).max(witness.answered + self.margin());
+            let mut anchors = self.contacts.iter().filter(|anchor| settles(anchor) <= witness.sent);
+            let is_anchored = moment < self.certain_until || anchors.any(|anchor| moment < until(anchor));
+            is_anchored.then_some(moment)
         });
-        extends.min().or_else(|| news().map(settles).min())
+        Some(with_a_witness.unwrap_or_else(|| settles(news)))
     }
 
     /// A contact that left at `sent` was answered; `is_beat` if only the quorum can have answered it.
