@@ -19,6 +19,8 @@ from description import ROOT, Description, describe, descriptions, with_parts
 from enums import enums, in_core, in_cpp, parts_of
 from errors import IN_CPP, PARTS, parts
 from marked import filled
+from napi import addon
+
 
 # Where the descriptions of a folder are written out: in Rust, and in C++ with the verbs of its template.
 PLACES = {
@@ -26,6 +28,7 @@ PLACES = {
     "testing/": (ROOT / "ffi/testing/src/generated", ROOT / "include/zkrecipes_testing.hpp", "testing/control"),
 }
 BLOCKING = ROOT / "core/src/blocking/generated"
+ADDON = ROOT / "bindings/node/src/generated"
 WORDS = ROOT / "core/src/words.rs"
 COROUTINES = ROOT / "include/zkrecipes_coro.hpp"
 # Verbs that other descriptions take over.
@@ -61,6 +64,7 @@ def main() -> int:
             files |= filled(parts(PARTS) | parts_of(enums(every)))
             files[WORDS] = in_core(enums(every))
             files |= {BLOCKING / name: text for name, text in blocking(every).items()}
+            files |= {ADDON / name: text for name, text in addon(every).items()}
     folders = {path.parent for path in files if path.parent.name == "generated"}
     left_over = {path for folder in folders for path in folder.glob("*.rs")} - files.keys()
     if "--check" in sys.argv[1:]:

@@ -52,6 +52,10 @@ class Verb:
     # What differs in Rust: the names of the arguments, and the type of the answer.
     rust_takes: str = ""
     rust_type: str = ""
+    # The documentation in Node, where it is not that of C++ in the words of Node; what differs there, as for Rust.
+    node: str = ""
+    node_takes: str = ""
+    node_type: str = ""
 
     @property
     def inputs(self) -> list[tuple[str, Input]]:
@@ -88,6 +92,8 @@ class Description:
     argument: str = ""
     # What blocking Rust is told of the type, where that is generated.
     rust: dict[str, str] | None = None
+    # The same of Node.
+    node: dict[str, str] | None = None
     verbs: list[Verb] = field(default_factory=list)
 
     @property
@@ -102,8 +108,9 @@ class Description:
 # Besides what a Description keeps by the same name.
 KEYS = {"like", "without", "words", "heading", "is"}
 RUST_KEYS = {"name", "derefs", "must_use", "cancelled", "example"}
+NODE_KEYS = {"name", "is", "extends", "asks", "core", "of"}
 # The faces that are generated one for one, so that a verb can be by hand in one of them.
-FACES = {"blocking"}
+FACES = {"blocking", "node", "addon"}
 VERB_KINDS = {"waits", "now", "question", "subscription", "stream", "new", "free"}
 
 
@@ -129,6 +136,7 @@ def load(name: str) -> dict[str, Any]:
         answers = {one.rstrip("?") for _, one in pairs(described.get("gives", "")) if one}
         problems += [f"{verb}: {one} is no type of an answer" for one in answers - OUTPUTS.keys()]
     problems += [f"{key} is no key of [rust]" for key in given.get("rust", {}).keys() - RUST_KEYS]
+    problems += [f"{key} is no key of [node]" for key in given.get("node", {}).keys() - NODE_KEYS]
     if problems:
         told = [f"api/{name}.toml: {problem}" for problem in sorted(problems)]
         raise SystemExit("\n".join([*told, "api/README.md has the keys and kinds, api/generate/kinds.py the types"]))
@@ -163,6 +171,7 @@ def describe(name: str) -> Description:
         cpp=given.get("cpp", "").strip(),
         options=given.get("options", {}),
         rust=given.get("rust"),
+        node=given.get("node"),
         argument=given.get("argument", kind.removeprefix("zkr_")),
     )
     found.holds = given.get("holds", f"zkrecipes::{found.core_type}")
@@ -171,7 +180,7 @@ def describe(name: str) -> Description:
     own = given.get("verbs", {})
     for verb in [*shared, *(one for one in own if one not in shared)]:
         described = {**shared.get(verb, {}), **own.get(verb, {})}
-        for part in ("doc", "note", "withdrawn", "cpp"):
+        for part in ("doc", "note", "withdrawn", "cpp", "node"):
             if part in described:
                 described[part] = re.sub(r"\{(\w+)\}", lambda at: words.get(at[1], at[0]), described[part].strip())
         # A verb that is described in full stands where its recipe wants it, not where the shared ones are.

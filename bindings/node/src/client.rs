@@ -1,31 +1,22 @@
-//! The client: connect, close, its properties, and a factory per recipe.
+//! The client: connect, close, its properties, and what makes recipes that are not made alike.
 
 use std::time::Duration;
 
 use napi::Env;
 use napi::bindgen_prelude::{BigInt, ClassInstance};
 use napi_derive::napi;
-use zkrecipes::{CommitMode, CounterOptions, ElectionOptions, GroupOptions, drive};
+use zkrecipes::{CommitMode, drive};
 
-use crate::barrier::{Barrier, DoubleBarrier};
-use crate::commit::TwoPhaseCommit;
-use crate::config::Config;
-use crate::counter::Counter;
-use crate::election::Election;
 use crate::event_loop::{EventLoop, drop_quietly, js_number};
 use crate::failure::OrThrow;
-use crate::group::Group;
+use crate::generated::{DoubleBarrier, Nodes, TwoPhaseCommit};
 use crate::lock::{Lock, MultiLock, ReadWriteLock};
 use crate::metrics::{self, MetricRow};
-use crate::names::Names;
-use crate::nodes::Nodes;
 use crate::options::{ConnectOptions, LockSettings};
-use crate::queue::{DelayQueue, PriorityQueue, Queue, QueueSettings};
 use crate::remote::{Remote, same};
-use crate::semaphore::Semaphore;
 
 #[napi(custom_finalize)]
-pub struct Client(Remote<zkrecipes::Client>);
+pub struct Client(pub(crate) Remote<zkrecipes::Client>);
 
 /// Hears how long the callbacks of a client kept the event loop.
 #[napi(custom_finalize)]
@@ -144,79 +135,6 @@ impl Client {
     }
 
     #[napi(catch_unwind)]
-    pub fn semaphore(&self, env: &Env, path: String, permits: u32) -> napi::Result<Semaphore> {
-        let semaphore = self.0.semaphore(&path, permits as usize).or_throw(env)?;
-        Ok(Semaphore::new(semaphore, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn counter(&self, env: &Env, path: String, layout: Option<String>) -> napi::Result<Counter> {
-        let mut options = CounterOptions::default();
-        options.layout = layout.map_or(Ok(options.layout), |layout| layout.parse()).or_throw(env)?;
-        Ok(Counter::new(self.0.counter(&path, options).or_throw(env)?, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn config(&self, env: &Env, path: String) -> napi::Result<Config> {
-        Ok(Config::new(self.0.config(&path).or_throw(env)?, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn names(&self, env: &Env, path: String) -> napi::Result<Names> {
-        Ok(Names::new(self.0.names(&path).or_throw(env)?, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn group(&self, env: &Env, path: String, layout: Option<String>) -> napi::Result<Group> {
-        let mut options = GroupOptions::default();
-        options.layout = layout.map(|layout| layout.parse()).transpose().or_throw(env)?;
-        Ok(Group::new(self.0.group(&path, options).or_throw(env)?, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn election(
-        &self,
-        env: &Env,
-        path: String,
-        data: &[u8],
-        layout: Option<String>,
-    ) -> napi::Result<Election> {
-        let mut options = ElectionOptions::default();
-        options.layout = layout.map_or(Ok(options.layout), |layout| layout.parse()).or_throw(env)?;
-        Ok(Election::new(self.0.election(&path, data, options).or_throw(env)?, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn queue(&self, env: &Env, path: String, options: QueueSettings) -> napi::Result<Queue> {
-        let queue = options.into_core().and_then(|options| self.0.queue(&path, options)).or_throw(env)?;
-        Ok(Queue::new(queue, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn priority_queue(
-        &self,
-        env: &Env,
-        path: String,
-        options: QueueSettings,
-    ) -> napi::Result<PriorityQueue> {
-        let queue =
-            options.into_core().and_then(|options| self.0.priority_queue(&path, options)).or_throw(env)?;
-        Ok(PriorityQueue::new(queue, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn delay_queue(&self, env: &Env, path: String, options: QueueSettings) -> napi::Result<DelayQueue> {
-        let queue =
-            options.into_core().and_then(|options| self.0.delay_queue(&path, options)).or_throw(env)?;
-        Ok(DelayQueue::new(queue, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn barrier(&self, env: &Env, path: String) -> napi::Result<Barrier> {
-        Ok(Barrier::new(self.0.barrier(&path).or_throw(env)?, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
     pub fn double_barrier(
         &self,
         env: &Env,
@@ -237,11 +155,6 @@ impl Client {
     ) -> napi::Result<TwoPhaseCommit> {
         let mode = mode.map_or(Ok(CommitMode::default()), |mode| mode.parse()).or_throw(env)?;
         Ok(TwoPhaseCommit::new(self.0.two_phase_commit(&path, mode).or_throw(env)?, &self.0.inbox))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn check_sequencer(&self, sequencer: String) -> f64 {
-        self.0.ask(|client| async move { client.check_sequencer(&sequencer).await }, same)
     }
 
     /// Answered when it stands no longer.

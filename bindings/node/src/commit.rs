@@ -1,24 +1,15 @@
-//! Two-phase commit.
+//! What two-phase commit tells, and what is on its way to who asked for it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
-use zkrecipes::{Outcome, drive};
+use zkrecipes::drive;
 
 use crate::event_loop::{Inbox, drop_quietly};
+use crate::generated::{CommitTransaction, Proposal, TwoPhaseCommit};
 use crate::options::finite;
-use crate::remote::{Remote, same};
-
-#[napi(custom_finalize)]
-pub struct TwoPhaseCommit(Remote<zkrecipes::TwoPhaseCommit>);
-
-#[napi(custom_finalize)]
-pub struct CommitTransaction(Remote<zkrecipes::CommitTransaction>);
-
-#[napi(custom_finalize)]
-pub struct Proposal(Remote<zkrecipes::Proposal>);
 
 /// A transaction on its way to who began it.
 #[napi(custom_finalize)]
@@ -28,7 +19,7 @@ pub struct Begun(OnItsWay<drive::Begun>);
 #[napi(custom_finalize)]
 pub struct Proposed(OnItsWay<drive::Proposed>);
 
-drop_quietly!(TwoPhaseCommit, CommitTransaction, Proposal, Begun, Proposed);
+drop_quietly!(Begun, Proposed);
 
 /// What its drop takes back, until it is handed over.
 struct OnItsWay<T> {
@@ -101,24 +92,16 @@ impl From<zkrecipes::SiteStatus> for SiteStatus {
     }
 }
 
-impl TwoPhaseCommit {
-    pub fn new(commits: zkrecipes::TwoPhaseCommit, inbox: &Inbox) -> TwoPhaseCommit {
-        TwoPhaseCommit(Remote::new(commits, inbox))
-    }
+pub fn statuses(all: Vec<zkrecipes::CommitStatus>) -> Vec<CommitStatus> {
+    all.into_iter().map(CommitStatus::from).collect()
+}
+
+pub fn status(status: Option<zkrecipes::CommitStatus>) -> Option<CommitStatus> {
+    status.map(CommitStatus::from)
 }
 
 #[napi]
 impl TwoPhaseCommit {
-    #[napi(catch_unwind)]
-    pub fn path(&self) -> &str {
-        self.0.path()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn mode(&self) -> &str {
-        self.0.mode().name()
-    }
-
     /// The call's value is a `Begun`.
     #[napi(catch_unwind)]
     pub fn begin(&self, id: String, sites: Vec<String>, payload: &[u8], timeout: f64) -> f64 {
@@ -135,7 +118,7 @@ impl TwoPhaseCommit {
     pub fn recover(&self) -> f64 {
         let home = self.0.inbox.clone();
         let wrapped = move |all: Vec<zkrecipes::CommitTransaction>| -> Vec<CommitTransaction> {
-            all.into_iter().map(|one| CommitTransaction(Remote::new(one, &home))).collect()
+            all.into_iter().map(|one| CommitTransaction::new(one, &home)).collect()
         };
         self.0.ask(|commits| async move { commits.recover().await }, wrapped)
     }
@@ -144,11 +127,6 @@ impl TwoPhaseCommit {
     #[napi(catch_unwind)]
     pub fn join(&self, site: String) -> f64 {
         self.0.ask(|commits| async move { commits.join(&site).await }, |()| true)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn leave(&self) -> f64 {
-        self.0.ask(|commits| async move { commits.leave().await }, same)
     }
 
     /// The call's value is a `Proposed`.
@@ -164,50 +142,9 @@ impl TwoPhaseCommit {
     pub fn pending(&self) -> f64 {
         let home = self.0.inbox.clone();
         let wrapped = move |all: Vec<zkrecipes::Proposal>| -> Vec<Proposal> {
-            all.into_iter().map(|one| Proposal(Remote::new(one, &home))).collect()
+            all.into_iter().map(|one| Proposal::new(one, &home)).collect()
         };
         self.0.ask(|commits| async move { commits.pending().await }, wrapped)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn history(&self) -> f64 {
-        let converted = |all: Vec<_>| all.into_iter().map(CommitStatus::from).collect::<Vec<_>>();
-        self.0.ask(|commits| async move { commits.history().await }, converted)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn show(&self, id: String) -> f64 {
-        let converted = |status: Option<_>| status.map(CommitStatus::from);
-        self.0.ask(|commits| async move { commits.show(&id).await }, converted)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn decide_abort(&self, id: String, reason: String) -> f64 {
-        self.0.ask(|commits| async move { commits.decide_abort(&id, &reason).await }, Outcome::name)
-    }
-}
-
-#[napi]
-impl CommitTransaction {
-    #[napi(catch_unwind)]
-    pub fn id(&self) -> &str {
-        self.0.id()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn sites(&self) -> Vec<String> {
-        self.0.sites().to_vec()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn payload(&self) -> Buffer {
-        self.0.payload().into()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn outcome(&self, timeout: f64) -> f64 {
-        let outcome = |begun: zkrecipes::CommitTransaction, limit| async move { begun.outcome(limit).await };
-        self.0.wait(timeout, outcome, Outcome::name)
     }
 }
 
@@ -216,7 +153,7 @@ impl Begun {
     /// The transaction, once: it is the caller's from now on.
     #[napi(catch_unwind)]
     pub fn hand_over(&self) -> Option<CommitTransaction> {
-        self.0.take().map(|begun| CommitTransaction(Remote::new(begun.hand_over(), &self.0.inbox)))
+        self.0.take().map(|begun| CommitTransaction::new(begun.hand_over(), &self.0.inbox))
     }
 
     /// The caller has withdrawn: it is aborted.
@@ -231,56 +168,12 @@ impl Proposed {
     /// The proposal, once: it is the caller's from now on.
     #[napi(catch_unwind)]
     pub fn hand_over(&self) -> Option<Proposal> {
-        self.0.take().map(|proposed| Proposal(Remote::new(proposed.hand_over(), &self.0.inbox)))
+        self.0.take().map(|proposed| Proposal::new(proposed.hand_over(), &self.0.inbox))
     }
 
     /// The caller has withdrawn: who asks next is told.
     #[napi(catch_unwind)]
     pub fn tell_again(&self) {
         drop(self.0.take());
-    }
-}
-
-#[napi]
-impl Proposal {
-    #[napi(catch_unwind)]
-    pub fn id(&self) -> &str {
-        self.0.id()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn sites(&self) -> Vec<String> {
-        self.0.sites().to_vec()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn payload(&self) -> Buffer {
-        self.0.payload().into()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn has_voted(&self) -> bool {
-        self.0.has_voted()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn vote_commit(&self) -> f64 {
-        self.0.ask(|proposal| async move { proposal.vote_commit().await }, same)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn vote_abort(&self, reason: String) -> f64 {
-        self.0.ask(|proposal| async move { proposal.vote_abort(&reason).await }, same)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn outcome(&self, timeout: f64) -> f64 {
-        let outcome = |proposal: zkrecipes::Proposal, limit| async move { proposal.outcome(limit).await };
-        self.0.wait(timeout, outcome, Outcome::name)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn acknowledge(&self) -> f64 {
-        self.0.ask(|proposal| async move { proposal.acknowledge().await }, same)
     }
 }

@@ -8,13 +8,12 @@ use zkrecipes::drive;
 
 use crate::event_loop::{Inbox, drop_quietly};
 use crate::failure::OrThrow;
-use crate::feed::Feed;
 use crate::handle::Handle;
 use crate::held::Held;
 use crate::remote::Remote;
 
 #[napi(custom_finalize)]
-pub struct Election(Remote<zkrecipes::Election>);
+pub struct Election(pub(crate) Remote<zkrecipes::Election>);
 
 /// The terms of one `run`.
 #[napi(custom_finalize)]
@@ -34,7 +33,7 @@ pub struct Leader {
     pub acknowledged: bool,
 }
 
-fn leader(leader: Option<zkrecipes::Leader>) -> Option<Leader> {
+pub fn leader(leader: Option<zkrecipes::Leader>) -> Option<Leader> {
     leader.map(|leader| Leader {
         identity: leader.identity,
         data: leader.data.into(),
@@ -54,16 +53,6 @@ impl Election {
     #[napi(catch_unwind)]
     pub fn handle(&self) -> Handle {
         Handle::new(&self.0, &self.0.inbox)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn leader(&self) -> f64 {
-        self.0.ask(|election| async move { election.leader().await }, leader)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn observe(&self) -> Feed {
-        Feed::new(self.0.observe(), &self.0.inbox, leader)
     }
 
     #[napi(catch_unwind)]

@@ -10,12 +10,12 @@ use zkrecipes::drive::{self, Granted};
 
 use crate::event_loop::{Inbox, drop_quietly, js_number};
 use crate::failure::{Failure, OrThrow};
-use crate::nodes::Transaction;
+use crate::generated::Transaction;
 use crate::remote::{Remote, same};
 
 #[napi(custom_finalize)]
 pub struct Held {
-    held: Remote<zkrecipes::Held>,
+    pub(crate) held: Remote<zkrecipes::Held>,
     subscriptions: Mutex<Vec<Subscription>>,
 }
 
@@ -52,53 +52,13 @@ impl Drop for Held {
 #[napi]
 impl Held {
     #[napi(catch_unwind)]
-    pub fn path(&self) -> &str {
-        self.held.path()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn node(&self) -> &str {
-        self.held.node()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn fencing_token(&self) -> BigInt {
-        self.held.fencing_token().into()
-    }
-
-    #[napi(catch_unwind)]
     pub fn fencing_tokens(&self) -> Vec<BigInt> {
         self.held.fencing_tokens().into_iter().map(BigInt::from).collect()
     }
 
     #[napi(catch_unwind)]
-    pub fn passes(&self) -> u32 {
-        self.held.passes()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn permits(&self) -> f64 {
-        self.held.permits() as f64
-    }
-
-    #[napi(catch_unwind)]
-    pub fn is_held(&self) -> bool {
-        self.held.is_held()
-    }
-
-    #[napi(catch_unwind)]
     pub fn is_released(&self) -> bool {
         self.held.is_released()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn sequencer(&self) -> String {
-        self.held.sequencer()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn verify(&self) -> f64 {
-        self.held.ask(|held| async move { held.verify().await }, same)
     }
 
     #[napi(catch_unwind)]

@@ -6,19 +6,11 @@ use napi::bindgen_prelude::{BigInt, Buffer, Either3, Null};
 use napi_derive::napi;
 use zkrecipes::{CreateMode, NodeState, PartResult, WatchKind};
 
-use crate::event_loop::{Inbox, drop_quietly};
 use crate::failure::OrThrow;
 use crate::feed::Feed;
+use crate::generated::{Nodes, Transaction};
 use crate::options::finite;
-use crate::remote::{Remote, same};
-
-#[napi(custom_finalize)]
-pub struct Nodes(Remote<zkrecipes::Nodes>);
-
-#[napi(custom_finalize)]
-pub struct Transaction(Remote<zkrecipes::Transaction>);
-
-drop_quietly!(Nodes, Transaction);
+use crate::remote::same;
 
 #[napi(object)]
 pub struct Stat {
@@ -104,54 +96,12 @@ impl From<NodeState> for State {
     }
 }
 
-impl Nodes {
-    pub fn new(nodes: zkrecipes::Nodes, inbox: &Inbox) -> Nodes {
-        Nodes(Remote::new(nodes, inbox))
-    }
-}
-
 #[napi]
 impl Nodes {
     #[napi(catch_unwind)]
     pub fn create(&self, path: String, data: &[u8], mode: String, ttl: Option<f64>) -> f64 {
         let data = data.to_vec();
         self.0.ask(|nodes| async move { nodes.create(&path, &data, create_mode(&mode, ttl)?).await }, same)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn get(&self, path: String) -> f64 {
-        self.0.ask(|nodes| async move { nodes.get(&path).await }, Content::from)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn set(&self, path: String, data: &[u8], version: Option<i32>) -> f64 {
-        let data = data.to_vec();
-        self.0.ask(|nodes| async move { nodes.set(&path, &data, version).await }, Stat::from)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn delete(&self, path: String, version: Option<i32>) -> f64 {
-        self.0.ask(|nodes| async move { nodes.delete(&path, version).await }, same)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn exists(&self, path: String) -> f64 {
-        self.0.ask(|nodes| async move { nodes.exists(&path).await }, |stat| stat.map(Stat::from))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn children(&self, path: String) -> f64 {
-        self.0.ask(|nodes| async move { nodes.children(&path).await }, same)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn ensure(&self, path: String) -> f64 {
-        self.0.ask(|nodes| async move { nodes.ensure(&path).await }, same)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn delete_all(&self, path: String) -> f64 {
-        self.0.ask(|nodes| async move { nodes.delete_all(&path).await }, same)
     }
 
     /// The feed of the states of one kind.
@@ -164,16 +114,6 @@ impl Nodes {
     #[napi(catch_unwind)]
     pub fn transaction(&self) -> Transaction {
         Transaction::new(self.0.transaction(), &self.0.inbox)
-    }
-}
-
-impl Transaction {
-    pub fn new(transaction: zkrecipes::Transaction, inbox: &Inbox) -> Transaction {
-        Transaction(Remote::new(transaction, inbox))
-    }
-
-    pub fn core(&self) -> &zkrecipes::Transaction {
-        &self.0
     }
 }
 
@@ -191,34 +131,21 @@ impl Transaction {
         let mode = create_mode(&mode, ttl).or_throw(env)?;
         self.0.create(&path, data, mode).or_throw(env)
     }
-
-    #[napi(catch_unwind)]
-    pub fn set(&self, env: &Env, path: String, data: &[u8], version: Option<i32>) -> napi::Result<()> {
-        self.0.set(&path, data, version).or_throw(env)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn delete(&self, env: &Env, path: String, version: Option<i32>) -> napi::Result<()> {
-        self.0.delete(&path, version).or_throw(env)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn check(&self, env: &Env, path: String, version: Option<i32>) -> napi::Result<()> {
-        self.0.check(&path, version).or_throw(env)
-    }
-
-    /// The call's value is a list: the path of what was created, the `Stat` of what was set, null for the other parts.
-    #[napi(catch_unwind)]
-    pub fn commit(&self) -> f64 {
-        let convert = |parts: Vec<PartResult>| parts.into_iter().map(part).collect::<Vec<_>>();
-        self.0.ask(|transaction| async move { transaction.commit().await }, convert)
-    }
 }
 
 /// What kind of node to create, and how many milliseconds it may stand unused.
 fn create_mode(mode: &str, ttl: Option<f64>) -> zkrecipes::Result<CreateMode> {
     let mode: CreateMode = mode.parse()?;
     ttl.map_or(Ok(mode), |ttl| mode.with_ttl(finite("ttl", ttl)?))
+}
+
+pub fn stat(stat: Option<zkrecipes::Stat>) -> Option<Stat> {
+    stat.map(Stat::from)
+}
+
+/// The path of what was created, the `Stat` of what was set, null for the other parts.
+pub fn parts(results: Vec<PartResult>) -> Vec<Either3<String, Stat, Null>> {
+    results.into_iter().map(part).collect()
 }
 
 fn part(result: PartResult) -> Either3<String, Stat, Null> {

@@ -11,34 +11,25 @@ use zkrecipes::{DeadLetter, Nack, QueueOptions, Result, drive};
 use crate::declared::Declared;
 use crate::event_loop::{Inbox, drop_quietly};
 use crate::failure::OrThrow;
+use crate::generated::{Backlog, Item, Transaction};
 use crate::held::Held;
-use crate::nodes::Transaction;
 use crate::options::finite;
-use crate::remote::{Remote, same, tell_of_waits};
+use crate::remote::{Remote, same};
 
 #[napi(custom_finalize)]
-pub struct Queue(Remote<zkrecipes::Queue>);
+pub struct Queue(pub(crate) Remote<zkrecipes::Queue>);
 
 #[napi(custom_finalize)]
-pub struct PriorityQueue(Remote<zkrecipes::PriorityQueue>);
+pub struct PriorityQueue(pub(crate) Remote<zkrecipes::PriorityQueue>);
 
 #[napi(custom_finalize)]
-pub struct DelayQueue(Remote<zkrecipes::DelayQueue>);
-
-/// What all queues have, and the dead letters of one.
-#[napi(custom_finalize)]
-pub struct Backlog(Remote<zkrecipes::Backlog>);
-
-#[napi(custom_finalize)]
-pub struct Item(Remote<zkrecipes::Item>);
+pub struct DelayQueue(pub(crate) Remote<zkrecipes::DelayQueue>);
 
 /// An item that was taken, until it is handed over.
 #[napi(custom_finalize)]
 pub struct Got(Mutex<Option<drive::Got>>);
 
-drop_quietly!(Queue, PriorityQueue, DelayQueue, Backlog, Item, Got);
-
-tell_of_waits!(Backlog);
+drop_quietly!(Queue, PriorityQueue, DelayQueue, Got);
 
 #[napi(object)]
 pub struct QueueSettings {
@@ -71,7 +62,7 @@ impl Queue {
 impl Queue {
     #[napi(catch_unwind)]
     pub fn backlog(&self) -> Backlog {
-        Backlog::new(&self.0, &self.0.inbox)
+        Backlog::new((**self.0).clone(), &self.0.inbox)
     }
 
     /// In as few transactions as carry them. The call's value is a `Declared`, here and at the others.
@@ -92,7 +83,7 @@ impl PriorityQueue {
 impl PriorityQueue {
     #[napi(catch_unwind)]
     pub fn backlog(&self) -> Backlog {
-        Backlog::new(&self.0, &self.0.inbox)
+        Backlog::new((**self.0).clone(), &self.0.inbox)
     }
 
     #[napi(catch_unwind)]
@@ -113,7 +104,7 @@ impl DelayQueue {
 impl DelayQueue {
     #[napi(catch_unwind)]
     pub fn backlog(&self) -> Backlog {
-        Backlog::new(&self.0, &self.0.inbox)
+        Backlog::new((**self.0).clone(), &self.0.inbox)
     }
 
     #[napi(catch_unwind)]
@@ -123,12 +114,6 @@ impl DelayQueue {
             drive::put_delayed(&queue, data, finite("delay", delay)?, limit).await
         };
         self.0.wait(timeout, put, Declared::from)
-    }
-}
-
-impl Backlog {
-    fn new(backlog: &zkrecipes::Backlog, inbox: &Inbox) -> Backlog {
-        Backlog(Remote::new(backlog.clone(), inbox))
     }
 }
 
@@ -157,21 +142,12 @@ fn letters(letters: Vec<DeadLetter>) -> Vec<Letter> {
     letters.into_iter().map(letter).collect()
 }
 
-fn buffers(items: Vec<Vec<u8>>) -> Vec<Buffer> {
-    items.into_iter().map(Buffer::from).collect()
-}
-
 #[napi]
 impl Backlog {
-    #[napi(catch_unwind)]
-    pub fn path(&self) -> &str {
-        self.0.path()
-    }
-
     /// The same one: `node/lib` asks every queue for it.
     #[napi(catch_unwind)]
     pub fn backlog(&self) -> Backlog {
-        Backlog::new(&self.0, &self.0.inbox)
+        Backlog::new((*self.0).clone(), &self.0.inbox)
     }
 
     /// The call's value is a `Got`.
@@ -185,39 +161,19 @@ impl Backlog {
     pub fn claim(&self, timeout: f64) -> f64 {
         let home = self.0.inbox.clone();
         let claim = |backlog, limit| drive::claim(&backlog, limit);
-        self.0.wait(timeout, claim, move |item| Item(Remote::new(item, &home)))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn peek(&self) -> f64 {
-        self.0.ask(|backlog| async move { backlog.peek().await }, |data| data.map(Buffer::from))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn len(&self) -> f64 {
-        self.0.ask(|backlog| async move { backlog.len().await }, |len| len as f64)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn items(&self) -> f64 {
-        self.0.ask(|backlog| async move { backlog.items().await }, buffers)
+        self.0.wait(timeout, claim, move |item| Item::new(item, &home))
     }
 
     /// The dead letters as a queue.
     #[napi(catch_unwind)]
     pub fn dead(&self) -> Backlog {
-        Backlog::new(&self.0.dead(), &self.0.inbox)
+        Backlog::new((*self.0.dead()).clone(), &self.0.inbox)
     }
 
     /// The dead letters, with what is known of their end: of the queue, or of its dead letters, which is the same.
     #[napi(catch_unwind)]
     pub fn dead_letters(&self) -> f64 {
         self.0.ask(|backlog| async move { drive::dead_letters(&backlog).await }, letters)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn replay(&self) -> f64 {
-        self.0.ask(|backlog| async move { backlog.replay().await }, |moved| moved as f64)
     }
 }
 
@@ -258,25 +214,10 @@ impl Item {
         Held::of((**self.0).clone(), &self.0.inbox)
     }
 
-    #[napi(catch_unwind)]
-    pub fn data(&self) -> Buffer {
-        self.0.data().into()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn attempts(&self) -> u32 {
-        self.0.attempts()
-    }
-
-    #[napi(catch_unwind)]
-    pub fn ack(&self) -> f64 {
-        self.0.ask(|item| item.ack(), same)
-    }
-
     /// With the writes of a transaction, which is used up.
     #[napi(catch_unwind)]
     pub fn ack_with(&self, writes: &Transaction) -> f64 {
-        self.0.ask(|item| item.ack_with(writes.core()), same)
+        self.0.ask(|item| item.ack_with(&writes.0), same)
     }
 
     #[napi(catch_unwind)]

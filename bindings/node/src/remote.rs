@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use napi::Env;
-use napi::bindgen_prelude::ToNapiValue;
+use napi::bindgen_prelude::{BigInt, Buffer, ToNapiValue};
 use zkrecipes::{Result, Subscription, time};
 
 use crate::event_loop::{Inbox, js_number};
@@ -118,4 +118,21 @@ pub(crate) use tell_of_waits;
 /// Converts nothing.
 pub fn same<V>(value: V) -> V {
     value
+}
+
+/// `node/lib` lets only what fits through.
+pub fn long(n: &BigInt) -> i64 {
+    n.get_i64().0
+}
+
+pub fn count(n: usize) -> f64 {
+    n as f64
+}
+
+pub fn buffer(data: Option<Vec<u8>>) -> Option<Buffer> {
+    data.map(Buffer::from)
+}
+
+pub fn buffers(all: Vec<Vec<u8>>) -> Vec<Buffer> {
+    all.into_iter().map(Buffer::from).collect()
 }

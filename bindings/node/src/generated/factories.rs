@@ -1,0 +1,106 @@
+//! Generated from api/ by api/generate; do not edit.
+
+use napi::Env;
+use napi_derive::napi;
+use zkrecipes::{CounterOptions, ElectionOptions, GroupOptions};
+
+use crate::client::Client;
+use crate::election::Election;
+use crate::failure::OrThrow;
+use crate::generated::{Barrier, Config, Counter, Group, Names, Semaphore};
+use crate::queue::{DelayQueue, PriorityQueue, Queue, QueueSettings};
+
+fn counter_options(layout: Option<String>) -> zkrecipes::Result<CounterOptions> {
+    let mut options = CounterOptions::default();
+    options.layout = layout.map_or(Ok(options.layout), |word| word.parse())?;
+
+    Ok(options)
+}
+
+fn election_options(layout: Option<String>) -> zkrecipes::Result<ElectionOptions> {
+    let mut options = ElectionOptions::default();
+    options.layout = layout.map_or(Ok(options.layout), |word| word.parse())?;
+
+    Ok(options)
+}
+
+fn group_options(layout: Option<String>) -> zkrecipes::Result<GroupOptions> {
+    let mut options = GroupOptions::default();
+    options.layout = layout.map(|word| word.parse()).transpose()?;
+
+    Ok(options)
+}
+
+#[napi]
+impl Client {
+    #[napi(catch_unwind)]
+    pub fn barrier(&self, env: &Env, path: String) -> napi::Result<Barrier> {
+        let made = self.0.barrier(&path);
+        Ok(Barrier::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn config(&self, env: &Env, path: String) -> napi::Result<Config> {
+        let made = self.0.config(&path);
+        Ok(Config::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn counter(&self, env: &Env, path: String, layout: Option<String>) -> napi::Result<Counter> {
+        let made = counter_options(layout).and_then(|options| self.0.counter(&path, options));
+        Ok(Counter::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn delay_queue(&self, env: &Env, path: String, options: QueueSettings) -> napi::Result<DelayQueue> {
+        let made = options.into_core().and_then(|options| self.0.delay_queue(&path, options));
+        Ok(DelayQueue::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn election(
+        &self,
+        env: &Env,
+        path: String,
+        data: &[u8],
+        layout: Option<String>,
+    ) -> napi::Result<Election> {
+        let made = election_options(layout).and_then(|options| self.0.election(&path, data, options));
+        Ok(Election::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn group(&self, env: &Env, path: String, layout: Option<String>) -> napi::Result<Group> {
+        let made = group_options(layout).and_then(|options| self.0.group(&path, options));
+        Ok(Group::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn names(&self, env: &Env, path: String) -> napi::Result<Names> {
+        let made = self.0.names(&path);
+        Ok(Names::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn priority_queue(
+        &self,
+        env: &Env,
+        path: String,
+        options: QueueSettings,
+    ) -> napi::Result<PriorityQueue> {
+        let made = options.into_core().and_then(|options| self.0.priority_queue(&path, options));
+        Ok(PriorityQueue::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn queue(&self, env: &Env, path: String, options: QueueSettings) -> napi::Result<Queue> {
+        let made = options.into_core().and_then(|options| self.0.queue(&path, options));
+        Ok(Queue::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn semaphore(&self, env: &Env, path: String, permits: u32) -> napi::Result<Semaphore> {
+        let made = self.0.semaphore(&path, permits as usize);
+        Ok(Semaphore::new(made.or_throw(env)?, &self.0.inbox))
+    }
+}
