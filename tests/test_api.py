@@ -25,6 +25,7 @@ VERB = '\n[verbs.reset]\ntakes = "to: i64"\ndoc = "Begins anew."\n'
         ("doc =", 'gives = "was: number"\ndoc =', "reset: number is no type of an answer"),
         ("doc =", 'by_hand = ["fortran"]\ndoc =', "reset: fortran is no face"),
         ("i64", "texts", 'reset: to has no type in Rust; say by_hand = ["blocking"]'),
+        ("i64", "u64", 'reset: to has no type in Node; say by_hand = ["node"]'),
     ],
 )
 def test_what_is_wrong_with_a_verb_is_named(tmp_path: Path, right: str, wrong: str, said: str) -> None:
@@ -32,7 +33,8 @@ def test_what_is_wrong_with_a_verb_is_named(tmp_path: Path, right: str, wrong: s
     with (tmp_path / "api/counter.toml").open("a") as described:
         described.write(VERB.replace(right, wrong))
     # One face is enough, and needs no other folder.
-    program = "import blocking, description; blocking.blocking({'counter': description.describe('counter')})"
+    face = "node.parts" if "in Node" in said else "blocking.blocking"
+    program = f"import blocking, description, node; {face}({{'counter': description.describe('counter')}})"
     place = {**os.environ, "PYTHONPATH": str(tmp_path / "api/generate")}
     done = subprocess.run([sys.executable, "-c", program], env=place, capture_output=True, text=True)
     assert f"api/counter.toml: {said}" in done.stderr

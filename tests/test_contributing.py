@@ -84,14 +84,14 @@ def test_add_a_recipe_names_every_file_that_the_counter_has() -> None:
 
 def test_a_file_that_add_a_recipe_leaves_out_is_noticed() -> None:
     rows = PAGE.splitlines()
-    without = [row for row in rows if not row.startswith("| `node/lib/counter.cjs`")]
+    without = [row for row in rows if not row.startswith("| `node/test/counter.test.mjs`")]
     assert len(without) == len(rows) - 1
-    assert left_out("\n".join(without)) == ["node/lib/counter.cjs", "node/lib/counter.d.cts"]
+    assert left_out("\n".join(without)) == ["node/test/counter.test.mjs"]
 
 
 def test_add_a_recipe_names_no_file_that_the_counter_does_without() -> None:
     files = to_write(PAGE)
-    assert {ROOT / "core/src/lib.rs", ROOT / "node/lib/client.d.cts"} <= files
+    assert {ROOT / "core/src/lib.rs", ROOT / "examples/node/counter.mjs"} <= files
     assert {path.name for path in files if not re.search("counter", path.read_text(), re.IGNORECASE)} == set()
     assert f"That is {len(files)} files to write in any case." in PAGE
     with_another = PAGE.replace("| `tests/guards.toml` |", "| `tests/guards.toml`, `tests/c/input.c` |")

@@ -21,6 +21,7 @@ from errors import IN_CPP, PARTS, parts
 from marked import filled
 from napi import addon
 
+import node
 
 # Where the descriptions of a folder are written out: in Rust, and in C++ with the verbs of its template.
 PLACES = {
@@ -61,7 +62,9 @@ def main() -> int:
             files[LIBRARY] = with_modules(list(whole))
             awaited = {"coroutines": f"\n{coroutines(whole, files[header_of_cpp])}\n\n"}
             files[COROUTINES] = formatted(COROUTINES, with_parts(COROUTINES, COROUTINES.read_text(), awaited))
-            files |= filled(parts(PARTS) | parts_of(enums(every)))
+            files |= filled(parts(PARTS) | parts_of(enums(every)) | node.parts(every))
+            files |= node.files(every)
+            files |= node.index(files)
             files[WORDS] = in_core(enums(every))
             files |= {BLOCKING / name: text for name, text in blocking(every).items()}
             files |= {ADDON / name: text for name, text in addon(every).items()}

@@ -17,7 +17,7 @@ def filled(parts: dict[str, str]) -> dict[Path, str]:
     found: dict[Path, str] = {}
     sources = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.*")))
     pages = sorted((ROOT / "docs").glob("*.md"))
-    for path in (*pages, *(path for path in sources if path.suffix in (".rs", ".pyi", ".cts"))):
+    for path in (*pages, *(path for path in sources if path.suffix in (".rs", ".pyi", ".cts", ".cjs"))):
         text = path.read_text()
         marks = MARK.findall(text)
         if unknown := [name for _, name in marks if name not in parts]:

@@ -5,7 +5,7 @@ const { Listeners } = require('./listeners.cjs')
 const { Remote, ask, attend, call, callsOf, nativeOf, properties, wait } = require('./remote.cjs')
 const { waitOptions } = require('./waits.cjs')
 
-/** While it is up, everybody who comes to it waits. */
+// --- generated from api: class Barrier
 class Barrier extends Remote {
   #listeners = new Listeners(this)
 
@@ -23,16 +23,15 @@ class Barrier extends Remote {
     return ask(this, 'isUp', options)
   }
 
-  /** Calls back while a wait goes on: who has put it up, and how long already. */
   onWait(callback) {
     return this.#listeners.add(callback)
   }
 
-  /** Waits until it is lifted, at once if it is not up. */
   async wait(options) {
     await wait(this, 'wait', options)
   }
 }
+// --- end of generated
 
 // One that nobody refers to any more is withdrawn by the addon.
 const collected = new FinalizationRegistry((over) => over())
@@ -41,14 +40,16 @@ const collected = new FinalizationRegistry((over) => over())
 class DoubleBarrier extends Remote {
   // What is entered keeps the process alive, as what is held does.
   #over = () => {}
+
+  // --- generated from api: verbs of DoubleBarrier
   #listeners = new Listeners(this)
 
   static { properties(this, 'path', 'parties', 'name', 'hasEntered') }
 
-  /** Calls back while it enters or leaves: how many are missing, and how long already. */
   onWait(callback) {
     return this.#listeners.add(callback)
   }
+  // --- end of generated
 
   /** Waits until all are there. */
   async enter(options) {

@@ -1,6 +1,7 @@
 import { WaitProgress } from './handle.cjs'
 import { SignalOptions, WaitOptions } from './waits.cjs'
 
+// --- generated from api: types of Barrier
 /**
  * A barrier: while it is up, everybody who comes to it waits.
  *
@@ -13,15 +14,17 @@ import { SignalOptions, WaitOptions } from './waits.cjs'
  */
 export class Barrier {
   private constructor()
+  /** What it is made with. */
   readonly path: string
   /** Puts it up; if it is up already, that is fine. It stays up until somebody removes it, also when this client is gone. */
   create(options?: SignalOptions): Promise<void>
   /** Lifts it: everybody who waits goes on. If it is not up, that is fine. */
   remove(options?: SignalOptions): Promise<void>
+  /** Whether the barrier is up. */
   isUp(options?: SignalOptions): Promise<boolean>
   /**
-   * Calls back while a wait through this barrier goes on: after a second, and then ever less often, up to once a minute. `holder`
-   * is who has put it up. Returns a function that unsubscribes.
+   * Calls back while a wait through this barrier goes on: after a second, and then ever less often, up to once a minute.
+   * `holder` is who has put it up. Returns a function that unsubscribes.
    *
    * ```js
    * barrier.onWait(({ holder, waited }) => console.log(`${holder?.identity} has it up, we wait since ${waited} ms`))
@@ -31,6 +34,7 @@ export class Barrier {
   /** Waits until it is lifted, at once if it is not up, through outages and into the next session. */
   wait(options?: WaitOptions): Promise<void>
 }
+// --- end of generated
 
 export interface DoubleBarrierOptions {
   /** By which name others see this member; the client's `identity` unless told. */
@@ -49,6 +53,8 @@ export interface DoubleBarrierOptions {
  */
 export class DoubleBarrier {
   private constructor()
+  // --- generated from api: types of DoubleBarrier
+  /** What it is made with. */
   readonly path: string
   /** How many enter and leave together. */
   readonly parties: number
@@ -65,6 +71,7 @@ export class DoubleBarrier {
    * ```
    */
   onWait(callback: (progress: WaitProgress) => unknown): () => void
+  // --- end of generated
   /**
    * Waits until all parties are there; more than that wait for the next round. One that runs out of time or is withdrawn counts
    * for nobody. `MISMATCH`: others wait there for another number of parties. `EXISTS`: this handle has entered already.

@@ -25,6 +25,12 @@ function options(verb, value, known) {
   return value
 }
 
+/** Options that are all words, in this order; what they are is checked by the core. */
+function choices(verb, value, known) {
+  const given = options(verb, value, known)
+  return known.map((name) => optionalText(name, given[name]))
+}
+
 /** Milliseconds; leaving them out is for ever. The range is checked by the core. */
 function millis(argument, value) {
   if (value === undefined) return Infinity
@@ -131,5 +137,5 @@ function signal(value) {
 }
 
 module.exports = {
-  bytes, callable, count, flag, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, signal, signalOf, text, version,
+  bytes, callable, choices, count, flag, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, signal, signalOf, text, version,
 }

@@ -1,25 +1,29 @@
 'use strict'
 
 const { AsyncResource } = require('node:async_hooks')
-const { Barrier, DoubleBarrier } = require('./barrier.cjs')
+const { DoubleBarrier } = require('./barrier.cjs')
 const check = require('./check.cjs')
 const { Calls, addon, listen, loop, now, stopListening } = require('./calls.cjs')
 const { TwoPhaseCommit } = require('./commit.cjs')
-const { Config } = require('./config.cjs')
-const { Counter } = require('./counter.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
-const { Election } = require('./election.cjs')
 const { deliver, invalid, kindOf } = require('./errors.cjs')
-const { Group } = require('./group.cjs')
 const { Lock, MultiLock, ReadWriteLock, nativesOf } = require('./lock.cjs')
 const { snapshot } = require('./metrics.cjs')
-const { Names } = require('./names.cjs')
 const { Nodes } = require('./nodes.cjs')
-const { DelayQueue, PriorityQueue, Queue, queueOptions } = require('./queue.cjs')
+const { queueOptions } = require('./queue.cjs')
 const { Remote, ask, call, callsOf, make, nativeOf, own, properties, wait } = require('./remote.cjs')
-const { Semaphore } = require('./semaphore.cjs')
 const { inspect, shown } = require('./shown.cjs')
 const { Waits } = require('./waits.cjs')
+// --- generated from api: recipes of the client
+const { Barrier } = require('./barrier.cjs')
+const { Config } = require('./config.cjs')
+const { Counter } = require('./counter.cjs')
+const { Election } = require('./election.cjs')
+const { Group } = require('./group.cjs')
+const { Names } = require('./names.cjs')
+const { DelayQueue, PriorityQueue, Queue } = require('./queue.cjs')
+const { Semaphore } = require('./semaphore.cjs')
+// --- end of generated
 
 // Somebody who listens wants to hear, whether or not they keep the client in a variable: until the client is closed.
 const listenedTo = new Set()
@@ -136,50 +140,47 @@ class Client extends Remote {
     return make(MultiLock, this, 'multiLock', nativesOf(locks))
   }
 
-  semaphore(path, permits) {
-    return make(Semaphore, this, 'semaphore', check.text('path', path), check.count('permits', permits))
-  }
-
-  counter(path, options) {
-    const { layout } = check.options('counter', options, ['layout'])
-    return make(Counter, this, 'counter', check.text('path', path), check.optionalText('layout', layout))
+  // --- generated from api: factories
+  barrier(path) {
+    return make(Barrier, this, 'barrier', check.text('path', path))
   }
 
   config(path) {
     return make(Config, this, 'config', check.text('path', path))
   }
 
-  election(path, data, options) {
-    check.text('path', path)
-    const payload = check.bytes('data', data === undefined ? '' : data, 'election(path, data, options)')
-    const { layout } = check.options('election', options, ['layout'])
-    return make(Election, this, 'election', path, payload, check.optionalText('layout', layout))
-  }
-
-  names(path) {
-    return make(Names, this, 'names', check.text('path', path))
-  }
-
-  group(path, options) {
-    const { layout } = check.options('group', options, ['layout'])
-    return make(Group, this, 'group', check.text('path', path), check.optionalText('layout', layout))
-  }
-
-  queue(path, options) {
-    return make(Queue, this, 'queue', check.text('path', path), queueOptions('queue', options))
-  }
-
-  priorityQueue(path, options) {
-    return make(PriorityQueue, this, 'priorityQueue', check.text('path', path), queueOptions('priorityQueue', options))
+  counter(path, options) {
+    return make(Counter, this, 'counter', check.text('path', path), ...check.choices('counter', options, ['layout']))
   }
 
   delayQueue(path, options) {
     return make(DelayQueue, this, 'delayQueue', check.text('path', path), queueOptions('delayQueue', options))
   }
 
-  barrier(path) {
-    return make(Barrier, this, 'barrier', check.text('path', path))
+  election(path, data = '', options) {
+    return make(Election, this, 'election', check.text('path', path), check.bytes('data', data, 'election(path, data, options)'), ...check.choices('election', options, ['layout']))
   }
+
+  group(path, options) {
+    return make(Group, this, 'group', check.text('path', path), ...check.choices('group', options, ['layout']))
+  }
+
+  names(path) {
+    return make(Names, this, 'names', check.text('path', path))
+  }
+
+  priorityQueue(path, options) {
+    return make(PriorityQueue, this, 'priorityQueue', check.text('path', path), queueOptions('priorityQueue', options))
+  }
+
+  queue(path, options) {
+    return make(Queue, this, 'queue', check.text('path', path), queueOptions('queue', options))
+  }
+
+  semaphore(path, permits) {
+    return make(Semaphore, this, 'semaphore', check.text('path', path), check.count('permits', permits))
+  }
+  // --- end of generated
 
   doubleBarrier(path, parties, name) {
     const options = check.isOptions(parties, name)
@@ -194,15 +195,15 @@ class Client extends Remote {
     return make(TwoPhaseCommit, this, 'twoPhaseCommit', check.text('path', path), check.optionalText('mode', options.mode))
   }
 
-  /** Whether the acquisition that a sequencer names still stands. */
+  // --- generated from api: verbs of Client
   async checkSequencer(sequencer, options) {
     return ask(this, 'checkSequencer', options, check.text('sequencer', sequencer))
   }
 
-  /** Resolves when the acquisition that a sequencer names no longer stands. */
   async watchSequencer(sequencer, options) {
     await wait(this, 'watchSequencer', options, check.text('sequencer', sequencer))
   }
+  // --- end of generated
 
   get nodes() {
     this.#nodes ??= make(Nodes, this, 'nodes')

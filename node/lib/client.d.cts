@@ -1,19 +1,23 @@
 /// <reference types="node" />
 /// <reference lib="esnext.disposable" />
 
-import { Barrier, DoubleBarrier, DoubleBarrierOptions } from './barrier.cjs'
+import { DoubleBarrier, DoubleBarrierOptions } from './barrier.cjs'
 import { CommitMode, TwoPhaseCommit, TwoPhaseCommitOptions } from './commit.cjs'
+import { Lock, LockOptions, MultiLock, ReadWriteLock } from './lock.cjs'
+import { Metrics } from './metrics.cjs'
+import { Nodes } from './nodes.cjs'
+import { QueueOptions } from './queue.cjs'
+import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+// --- generated from api: types of recipes
+import { Barrier } from './barrier.cjs'
 import { Config } from './config.cjs'
 import { Counter, CounterOptions } from './counter.cjs'
 import { Election, ElectionOptions } from './election.cjs'
 import { Group, GroupOptions } from './group.cjs'
-import { Lock, LockOptions, MultiLock, ReadWriteLock } from './lock.cjs'
-import { Metrics } from './metrics.cjs'
 import { Names } from './names.cjs'
-import { Nodes } from './nodes.cjs'
-import { DelayQueue, PriorityQueue, Queue, QueueOptions } from './queue.cjs'
+import { DelayQueue, PriorityQueue, Queue } from './queue.cjs'
 import { Semaphore } from './semaphore.cjs'
-import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+// --- end of generated
 
 /** The version of the library. */
 export function version(): string
@@ -147,35 +151,39 @@ export class Client {
   readWriteLock(path: string): ReadWriteLock
   /** Several locks of this client as one: all or none, acquired in the order of their paths whatever order they are given in. */
   multiLock(locks: readonly Lock[]): MultiLock
-  /** A handle on the semaphore at this path, of so many permits; nothing is sent yet. */
-  semaphore(path: string, permits: number): Semaphore
-  /** A handle on the counter at this path; nothing is sent yet. */
-  counter(path: string, options?: CounterOptions): Counter
-  /** A handle on the value at this path; nothing is sent yet. */
+  // --- generated from api: types of factories
+  /** Makes a handle of a barrier. Validates, but sends nothing: create() puts the barrier up. */
+  barrier(path: string): Barrier
+  /** Makes a handle of a config. Validates, but sends nothing. */
   config(path: string): Config
+  /** Makes a handle of a counter. Validates, but sends nothing. */
+  counter(path: string, options?: CounterOptions): Counter
+  /** Makes a handle of a delay queue. Validates, but sends nothing. */
+  delayQueue(path: string, options?: QueueOptions): DelayQueue
   /** A candidate in the election at this path, who says `data` to whoever asks for the leader; nothing is sent yet. */
   election(path: string, data?: Data, options?: ElectionOptions): Election
-  /** A handle on the names below this path; nothing is sent yet. */
-  names(path: string): Names
-  /** A handle on the group at this path; nothing is sent yet. */
+  /** Makes a handle of a group. Validates, but sends nothing. */
   group(path: string, options?: GroupOptions): Group
-  /** A handle on the queue at this path; nothing is sent yet. */
-  queue(path: string, options?: QueueOptions): Queue
-  /** The same of a queue in which every item has a priority. */
+  /** Makes a handle of the names below a path. Validates, but sends nothing. */
+  names(path: string): Names
+  /** Makes a handle of a priority queue. Validates, but sends nothing. */
   priorityQueue(path: string, options?: QueueOptions): PriorityQueue
-  /** The same of a queue in which every item is due at a time. */
-  delayQueue(path: string, options?: QueueOptions): DelayQueue
-  /** A handle on the barrier at this path; nothing is sent yet. */
-  barrier(path: string): Barrier
+  /** Makes a handle of a queue. Validates, but sends nothing. */
+  queue(path: string, options?: QueueOptions): Queue
+  /** A handle on the semaphore at this path, of so many permits; nothing is sent yet. */
+  semaphore(path: string, permits: number): Semaphore
+  // --- end of generated
   /** A member of the double barrier at this path, of so many; its name is the client's `identity` unless told. Nothing is sent yet. */
   doubleBarrier(path: string, parties: number, name?: string | DoubleBarrierOptions): DoubleBarrier
   doubleBarrier(path: string, options: DoubleBarrierOptions & { parties: number }): DoubleBarrier
   /** A handle on the transactions at this path; those that it begins are of this mode, `coordinator` unless told. Nothing is sent yet. */
   twoPhaseCommit(path: string, mode?: CommitMode | TwoPhaseCommitOptions): TwoPhaseCommit
+  // --- generated from api: types of Client
   /** Whether the acquisition that this `held.sequencer`, of anybody in any language, names still stands. */
   checkSequencer(sequencer: string, options?: SignalOptions): Promise<boolean>
   /** Resolves when the acquisition that this `held.sequencer` names no longer stands; `TIMEOUT` when it still does then. */
   watchSequencer(sequencer: string, options?: WaitOptions): Promise<void>
+  // --- end of generated
   /** Plain node operations. */
   readonly nodes: Nodes
 }

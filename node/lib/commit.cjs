@@ -8,7 +8,21 @@ const { waitOptions } = require('./waits.cjs')
 
 /** All sites do something, or none does. */
 class TwoPhaseCommit extends Remote {
+  // --- generated from api: verbs of TwoPhaseCommit
   static { properties(this, 'path', 'mode') }
+
+  async history(options) {
+    return ask(this, 'history', options)
+  }
+
+  async show(id, options) {
+    return ask(this, 'show', options, check.text('id', id))
+  }
+
+  async decideAbort(id, reason, options) {
+    return ask(this, 'decideAbort', options, check.text('id', id), check.text('reason', reason))
+  }
+  // --- end of generated
 
   /** Begins a transaction that every site is asked about. */
   async begin(id, ...about) {
@@ -55,20 +69,6 @@ class TwoPhaseCommit extends Remote {
     const all = await ask(this, 'pending', options)
     return all.map((proposal) => new Proposal(made, callsOf(this), proposal, 'commits.pending()'))
   }
-
-  async history(options) {
-    return ask(this, 'history', options)
-  }
-
-  /** Null if there is none of that id. */
-  async show(id, options) {
-    return ask(this, 'show', options, check.text('id', id))
-  }
-
-  /** Answers what is decided, by whomever. */
-  async decideAbort(id, reason, options) {
-    return ask(this, 'decideAbort', options, check.text('id', id), check.text('reason', reason))
-  }
 }
 
 /** What `begin` is told behind the id: everything in its place, or from some place on by name. */
@@ -79,7 +79,7 @@ function beginning([sites, payload, timeout, options]) {
   return { sites, payload, ...check.orOption('begin', 'timeout', timeout, options, ['signal']) }
 }
 
-/** A transaction that we coordinate. */
+// --- generated from api: class CommitTransaction
 class CommitTransaction extends Remote {
   static { properties(this, 'id', 'sites', 'payload') }
 
@@ -87,10 +87,15 @@ class CommitTransaction extends Remote {
     return wait(this, 'outcome', options)
   }
 }
+// --- end of generated
 
-/** A transaction on which our site votes. */
+// --- generated from api: class Proposal
 class Proposal extends Remote {
   static { properties(this, 'id', 'sites', 'payload', 'hasVoted') }
+
+  async outcome(options) {
+    return wait(this, 'outcome', options)
+  }
 
   async voteCommit(options) {
     await ask(this, 'voteCommit', options)
@@ -100,14 +105,10 @@ class Proposal extends Remote {
     await ask(this, 'voteAbort', options, check.text('reason', reason))
   }
 
-  async outcome(options) {
-    return wait(this, 'outcome', options)
-  }
-
-  /** What was decided is done here. */
   async acknowledge(options) {
     await ask(this, 'acknowledge', options)
   }
 }
+// --- end of generated
 
 module.exports = { CommitTransaction, Proposal, TwoPhaseCommit }

@@ -73,9 +73,18 @@ export interface SiteStatus {
  */
 export class TwoPhaseCommit {
   private constructor()
+  // --- generated from api: types of TwoPhaseCommit
+  /** What it is made with. */
   readonly path: string
   /** The mode of the transactions that this handle begins. */
   readonly mode: CommitMode
+  /** All transactions that have not been collected, the oldest first. */
+  history(options?: SignalOptions): Promise<CommitStatus[]>
+  /** How a transaction stands; null if there is none of that id. */
+  show(id: string, options?: SignalOptions): Promise<CommitStatus | null>
+  /** Decides the abort, unless something is decided already; resolves with what is. */
+  decideAbort(id: string, reason: string, options?: SignalOptions): Promise<CommitOutcome>
+  // --- end of generated
   /**
    * Begins a transaction: every site is asked, also one that is not there now. It is decided in the background, whether or not
    * somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the abort when
@@ -103,40 +112,45 @@ export class TwoPhaseCommit {
   next(options?: WaitOptions): Promise<Proposal>
   /** Everything that this site has not acknowledged, the oldest first: what a site asks for after a restart. */
   pending(options?: SignalOptions): Promise<Proposal[]>
-  /** All transactions that have not been collected, the oldest first. */
-  history(options?: SignalOptions): Promise<CommitStatus[]>
-  /** How a transaction stands; null if there is none of that id. */
-  show(id: string, options?: SignalOptions): Promise<CommitStatus | null>
-  /** Decides the abort, unless something is decided already; resolves with what is. */
-  decideAbort(id: string, reason: string, options?: SignalOptions): Promise<CommitOutcome>
 }
 
+// --- generated from api: types of CommitTransaction
 /** A transaction that was begun here, or taken over. */
 export class CommitTransaction {
   private constructor()
+  /** By which name it began. */
   readonly id: string
+  /** Who votes. */
   readonly sites: string[]
+  /** What it is about. */
   readonly payload: Buffer
   /**
-   * Waits for the decision; `TIMEOUT`: ask again. It is the true outcome, whoever decided it, also if others took the transaction
-   * over and are done with it. `NO_NODE`: this client was cut off for more than a day, for so long it is kept.
+   * Waits for the decision; `TIMEOUT`: ask again. It is the true outcome, whoever decided it, also if others took the
+   * transaction over and are done with it. `NO_NODE`: this client was cut off for more than a day, for so long it is kept.
    */
   outcome(options?: WaitOptions): Promise<CommitOutcome>
 }
+// --- end of generated
 
+// --- generated from api: types of Proposal
 /** A transaction on which this site votes. */
 export class Proposal {
   private constructor()
+  /** By which name it began. */
   readonly id: string
+  /** Who votes. */
   readonly sites: string[]
+  /** What it is about. */
   readonly payload: Buffer
+  /** Waits for the decision; `TIMEOUT`: ask again. `NOT_HELD`: this site has acknowledged it elsewhere, and it is over. */
+  outcome(options?: WaitOptions): Promise<CommitOutcome>
   /** Whether this site had voted when it was told of it: before a restart. */
   readonly hasVoted: boolean
   /** Doing it again is fine, also after the abort: the outcome tells. `EXISTS`: this site has voted for the abort. */
   voteCommit(options?: SignalOptions): Promise<void>
   /** Decides the abort. `EXISTS`: this site has voted for the commit. */
   voteAbort(reason?: string, options?: SignalOptions): Promise<void>
-  outcome(options?: WaitOptions): Promise<CommitOutcome>
   /** What was decided is done here, and is needed no more. `NOT_HELD`: it is not decided yet. */
   acknowledge(options?: SignalOptions): Promise<void>
 }
+// --- end of generated

@@ -20,6 +20,7 @@ export interface Cached {
   age: number
 }
 
+// --- generated from api: types of Config
 /**
  * A value that many follow.
  *
@@ -33,12 +34,13 @@ export interface Cached {
  */
 export class Config {
   private constructor()
+  /** What it is made with. */
   readonly path: string
-  /** Null if nobody has set it. */
+  /** The value, or null if nobody has set it. */
   get(options?: SignalOptions): Promise<Versioned | null>
   /**
-   * Sets the value, and creates it if it is missing; resolves with the new version. With a version, only while the value has that
-   * one: `BAD_VERSION` if somebody has changed it since, `NO_NODE` if there is none. A lost answer is resolved by looking;
+   * Sets the value, and creates it if it is missing; resolves with the new version. With a version, only while the value has
+   * that one: `BAD_VERSION` if somebody has changed it since, `NO_NODE` if there is none. A lost answer is resolved by looking;
    * `CONNECTION_LOST`: nobody can tell whether it was set.
    */
   set(value: Data, version?: number, options?: SignalOptions): Promise<number>
@@ -53,3 +55,4 @@ export class Config {
   /** What this handle has been told last, by `get` or a feed of its own, without asking anybody; null before that. */
   readonly cached: Cached | null
 }
+// --- end of generated

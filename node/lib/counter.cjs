@@ -1,9 +1,10 @@
 'use strict'
 
+// Generated from api/counter.toml by api/generate; do not edit.
+
 const check = require('./check.cjs')
 const { Remote, ask, properties } = require('./remote.cjs')
 
-/** A number that many count on. */
 class Counter extends Remote {
   static { properties(this, 'path') }
 
@@ -11,14 +12,12 @@ class Counter extends Remote {
     return ask(this, 'get', options)
   }
 
-  /** Answers the new value. */
   async add(n, options) {
     return ask(this, 'add', options, check.long('n', n))
   }
 
-  /** Answers whether the value was `old`, and is `value` now. */
   async compareAndSet(old, value, options) {
-    return ask(this, 'compareAndSet', options, check.long('old', old), check.long('new', value))
+    return ask(this, 'compareAndSet', options, check.long('old', old), check.long('value', value))
   }
 }
 

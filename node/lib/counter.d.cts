@@ -1,3 +1,5 @@
+// Generated from api/counter.toml by api/generate; do not edit.
+
 import { SignalOptions } from './waits.cjs'
 
 export interface CounterOptions {
@@ -14,15 +16,17 @@ export interface CounterOptions {
  * ```
  *
  * Every change is applied exactly once, also when its answer gets lost; `CONNECTION_LOST` is told only where nobody can know any
- * more. Numbers may be safe integers or bigints, and the answers are bigints. What would pass the range is `INVALID`, and nothing
- * is changed.
+ * more. Numbers may be safe integers or bigints, and the answers are bigints. What would pass the range is `INVALID`, and
+ * nothing is changed.
  */
 export class Counter {
   private constructor()
+  /** What it is made with. */
   readonly path: string
+  /** The value, no older than this call. */
   get(options?: SignalOptions): Promise<bigint>
-  /** Adds `n`, which may be negative; resolves with the new value. */
+  /** Adds n, which may be negative, and resolves with the new value. Rejects with `INVALID` where that is out of range. */
   add(n: bigint | number, options?: SignalOptions): Promise<bigint>
-  /** Sets it to `value` if it is `old`; resolves with whether it was. */
+  /** Sets it to `value` if it is `old`, in one step, and resolves with whether it was. */
   compareAndSet(old: bigint | number, value: bigint | number, options?: SignalOptions): Promise<boolean>
 }

@@ -5,7 +5,7 @@ const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
 const { AbortError, described, timed } = require('./errors.cjs')
 const { asIs, feed } = require('./feed.cjs')
-const { Handle, acquire, attempt, keep, pathOf } = require('./handle.cjs')
+const { Handle, acquire, attempt, contendersOf, keep, pathOf } = require('./handle.cjs')
 const { Held, leave, releaseOptions } = require('./held.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make, nativeOf } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./waits.cjs')
@@ -36,10 +36,11 @@ class Leadership extends Held {
     return super.signal
   }
 
-  /** Tells everybody that this leader has begun its work. */
-  async acknowledge(data, options) {
-    await ask(this, 'acknowledge', options, check.bytes('data', data === undefined ? '' : data))
+  // --- generated from api: verbs of Leadership
+  async acknowledge(data = '', options) {
+    await ask(this, 'acknowledge', options, check.bytes('data', data, 'acknowledge(data, options)'))
   }
+  // --- end of generated
 
   async release(options) {
     releaseOptions(options)
@@ -107,20 +108,19 @@ class Election extends Handle {
     return this.isHeld
   }
 
-  /** Null while nobody leads. */
+  // --- generated from api: verbs of Election
   async leader(options) {
     return ask(this, 'leader', options)
   }
 
-  /** All who stand, in the order in which they will lead. */
   async candidates(options) {
-    return this.contenders(options)
+    return contendersOf(await ask(this, 'candidates', options))
   }
 
-  /** Who leads, now and whenever that changes. */
   observe(options) {
     return feed(this, 'observe', options, asIs)
   }
+  // --- end of generated
 }
 
 /** One call of `election.run`. */

@@ -3,10 +3,12 @@ import { Contender, Handle } from './handle.cjs'
 import { Held, ReleaseOptions } from './held.cjs'
 import { Data, SignalOptions, WaitOptions } from './waits.cjs'
 
+// --- generated from api: options of Election
 export interface ElectionOptions {
   /** Which of Curator's elections takes part: `latch` (`LeaderLatch`) unless told, or `selector` (`LeaderSelector`). */
   layout?: 'latch' | 'selector' | undefined
 }
+// --- end of generated
 
 /** Who leads an election. */
 export interface Leader {
@@ -33,11 +35,13 @@ export class Leadership extends Held {
    * stopped still finishes what it has begun.
    */
   readonly lostSignal: AbortSignal
+  // --- generated from api: types of Leadership
   /**
    * Tells everybody that this leader has begun its work. The server refuses it once somebody else leads: `NOT_HELD`. Doing it
    * again replaces the data.
    */
   acknowledge(data?: Data, options?: SignalOptions): Promise<void>
+  // --- end of generated
 }
 
 /**
@@ -75,10 +79,12 @@ export class Election extends Handle {
   resign(options?: ReleaseOptions): Promise<void>
   /** Whether this candidate certainly leads. */
   readonly isLeader: boolean
+  // --- generated from api: types of Election
   /** Who leads now, whether or not we stand; null while nobody does. */
   leader(options?: SignalOptions): Promise<Leader | null>
   /** All who stand, in the order in which they will lead. */
   candidates(options?: SignalOptions): Promise<Contender[]>
   /** Who leads, now and whenever that changes; null while nobody does. Epochs never fall. */
   observe(options?: SignalOptions): Feed<Leader | null>
+  // --- end of generated
 }

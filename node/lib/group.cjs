@@ -7,7 +7,21 @@ const { Remote, ask, callsOf, declare, leave, properties } = require('./remote.c
 
 /** Members that know each other by name. */
 class Group extends Remote {
+  // --- generated from api: verbs of Group
   static { properties(this, 'path') }
+
+  async update(data, options) {
+    await ask(this, 'update', options, check.bytes('data', data))
+  }
+
+  async members(options) {
+    return byName(await ask(this, 'members', options))
+  }
+
+  watch(options) {
+    return feed(this, 'watch', options, eventOf)
+  }
+  // --- end of generated
 
   /** Becomes a member, until it leaves or the client is closed. */
   async join(name, data, options) {
@@ -20,20 +34,6 @@ class Group extends Remote {
 
   async leave(options) {
     await leave(this, options)
-  }
-
-  /** Replaces what this member says of itself. */
-  async update(data, options) {
-    await ask(this, 'update', options, check.bytes('data', data))
-  }
-
-  async members(options) {
-    return byName(await ask(this, 'members', options))
-  }
-
-  /** All members at first, then who joins, who leaves and whose data changes. */
-  watch(options) {
-    return feed(this, 'watch', options, eventOf)
   }
 }
 

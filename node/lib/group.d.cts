@@ -1,6 +1,7 @@
 import { Feed } from './feed.cjs'
 import { Data, SignalOptions } from './waits.cjs'
 
+// --- generated from api: options of Group
 export interface GroupOptions {
   /**
    * Whose group it is: Curator's `GroupMember`, kazoo's `Party`, or kazoo's `ShallowParty`. The last two have no room for data.
@@ -8,6 +9,7 @@ export interface GroupOptions {
    */
   layout?: 'member' | 'party' | 'shallow_party' | undefined
 }
+// --- end of generated
 
 /** What happened in a group: all members at first, then one at a time. */
 export type GroupEvent =
@@ -29,7 +31,16 @@ export type GroupEvent =
  */
 export class Group {
   private constructor()
+  // --- generated from api: types of Group
+  /** What it is made with. */
   readonly path: string
+  /** Replaces what this member says of itself; without a membership, `NOT_HELD`. */
+  update(data: Data, options?: SignalOptions): Promise<void>
+  /** The members and what they say of themselves. */
+  members(options?: SignalOptions): Promise<Record<string, Buffer>>
+  /** All members at first, then who joins, who leaves and whose data changes. After a gap, what differs is told. */
+  watch(options?: SignalOptions): Feed<GroupEvent>
+  // --- end of generated
   /**
    * Becomes a member, over all sessions of the client, until it leaves or the client is closed; whether or not anybody has this
    * handle in a variable. `EXISTS`: this handle has joined already, or another member has that name. A membership does not keep
@@ -38,10 +49,4 @@ export class Group {
   join(name: string, data?: Data, options?: SignalOptions): Promise<void>
   /** Ends the membership; without one, `NOT_HELD`. `CONNECTION_LOST`: unconfirmed, and it goes on in the background. */
   leave(options?: SignalOptions): Promise<void>
-  /** Replaces what this member says of itself; without a membership, `NOT_HELD`. */
-  update(data: Data, options?: SignalOptions): Promise<void>
-  /** The members, and what they say of themselves. */
-  members(options?: SignalOptions): Promise<Record<string, Buffer>>
-  /** All members at first, then who joins, who leaves and whose data changes. After a gap, what differs is told. */
-  watch(options?: SignalOptions): Feed<GroupEvent>
 }

@@ -24,7 +24,7 @@ class Held extends Remote {
   #join
 
   static {
-    properties(this, 'path', 'node', 'fencingToken', 'fencingTokens', 'passes', 'permits', 'isHeld', 'sequencer')
+    properties(this, 'fencingTokens')
     leave = (held, bodyFailed) => held.#letGo(() => nativeOf(held).leave(bodyFailed))
     giveUp = (held, verb) => held.#letGo(verb)
     /** Of a writer's: `join` makes an object of what a downgrade leads to. */
@@ -45,9 +45,13 @@ class Held extends Remote {
     this.#revocation = new Occasion('onRevoke', askable, () => asked(native.path()), calls.callbackTimes)
   }
 
+  // --- generated from api: verbs of Held
+  static { properties(this, 'isHeld', 'fencingToken', 'path', 'node', 'sequencer', 'passes', 'permits') }
+
   async verify(options) {
     await ask(this, 'verify', options)
   }
+  // --- end of generated
 
   guarded() {
     return make(Transaction, this, 'guarded')

@@ -19,26 +19,29 @@ export interface ReleaseOptions {
  */
 export class Held {
   protected constructor()
+  // --- generated from api: types of Held
+  /** A comparison with the clock: certain, or false. A loss is final. */
+  readonly isHeld: boolean
+  /** Rises strictly from one acquisition of a path to the next: give it to whatever the lock protects. */
+  readonly fencingToken: bigint
+  /** Asks the server: resolves, or rejects with `NOT_HELD`, or with `CONNECTION_LOST` when it cannot know. */
+  verify(options?: SignalOptions): Promise<void>
+  /** What is held; the paths of a multi-lock with spaces between. */
   readonly path: string
   /** The full path of the node that stands for this acquisition. */
   readonly node: string
-  /** Rises strictly from one acquisition of a path to the next: give it to whatever the lock protects. */
-  readonly fencingToken: bigint
-  /** The tokens of all that is held together, in the order of their paths: several for a multi-lock. */
-  readonly fencingTokens: bigint[]
+  /** Names this acquisition to third parties, who can ask `client.checkSequencer` whether it still stands. */
+  readonly sequencer: string
   /**
-   * How often the turn was passed on in memory since it was won (`localHandoff`): acquisitions that share a token rise
-   * strictly in this number. 0 without hand-off.
+   * How often the turn was passed on in memory since it was won (`localHandoff`): acquisitions that share a token rise strictly
+   * in this number. 0 without hand-off.
    */
   readonly passes: number
   /** How many nodes stand for this acquisition: the permits of a semaphore, the locks of a multi-lock. */
   readonly permits: number
-  /** A comparison with the clock: certain, or false. A loss is final. */
-  readonly isHeld: boolean
-  /** Names this acquisition to third parties, who can ask `client.checkSequencer` whether it still stands. */
-  readonly sequencer: string
-  /** Asks the server: resolves, or rejects with `NOT_HELD`, or with `CONNECTION_LOST` when it cannot know. */
-  verify(options?: SignalOptions): Promise<void>
+  // --- end of generated
+  /** The tokens of all that is held together, in the order of their paths: several for a multi-lock. */
+  readonly fencingTokens: bigint[]
   /** Node writes that the server applies only while this acquisition stands. */
   guarded(): Transaction<[]>
   /** Calls back once when it is lost, at once if it already is, never for a release; returns what ends that. */

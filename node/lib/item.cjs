@@ -23,15 +23,15 @@ class Item extends Held {
     this.#item = new Remote(made, calls, native)
   }
 
-  /** What was put. */
+  // --- generated from api: verbs of Item
   get data() {
     return call(this.#item, 'data')
   }
 
-  /** How often it was claimed, this time included. */
   get attempts() {
     return call(this.#item, 'attempts')
   }
+  // --- end of generated
 
   /** It is done, and leaves the queue. */
   async ack(options) {

@@ -28,10 +28,12 @@ export interface NackOptions {
  */
 export class Item extends Held {
   private constructor()
+  // --- generated from api: types of Item
   /** What was put. */
   readonly data: Buffer
   /** How often it was claimed, this time included. */
   readonly attempts: number
+  // --- end of generated
   /** It is done, and leaves the queue. `NOT_HELD` if our claim is gone: then it is somebody else's. */
   ack(options?: SignalOptions): Promise<void>
   /**

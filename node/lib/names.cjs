@@ -11,17 +11,9 @@ function byName(list) {
 
 /** Names below a path, and what they stand for. */
 class Names extends Remote {
+  // --- generated from api: verbs of Names
   static { properties(this, 'path') }
 
-  /** `bind(name, data, ephemeral, options)`, or `bind(name, data, options)`. */
-  async bind(name, data, ephemeral, options) {
-    check.text('name', name)
-    const payload = check.bytes('data', data)
-    const { signal, ...given } = check.orOption('bind', 'ephemeral', ephemeral, options, ['signal'])
-    await declare(this, 'bind', { signal }, name, payload, check.flag('ephemeral', given.ephemeral) ?? false)
-  }
-
-  /** Null if it is not bound. */
   async lookup(name, options) {
     return ask(this, 'lookup', options, check.text('name', name))
   }
@@ -30,14 +22,21 @@ class Names extends Remote {
     await ask(this, 'unbind', options, check.text('name', name))
   }
 
-  /** Sorted. */
   async list(options) {
     return ask(this, 'list', options)
   }
 
-  /** All names and what they stand for, now and whenever that has changed. */
   watch(options) {
     return feed(this, 'watch', options, byName)
+  }
+  // --- end of generated
+
+  /** `bind(name, data, ephemeral, options)`, or `bind(name, data, options)`. */
+  async bind(name, data, ephemeral, options) {
+    check.text('name', name)
+    const payload = check.bytes('data', data)
+    const { signal, ...given } = check.orOption('bind', 'ephemeral', ephemeral, options, ['signal'])
+    await declare(this, 'bind', { signal }, name, payload, check.flag('ephemeral', given.ephemeral) ?? false)
   }
 }
 

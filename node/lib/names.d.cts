@@ -17,11 +17,10 @@ export interface BindOptions extends SignalOptions {
  */
 export class Names {
   private constructor()
+  // --- generated from api: types of Names
+  /** What it is made with. */
   readonly path: string
-  /** Binds a name that is not bound: `EXISTS` otherwise, whoever has bound it. */
-  bind(name: string, data: Data, ephemeral?: boolean, options?: SignalOptions): Promise<void>
-  bind(name: string, data: Data, options: BindOptions): Promise<void>
-  /** What a name stands for; null if it is not bound. */
+  /** What a name stands for, or null if it is not bound. */
   lookup(name: string, options?: SignalOptions): Promise<Buffer | null>
   /** Unbinds a name, whoever has bound it. `NO_NODE`: it is not bound. What another client binds as ephemeral, it binds again. */
   unbind(name: string, options?: SignalOptions): Promise<void>
@@ -29,4 +28,8 @@ export class Names {
   list(options?: SignalOptions): Promise<string[]>
   /** All names and what they stand for, now and whenever that has changed. */
   watch(options?: SignalOptions): Feed<Record<string, Buffer>>
+  // --- end of generated
+  /** Binds a name that is not bound: `EXISTS` otherwise, whoever has bound it. */
+  bind(name: string, data: Data, ephemeral?: boolean, options?: SignalOptions): Promise<void>
+  bind(name: string, data: Data, options: BindOptions): Promise<void>
 }

@@ -9,6 +9,10 @@ function statOf(stat) {
   return { ...stat, ctime: new Date(stat.ctime), mtime: new Date(stat.mtime) }
 }
 
+function statIfAny(stat) {
+  return stat === null ? null : statOf(stat)
+}
+
 /** A node's content: `[data, stat]`, whose parts have names too. */
 class Content extends Array {
   /** What `map` and the like make of it is a plain array. */
@@ -27,6 +31,11 @@ class Content extends Array {
 
 function contentOf({ data, stat }) {
   return Content.of(data, statOf(stat))
+}
+
+/** Of each part of a transaction, the path of what was created and the stat of what was set. */
+function resultsOf(parts) {
+  return parts.map((part) => (typeof part === 'object' && part !== null ? statOf(part) : part))
 }
 
 /** What kind of node to create, and how many milliseconds it may stand unused. */
@@ -55,42 +64,39 @@ class Nodes extends Remote {
     return ask(this, 'create', { signal }, path, payload, ...modeOf(given))
   }
 
+  // --- generated from api: verbs of Nodes
   async get(path, options) {
     return contentOf(await ask(this, 'get', options, check.text('path', path)))
   }
 
   async set(path, data, version, options) {
-    check.text('path', path)
-    const payload = check.bytes('data', data)
-    const { signal, ...given } = check.orOption('set', 'version', version, options, ['signal'])
-    return statOf(await ask(this, 'set', { signal }, path, payload, check.version(given.version)))
+    const args = [check.text('path', path), check.bytes('data', data)]
+    const given = check.orOption('set', 'version', version, options, ['signal'])
+    return statOf(await ask(this, 'set', { signal: given.signal }, ...args, check.version(given.version)))
   }
 
   async delete(path, version, options) {
-    check.text('path', path)
-    const { signal, ...given } = check.orOption('delete', 'version', version, options, ['signal'])
-    await ask(this, 'delete', { signal }, path, check.version(given.version))
+    const args = [check.text('path', path)]
+    const given = check.orOption('delete', 'version', version, options, ['signal'])
+    await ask(this, 'delete', { signal: given.signal }, ...args, check.version(given.version))
   }
 
   async exists(path, options) {
-    const stat = await ask(this, 'exists', options, check.text('path', path))
-    return stat === null ? null : statOf(stat)
+    return statIfAny(await ask(this, 'exists', options, check.text('path', path)))
   }
 
-  /** The names of the children, sorted. */
   async children(path, options) {
     return ask(this, 'children', options, check.text('path', path))
   }
 
-  /** Creates what is missing of the path. */
   async ensure(path, options) {
     await ask(this, 'ensure', options, check.text('path', path))
   }
 
-  /** Deletes the node and all below it. */
   async deleteAll(path, options) {
     await ask(this, 'deleteAll', options, check.text('path', path))
   }
+  // --- end of generated
 
   /** The state now and whenever it has changed: `watch(path, kind, options)`, or `watch(path, options)`. */
   watch(path, kind, options) {
@@ -118,6 +124,7 @@ class Transaction extends Remote {
     return this
   }
 
+  // --- generated from api: verbs of Transaction
   set(path, data, version) {
     call(this, 'set', check.text('path', path), check.bytes('data', data), check.version(version))
     return this
@@ -128,17 +135,15 @@ class Transaction extends Remote {
     return this
   }
 
-  /** Makes the whole fail unless the node exists, with this version if one is given. */
   check(path, version) {
     call(this, 'check', check.text('path', path), check.version(version))
     return this
   }
 
-  /** Answers the path of what was created and the stat of what was set, in the order of the parts. */
   async commit(options) {
-    const parts = await ask(this, 'commit', options)
-    return parts.map((part) => (typeof part === 'object' && part !== null ? statOf(part) : part))
+    return resultsOf(await ask(this, 'commit', options))
   }
+  // --- end of generated
 }
 
 module.exports = { Nodes, Transaction }

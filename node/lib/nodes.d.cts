@@ -42,12 +42,16 @@ export class Nodes {
   /** Creates a node and returns its full path, which for a sequential one the server completes. */
   create(path: string, data?: Data, mode?: CreateMode, options?: CreateOptions): Promise<string>
   create(path: string, data: Data | undefined, options: CreateOptions & { mode?: CreateMode | undefined }): Promise<string>
+  // --- generated from api: types of Nodes
+  /** What stands in a node, and what else the server knows about it. */
   get(path: string, options?: SignalOptions): Promise<Content>
-  /** Left out, any version will do; another than the node's is `BAD_VERSION`. */
+  /** Replaces a node's data. Without a version any will do; another than the node's is `BAD_VERSION`. */
   set(path: string, data: Data, version?: number, options?: SignalOptions): Promise<Stat>
   set(path: string, data: Data, options: VersionOptions): Promise<Stat>
+  /** Deletes a node without children. Without a version any will do; another than the node's is `BAD_VERSION`. */
   delete(path: string, version?: number, options?: SignalOptions): Promise<void>
   delete(path: string, options: VersionOptions): Promise<void>
+  /** What the server knows about a node; null if there is none. */
   exists(path: string, options?: SignalOptions): Promise<Stat | null>
   /** The names of the children, sorted. */
   children(path: string, options?: SignalOptions): Promise<string[]>
@@ -55,6 +59,7 @@ export class Nodes {
   ensure(path: string, options?: SignalOptions): Promise<void>
   /** Deletes the node and all below it. */
   deleteAll(path: string, options?: SignalOptions): Promise<void>
+  // --- end of generated
   /**
    * The state of a node now and whenever it has changed, always the latest, over reconnections, new sessions, deletion and
    * re-creation; the node need not exist. Of a kind: its `data`, unless told, or the names of its `children`, null while there is
@@ -93,7 +98,10 @@ export class Transaction<R extends readonly PartResult[] = readonly PartResult[]
   private constructor()
   create(path: string, data?: Data, mode?: CreateMode, options?: LifeOptions): Transaction<[...R, string]>
   create(path: string, data: Data | undefined, options: LifeOptions & { mode?: CreateMode | undefined }): Transaction<[...R, string]>
+  // --- generated from api: types of Transaction
+  /** Replaces a node's data, of this version if one is given. */
   set(path: string, data: Data, version?: number): Transaction<[...R, Stat]>
+  /** Deletes a node, of this version if one is given. */
   delete(path: string, version?: number): Transaction<[...R, null]>
   /** Makes the whole fail unless the node exists, with this version if one is given. */
   check(path: string, version?: number): Transaction<[...R, null]>
@@ -102,4 +110,5 @@ export class Transaction<R extends readonly PartResult[] = readonly PartResult[]
    * `CONNECTION_LOST`: the outcome is unknown, and it is never sent twice.
    */
   commit(options?: SignalOptions): Promise<[...R, ...PartResult[]]>
+  // --- end of generated
 }

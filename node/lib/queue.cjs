@@ -18,15 +18,38 @@ class Backlog extends Remote {
   /** How to end the loops and the work in progress. */
   #stops = new Set()
   #dead
+
+  // --- generated from api: verbs of Backlog
   #listeners = new Listeners(this.#backlog)
+
+  get path() {
+    return call(this.#backlog, 'path')
+  }
+
+  onWait(callback) {
+    return this.#listeners.add(callback)
+  }
+
+  async peek(options) {
+    return ask(this.#backlog, 'peek', options)
+  }
+
+  async len(options) {
+    return ask(this.#backlog, 'len', options)
+  }
+
+  async items(options) {
+    return ask(this.#backlog, 'items', options)
+  }
+
+  async replay(options) {
+    return ask(this.#backlog, 'replay', options)
+  }
+  // --- end of generated
 
   static {
     claim = (backlog, signal, timeout) => backlog.#claim(signal, timeout)
     stopsOf = (backlog) => backlog.#stops
-  }
-
-  get path() {
-    return call(this.#backlog, 'path')
   }
 
   /** Takes the next item: at most once, for it is removed before it is here. */
@@ -51,35 +74,10 @@ class Backlog extends Remote {
     return unlessTimeout(this.#claim(check.signalOf('tryClaim', options), 0))
   }
 
-  /** The data of the next item that could be taken, which stays; null if there is none. */
-  async peek(options) {
-    return ask(this.#backlog, 'peek', options)
-  }
-
-  /** How many there are, claimed ones included. */
-  async len(options) {
-    return ask(this.#backlog, 'len', options)
-  }
-
-  /** The data of all in order, claimed ones included. */
-  async items(options) {
-    return ask(this.#backlog, 'items', options)
-  }
-
   /** The items that were claimed too often. */
   get dead() {
     this.#dead ??= new DeadLetters(made, callsOf(this), call(this.#backlog, 'dead'), 'queue.dead')
     return this.#dead
-  }
-
-  /** Puts the dead letters back; answers how many. */
-  async replay(options) {
-    return ask(this.#backlog, 'replay', options)
-  }
-
-  /** Calls back while a verb waits, for an item or for room: how long already. */
-  onWait(callback) {
-    return this.#listeners.add(callback)
   }
 
   /** Ends the waits, the loops and the work in progress on this handle, never later ones. */

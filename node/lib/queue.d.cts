@@ -38,7 +38,27 @@ export interface ProcessOptions extends SignalOptions {
  */
 export class Backlog<Entry = Buffer> {
   protected constructor()
+  // --- generated from api: types of Backlog
+  /** What it is made with. */
   readonly path: string
+  /**
+   * Calls back while a verb of this queue waits, for an item or for room: after a second, and then ever less often, up to once a
+   * minute. Returns a function that unsubscribes.
+   *
+   * ```js
+   * queue.onWait(({ waited }) => console.log(`nothing to do since ${waited} ms`))
+   * ```
+   */
+  onWait(callback: (progress: WaitProgress) => unknown): () => void
+  /** The data of the next item that could be taken, which stays; null if there is none. */
+  peek(options?: SignalOptions): Promise<Buffer | null>
+  /** How many items there are, claimed ones included. */
+  len(options?: SignalOptions): Promise<number>
+  /** The data of all items in order, claimed ones included. What cannot be read is left out, and the log names it. */
+  items(options?: SignalOptions): Promise<Entry[]>
+  /** Puts the dead letters back into their queue, each in one transaction; resolves with how many: `queue.dead.replay()`. */
+  replay(options?: SignalOptions): Promise<number>
+  // --- end of generated
   /**
    * Takes the next item, and waits for one: at most once, for it is removed before it is here. Who crashes then takes it along;
    * `claim` is for items that must not be lost. Of a call that is withdrawn the item goes back to its old place.
@@ -53,25 +73,8 @@ export class Backlog<Entry = Buffer> {
   claim(options?: WaitOptions): Promise<Item>
   /** One attempt: null when there is no item that nobody has claimed. */
   tryClaim(options?: SignalOptions): Promise<Item | null>
-  /** The data of the next item that could be taken, which stays; null if there is none. */
-  peek(options?: SignalOptions): Promise<Buffer | null>
-  /** How many items there are, claimed ones included. */
-  len(options?: SignalOptions): Promise<number>
-  /** The data of all items in order, claimed ones included. What cannot be read is left out, and the log names it. */
-  items(options?: SignalOptions): Promise<Entry[]>
   /** The items that were claimed `maxAttempts` times in vain, or that nobody can read. */
   readonly dead: DeadLetters
-  /** Puts the dead letters back into their queue, each in one transaction; resolves with how many: `queue.dead.replay()`. */
-  replay(options?: SignalOptions): Promise<number>
-  /**
-   * Calls back while a verb of this queue waits, for an item or for room: after a second, and then ever less often, up to once a
-   * minute. Returns a function that unsubscribes.
-   *
-   * ```js
-   * queue.onWait(({ waited }) => console.log(`nothing to do since ${waited} ms`))
-   * ```
-   */
-  onWait(callback: (progress: WaitProgress) => unknown): () => void
   /** Wakes the waits in progress on this handle with an `AbortError`, and ends its loops and its `process`; never later ones. */
   cancel(): void
   [Symbol.asyncIterator](): AsyncIterableIterator<Item>

@@ -6,7 +6,17 @@ const { ask, properties } = require('./remote.cjs')
 
 /** At most so many permits at once. */
 class Semaphore extends Handle {
+  // --- generated from api: verbs of Semaphore
   static { properties(this, 'permits') }
+
+  async holders(options) {
+    return contendersOf(await ask(this, 'holders', options))
+  }
+
+  async resize(permits, options) {
+    await ask(this, 'resize', options, check.count('permits', permits))
+  }
+  // --- end of generated
 
   get path() {
     return pathOf(this)
@@ -25,16 +35,6 @@ class Semaphore extends Handle {
   /** Holds permits while the body runs, and releases them on any exit. */
   async run(body, options) {
     return run(this, body, wanted(check.options('run', options, ['n', 'timeout', 'signal'])))
-  }
-
-  /** Who holds permits, one entry each. */
-  async holders(options) {
-    return contendersOf(await ask(this, 'holders', options))
-  }
-
-  /** Changes how many permits there are, for everybody. */
-  async resize(permits, options) {
-    await ask(this, 'resize', options, check.count('permits', permits))
   }
 }
 

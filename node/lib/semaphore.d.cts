@@ -22,8 +22,17 @@ export interface PermitOptions extends WaitOptions {
 export class Semaphore extends Guard {
   private constructor()
   readonly path: string
+  // --- generated from api: types of Semaphore
   /** How many permits there are, as far as this handle knows. */
   readonly permits: number
+  /** The holders among the contenders, one entry for each permit. */
+  holders(options?: SignalOptions): Promise<Contender[]>
+  /**
+   * Changes how many permits there are, for everybody; handles that say the old number get `MISMATCH`. Fewer than are held now
+   * takes effect as they are released.
+   */
+  resize(permits: number, options?: SignalOptions): Promise<void>
+  // --- end of generated
   /** Waits for `n` permits at once, 1 unless told. More than there are is `INVALID`. */
   acquire(options?: PermitOptions): Promise<Held>
   acquire(n: number | undefined, options?: WaitOptions): Promise<Held>
@@ -32,11 +41,4 @@ export class Semaphore extends Guard {
   tryAcquire(n: number | undefined, options?: SignalOptions): Promise<Held | null>
   /** As `lock.run`, with permits. */
   run<T>(body: (held: Held) => T | PromiseLike<T>, options?: PermitOptions): Promise<T>
-  /** The holders among the contenders, one entry for each permit. */
-  holders(options?: SignalOptions): Promise<Contender[]>
-  /**
-   * Changes how many permits there are, for everybody; handles that say the old number get `MISMATCH`. Fewer than are held
-   * now takes effect as they are released.
-   */
-  resize(permits: number, options?: SignalOptions): Promise<void>
 }

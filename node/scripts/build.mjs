@@ -1,4 +1,4 @@
-// Writes what the package exports (see index.mjs), builds the addon and the command with cargo and puts them into native/PLATFORM.
+// Builds the addon and the command with cargo and puts them into native/PLATFORM.
 //
 //   node scripts/build.mjs             for development: cargo's dev profile
 //   node scripts/build.mjs --hooks     for the tests as well: an addon with verbs that panic on purpose
@@ -10,12 +10,11 @@
 // this machine; with CARGO=cargo-zigbuild it may end with a version of glibc.
 
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { indexOf } from './index.mjs'
 
 const { values } = parseArgs({ options: Object.fromEntries(['addon', 'command', 'hooks', 'package'].map((name) => [name, { type: 'boolean' }])) })
 const here = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -61,8 +60,6 @@ function put(from, to) {
   renameSync(`${to}.new`, to)
   console.log(`${to} (${profile})`)
 }
-
-for (const [name, text] of Object.entries(indexOf(join(here, 'lib')))) writeFileSync(join(here, 'lib', name), text)
 
 const addon = (features) => build('zkrecipes-node', 'zkrecipes_node', 'lib', features)
 if (values.hooks) put(addon('test-hooks'), join(here, 'test', 'hooks.node'))

@@ -29,7 +29,7 @@ promise('what is no integer of 64 bits is INVALID and named, and nothing is sent
     for (const [argument, call] of Object.entries({
       n: () => counter.add(bad),
       old: () => counter.compareAndSet(bad, 0),
-      new: () => counter.compareAndSet(0, bad),
+      value: () => counter.compareAndSet(0, bad),
     })) {
       const error = await rejects(call(), 'INVALID')
       assert.match(error.message, new RegExp(`^invalid ${argument}: .*64 bits`))
