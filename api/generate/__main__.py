@@ -20,6 +20,7 @@ from enums import enums, in_core, in_cpp, parts_of
 from errors import IN_CPP, PARTS, parts
 from marked import filled
 from napi import addon
+from node_refused import table
 
 import node
 
@@ -64,7 +65,7 @@ def main() -> int:
             files[COROUTINES] = formatted(COROUTINES, with_parts(COROUTINES, COROUTINES.read_text(), awaited))
             files |= filled(parts(PARTS) | parts_of(enums(every)) | node.parts(every))
             files |= node.files(every)
-            files |= node.index(files)
+            files |= node.index(files) | table(every)
             files[WORDS] = in_core(enums(every))
             files |= {BLOCKING / name: text for name, text in blocking(every).items()}
             files |= {ADDON / name: text for name, text in addon(every).items()}
