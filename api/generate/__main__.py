@@ -70,7 +70,7 @@ def main() -> int:
             files |= {BLOCKING / name: text for name, text in blocking(every).items()}
             files |= {ADDON / name: text for name, text in addon(every).items()}
     folders = {path.parent for path in files if path.parent.name == "generated"}
-    left_over = {path for folder in folders for path in folder.glob("*.rs")} - files.keys()
+    left_over = {path for folder in folders for path in folder.glob("*.rs")} - files.keys() | node.left_over(files)
     if "--check" in sys.argv[1:]:
         stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
         for path in sorted([*stale, *left_over]):

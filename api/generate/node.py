@@ -196,6 +196,8 @@ def requires(code: str) -> str:
 
 # --- files
 
+GENERATED = "// Generated from {of} by api/generate; do not edit.\n"
+
 
 def parts(every: dict[str, Description]) -> dict[str, str]:
     """What stands between marks in node/lib: verbs and types by the names of their classes, and what makes them."""
@@ -229,7 +231,7 @@ def files(every: dict[str, Description]) -> dict[Path, str]:
     found: dict[Path, str] = {}
     homeless = {name: part for name, part in parts(every).items() if f"generated from api: {name}\n" not in marked}
     for of in (of for of in every.values() if of.node is not None):
-        name, head = type_name(of), f"// Generated from api/{of.name}.toml by api/generate; do not edit.\n"
+        name, head = type_name(of), GENERATED.format(of=f"api/{of.name}.toml")
         if part := homeless.pop(f"class {name}", ""):
             exports = f"\nmodule.exports = {{ {name} }}\n"
             found[LIB / f"{of.name}.cjs"] = f"'use strict'\n\n{head}\n{requires(part)}\n{part}{exports}"
@@ -279,10 +281,16 @@ def index(written: dict[Path, str]) -> dict[Path, str]:
         if names:
             required += f"const {{ {', '.join(names)} }} = require('./{file}.cjs')\n"
         every += names
-    names_of_all = wrapped(sorted(every))
+    names_of_all, head = wrapped(sorted(every)), GENERATED.format(of="api/")
     return {
-        LIB / "index.cjs": f"'use strict'\n\n{required}\nmodule.exports = {names_of_all}\n",
-        LIB / "index.d.cts": types,
+        LIB / "index.cjs": f"'use strict'\n\n{head}\n{required}\nmodule.exports = {names_of_all}\n",
+        LIB / "index.d.cts": f"{head}\n{types}",
         # Modules have to name their exports before they run.
-        LIB / "index.js": f"import zkrecipes from './index.cjs'\n\nexport const {names_of_all} = zkrecipes\n",
+        LIB / "index.js": f"{head}\nimport zkrecipes from './index.cjs'\n\nexport const {names_of_all} = zkrecipes\n",
     }
+
+
+def left_over(written: dict[Path, str]) -> set[Path]:
+    """What was generated once, and is not any more."""
+    begins = GENERATED.partition("{of}")[0]
+    return {path for path in LIB.glob("*.*") if path not in written and f"\n{begins}" in f"\n{path.read_text()}"}

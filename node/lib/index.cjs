@@ -1,5 +1,7 @@
 'use strict'
 
+// Generated from api/ by api/generate; do not edit.
+
 const { Barrier, DoubleBarrier } = require('./barrier.cjs')
 const { Client, version } = require('./client.cjs')
 const { CommitTransaction, Proposal, TwoPhaseCommit } = require('./commit.cjs')

@@ -1,3 +1,5 @@
+// Generated from api/ by api/generate; do not edit.
+
 export * from './barrier.cjs'
 export * from './client.cjs'
 export * from './commit.cjs'

@@ -1,3 +1,5 @@
+// Generated from api/ by api/generate; do not edit.
+
 import zkrecipes from './index.cjs'
 
 export const {

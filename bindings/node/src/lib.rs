@@ -1,6 +1,7 @@
 //! The Node face of zkrecipes: each verb converts its arguments, drives a future of the core, and converts the
-//! outcome. What a user sees, option names, promises, `AbortSignal`s, error classes, is `node/lib`, written by hand
-//! on top of this addon; nobody else loads it.
+//! outcome. What a user sees, option names, promises, `AbortSignal`s, error classes, is `node/lib`, on top of this
+//! addon; nobody else loads it. Verbs that are alike are in `generated/`, of the descriptions in `api/`; the others,
+//! such as what hands something over that has to be given back, are by hand beside it.
 //!
 //! - A verb that waits returns the number of its call; its outcome comes back through the [`EventLoop`] of the
 //!   environment (see `event_loop.rs`), to the one JavaScript function that the library registered there.
