@@ -11,6 +11,7 @@ use futures_util::stream::unfold;
 use tokio::sync::watch;
 
 use crate::error::{ErrorKind, Result};
+use crate::mutex::lock;
 use crate::process::Process;
 
 /// A stream of states or changes, such as [`Config::watch`](crate::Config::watch) gives.
@@ -116,7 +117,7 @@ impl std::fmt::Debug for Closer {
 
 impl<T> Items<T> {
     fn coming(&self) -> MutexGuard<'_, Option<Coming<T>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 }
 

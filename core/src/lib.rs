@@ -22,6 +22,7 @@ mod feed;
 mod hosts;
 mod log;
 mod metrics;
+mod mutex;
 mod nodes;
 mod options;
 mod path;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::client::Client;
 use crate::error::{Error, Result};
+use crate::mutex::lock;
 use crate::path;
 use crate::session::call::{Failure, refusal, refused_create};
 use crate::session::wire::frame;
@@ -260,7 +261,7 @@ impl Transaction {
         }
         // In a forked child the locks are the parent's.
         self.shared.client.process().check()?;
-        let mut writes = self.shared.writes.lock().unwrap_or_else(|e| e.into_inner());
+        let mut writes = lock(&self.shared.writes);
         let writes = writes.as_mut().ok_or_else(committed)?;
         // A caller who may not use the client is told so by the commit.
         if let Ok(session) = self.shared.client.session() {
@@ -288,7 +289,7 @@ impl Transaction {
             Guard::Released => return Err(Error::not_held("it was released before")),
             Guard::None => Vec::new(),
         };
-        let writes = self.shared.writes.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let writes = lock(&self.shared.writes).take();
         parts.extend(writes.ok_or_else(committed)?.parts);
         Ok(parts)
     }
@@ -311,8 +312,7 @@ impl Transaction {
     /// ```
     pub async fn commit(&self) -> Result<Vec<PartResult>> {
         let session = self.shared.client.session()?;
-        let writes =
-            self.shared.writes.lock().unwrap_or_else(|e| e.into_inner()).take().ok_or_else(committed)?.parts;
+        let writes = lock(&self.shared.writes).take().ok_or_else(committed)?.parts;
         let applied = match &self.shared.guard {
             Guard::Hold(hold) => hold.write_guarded(&writes).await,
             Guard::Released => Err(Error::not_held("it was released before")),

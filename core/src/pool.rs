@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use crate::mutex::{lock, unpoisoned};
 use crate::process::{PerProcess, Process};
 use crate::runtime;
 
@@ -53,12 +54,8 @@ struct State {
 }
 
 impl Pool {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
     fn run(&'static self, job: Job) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.jobs.push_back(job);
         if state.threads > state.inside {
             drop(state);
@@ -76,7 +73,7 @@ impl Pool {
         for missing in (1..=by).rev() {
             if let Err(error) = runtime::thread("zkrecipes-call", || self.work()) {
                 // Those that are there do it as they come back.
-                self.lock().threads -= missing;
+                lock(&self.state).threads -= missing;
                 tracing::error!(target: "zkrecipes", event = "no_thread", %error, "no thread for a callback: it waits for another one");
                 return;
             }
@@ -92,24 +89,23 @@ impl Pool {
                 // The job forked, and went on in the child: this is the parent's pool.
                 return;
             }
-            self.lock().inside -= 1;
+            lock(&self.state).inside -= 1;
             is_fresh = false;
         }
     }
 
     /// The next job; `None` when there is nothing to do for this thread any more.
     fn next(&'static self, mut is_fresh: bool) -> Option<Job> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             if state.jobs.is_empty() {
                 is_fresh = true;
                 // The last that is free stays: when a loss is to be told, the system may have no thread to give.
                 if state.threads - state.inside == 1 {
-                    state = self.work.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+                    state = unpoisoned(self.work.wait(state));
                     continue;
                 }
-                let (after, waited) =
-                    self.work.wait_timeout(state, IDLE).unwrap_or_else(|poisoned| poisoned.into_inner());
+                let (after, waited) = unpoisoned(self.work.wait_timeout(state, IDLE));
                 state = after;
                 if waited.timed_out() && state.jobs.is_empty() && state.threads - state.inside > 1 {
                     state.threads -= 1;
@@ -122,7 +118,7 @@ impl Pool {
                 let taken = state.taken;
                 let is_stuck = |state: &mut State| !state.jobs.is_empty() && state.taken == taken;
                 let looked = self.work.wait_timeout_while(state, LOOK, is_stuck);
-                state = looked.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+                state = unpoisoned(looked).0;
                 if !is_stuck(&mut state) {
                     continue;
                 }
@@ -164,7 +160,7 @@ impl Strand {
 
     /// The same, unless so many wait already; whether the job was taken.
     pub(crate) fn run_unless_full(&self, job: Job, most: usize) -> bool {
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.0);
         if waiting.jobs.len() >= most {
             // What it owns may take locks when it goes.
             drop(waiting);
@@ -182,7 +178,7 @@ impl Strand {
     fn work(&self) {
         let process = Process::present();
         while process.is_present() {
-            let mut waiting = self.lock();
+            let mut waiting = lock(&self.0);
             let Some(job) = waiting.jobs.pop_front() else {
                 waiting.is_running = false;
                 return;
@@ -190,10 +186,6 @@ impl Strand {
             drop(waiting);
             runtime::run_callback(job);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -230,7 +222,7 @@ mod tests {
         for _ in 0..MOST {
             begun.recv_timeout(SOON).expect("it has a thread");
         }
-        let state = pool.lock();
+        let state = lock(&pool.state);
         assert_eq!((state.threads, state.inside, state.jobs.len()), (MOST, MOST, 9));
         drop(state);
         drop(busy_ones);
@@ -253,13 +245,13 @@ mod tests {
         }
         busy_ones.truncate(AT_ONCE);
         let deadline = Instant::now() + SOON;
-        while pool.lock().inside > AT_ONCE {
+        while lock(&pool.state).inside > AT_ONCE {
             assert!(Instant::now() < deadline, "two become free");
             std::thread::yield_now();
         }
 
         let ((first, _until), (second, _until_too)) = (busy(&sender), busy(&sender));
-        let mut state = pool.lock();
+        let mut state = lock(&pool.state);
         state.jobs.push_back(first);
         state.jobs.push_back(second);
         drop(state);

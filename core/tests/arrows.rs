@@ -23,7 +23,7 @@ const HOUSE: &[&[&str]] = &[
     &["tls"],
     &["hosts"],
     &["options"],
-    &["metrics", "path", "process", "sanitizer", "signals", "time"],
+    &["metrics", "mutex", "path", "process", "sanitizer", "signals", "time"],
     &["error"],
     &["printable"],
 ];

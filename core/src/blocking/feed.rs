@@ -1,10 +1,11 @@
 //! What goes on changing, for threads.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use crate::drive::wait;
 use crate::error::{ErrorKind, Result};
 use crate::feed::Closer;
+use crate::mutex::lock;
 
 /// [`crate::Feed`], blocking: an iterator whose `next` waits for the next item.
 ///
@@ -79,8 +80,4 @@ impl<T: Send + 'static> Iterator for Feed<T> {
         };
         item.transpose()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

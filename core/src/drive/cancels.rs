@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::CancelToken;
 use crate::error::{Error, Result};
+use crate::mutex::lock;
 
 /// The calls in progress through a handle.
 #[derive(Debug, Default)]
@@ -31,6 +32,6 @@ impl Cancels {
     }
 
     fn token(&self) -> MutexGuard<'_, CancelToken> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 }

@@ -1,10 +1,11 @@
 //! Sessions that end together: those of a process, or of one JavaScript environment, that will run no more code.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use crate::client::Client;
 use crate::drive;
+use crate::mutex::lock;
 use crate::session::Session;
 
 /// Sessions that end together. They are known without being kept: a client that nobody has any more closes by itself.
@@ -15,7 +16,7 @@ impl Sessions {
     /// The session of `client` is one of them.
     pub fn add(&self, client: &Client) {
         if let Ok(session) = client.session() {
-            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = lock(&self.0);
             known.retain(|session| session.strong_count() > 0);
             known.push(Arc::downgrade(&session));
         }
@@ -26,7 +27,7 @@ impl Sessions {
     ///
     /// It blocks, and does nothing where [`drive::wait`] refuses.
     pub fn end(&self, limit: Duration) {
-        let known = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let known = std::mem::take(&mut *lock(&self.0));
         let sessions: Vec<_> = known.iter().filter_map(Weak::upgrade).collect();
         if sessions.is_empty() || drive::check_may_wait().is_err() {
             return;

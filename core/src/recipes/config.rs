@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::{Feed, Source};
+use crate::mutex::lock;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
@@ -220,7 +221,7 @@ impl Cache {
     }
 
     fn last(&self) -> MutexGuard<'_, Option<LastTold>> {
-        self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.last)
     }
 }
 

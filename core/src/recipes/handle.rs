@@ -13,6 +13,7 @@ use super::held::{Acquired, Held, Readers};
 use super::waiting::{Listeners, WaitProgress, Waiting};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::mutex::lock;
 use crate::nodes::Transaction;
 use crate::session::Session;
 use crate::session::call::Call;
@@ -445,7 +446,7 @@ enum Taken {
 
 impl Inner {
     fn kept(&self) -> MutexGuard<'_, Vec<Held>> {
-        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.kept)
     }
 
     fn kept_standing(&self) -> Option<Held> {

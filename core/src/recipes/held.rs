@@ -1,7 +1,7 @@
 //! One acquisition of one owner: what it may ask, and how it lets go.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use tokio::sync::watch;
 
@@ -9,6 +9,7 @@ use super::sequencer;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::log;
+use crate::mutex::lock;
 use crate::nodes::Transaction;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
@@ -363,21 +364,17 @@ impl Drop for Acquisition {
 pub(super) struct Acquired(Mutex<Vec<Weak<Acquisition>>>);
 
 impl Acquired {
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Acquisition>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
     /// The innermost one that was not released.
     pub(super) fn innermost(&self) -> Option<Held> {
         // Dropped without the lock: it may be the last to have it in hand.
-        let all = self.lock().clone();
+        let all = lock(&self.0).clone();
         all.iter().rev().filter_map(Weak::upgrade).map(Held).find(|held| !held.is_released())
     }
 
     /// Adds an acquisition, and forgets those that were lost and never released.
     pub(super) fn push(&self, held: &Held) {
         let mut looked_at = Vec::new();
-        let mut all = self.lock();
+        let mut all = lock(&self.0);
         all.retain(|acquisition| {
             let Some(held) = acquisition.upgrade().map(Held) else { return false };
             let stands = held.stands();

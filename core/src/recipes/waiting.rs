@@ -11,6 +11,7 @@ use super::contenders::{self, Contender, Seen};
 use super::handle::Recipe;
 use crate::error::{Error, ErrorKind};
 use crate::log;
+use crate::mutex::{lock, unpoisoned};
 use crate::process::Process;
 use crate::session::call::Call;
 use crate::session::clock::{Later, Moment};
@@ -65,7 +66,7 @@ impl Drop for Listeners {
     fn drop(&mut self) {
         if !self.process.is_present() {
             // What the callbacks keep is the parent's: a forked child does not drop it.
-            let all = self.all.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let all = unpoisoned(self.all.get_mut());
             std::mem::forget(std::mem::take(all));
         }
     }
@@ -95,7 +96,7 @@ impl Listeners {
     }
 
     fn all(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Live, Callback)>> {
-        self.all.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.all)
     }
 }
 

@@ -13,6 +13,7 @@ use futures_util::FutureExt;
 use tokio::sync::OwnedMutexGuard;
 
 use super::Session;
+use crate::mutex::lock;
 
 /// The calls of a client that have not queued yet, by path.
 #[derive(Default)]
@@ -20,7 +21,7 @@ pub(super) struct Arrivals(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>
 
 impl Arrivals {
     fn at(&self, path: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut arrivals = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut arrivals = lock(&self.0);
         if let Some(here) = arrivals.get(path).and_then(Weak::upgrade) {
             return here;
         }

@@ -1,11 +1,12 @@
 //! Where users' callbacks run: on the library's delivery threads, or wherever a face asked for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::log;
 use crate::metrics::Counters;
+use crate::mutex::{lock, unpoisoned};
 use crate::pool::{self, Job, Strand};
 use crate::process::Process;
 use crate::runtime;
@@ -126,7 +127,7 @@ impl Live {
     /// Makes a call of the callback, as long as it is wanted.
     pub(crate) fn pass(&self, call: impl FnOnce()) {
         {
-            let mut calls = self.0.lock();
+            let mut calls = lock(&self.0.calls);
             if calls.is_over {
                 return;
             }
@@ -147,12 +148,12 @@ impl Live {
 
     /// No call begins any more.
     fn end(&self) {
-        self.0.lock().is_over = true;
+        lock(&self.0.calls).is_over = true;
     }
 
     /// Waits until no call is running, for so long at most; false if one still is then.
     fn until_idle(&self, limit: Option<Duration>) -> bool {
-        let (calls, is_running) = (self.0.lock(), |calls: &mut Calls| calls.running > 0);
+        let (calls, is_running) = (lock(&self.0.calls), |calls: &mut Calls| calls.running > 0);
         match limit {
             None => {
                 drop(self.0.idle.wait_while(calls, is_running));
@@ -160,15 +161,9 @@ impl Live {
             }
             Some(limit) => {
                 let waited = self.0.idle.wait_timeout_while(calls, limit, is_running);
-                waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0.running == 0
+                unpoisoned(waited).0.running == 0
             }
         }
-    }
-}
-
-impl Passage {
-    fn lock(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -181,7 +176,7 @@ impl Drop for Running<'_> {
             // The callback forked, and this is the child: the lock may be held by a thread that stayed with the parent.
             return;
         }
-        self.0.lock().running -= 1;
+        lock(&self.0.calls).running -= 1;
         self.0.idle.notify_all();
     }
 }
@@ -224,7 +219,7 @@ impl Subscription {
             return;
         }
         self.live.end();
-        let unsubscribe = self.unsubscribe.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let unsubscribe = lock(&self.unsubscribe).take();
         if let Some(unsubscribe) = unsubscribe {
             unsubscribe();
         }

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use super::wire::open;
 use super::{Session, unless};
 use crate::error::{Error, Result};
+use crate::mutex::lock;
 use crate::process::PerProcess;
 
 static ROLL: PerProcess<Mutex<Roll>> = PerProcess::new();
@@ -26,7 +27,7 @@ struct Roll {
 }
 
 fn roll() -> MutexGuard<'static, Roll> {
-    ROLL.of_this_process().lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    lock(ROLL.of_this_process())
 }
 
 /// Opens a client and keeps it on the roll; Closed if the process ends its sessions meanwhile.

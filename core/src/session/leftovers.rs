@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::pause::Pause;
 use super::wire::WireError;
 use super::{Session, unless};
+use crate::mutex::lock;
 
 /// Nodes that are to go when the client closes, if they have not gone before; `None` once it closes.
 pub(super) struct Leftovers(Mutex<Option<Vec<String>>>);
@@ -18,7 +19,7 @@ impl Default for Leftovers {
 
 impl Leftovers {
     fn nodes(&self) -> MutexGuard<'_, Option<Vec<String>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 
     fn forget(&self, node: &str) {

@@ -1,8 +1,9 @@
 //! What a waiter knows of the line that it waits in, for whoever wants to tell its user. It costs no request.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use super::wire::Stat;
+use crate::mutex::lock;
 
 /// Written by the waiter, read by others.
 #[derive(Default)]
@@ -29,12 +30,12 @@ impl Ahead {
 
 impl Line {
     pub(crate) fn ahead(&self) -> Option<Ahead> {
-        self.lock().clone()
+        lock(&self.0).clone()
     }
 
     /// So many are ahead under `parent`, and this is the first of them.
     pub(crate) fn looked(&self, parent: &str, first: &str, count: usize) {
-        let mut now = self.lock();
+        let mut now = lock(&self.0);
         let closest = now.take().and_then(|before| before.closest);
         *now = Some(Ahead { parent: parent.to_owned(), first: first.to_owned(), count, closest });
     }
@@ -42,7 +43,7 @@ impl Line {
     /// This is the node of the one that is closest ahead. What it said first stays, because a request to let go is written
     /// over its identity.
     pub(crate) fn read(&self, name: &str, data: Vec<u8>, stat: Stat) {
-        if let Some(ahead) = &mut *self.lock() {
+        if let Some(ahead) = &mut *lock(&self.0) {
             let is_new = |(before, _, seen): &(String, _, Stat)| before != name || seen.czxid != stat.czxid;
             if ahead.closest.as_ref().is_none_or(is_new) {
                 ahead.closest = Some((name.to_owned(), data, stat));
@@ -52,10 +53,6 @@ impl Line {
 
     /// It waits in no line any more.
     pub(crate) fn left(&self) {
-        *self.lock() = None;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Ahead>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        *lock(&self.0) = None;
     }
 }

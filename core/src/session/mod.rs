@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::hosts;
 use crate::log;
 use crate::metrics::Counters;
+use crate::mutex::lock;
 use crate::options::ClientOptions;
 use crate::process::Process;
 
@@ -99,10 +100,6 @@ pub(crate) struct Session {
     /// Why the last attempt to open a session failed, for those who wait for one.
     refusal: Mutex<Option<Error>>,
     process: Process,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Session {

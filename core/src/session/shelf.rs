@@ -1,5 +1,6 @@
 //! What recipes keep once per client, each kind of thing by its type, so that the session knows no recipe.
 
+use crate::mutex::lock;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ pub(crate) struct Shelf(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 impl Shelf {
     /// The one `T` of this client.
     pub(crate) fn of<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        let mut kept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut kept = lock(&self.0);
         let one = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default())).clone();
         one.downcast().unwrap_or_else(|_| unreachable!("it is kept by its own type"))
     }

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use super::Session;
 use super::clock::Moment;
 use super::delivery::{Live, Subscription};
-use super::{Session, lock};
+use crate::mutex::lock;
 
 /// How a client stands with ZooKeeper.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::clock::{Clock, Later, Moment};
+use crate::mutex::{lock, unpoisoned};
 use crate::process::PerProcess;
 use crate::runtime;
 
@@ -91,7 +92,7 @@ impl Alarms {
     }
 
     fn set(&self, at: Moment, alarm: Alarm) {
-        let mut due = self.due.lock().unwrap_or_else(|e| e.into_inner());
+        let mut due = lock(&self.due);
         let id = due.next_id;
         due.next_id += 1;
         due.alarms.insert((at, id), alarm);
@@ -99,10 +100,10 @@ impl Alarms {
     }
 
     fn ring(&self) {
-        let mut due = self.due.lock().unwrap_or_else(|e| e.into_inner());
+        let mut due = lock(&self.due);
         loop {
             let Some((at, _)) = due.alarms.first_key_value().map(|(key, _)| *key) else {
-                due = self.sooner.wait(due).unwrap_or_else(|e| e.into_inner());
+                due = unpoisoned(self.sooner.wait(due));
                 continue;
             };
             let left = at.since(now());
@@ -111,11 +112,11 @@ impl Alarms {
                     drop(due);
                     // One that panics must not silence the others.
                     runtime::run_callback(alarm);
-                    due = self.due.lock().unwrap_or_else(|e| e.into_inner());
+                    due = lock(&self.due);
                 }
                 continue;
             }
-            due = self.sooner.wait_timeout(due, left.min(LONGEST_NAP)).unwrap_or_else(|e| e.into_inner()).0;
+            due = unpoisoned(self.sooner.wait_timeout(due, left.min(LONGEST_NAP))).0;
         }
     }
 }

@@ -7,9 +7,10 @@ use super::clock::Moment;
 use super::epoch::Epoch;
 use super::state::State;
 use super::wire::{FIRST_CONNECTION, LinkState};
-use super::{Session, lock, opening, unless};
+use super::{Session, opening, unless};
 use crate::error::LostReason;
 use crate::log::{self, End, Peer};
+use crate::mutex::lock;
 
 /// Far more than can end within the longest session timeout.
 const MOST_SESSIONS_REMEMBERED: usize = 100;

@@ -15,6 +15,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::place::Node;
+use crate::mutex::{lock, unpoisoned};
 use crate::process::Process;
 use crate::session::Session;
 use crate::session::clock::{Clock, Moment};
@@ -106,7 +107,7 @@ impl Last {
 
 impl Alone {
     fn last(&self) -> MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.last)
     }
 
     /// To be asked right before the create leaves: whatever this session has let go of by then is deleted ahead of it.
@@ -194,7 +195,7 @@ impl Drop for Alone {
     fn drop(&mut self) {
         if !self.process.is_present() {
             // A forked child: the watch is the parent's, and so are the locks below it.
-            let last = self.last.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let last = unpoisoned(self.last.get_mut());
             std::mem::forget(std::mem::take(last));
         }
     }

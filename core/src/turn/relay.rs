@@ -18,6 +18,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::grant::Grant;
 use super::place::Queue;
 use crate::error::{Error, Result};
+use crate::mutex::lock;
 use crate::process::Process;
 use crate::session::call::Call;
 
@@ -41,7 +42,7 @@ struct Relays(Mutex<std::collections::BTreeMap<String, Weak<Relay>>>);
 
 impl Relays {
     fn of(&self, path: &str) -> Arc<Relay> {
-        let mut relays = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut relays = lock(&self.0);
         if let Some(relay) = relays.get(path).and_then(Weak::upgrade) {
             return relay;
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, RangeInclusive};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
@@ -12,6 +12,7 @@ use tokio::sync::{Notify, oneshot};
 use super::encoding::Encoding;
 use super::write::Desk;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::process::Process;
 use crate::session::once::sweep::Swept;
 use crate::session::{Session, unless};
@@ -135,10 +136,6 @@ pub(super) struct Line {
 struct Waiting {
     queue: VecDeque<(Change, oneshot::Sender<Result<Outcome>>)>,
     is_served: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Line {

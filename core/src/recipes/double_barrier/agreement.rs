@@ -1,7 +1,8 @@
 //! The number of parties of a barrier, which the handles of one client share: it is asked for once, for all of them.
 
+use crate::mutex::lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// What a client remembers of barriers that no handle is on.
 const MOST_PATHS: usize = 1000;
@@ -41,8 +42,4 @@ impl Agreement {
     pub(super) fn ends(&self) {
         *lock(&self.parties) = None;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

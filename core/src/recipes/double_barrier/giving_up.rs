@@ -6,6 +6,7 @@ use super::layout::{self, Round};
 use super::place::{self, Place};
 use super::{Inner, Inside};
 use crate::error::Result;
+use crate::mutex::lock;
 use crate::options::Naming;
 use crate::path;
 use crate::session::call::{Call, Failure};
@@ -14,7 +15,7 @@ use crate::session::wire::{WireError, Write};
 /// Deletes the nodes that this handle has given up and that may stand yet, maybe in a session that only the server
 /// still knows: together with a new one they would count twice.
 pub(super) async fn tidy(barrier: &Inner, call: &mut Call) -> Result<()> {
-    let given_up = || barrier.given_up.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let given_up = || lock(&barrier.given_up);
     let guids = given_up().clone();
     if guids.is_empty() {
         return Ok(());

@@ -31,6 +31,7 @@ use self::place::{Given, Place};
 use super::waiting::{Found, Listeners, WaitProgress, telling};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::options::Naming;
 use crate::path;
 use crate::session::call::Call;
@@ -153,7 +154,7 @@ impl Drop for Moving<'_> {
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.state)
     }
 
     /// Says on the path for how many it is, maybe only in place of a certain version.

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::layout::{Round, prefix};
 use crate::error::{Error, LostReason, Result};
+use crate::mutex::{lock, unpoisoned};
 use crate::path;
 use crate::runtime;
 use crate::session::call::{Call, refusal};
@@ -97,7 +98,7 @@ impl Place {
     }
 
     pub(super) fn told_when_over(&mut self) -> Option<Watch> {
-        self.over.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+        unpoisoned(self.over.get_mut()).take()
     }
 
     pub(super) fn name(&self) -> &str {
@@ -159,7 +160,7 @@ impl Place {
         if !std::mem::take(&mut self.may_stand) {
             return Box::pin(std::future::ready(()));
         }
-        self.given_up.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(self.guid.clone());
+        lock(&self.given_up).push(self.guid.clone());
         if self.epoch.has_ended() {
             return Box::pin(std::future::ready(()));
         }

@@ -13,6 +13,7 @@ use super::outcomes;
 use super::transaction::{DECIDING, Part, Transaction, collect};
 use super::{Inner, Outcome};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::chance;
@@ -66,7 +67,7 @@ pub(super) struct Hands {
 
 impl Hands {
     fn held(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.held)
     }
 }
 
@@ -164,7 +165,7 @@ impl Inner {
     }
 
     fn committed(&self) -> MutexGuard<'_, Vec<(Key, Header)>> {
-        self.hands.committed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.hands.committed)
     }
 
     /// All of these that are in nobody's hand; then somebody is told of them.

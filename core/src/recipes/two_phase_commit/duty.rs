@@ -1,22 +1,17 @@
 //! A coordinator's duty: what it has begun or taken over is decided, whether or not somebody waits for the outcome.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::Inner;
 use super::layout::Layout;
 use super::transaction::{Part, Transaction};
+use crate::mutex::lock;
 use crate::session::Session;
 
 /// By nonce, what this coordinator sees to.
 #[derive(Default)]
 pub(super) struct Duties(Mutex<HashMap<String, Weak<Transaction>>>);
-
-impl Duties {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Weak<Transaction>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
 
 /// Somebody sees to it, until this is dropped.
 struct Attending(Arc<Transaction>);
@@ -35,7 +30,7 @@ impl Inner {
         if transaction.known.get().is_some() || transaction.is_attended.send_replace(true) {
             return;
         }
-        let mut attended = self.duties.lock();
+        let mut attended = lock(&self.duties.0);
         attended.retain(|_, transaction| transaction.strong_count() > 0);
         attended.insert(transaction.key.nonce.clone(), Arc::downgrade(transaction));
         drop(attended);
@@ -50,7 +45,7 @@ impl Inner {
 
     /// The transaction of this nonce, if it is attended to.
     pub(super) fn attended(&self, nonce: &str) -> Option<Arc<Transaction>> {
-        self.duties.lock().get(nonce).and_then(Weak::upgrade)
+        lock(&self.duties.0).get(nonce).and_then(Weak::upgrade)
     }
 }
 

@@ -39,6 +39,7 @@ use self::servers_time::ServersTime;
 use self::site::Site;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::path;
 use crate::session::kept::not_declared;
 
@@ -129,7 +130,7 @@ struct Inner {
 
 impl Inner {
     fn site(&self) -> MutexGuard<'_, Option<Arc<Site>>> {
-        self.site.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.site)
     }
 }
 

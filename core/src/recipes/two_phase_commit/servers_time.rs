@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
 use super::layout::Header;
+use crate::mutex::lock;
 use crate::session::clock::Moment;
 use crate::session::wire::Stat;
 
@@ -28,7 +29,7 @@ struct Known {
 
 impl ServersTime {
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 
     /// A node was written just now, at that time by the servers' clock.

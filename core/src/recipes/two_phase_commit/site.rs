@@ -1,7 +1,7 @@
 //! A site: that it is there, and what it is asked.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -12,6 +12,7 @@ use super::proposal::Proposal;
 use super::transaction::Transaction;
 use super::{Inner, Outcome};
 use crate::error::{Error, Result};
+use crate::mutex::lock;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
@@ -63,10 +64,6 @@ struct Found {
 struct Asked {
     proposal: Proposal,
     is_open: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Site {

@@ -8,7 +8,8 @@ use futures_util::FutureExt;
 use futures_util::future::Shared;
 use tokio::sync::oneshot;
 
-use super::{Epoch, lock};
+use super::Epoch;
+use crate::mutex::lock;
 use crate::session::wire::{Flight, WireError};
 
 /// The `sync` that left last.

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::oneshot;
 
-use super::{Epoch, lock};
+use super::Epoch;
+use crate::mutex::lock;
 use crate::path;
 use crate::session::wire::{Flight, WireError};
 

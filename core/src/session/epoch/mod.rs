@@ -8,7 +8,7 @@ mod requests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -21,6 +21,7 @@ use super::wire::{Flight, Link, LinkState, Wire, WireError, Write};
 use crate::error::LostReason;
 use crate::log::{self, Peer};
 use crate::metrics::Counters;
+use crate::mutex::lock;
 use crate::options::{AclChoice, LeaseMode, Terms};
 use crate::process::Process;
 use catching_up::CatchingUp;
@@ -96,10 +97,6 @@ const LOOKING: u64 = u64::MAX;
 /// Nodes that one heartbeat looks at, and how many bytes it may take.
 const MOST_CHECKS: usize = 100;
 const MOST_BYTES: usize = 128 << 10;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 impl Epoch {
     /// Whose session it is.
@@ -447,7 +444,7 @@ impl Epoch {
 
     /// As if another thread were at it.
     #[cfg(test)]
-    pub(crate) fn lock_interests(&self) -> MutexGuard<'_, BTreeMap<u64, String>> {
+    pub(crate) fn lock_interests(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, String>> {
         lock(&self.interests)
     }
 

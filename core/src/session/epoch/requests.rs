@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 
-use super::{Epoch, lock};
+use super::Epoch;
 use crate::metrics::Request;
+use crate::mutex::lock;
 use crate::options::{AclEntry, LeaseMode};
 use crate::path;
 use crate::session::clock::Moment;

@@ -15,8 +15,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::sight::{Sight, is_of, look};
-use super::{Keepers, Stands, Wish, lock};
+use super::{Keepers, Stands, Wish};
 use crate::error::{Error, Result};
+use crate::mutex::lock;
 use crate::path;
 use crate::session::call::refusal;
 use crate::session::clock::Later;
@@ -391,6 +392,6 @@ impl<'a> Keeping<'a> {
 impl Session {
     /// Whether this is a session that this client had before.
     fn was_ours(&self, session_id: u64) -> bool {
-        super::super::lock(&self.past).contains(&session_id)
+        lock(&self.past).contains(&session_id)
     }
 }

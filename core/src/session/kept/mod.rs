@@ -11,7 +11,7 @@ mod keeper;
 mod sight;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::watch;
 
@@ -21,6 +21,7 @@ use super::call::refusal;
 use super::wire::frame::fits;
 use super::wire::{CreateMode, WireError};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 
 /// The node is kept as long as this exists; dropping it undoes it in the background.
 pub(crate) struct Kept {
@@ -61,10 +62,6 @@ impl Stands {
     fn has_refused(&self, number: u64) -> bool {
         self.refused.as_ref().is_some_and(|(refused, _)| *refused == number)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Kept {

@@ -24,6 +24,7 @@ use super::clock::Moment;
 use super::wire::{Applied, WireError, Write};
 use super::{Session, unless};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 
 /// How long a mark stays for the next change.
 const IDLE: Duration = Duration::from_secs(1);
@@ -61,7 +62,7 @@ impl Marks {
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.idle)
     }
 
     /// Applies `writes` in one transaction, once. ConnectionLost says that nobody knows whether it was applied.
@@ -252,7 +253,7 @@ impl Marks {
 
     /// Looks for marks that clients have left which crashed, unless that was done just now.
     pub(crate) fn look_after(&self, session: &Arc<Session>) {
-        let mut looked = self.looked.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut looked = lock(&self.looked);
         let now = session.now();
         if looked.is_none_or(|last| now.since(last) >= LOOK) {
             *looked = Some(now);

@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::WeakShared;
 
 use super::Mark;
+use crate::mutex::lock;
 use crate::runtime::Later;
 use crate::session::Session;
 use crate::session::clock::Moment;
@@ -27,7 +28,7 @@ struct Answered {
 
 impl Standing {
     fn answered(&self) -> MutexGuard<'_, Option<Answered>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 
     pub(super) fn enter(&self, mark: Option<Mark>, session_id: u64, watch: Watch) -> Watch {
@@ -55,7 +56,7 @@ pub(crate) struct Standings(Mutex<Vec<Weak<Standing>>>);
 
 impl Standings {
     fn all(&self) -> MutexGuard<'_, Vec<Weak<Standing>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 
     /// One more; it is forgotten with what is answered.

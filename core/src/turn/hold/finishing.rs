@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::sync::oneshot;
 
-use super::{Hold, Tenure, lock};
+use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::mutex::lock;
 use crate::path;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::{Connection, Tenant};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::guarded::Outcome;
-use super::{Hold, Tenure, lock};
+use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::session::call::refusal;
 use crate::session::epoch::Epoch;
 use crate::session::wire::{Flight, WireError, Write};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Hold, LossCallback, Tenure, lock};
+use super::{Hold, LossCallback, Tenure};
 use crate::error::{Error, LostReason};
+use crate::mutex::lock;
 use crate::session::delivery::{Live, Subscription};
 use crate::session::epoch::Tenant;
 

@@ -11,7 +11,7 @@ mod losing;
 pub(crate) mod own_nodes;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::watch;
 
@@ -24,6 +24,7 @@ use super::place::Node;
 use super::relay::Baton;
 use crate::error::{Error, LostReason, Result};
 use crate::log::{self, Tenancy};
+use crate::mutex::lock;
 use crate::session::Session;
 use crate::session::call::refusal;
 use crate::session::clock::Moment;
@@ -85,10 +86,6 @@ struct Inner {
     is_revoked: bool,
     /// Ends of which nobody knows whether they were applied; one for all that write the same.
     in_doubt: Vec<InDoubt>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Hold {

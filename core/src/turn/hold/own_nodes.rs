@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use super::{Hold, RevokeCallback, Tenure, lock};
+use super::{Hold, RevokeCallback, Tenure};
 use crate::error::LostReason;
 use crate::log;
+use crate::mutex::lock;
 use crate::options::RetryOptions;
 use crate::session::Session;
 use crate::session::clock::Clock;
