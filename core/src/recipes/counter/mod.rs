@@ -1,33 +1,41 @@
 //! The counter: one node whose data is the value.
 //!
-//! 1. A change is one transaction: set the value if the node still has the version that was read, and write down in a
-//!    mark of our own, a child of the node, that change number *k* was made.
+//! ```text
+//! /counters/orders                     the value: persistent, and never deleted by us
+//!     _c_GUID-change                   a mark of each client that counts: which of its changes was made last; persistent
+//!     _c_GUID-lock-0000000007          who queues for a turn, while many count; ephemeral
+//! ```
+//!
+//! 1. A change reads the value, unless we wrote it last, and is one transaction: set the value if the node still has the
+//!    version that was read, and write down in our mark that change number *k* was made.
 //! 2. If the answer gets lost, the mark tells whether the change was made, for everybody may have changed the value since.
-//!    It is persistent, so it tells that on another connection and in another session, too. See `once`.
-//! 3. If somebody else was faster, the value is read and the change made anew. Clients to which that
-//!    happens more than once take turns, and each makes several changes when it is its turn. So a change costs the same
-//!    with fifty clients as with five.
-//! 4. Changes that are asked for on one path of one client while another is under way are made together. See `line`.
+//!    It is persistent, so it tells that on another connection and in another session, too. Where it cannot tell, because
+//!    somebody deleted it or the counter, the answer is ConnectionLost. See [`attempt`].
+//! 3. If somebody else was faster, the transaction is refused: the value is read and the change made anew. Clients to which
+//!    that happens more than once take turns, and each makes several changes when it is its turn. So a change costs the same
+//!    with fifty clients as with five. See [`fairness`].
+//! 4. Changes that are asked for on one path of one client while another is under way are made together. See
+//!    [`pending_changes`].
 //! 5. The mark stays for the next change, so that a change costs one write also after a pause; it goes after a while without
-//!    changes, or when the client closes. Marks of those that crashed are deleted by others who count there later, once
-//!    nobody can need them any more. See `once`.
+//!    changes, or when the client closes.
+//! 6. Who is killed before its transaction arrives has changed nothing; who is killed after it has made the change, and
+//!    nobody is told. It leaves its mark. Others who count there later delete that, once nobody can need it any more, see
+//!    `session::once`. A turn ends with the session of who had it, and others count without one after a second.
+//!
+//! [`value`] is the node: how the value is its data, and how versions that run over are kept from guarding nothing.
 
-mod doubt;
-mod encoding;
-mod line;
-mod rollover;
-mod sight;
-mod turns;
-mod write;
+mod attempt;
+mod fairness;
+mod pending_changes;
+mod value;
 
-use self::encoding::Encoding;
-use self::line::{Change, Handle, Lines, Outcome};
+use self::attempt::{Change, ChangeOutcome};
+use self::pending_changes::{ChangesHandle, CountersOfClient};
+use self::value::Encoding;
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::options::CounterOptions;
 use crate::path;
-
-const VERB: &str = "counting";
 
 impl Client {
     /// A handle on the counter at `path`. Does no I/O.
@@ -35,8 +43,8 @@ impl Client {
         let session = self.session()?;
         path::recipe(path)?;
         let encoding = Encoding::of(session.options().naming, options.layout);
-        let line = session.shelf.of::<Lines>().of(path, encoding);
-        Ok(Counter { client: self.clone(), line })
+        let changes = session.shelf.of::<CountersOfClient>().of(path, encoding);
+        Ok(Counter { client: self.clone(), changes })
     }
 }
 
@@ -62,19 +70,19 @@ impl Client {
 #[derive(Clone)]
 pub struct Counter {
     client: Client,
-    line: Handle,
+    changes: ChangesHandle,
 }
 
 impl Counter {
     /// Where the value is kept.
     pub fn path(&self) -> &str {
-        &self.line.path
+        &self.changes.node.path
     }
 
     /// The value, no older than this call.
     pub async fn get(&self) -> Result<i64> {
         let session = self.client.session()?;
-        let seen = self.line.look(&mut session.call(None), true).await;
+        let seen = self.changes.node.read(&mut session.call(None), true).await;
         Ok(seen.map_err(|error| error.with_path(self.path()))?.value)
     }
 
@@ -85,7 +93,7 @@ impl Counter {
     /// Dropping the future withdraws the change unless it is on its way already.
     pub async fn add(&self, n: i64) -> Result<i64> {
         match self.change(Change::Add(n)).await? {
-            Outcome::Value(value) => Ok(value),
+            ChangeOutcome::Value(value) => Ok(value),
             _ => Err(self.out_of_range("n", n)),
         }
     }
@@ -105,19 +113,19 @@ impl Counter {
     /// # Ok(()) });
     /// ```
     pub async fn compare_and_set(&self, old: i64, new: i64) -> Result<bool> {
-        if !self.line.encoding.range().contains(&new) {
+        if !self.changes.node.encoding.range().contains(&new) {
             return Err(self.out_of_range("new", new));
         }
-        Ok(self.change(Change::Swap { old, new }).await? == Outcome::Swapped)
+        Ok(self.change(Change::Swap { old, new }).await? == ChangeOutcome::Swapped)
     }
 
-    async fn change(&self, change: Change) -> Result<Outcome> {
+    async fn change(&self, change: Change) -> Result<ChangeOutcome> {
         let session = self.client.session()?;
-        self.line.change(session, change).await.map_err(|error| error.with_path(self.path()))
+        self.changes.change(session, change).await.map_err(|error| error.with_path(self.path()))
     }
 
     fn out_of_range(&self, argument: &str, n: i64) -> Error {
-        let range = self.line.encoding.range();
+        let range = self.changes.node.encoding.range();
         let (least, most) = (range.start(), range.end());
         Error::invalid(
             argument,
@@ -129,6 +137,6 @@ impl Counter {
 
 impl std::fmt::Debug for Counter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counter").field("path", &self.line.path).finish_non_exhaustive()
+        f.debug_struct("Counter").field("path", &self.changes.node.path).finish_non_exhaustive()
     }
 }

@@ -1,0 +1,243 @@
+//! The node of a counter: how the value is its data, how it is read, created and set.
+//!
+//! | | data | range |
+//! |---|---|---|
+//! | Curator `DistributedAtomicLong` | 8 bytes, big endian | 64 bits |
+//! | Curator `SharedCount` | 4 bytes, big endian | 32 bits |
+//! | kazoo `Counter` | decimal digits | 64 bits with us |
+//!
+//! No data is 0: that is how kazoo creates a counter, and how Curator reads an empty one.
+//!
+//! A write is guarded by the version of the node. After 2147483647 versions go on at -2147483648, and so come to -1, which a
+//! write takes for any version: it would guard nothing. So no version of ours is -1: the transaction that begins at -2 writes
+//! twice. Others write once, so it may be met all the same. There whoever writes creates a node that is named after the change
+//! which led there, in the same transaction; it can be created once, and so only one of ours writes. (Others guard nothing
+//! there, and that we cannot do for them.)
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::{CounterLayout, Naming};
+use crate::path;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::once::mark::first_of_all;
+use crate::session::once::sweep::Swept;
+use crate::session::open_parents;
+use crate::session::wire::{CreateMode, Stat, WireError, Write};
+
+pub(super) const VERB: &str = "counting";
+/// The version that a write takes for any.
+const ANY: i32 = -1;
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Encoding {
+    Long,
+    Int,
+    Decimal,
+}
+
+impl Encoding {
+    /// The recipes that ship with ZooKeeper have no counter; with their names we use Curator's.
+    pub(super) fn of(naming: Naming, layout: CounterLayout) -> Encoding {
+        match (naming, layout) {
+            (Naming::Kazoo, _) => Encoding::Decimal,
+            (Naming::Curator | Naming::Zookeeper, CounterLayout::Atomic) => Encoding::Long,
+            (Naming::Curator | Naming::Zookeeper, CounterLayout::Shared) => Encoding::Int,
+        }
+    }
+
+    pub(super) fn range(self) -> RangeInclusive<i64> {
+        match self {
+            Encoding::Int => i64::from(i32::MIN)..=i64::from(i32::MAX),
+            Encoding::Long | Encoding::Decimal => i64::MIN..=i64::MAX,
+        }
+    }
+
+    /// `value` is in the range.
+    pub(super) fn encode(self, value: i64) -> Vec<u8> {
+        match self {
+            Encoding::Long => value.to_be_bytes().to_vec(),
+            Encoding::Int => (value as i32).to_be_bytes().to_vec(),
+            Encoding::Decimal => value.to_string().into_bytes(),
+        }
+    }
+
+    pub(super) fn decode(self, data: &[u8]) -> Result<i64> {
+        let value = match self {
+            _ if data.is_empty() => Some(0),
+            Encoding::Long => data.try_into().ok().map(i64::from_be_bytes),
+            Encoding::Int => data.try_into().ok().map(|data| i64::from(i32::from_be_bytes(data))),
+            Encoding::Decimal => std::str::from_utf8(data).ok().and_then(|digits| digits.trim().parse().ok()),
+        };
+        value.ok_or_else(|| {
+            let expected = match self {
+                Encoding::Long => "8 bytes, as of Curator's DistributedAtomicLong",
+                Encoding::Int => "4 bytes, as of Curator's SharedCount",
+                Encoding::Decimal => "a whole number of at most 64 bits in digits, as of kazoo's Counter",
+            };
+            Error::new(
+                ErrorKind::Mismatch,
+                format!(
+                    "the node holds {} bytes that are not {expected}; make all participants agree on layout and naming, or \
+                     choose another path",
+                    data.len()
+                ),
+            )
+        })
+    }
+}
+
+/// Which state of the node.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct NodeVersion {
+    pub(super) czxid: i64,
+    pub(super) version: i32,
+}
+
+/// The counter as it was read.
+pub(super) struct Reading {
+    pub(super) value: i64,
+    /// `None` while it does not exist.
+    pub(super) at: Option<NodeVersion>,
+    pub(super) children: i32,
+    /// The change that made it so; 0 where nobody asks.
+    pub(super) mzxid: i64,
+    /// Whether it was read after it was asked for; otherwise only a write can tell.
+    pub(super) is_current: bool,
+}
+
+/// Where the counter is, and what all who change it there have in common.
+pub(super) struct CounterNode {
+    pub(super) path: String,
+    pub(super) encoding: Encoding,
+    /// Where the marks of others are looked after.
+    pub(super) swept: Arc<Swept>,
+}
+
+impl CounterNode {
+    pub(super) fn new(path: &str, encoding: Encoding) -> CounterNode {
+        CounterNode { path: path.to_owned(), encoding, swept: Swept::new(path) }
+    }
+
+    /// What a server answered.
+    pub(super) fn parse(&self, data: &[u8], stat: &Stat, is_current: bool) -> Result<Reading> {
+        Ok(Reading {
+            value: self.encoding.decode(data)?,
+            at: Some(NodeVersion { czxid: stat.czxid, version: stat.version }),
+            children: stat.num_children,
+            mzxid: stat.mzxid,
+            is_current,
+        })
+    }
+
+    /// Reads the counter; if wanted, no older than now.
+    pub(super) async fn read(&self, call: &mut Call, is_current: bool) -> Result<Reading> {
+        loop {
+            let epoch = call.epoch(VERB).await?;
+            let link = epoch.link();
+            // In one flight: the server answers the read after it has caught up.
+            let sync = is_current.then(|| epoch.sync(&self.path));
+            let read = epoch.get_data(&self.path);
+            if let Some(sync) = sync {
+                match call.briefly(VERB, sync).await? {
+                    Err(error) if error.is_unanswered() => {
+                        call.retry_after_loss(VERB).await?;
+                        continue;
+                    }
+                    answer => answer.map_err(|error| refusal(error, VERB, &self.path))?,
+                }
+            }
+            let read = call.briefly(VERB, read).await?;
+            let is_one_connection = !is_current || epoch.link() == link;
+            match read {
+                Ok((data, stat)) if is_one_connection => return self.parse(&data, &stat, is_current),
+                Err(WireError::NoNode) if is_one_connection => {
+                    return Ok(Reading { value: 0, at: None, children: 0, mzxid: 0, is_current });
+                }
+                Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
+                    return Err(refusal(error, VERB, &self.path));
+                }
+                _ => call.retry_after_loss(VERB).await?,
+            }
+        }
+    }
+
+    /// Creates the counter, and what is missing above it, as 0; an error to look again, which says whether somebody else has.
+    pub(super) async fn create(
+        &self,
+        session: &Arc<Session>,
+        call: &mut Call,
+    ) -> Result<Result<NodeVersion, bool>> {
+        let epoch = call.epoch(VERB).await?;
+        let zero = self.encoding.encode(0);
+        open_parents::look(session, &epoch, call, VERB, path::parent(&self.path)).await?;
+        let created =
+            match call.briefly(VERB, epoch.create(&self.path, &zero, CreateMode::Persistent)).await? {
+                Err(WireError::NoNode) => {
+                    let parents = session.ensure(&epoch, path::parent(&self.path), session.parents());
+                    call.briefly(VERB, parents).await?
+                }
+                Ok(created) => return Ok(Ok(NodeVersion { czxid: created.czxid, version: 0 })),
+                Err(WireError::NodeExists) => return Ok(Err(true)),
+                Err(error) => Err(error),
+            };
+        match created {
+            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
+            created => created.map_err(|error| refusal(error, VERB, &self.path))?,
+        }
+        Ok(Err(false))
+    }
+
+    /// What sets the counter, if it is still at `at`, where the change `mzxid` has led. The first part is refused otherwise.
+    pub(super) fn set_if_unchanged(&self, value: i64, at: NodeVersion, mzxid: i64) -> Vec<Write> {
+        let (path, data) = (&*self.path, self.encoding.encode(value));
+        let set = |version| Write::Set { path: path.to_owned(), data: data.clone(), version: Some(version) };
+        match at.version {
+            ANY => vec![first_of_all(path, (at.czxid, mzxid)), set(ANY)],
+            -2 => vec![set(-2), set(ANY)],
+            version => vec![set(version)],
+        }
+    }
+}
+
+/// Whether the first part was refused because the counter is not as it was read.
+pub(super) fn has_changed(error: &WireError) -> bool {
+    matches!(error, WireError::BadVersion | WireError::NoNode | WireError::NodeExists)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_comes_back_as_it_was_written() {
+        for encoding in [Encoding::Long, Encoding::Int, Encoding::Decimal] {
+            let range = encoding.range();
+            for value in [*range.start(), -1, 0, 1, *range.end()] {
+                assert_eq!(encoding.decode(&encoding.encode(value)), Ok(value), "{encoding:?}");
+            }
+            assert_eq!(encoding.decode(b""), Ok(0), "{encoding:?}");
+        }
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_the_peers() {
+        assert_eq!(Encoding::Long.encode(258), [0, 0, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(Encoding::Int.encode(-2), [0xff, 0xff, 0xff, 0xfe]);
+        assert_eq!(Encoding::Decimal.encode(-7), b"-7");
+    }
+
+    #[test]
+    fn data_of_another_layout_is_refused() {
+        for (encoding, data) in [
+            (Encoding::Long, &[0, 0, 0, 1][..]),
+            (Encoding::Int, &[0; 8][..]),
+            (Encoding::Decimal, b"1.5"),
+            (Encoding::Decimal, b"99999999999999999999"),
+        ] {
+            assert_eq!(encoding.decode(data).unwrap_err().kind(), ErrorKind::Mismatch);
+        }
+    }
+}
