@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::giving_up::{tidy, unless_declared};
+use super::agreement::{Barrier, agree, check_agreement, check_agreement_again, list_children};
+use super::giving_up::{delete_given_up, give_up_unless_declared};
 use super::layout::{self, Member, Round, members};
-use super::leaving::over;
-use super::place::{self, Place};
-use super::{Inner, Inside};
+use super::leaving::end_round;
+use super::place::{self, ENTER as VERB, Inside, MOMENT, Place};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Naming;
 use crate::path;
@@ -16,13 +16,13 @@ use crate::session::epoch::Epoch;
 use crate::session::wire::{Applied, CreateMode, Event, Flight, Stat, Watch, WireError, Write};
 use crate::turn::deletable;
 
-pub(super) const VERB: &str = "enter";
+pub(super) const ENTERING: &str = "not all parties came";
 
 /// Of so few a list costs little, and no more of them list.
 const FEW: usize = 3;
 
 /// What became of a member that had come.
-enum End {
+enum MemberEnd {
     Inside(Round),
     /// Its node or its session is gone.
     Gone,
@@ -30,22 +30,22 @@ enum End {
     Late(Round),
 }
 
-pub(super) async fn enter(barrier: &Inner, session: &Arc<Session>, call: &mut Call) -> Result<Inside> {
+pub(super) async fn enter(barrier: &Barrier, session: &Arc<Session>, call: &mut Call) -> Result<Inside> {
     loop {
-        tidy(barrier, call).await?;
+        delete_given_up(barrier, call).await?;
         let mut place = Place::new(call.epoch(VERB).await?, &barrier.path, &barrier.given_up);
-        match attempt(barrier, session, &mut place, call).await {
-            Ok(End::Inside(round)) => return Ok(Inside { place, round }),
-            Ok(End::Gone) => {}
-            Ok(End::Late(round)) => {
+        match enter_once(barrier, session, &mut place, call).await {
+            Ok(MemberEnd::Inside(round)) => return Ok(Inside { place, round }),
+            Ok(MemberEnd::Gone) => {}
+            Ok(MemberEnd::Late(round)) => {
                 // Peers would wait for our node, too, before they leave.
                 let gone = place.leave(call, VERB).await;
                 gone.or_else(|error| if error.kind() == ErrorKind::Lost { Ok(()) } else { Err(error) })?;
-                over(barrier, &round, None, call, VERB).await?;
+                end_round(barrier, &round, None, call, VERB).await?;
             }
             Err(error) if matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Mismatch) => {
                 // Others may have been let in with us meanwhile.
-                return match session.within_grace(unless_declared(barrier, place)).await {
+                return match session.within_grace(give_up_unless_declared(barrier, place)).await {
                     Some(Ok(inside)) => Ok(inside),
                     Some(Err(Some(came))) if error.kind() == ErrorKind::Timeout => {
                         let parties = barrier.parties;
@@ -63,15 +63,20 @@ pub(super) async fn enter(barrier: &Inner, session: &Arc<Session>, call: &mut Ca
     }
 }
 
-async fn attempt(barrier: &Inner, session: &Arc<Session>, place: &mut Place, call: &mut Call) -> Result<End> {
-    let Some(came) = come(barrier, session, place, call).await? else {
+async fn enter_once(
+    barrier: &Barrier,
+    session: &Arc<Session>,
+    place: &mut Place,
+    call: &mut Call,
+) -> Result<MemberEnd> {
+    let Some(came) = create_node(barrier, session, place, call).await? else {
         barrier.agreement.ends();
-        return Ok(End::Gone);
+        return Ok(MemberEnd::Gone);
     };
     call.insist();
     if came.may_disagree && came.count < barrier.parties {
-        let names = present(barrier, place, call).await?;
-        agrees(barrier, &names.unwrap_or_default())?;
+        let names = list_children(barrier, place, call).await?;
+        check_agreement(barrier, &names.unwrap_or_default())?;
     }
     take_part(barrier, place, came, call).await
 }
@@ -96,8 +101,8 @@ struct Came {
 ///
 /// A client asks once for how many the path is, for all its handles. If others have changed that since, it sees that by their
 /// names when they are few, and when it has waited for a moment: by the path, or by their names if it was the last to come.
-async fn come(
-    barrier: &Inner,
+async fn create_node(
+    barrier: &Barrier,
     session: &Arc<Session>,
     place: &mut Place,
     call: &mut Call,
@@ -172,71 +177,7 @@ async fn come(
     }
 }
 
-/// For how many the path is, by what it says.
-fn parties(data: &[u8]) -> Option<usize> {
-    std::str::from_utf8(data).ok()?.parse().ok()
-}
-
-/// For how many the path says that it is, which is what we say. Answers the version that our own word on it replaces,
-/// if it must be a certain one; `None`: once more.
-async fn agree(
-    barrier: &Inner,
-    session: &Arc<Session>,
-    epoch: &Arc<Epoch>,
-    call: &mut Call,
-) -> Result<Option<Option<i32>>> {
-    let at = &barrier.path;
-    let refused = |error| Err(refusal(error, VERB, at));
-    match call.briefly(VERB, epoch.get_data(at)).await? {
-        Ok((data, stat)) => {
-            match parties(&data) {
-                Some(parties) if parties == barrier.parties => Ok(Some(None)),
-                Some(parties) if stat.num_children > 0 => {
-                    let names = match call.briefly(VERB, epoch.children(at)).await? {
-                        Ok(names) => names,
-                        Err(WireError::NoNode) => return Ok(None),
-                        Err(error) if error.is_unanswered() => {
-                            call.retry_after_loss(VERB).await?;
-                            return Ok(None);
-                        }
-                        Err(error) => return refused(error),
-                    };
-                    // Of peers it is not known; and who said it may have gone.
-                    let number = |member: Member<'_>| member.says.map_or(parties, |(parties, _)| parties);
-                    match members(&names).map(number).find(|theirs| *theirs != barrier.parties) {
-                        Some(theirs) => Err(mismatch(barrier, theirs)),
-                        None => Ok(Some(Some(stat.version))),
-                    }
-                }
-                // Of rounds that are over, or a peer's.
-                _ => Ok(Some(Some(stat.version))),
-            }
-        }
-        Err(WireError::NoNode) => {
-            match call.briefly(VERB, session.ensure(epoch, at, session.parents())).await? {
-                Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
-                made => made.map_err(|error| refusal(error, VERB, at))?,
-            }
-            Ok(None)
-        }
-        Err(error) if error.is_unanswered() => {
-            call.retry_after_loss(VERB).await?;
-            Ok(None)
-        }
-        Err(error) => refused(error),
-    }
-}
-
-fn mismatch(barrier: &Inner, theirs: usize) -> Error {
-    let ours = barrier.parties;
-    barrier.agreement.ends();
-    Error::new(
-        ErrorKind::Mismatch,
-        format!("others wait there for {theirs} parties, and we for {ours}; all must say the same number"),
-    )
-}
-
-async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Call) -> Result<End> {
+async fn take_part(barrier: &Barrier, place: &mut Place, came: Came, call: &mut Call) -> Result<MemberEnd> {
     let ready = layout::ready(&barrier.path);
     let (mut declares, mut is_declared) = (came.count >= barrier.parties, false);
     // Who came among the first belongs to whatever round is declared while its node stands: those before it can only go.
@@ -248,9 +189,9 @@ async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Ca
             declares = declare(barrier, place, call).await?;
             if !declares && is_kazoo {
                 // It may have been declared, without an answer, and taken back.
-                match own(barrier, place, call).await? {
-                    None => return Ok(End::Gone),
-                    Some(own) if own.version > 0 => return Ok(End::Inside(Round::unseen())),
+                match read_own_node(barrier, place, call).await? {
+                    None => return Ok(MemberEnd::Gone),
+                    Some(own) if own.version > 0 => return Ok(MemberEnd::Inside(Round::unseen())),
                     Some(_) => {}
                 }
             }
@@ -259,51 +200,55 @@ async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Ca
             let (found, declared) = match armed.take() {
                 Some(armed) => armed,
                 None => match place.ask(call, VERB, |epoch| epoch.watch_exists(&ready)).await? {
-                    None => return Ok(End::Gone),
+                    None => return Ok(MemberEnd::Gone),
                     Some(armed) => armed.map_err(|error| refusal(error, VERB, &barrier.path))?,
                 },
             };
             if found.is_none() {
-                match until_declared(barrier, place, declared, &mut said, call).await? {
-                    None => return Ok(End::Gone),
+                match wait_until_declared(barrier, place, declared, &mut said, call).await? {
+                    None => return Ok(MemberEnd::Gone),
                     Some(event) => is_declared |= event == Event::Created,
                 }
             }
         }
         match place.ask(call, VERB, |epoch| epoch.watch_data(&ready)).await? {
-            None => return Ok(End::Gone),
+            None => return Ok(MemberEnd::Gone),
             Some(Ok((data, stat, over))) => {
                 let round = Round::of(&data, &stat);
                 let is_for_others = round.parties().is_some_and(|parties| parties != barrier.parties);
                 // They may have died in it.
                 if is_for_others {
-                    let Some(names) = present(barrier, place, call).await? else { return Ok(End::Gone) };
-                    agrees(barrier, &names)?;
+                    let Some(names) = list_children(barrier, place, call).await? else {
+                        return Ok(MemberEnd::Gone);
+                    };
+                    check_agreement(barrier, &names)?;
                 }
                 let is_ours = match round.tells_of(place.name()) {
                     Some(is_ours) => is_ours,
-                    None => match own(barrier, place, call).await? {
-                        None => return Ok(End::Gone),
+                    None => match read_own_node(barrier, place, call).await? {
+                        None => return Ok(MemberEnd::Gone),
                         Some(own) => round.includes_own(place.name(), &own),
                     },
                 };
                 if !is_ours {
-                    return Ok(End::Late(round));
+                    return Ok(MemberEnd::Late(round));
                 }
                 place.tell_when_over(over);
                 place.found_in(&round, ready, data);
-                return Ok(End::Inside(round));
+                return Ok(MemberEnd::Inside(round));
             }
             // Taken back while we looked: kazoo does that when the first leaves, and our node was there before.
             Some(Err(WireError::NoNode)) if is_kazoo => {
-                let Some(own) = own(barrier, place, call).await? else { return Ok(End::Gone) };
+                let Some(own) = read_own_node(barrier, place, call).await? else {
+                    return Ok(MemberEnd::Gone);
+                };
                 // Nothing else changes it but our own declaration, be its answer lost.
                 if own.version > 0 || is_declared && !is_spare {
-                    return Ok(End::Inside(Round::unseen()));
+                    return Ok(MemberEnd::Inside(Round::unseen()));
                 }
                 // It may have been without us, and be over. If it is on, nobody is to wait for our node: we come again.
                 if is_declared {
-                    return Ok(End::Gone);
+                    return Ok(MemberEnd::Gone);
                 }
             }
             // Of another round, and gone meanwhile: this one has yet to be declared.
@@ -314,7 +259,7 @@ async fn take_part(barrier: &Inner, place: &mut Place, came: Came, call: &mut Ca
 }
 
 /// Our own node; `None`: it is gone.
-async fn own(barrier: &Inner, place: &Place, call: &mut Call) -> Result<Option<Stat>> {
+async fn read_own_node(barrier: &Barrier, place: &Place, call: &mut Call) -> Result<Option<Stat>> {
     let path = place.path();
     match place.ask(call, VERB, |epoch| epoch.exists(&path)).await? {
         None => Ok(None),
@@ -323,17 +268,17 @@ async fn own(barrier: &Inner, place: &Place, call: &mut Call) -> Result<Option<S
 }
 
 /// Waits for what the watch on `ready` tells; `None`: our own node is gone.
-async fn until_declared(
-    barrier: &Inner,
+async fn wait_until_declared(
+    barrier: &Barrier,
     place: &Place,
     mut declared: Watch,
     said: &mut Option<i32>,
     call: &mut Call,
 ) -> Result<Option<Event>> {
     if call.is_single_attempt() {
-        return Err(Error::timeout(super::ENTERING));
+        return Err(Error::timeout(ENTERING));
     }
-    let mut pause = super::MOMENT;
+    let mut pause = MOMENT;
     let mut gone: Option<Watch> = None;
     loop {
         let either = async {
@@ -351,11 +296,11 @@ async fn until_declared(
             Some(None) => gone = None,
             None => {
                 pause = pause.saturating_mul(2);
-                look_again(barrier, place, said, call).await?;
+                check_agreement_again(barrier, place, said, call).await?;
             }
         }
         if gone.is_none() {
-            let watched = place.ask(call, VERB, |epoch| watch_own(epoch, &place.path())).await?;
+            let watched = place.ask(call, VERB, |epoch| watch_own_node(epoch, &place.path())).await?;
             let Some(watched) = watched else { return Ok(None) };
             gone = watched.map_err(|error| refusal(error, VERB, &barrier.path))?;
             if gone.is_none() {
@@ -365,30 +310,8 @@ async fn until_declared(
     }
 }
 
-/// Whether everybody is there for our number still, as far as one look at the path tells; who was the last to come and did not
-/// ask looks at all of them, once. Who came first is right, and the path is to say so: then the others see it.
-async fn look_again(barrier: &Inner, place: &Place, said: &mut Option<i32>, call: &mut Call) -> Result<()> {
-    let at = &barrier.path;
-    let Some(Ok((data, stat))) = place.ask(call, VERB, |epoch| epoch.get_data(at)).await? else {
-        return Ok(());
-    };
-    let was_last = said.is_some_and(|version| version == stat.version);
-    if parties(&data) == Some(barrier.parties) && !was_last {
-        return Ok(());
-    }
-    *said = None;
-    let Some(Ok(names)) = place.ask(call, VERB, |epoch| epoch.children(at)).await? else { return Ok(()) };
-    let right = first(&names).map_or(barrier.parties, |(parties, _)| parties);
-    if parties(&data) != Some(right) {
-        let word = right.to_string();
-        // Should that fail, the next look makes up for it.
-        let _ = call.briefly(VERB, place.epoch.set_data(at, word.as_bytes(), Some(stat.version))).await?;
-    }
-    if right == barrier.parties { Ok(()) } else { Err(mismatch(barrier, right)) }
-}
-
 /// Our node never has children: so only its deletion wakes us. `None` when it is gone.
-fn watch_own(epoch: &Arc<Epoch>, node: &str) -> Flight<Option<Watch>> {
+fn watch_own_node(epoch: &Arc<Epoch>, node: &str) -> Flight<Option<Watch>> {
     let flight = epoch.watch_children(node);
     Box::pin(async move {
         match flight.await {
@@ -399,56 +322,24 @@ fn watch_own(epoch: &Arc<Epoch>, node: &str) -> Flight<Option<Watch>> {
     })
 }
 
-/// The names of all children. `None`: we are not there any more.
-async fn present(barrier: &Inner, place: &Place, call: &mut Call) -> Result<Option<Vec<String>>> {
-    match place.ask(call, VERB, |epoch| epoch.children(&barrier.path)).await? {
-        None | Some(Err(WireError::NoNode)) => Ok(None),
-        Some(names) => names.map(Some).map_err(|error| refusal(error, VERB, &barrier.path)),
-    }
-}
-
-/// Mismatch: others are there for another number of parties, and were there first.
-fn agrees(barrier: &Inner, names: &[String]) -> Result<()> {
-    match other_number(barrier, names) {
-        Some(theirs) if !came_first(barrier, names) => Err(mismatch(barrier, theirs)),
-        _ => Ok(()),
-    }
-}
-
-/// Of those who say for how many they wait, what the first says, and its number.
-fn first(names: &[String]) -> Option<(usize, i32)> {
-    members(names).filter_map(|member| member.says).min_by_key(|(_, number)| *number)
-}
-
-/// Whether the first waits for as many as we do. At the end of the numbers nobody knows who was that.
-fn came_first(barrier: &Inner, names: &[String]) -> bool {
-    first(names).is_some_and(|(parties, number)| parties == barrier.parties && number < layout::SPENT)
-}
-
-/// A number that is not ours, which somebody there waits for.
-fn other_number(barrier: &Inner, names: &[String]) -> Option<usize> {
-    let said = members(names).filter_map(|member| member.says);
-    said.map(|(parties, _)| parties).find(|parties| *parties != barrier.parties)
-}
-
 /// Declares the round if all its members are there; answers whether there is a `ready` now, be it of another round. The
 /// transaction checks that they are: who gave up, or died, is counted by nobody. Who came after us for another number is no
 /// member, and is told so.
-async fn declare(barrier: &Inner, place: &Place, call: &mut Call) -> Result<bool> {
+async fn declare(barrier: &Barrier, place: &Place, call: &mut Call) -> Result<bool> {
     let ready = layout::ready(&barrier.path);
     loop {
-        let Some(names) = present(barrier, place, call).await? else { return Ok(false) };
+        let Some(names) = list_children(barrier, place, call).await? else { return Ok(false) };
         let mut present: Vec<_> = members(&names).collect();
         if present.len() < names.len() {
             return Ok(true);
         }
         // Not before: without an answer to our declaration we may be in a round whose others have gone.
-        agrees(barrier, &names)?;
+        check_agreement(barrier, &names)?;
         present.retain(|member| member.says.is_none_or(|(parties, _)| parties == barrier.parties));
         if present.len() < barrier.parties {
             return Ok(false);
         }
-        let chosen = first_of(present, barrier.parties);
+        let chosen = choose_members(present, barrier.parties);
         let part = |member: &Member<'_>| {
             let node = path::join(&barrier.path, member.name);
             match member.name == place.name() {
@@ -474,7 +365,7 @@ async fn declare(barrier: &Inner, place: &Place, call: &mut Call) -> Result<bool
 }
 
 /// Those who came first of too many, and peers in any case: they take part in whatever round is declared.
-fn first_of(present: Vec<Member<'_>>, parties: usize) -> Vec<Member<'_>> {
+fn choose_members(present: Vec<Member<'_>>, parties: usize) -> Vec<Member<'_>> {
     let (mut ours, mut chosen): (Vec<_>, Vec<_>) =
         present.into_iter().partition(|member| member.says.is_some());
     ours.sort_by_key(|member| member.says.map(|(_, number)| number));

@@ -1,10 +1,9 @@
 //! Giving up while others are awaited: nobody may count us any more, neither the others nor we ourselves when we come
 //! again.
 
-use super::entering::VERB;
+use super::agreement::Barrier;
 use super::layout::{self, Round};
-use super::place::{self, Place};
-use super::{Inner, Inside};
+use super::place::{self, ENTER, Inside, Place};
 use crate::error::Result;
 use crate::mutex::lock;
 use crate::options::Naming;
@@ -14,19 +13,19 @@ use crate::session::wire::{WireError, Write};
 
 /// Deletes the nodes that this handle has given up and that may stand yet, maybe in a session that only the server
 /// still knows: together with a new one they would count twice.
-pub(super) async fn tidy(barrier: &Inner, call: &mut Call) -> Result<()> {
+pub(super) async fn delete_given_up(barrier: &Barrier, call: &mut Call) -> Result<()> {
     let given_up = || lock(&barrier.given_up);
     let guids = given_up().clone();
     if guids.is_empty() {
         return Ok(());
     }
-    let names = call.ask(VERB, |epoch| place::settled(epoch, &barrier.path)).await;
-    let names = names.map_err(|failure| failure.about(VERB, &barrier.path))?;
+    let names = call.ask(ENTER, |epoch| place::settled(epoch, &barrier.path)).await;
+    let names = names.map_err(|failure| failure.about(ENTER, &barrier.path))?;
     for name in names.iter().filter(|name| guids.iter().any(|guid| name.starts_with(guid))) {
         let node = path::join(&barrier.path, name);
-        match call.ask(VERB, |epoch| epoch.delete(&node, None)).await {
+        match call.ask(ENTER, |epoch| epoch.delete(&node, None)).await {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
-            Err(failure) => return Err(failure.about(VERB, &node)),
+            Err(failure) => return Err(failure.about(ENTER, &node)),
         }
     }
     given_up().retain(|guid| !guids.contains(guid));
@@ -36,10 +35,13 @@ pub(super) async fn tidy(barrier: &Inner, call: &mut Call) -> Result<()> {
 /// Gives our node up when our time is over, unless a round was declared with it meanwhile: then the others have been
 /// let in with us, and we are in. What no server answers goes on in the background. Else it answers how many had come, as
 /// far as that was seen.
-pub(super) async fn unless_declared(barrier: &Inner, mut place: Place) -> Result<Inside, Option<usize>> {
-    match last_look(barrier, &mut place).await {
-        Ok(Last::In(round)) => Ok(Inside { place, round }),
-        Ok(Last::Gone(came)) => {
+pub(super) async fn give_up_unless_declared(
+    barrier: &Barrier,
+    mut place: Place,
+) -> Result<Inside, Option<usize>> {
+    match look_and_delete(barrier, &mut place).await {
+        Ok(LastLook::In(round)) => Ok(Inside { place, round }),
+        Ok(LastLook::Gone(came)) => {
             place.withdraw().await;
             Err(came)
         }
@@ -52,7 +54,7 @@ pub(super) async fn unless_declared(barrier: &Inner, mut place: Place) -> Result
 }
 
 /// What a member that gives up sees.
-enum Last {
+enum LastLook {
     /// The round that its node belongs to.
     In(Round),
     /// To none, and the node is gone; so many children there were, if that was seen.
@@ -61,19 +63,19 @@ enum Last {
 
 /// Whether our node belongs to a round. Every declaration changes the version of the path, so that none comes between
 /// the look and the deletion.
-async fn last_look(barrier: &Inner, place: &mut Place) -> Result<Last, WireError> {
+async fn look_and_delete(barrier: &Barrier, place: &mut Place) -> Result<LastLook, WireError> {
     if !place.may_stand {
-        return Ok(Last::Gone(None));
+        return Ok(LastLook::Gone(None));
     }
     let (epoch, ready) = (place.epoch.clone(), layout::ready(&barrier.path));
     if place.name().is_empty() && !place.find(&place::settled(&epoch, &barrier.path).await?) {
-        return Ok(Last::Gone(None));
+        return Ok(LastLook::Gone(None));
     }
     let own = place.path();
     loop {
         let asked = (epoch.exists(&barrier.path), epoch.get_data(&ready), epoch.exists(&own));
         let (Some(stat), declared, Some(found)) = (asked.0.await?, asked.1.await, asked.2.await?) else {
-            return Ok(Last::Gone(None));
+            return Ok(LastLook::Gone(None));
         };
         let mut came = Some(stat.num_children as usize);
         match declared {
@@ -81,14 +83,14 @@ async fn last_look(barrier: &Inner, place: &mut Place) -> Result<Last, WireError
                 let round = Round::of(&data, &stat);
                 if round.includes_own(place.name(), &found) {
                     place.found_in(&round, ready, data);
-                    return Ok(Last::In(round));
+                    return Ok(LastLook::In(round));
                 }
                 // Others are in it.
                 came = None;
             }
             // Taken back by a peer that left before we looked.
             Err(WireError::NoNode) if found.version > 0 && barrier.naming == Naming::Kazoo => {
-                return Ok(Last::In(Round::unseen()));
+                return Ok(LastLook::In(Round::unseen()));
             }
             Err(WireError::NoNode) => {}
             Err(error) => return Err(error),
@@ -99,7 +101,7 @@ async fn last_look(barrier: &Inner, place: &mut Place) -> Result<Last, WireError
             Err(error) => return Err(error),
             Ok(_) => {
                 place.gone();
-                return Ok(Last::Gone(came));
+                return Ok(LastLook::Gone(came));
             }
         }
     }

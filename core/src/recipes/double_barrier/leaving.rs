@@ -17,9 +17,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{join_all, try_join_all};
 
+use super::agreement::Barrier;
 use super::layout::{self, Member, Round, members};
-use super::place::Place;
-use super::{Inner, Inside};
+use super::place::{Inside, MOMENT, Place};
 use crate::error::{Error, LostReason, Result};
 use crate::log;
 use crate::options::Naming;
@@ -30,17 +30,18 @@ use crate::session::epoch::Epoch;
 use crate::session::wire::{Event, WireError, Write};
 
 pub(super) const VERB: &str = "leave";
+pub(super) const LEAVING: &str = "not all parties left";
 
 /// For so long the deputy does not look whether the anchor is there: a round of quick members is over by then.
 const DEPUTYS_MOMENT: Duration = Duration::from_millis(50);
 
-pub(super) async fn leave(barrier: &Inner, inside: Inside, call: &mut Call) -> Result<()> {
+pub(super) async fn leave(barrier: &Barrier, inside: Inside, call: &mut Call) -> Result<()> {
     let Inside { mut place, round } = inside;
     if place.epoch.has_ended() {
         return Err(Error::lost(LostReason::Session));
     }
     if round.anchor.as_deref() == Some(place.name()) {
-        return over(barrier, &round, Some(place), call, VERB).await;
+        return end_round(barrier, &round, Some(place), call, VERB).await;
     }
     // What was told before we have left is no news of us.
     let ends = place.told_when_over().filter(|_| barrier.naming != Naming::Kazoo);
@@ -48,7 +49,7 @@ pub(super) async fn leave(barrier: &Inner, inside: Inside, call: &mut Call) -> R
     let is_deputy = round.has_as_deputy(place.name());
     place.leave(call, VERB).await?;
     call.insist();
-    let moment = if is_deputy { DEPUTYS_MOMENT } else { super::MOMENT };
+    let moment = if is_deputy { DEPUTYS_MOMENT } else { MOMENT };
     if !call.is_single_attempt()
         && let Some(ends) = &mut ends
         && call.for_a(moment, ends).await? == Some(Event::Deleted)
@@ -58,7 +59,7 @@ pub(super) async fn leave(barrier: &Inner, inside: Inside, call: &mut Call) -> R
     if let Some(anchor) = &round.anchor {
         until_gone(path::join(&barrier.path, anchor), None, call, VERB).await?;
     }
-    over(barrier, &round, None, call, VERB).await
+    end_round(barrier, &round, None, call, VERB).await
 }
 
 /// So few are watched all at once. Of more a new list costs less.
@@ -70,8 +71,8 @@ const NEW: Duration = Duration::from_millis(50);
 const NAMED: usize = 3;
 
 /// Who has not left beside us, in words; `None`: nobody, or it is not known.
-pub(super) async fn who_is_inside(
-    barrier: &Inner,
+pub(super) async fn name_those_inside(
+    barrier: &Barrier,
     session: &Session,
     round: &Round,
     own: &str,
@@ -140,7 +141,7 @@ async fn until_all_gone(
             continue;
         }
         if call.is_single_attempt() {
-            return Err(Error::timeout(super::LEAVING));
+            return Err(Error::timeout(LEAVING));
         }
         call.insist();
         have_gone &= call.patiently(watch).await? == Event::Deleted;
@@ -150,8 +151,8 @@ async fn until_all_gone(
 
 /// Waits until the round is over, and takes `ready` back if nobody is left who would. Our own node, if we have one in
 /// the round, stands until then.
-pub(super) async fn over(
-    barrier: &Inner,
+pub(super) async fn end_round(
+    barrier: &Barrier,
     round: &Round,
     mut own: Option<Place>,
     call: &mut Call,

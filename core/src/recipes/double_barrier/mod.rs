@@ -1,5 +1,11 @@
 //! A double barrier: so many members enter together and leave together, round after round.
 //!
+//! ```text
+//! /barriers/step                        for how many it is; its version changes with every member and every declaration
+//!     GUID-of-3-0000000007              a member that waits for 3, or is inside: ephemeral
+//!     ready                             while a round is on: whose it is, and who leaves last (the anchor); persistent
+//! ```
+//!
 //! 1. Entering creates an ephemeral node. The server answers how many there are then, so the last one knows that it is.
 //! 2. The last one declares the round: a transaction checks that all its members are there, and creates `ready`. It
 //!    says by their numbers which members belong to the round. A member that came too late takes part in the next.
@@ -8,9 +14,13 @@
 //! 4. Leaving deletes the node and waits until the nodes of all members of the round have gone, see [`leaving`]. The
 //!    last to leave deletes `ready` with its own node.
 //! 5. A member that gives up deletes its node, and checks in the same transaction that no round was declared
-//!    meanwhile.
-//! 6. A member that dies is gone with its session, and nobody waits for it. `ready` of a round whose members have all
-//!    died is deleted by whoever comes next.
+//!    meanwhile. If one was, it is in, for the others have been let in with it. See [`giving_up`].
+//! 6. A member that is killed is gone with its session, and nobody waits for it: before the round is declared it is not
+//!    counted, and in the round it counts as one that has left. If it was the anchor, another member notices after a moment
+//!    and ends the round. `ready` of a round whose members have all died is deleted by whoever comes next.
+//! 7. When the answer to the creation of a node is lost, it is looked for by its GUID behind a quorum write. A declaration is
+//!    sent again: the second one finds `ready`, which says whether we are in. The deletion of a node is sent again, too.
+//! 8. All must say the same number of parties, and who came first is right: see [`agreement`].
 //!
 //! The layout is that of Curator's `DistributedDoubleBarrier` and of kazoo's `DoubleBarrier`, whose members may take
 //! part: theirs do not know of rounds, and enter whenever there is a `ready`. See [`layout`].
@@ -25,20 +35,20 @@ mod place;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use self::agreement::{Agreement, Agreements};
+use self::agreement::{Barrier, KnownParties};
+use self::entering::ENTERING;
 use self::layout::Round;
-use self::place::{Given, Place};
+use self::leaving::LEAVING;
+use self::place::{ENTER, Inside};
 use super::waiting::{Found, Listeners, WaitProgress, telling};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
-use crate::options::Naming;
 use crate::path;
 use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::session::kept::not_declared;
-use crate::session::wire::Write;
 
 impl Client {
     /// A handle on the double barrier at `path` for so many parties. Does no I/O. Others see the member by its `name`,
@@ -60,10 +70,10 @@ impl Client {
         }
         let name = name.unwrap_or(session.identity()).to_owned();
         let naming = session.options().naming;
-        let agreement = session.shelf.of::<Agreements>().of(path);
-        let (path, state) = (path.to_owned(), Mutex::default());
-        let (given_up, listeners) = (Given::default(), Arc::default());
-        let inner = Inner { path, parties, name, naming, state, given_up, agreement, listeners };
+        let agreement = session.shelf.of::<KnownParties>().of(path);
+        let (path, given_up) = (path.to_owned(), Arc::default());
+        let barrier = Barrier { path, parties, name, naming, given_up, agreement };
+        let inner = Inner { barrier, state: Mutex::default(), listeners: Arc::default() };
         Ok(DoubleBarrier { client: self.clone(), inner: Arc::new(inner) })
     }
 }
@@ -77,10 +87,6 @@ pub(crate) fn parties(name: &str) -> Option<usize> {
 
 /// All of them are checked in one transaction.
 const MOST_PARTIES: usize = 5000;
-const ENTERING: &str = "not all parties came";
-const LEAVING: &str = "not all parties left";
-/// A member that waits for longer looks for what seldom goes wrong, which costs a request: its own node or the anchor's is gone.
-const MOMENT: Duration = Duration::from_millis(500);
 
 /// Lets so many members begin together and end together, any number of times, shared with everybody who uses that path,
 /// in any language. Clones are the same handle, and the same member.
@@ -106,30 +112,20 @@ pub struct DoubleBarrier {
 }
 
 struct Inner {
-    path: String,
-    parties: usize,
-    name: String,
-    naming: Naming,
-    state: Mutex<State>,
-    given_up: Given,
-    agreement: Arc<Agreement>,
+    barrier: Barrier,
+    state: Mutex<Membership>,
     /// Who wants to hear of its waits.
     listeners: Arc<Listeners>,
 }
 
+/// Whether this handle is in a round.
 #[derive(Default)]
-enum State {
+enum Membership {
     #[default]
     Outside,
     /// A call of this handle enters or leaves.
     Moving,
     Inside(Inside),
-}
-
-/// A member of a round that is on.
-struct Inside {
-    place: Place,
-    round: Round,
 }
 
 /// Outside again, unless it ends elsewhere.
@@ -138,7 +134,7 @@ struct Moving<'a>(&'a Inner);
 impl Moving<'_> {
     /// It ends inside. Not to be dropped after that: somebody else may be moving by then.
     fn inside(self, inside: Inside) {
-        *self.0.state() = State::Inside(inside);
+        *self.0.state() = Membership::Inside(inside);
         std::mem::forget(self);
     }
 }
@@ -146,30 +142,30 @@ impl Moving<'_> {
 impl Drop for Moving<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        if matches!(*state, State::Moving) {
-            *state = State::Outside;
+        if matches!(*state, Membership::Moving) {
+            *state = Membership::Outside;
         }
     }
 }
 
 impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Membership> {
         lock(&self.state)
     }
 
-    /// Says on the path for how many it is, maybe only in place of a certain version.
-    fn says(&self, version: Option<i32>) -> Write {
-        Write::Set { path: self.path.clone(), data: self.parties.to_string().into_bytes(), version }
-    }
-
     /// Of how many others the node stands: members of `round`, or of those who come.
-    fn others(self: &Arc<Self>, verb: &'static str, round: Option<Round>, mut call: Call) -> Later<Found> {
+    fn count_others(
+        self: &Arc<Self>,
+        verb: &'static str,
+        round: Option<Round>,
+        mut call: Call,
+    ) -> Later<Found> {
         let inner = self.clone();
         Box::pin(async move {
-            let names = call.ask(verb, |epoch| epoch.children(&inner.path)).await;
+            let names = call.ask(verb, |epoch| epoch.children(&inner.barrier.path)).await;
             let count = |names: Vec<String>| match &round {
                 Some(round) => layout::members(&names).filter(|member| round.includes(member)).count(),
-                None => inner.parties.saturating_sub(layout::members(&names).count()),
+                None => inner.barrier.parties.saturating_sub(layout::members(&names).count()),
             };
             (names.ok().map(count), None)
         })
@@ -178,8 +174,8 @@ impl Inner {
     /// The round that this handle is in; it is leaving from now on.
     fn step_out(&self) -> Result<(Inside, Moving<'_>)> {
         let mut state = self.state();
-        match std::mem::replace(&mut *state, State::Moving) {
-            State::Inside(inside) => Ok((inside, Moving(self))),
+        match std::mem::replace(&mut *state, Membership::Moving) {
+            Membership::Inside(inside) => Ok((inside, Moving(self))),
             before => {
                 *state = before;
                 Err(not_declared("this handle has not entered; enter first"))
@@ -191,22 +187,22 @@ impl Inner {
 impl DoubleBarrier {
     /// The path of the barrier.
     pub fn path(&self) -> &str {
-        &self.inner.path
+        &self.inner.barrier.path
     }
 
     /// How many enter and leave together.
     pub fn parties(&self) -> usize {
-        self.inner.parties
+        self.inner.barrier.parties
     }
 
     /// By which name others see this member.
     pub fn name(&self) -> &str {
-        &self.inner.name
+        &self.inner.barrier.name
     }
 
     /// Whether this handle has entered and not left.
     pub fn has_entered(&self) -> bool {
-        self.client.process().is_present() && matches!(*self.inner.state(), State::Inside(_))
+        self.client.process().is_present() && matches!(*self.inner.state(), Membership::Inside(_))
     }
 
     /// Calls back while this handle enters or leaves: after a second, and then ever less often, up to once a minute. `ahead`
@@ -232,16 +228,16 @@ impl DoubleBarrier {
         let session = self.client.session()?;
         let moving = {
             let mut state = self.inner.state();
-            if !matches!(*state, State::Outside) {
+            if !matches!(*state, Membership::Outside) {
                 let message = "this handle is in a round already; let it leave first, or make another handle";
                 return Err(about(Error::new(ErrorKind::Exists, message)));
             }
-            *state = State::Moving;
+            *state = Membership::Moving;
             Moving(&self.inner)
         };
         let mut call = session.wait(limit).for_the(ENTERING);
-        let entering = entering::enter(&self.inner, &session, &mut call);
-        let look = |call| self.inner.others(entering::VERB, None, call);
+        let entering = entering::enter(&self.inner.barrier, &session, &mut call);
+        let look = |call| self.inner.count_others(ENTER, None, call);
         let entered = telling(&session, self.path(), &self.inner.listeners, look, entering).await;
         let inside = entered.map_err(about)?;
         moving.inside(inside);
@@ -262,12 +258,17 @@ impl DoubleBarrier {
         let (inside, _moving) = self.inner.step_out().map_err(about)?;
         let mut call = session.wait(limit).for_the(LEAVING);
         let (round, own) = (inside.round.clone(), inside.place.name().to_owned());
-        let leaving = leaving::leave(&self.inner, inside, &mut call);
-        let look = |call| self.inner.others(leaving::VERB, Some(round.clone()), call);
+        let leaving = leaving::leave(&self.inner.barrier, inside, &mut call);
+        let look = |call| self.inner.count_others(leaving::VERB, Some(round.clone()), call);
         let left = telling(&session, self.path(), &self.inner.listeners, look, leaving).await;
         match left {
             Err(error) if error.kind() == ErrorKind::Timeout => {
-                let who = session.within_grace(leaving::who_is_inside(&self.inner, &session, &round, &own));
+                let who = session.within_grace(leaving::name_those_inside(
+                    &self.inner.barrier,
+                    &session,
+                    &round,
+                    &own,
+                ));
                 Err(about(match who.await.flatten() {
                     Some(who) => error.because(who),
                     None => error,
@@ -317,6 +318,6 @@ impl DoubleBarrier {
 
 impl std::fmt::Debug for DoubleBarrier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DoubleBarrier").field("path", &self.inner.path).finish_non_exhaustive()
+        f.debug_struct("DoubleBarrier").field("path", &self.inner.barrier.path).finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 //! The node of a member, from the moment when it may exist until it certainly does not.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::layout::{Round, prefix};
 use crate::error::{Error, LostReason, Result};
@@ -13,8 +14,12 @@ use crate::session::clock::Later;
 use crate::session::epoch::Epoch;
 use crate::session::wire::{CreateMode, Flight, Watch, WireError, Write};
 
+pub(super) const ENTER: &str = "enter";
+/// A member that waits for longer looks for what seldom goes wrong, which costs a request: its own node or the anchor's is gone.
+pub(super) const MOMENT: Duration = Duration::from_millis(500);
+
 /// GUIDs of nodes that one handle gave up and that may stand yet: it must not come a second time before they are gone.
-pub(super) type Given = Arc<Mutex<Vec<String>>>;
+pub(super) type GivenUp = Arc<Mutex<Vec<String>>>;
 
 /// The names of all children, once whatever was asked before has been decided; none where there is no such path.
 pub(super) fn settled(epoch: &Arc<Epoch>, path: &str) -> Flight<Vec<String>> {
@@ -28,10 +33,16 @@ pub(super) fn settled(epoch: &Arc<Epoch>, path: &str) -> Flight<Vec<String>> {
 }
 
 /// What the member that leaves last knows of its round.
-struct Anchors {
+struct AnchorsKnowledge {
     ready: String,
     /// What that says.
     says: Vec<u8>,
+}
+
+/// A member of a round that is on.
+pub(super) struct Inside {
+    pub(super) place: Place,
+    pub(super) round: Round,
 }
 
 pub(super) struct Place {
@@ -44,12 +55,12 @@ pub(super) struct Place {
     /// Tells a member when `ready` of its round has gone. Behind a lock only to be shared between threads.
     over: Mutex<Option<Watch>>,
     /// Who gives that up wakes those who wait for it.
-    anchors: Option<Box<Anchors>>,
-    given_up: Given,
+    anchors: Option<Box<AnchorsKnowledge>>,
+    given_up: GivenUp,
 }
 
 impl Place {
-    pub(super) fn new(epoch: Arc<Epoch>, parent: &str, given_up: &Given) -> Place {
+    pub(super) fn new(epoch: Arc<Epoch>, parent: &str, given_up: &GivenUp) -> Place {
         Place {
             epoch,
             parent: parent.to_owned(),
@@ -93,8 +104,8 @@ impl Place {
 
     /// It belongs to this round, of which `ready` says so much.
     pub(super) fn found_in(&mut self, round: &Round, ready: String, says: Vec<u8>) {
-        self.anchors =
-            (round.anchor.as_deref() == Some(self.name())).then(|| Box::new(Anchors { ready, says }));
+        self.anchors = (round.anchor.as_deref() == Some(self.name()))
+            .then(|| Box::new(AnchorsKnowledge { ready, says }));
     }
 
     pub(super) fn told_when_over(&mut self) -> Option<Watch> {
@@ -179,7 +190,11 @@ impl Place {
 
 impl Place {
     /// Everybody has a watch on what `ready` says, and looks who is left when that is written again.
-    fn give_up_as_anchor(&self, node: String, Anchors { ready, says }: Anchors) -> Later<()> {
+    fn give_up_as_anchor(
+        &self,
+        node: String,
+        AnchorsKnowledge { ready, says }: AnchorsKnowledge,
+    ) -> Later<()> {
         let epoch = self.epoch.clone();
         let both = epoch.multi(&[
             Write::Delete { path: node.clone(), version: None },
