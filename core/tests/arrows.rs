@@ -1,6 +1,6 @@
 //! Which part of the core may know which: arrows go one way. Read from the sources themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -166,6 +166,88 @@ fn no_part_of_the_core_knows_what_stands_above_it() {
     }
     assert!(arrows > 300, "only {arrows} arrows were found: the sources are read wrongly");
     assert!(wrong.is_empty(), "arrows that run back:\n{}", wrong.join("\n"));
+}
+
+/// The recipes whose files still know each other in a ring.
+const RINGS: &[&str] = &["queue", "two_phase_commit"];
+
+/// Which of a recipe's files a path leads into, `mod` for what stands in none of the others; `None` if it leads elsewhere.
+fn file_of<'a>(
+    path: &[&'a str],
+    recipe: &str,
+    files: &BTreeMap<String, BTreeSet<String>>,
+) -> Option<&'a str> {
+    match path {
+        ["recipes", of, rest @ ..] if *of == recipe => {
+            Some(rest.first().copied().filter(|first| files.contains_key(*first)).unwrap_or("mod"))
+        }
+        _ => None,
+    }
+}
+
+/// For each recipe that is a folder: its files, and which others each of them names. What `mod.rs` says in a `pub use` it
+/// does not use itself.
+fn files_of_recipes() -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
+    let sources = sources();
+    let mut recipes: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    let is_in_a_folder = |modules: &[String]| modules.len() > 2 && modules[0] == "recipes";
+    for (_, modules, _) in sources.iter().filter(|(_, modules, _)| is_in_a_folder(modules)) {
+        recipes.entry(modules[1].clone()).or_default().entry(modules[2].clone()).or_default();
+    }
+    for (_, modules, text) in &sources {
+        let here: Vec<&str> = modules.iter().map(String::as_str).collect();
+        let ["recipes", recipe, within @ ..] = &*here else { continue };
+        let Some(files) = recipes.get_mut(*recipe) else { continue };
+        let own = within.first().copied().unwrap_or("mod");
+        let mut named = BTreeSet::new();
+        for (_, line) in statements(text) {
+            let line = line.trim_start();
+            if line.starts_with("//") || (own == "mod" && line.starts_with("pub") && line.contains(" use ")) {
+                continue;
+            }
+            let mut paths: Vec<Vec<&str>> = paths_after(line, "crate::");
+            for path in paths_after(line, "super::") {
+                let up = 1 + path.iter().take_while(|part| **part == "super").count();
+                paths.push([&here[..here.len().saturating_sub(up)], &path[up - 1..]].concat());
+            }
+            if own == "mod" {
+                let children =
+                    files.keys().filter(|file| !paths_after(line, &format!("{file}::")).is_empty());
+                paths.extend(children.map(|file| vec!["recipes", recipe, file]));
+                paths.extend(paths_after(line, "self::").into_iter().map(|path| [&here[..], &path].concat()));
+            }
+            named.extend(paths.iter().filter_map(|path| file_of(path, recipe, files)).map(str::to_owned));
+        }
+        named.remove(own);
+        files.entry(own.to_owned()).or_default().extend(named);
+    }
+    recipes
+}
+
+#[test]
+fn no_files_of_a_recipe_know_each_other_in_a_ring() {
+    let recipes = files_of_recipes();
+    assert!(recipes.len() > 4, "only {} recipes were found: the sources are read wrongly", recipes.len());
+    for (recipe, files) in &recipes {
+        let arrows: usize = files.values().map(BTreeSet::len).sum();
+        assert!(arrows >= files.len() - 1, "{recipe}: only {arrows} arrows were found");
+        // Again and again without those that know nobody who is left.
+        let mut left = files.clone();
+        while let Some(lowest) = left.iter().find(|(_, knows)| knows.is_empty()).map(|(file, _)| file.clone())
+        {
+            left.remove(&lowest);
+            for knows in left.values_mut() {
+                knows.remove(&lowest);
+            }
+        }
+        // Who has untangled one takes it off the list.
+        let is_ring = !left.is_empty();
+        assert_eq!(
+            is_ring,
+            RINGS.contains(&recipe.as_str()),
+            "the files of {recipe} that are left over: {left:?}"
+        );
+    }
 }
 
 #[test]

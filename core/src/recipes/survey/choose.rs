@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::READ_OF_EACH;
 use crate::path;
 use crate::recipes::contenders::sort_names;
 use crate::recipes::{double_barrier, queue};
 use crate::session::watching::tree::What;
 use crate::turn::name::{Entry, Kind};
+
+/// Of a line, of permits, of claims and of members no more than this are read; the others are counted.
+pub(super) const READ_OF_EACH: usize = 100;
 
 /// What the name of a child says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

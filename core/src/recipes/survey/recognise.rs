@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::choose::{Role, line, role};
-use super::{Found, FoundKind, READ_OF_EACH};
+use super::choose::{READ_OF_EACH, Role, line, role};
 use crate::path;
 use crate::recipes::contenders::{self, Contender, Seen};
 use crate::recipes::{election, semaphore};
@@ -15,6 +14,68 @@ use crate::turn::name::{Entry, Kind};
 const BESIDE_A_SEMAPHORE: &str = "-__lock__";
 const BESIDE_A_QUEUE: &str = "-__queue__";
 const DEAD: &str = "-__dead__";
+
+/// What a node is the path of.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FoundKind {
+    /// A lock; kazoo's elections, too, which look the same.
+    Lock,
+    /// A read/write lock.
+    ReadWriteLock,
+    /// A semaphore.
+    Semaphore,
+    /// An election.
+    Election,
+    /// A queue.
+    Queue,
+    /// A double barrier.
+    DoubleBarrier,
+    /// A group, or whatever else has ephemeral children.
+    Group,
+    /// A node without children that has data: a value, a counter, a barrier that is up.
+    Node,
+}
+
+impl FoundKind {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            FoundKind::Lock => "lock",
+            FoundKind::ReadWriteLock => "read/write lock",
+            FoundKind::Semaphore => "semaphore",
+            FoundKind::Election => "election",
+            FoundKind::Queue => "queue",
+            FoundKind::DoubleBarrier => "double barrier",
+            FoundKind::Group => "group",
+            FoundKind::Node => "node",
+        }
+    }
+}
+
+/// A recipe in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it was made with.
+    pub path: String,
+    /// Which recipe.
+    pub kind: FoundKind,
+    /// Who holds, leads, has claimed or is a member, then who waits, in order. The first hundred of each.
+    pub contenders: Vec<Contender>,
+    /// How many hold, lead, have claimed or are members.
+    pub holding: usize,
+    /// How many wait.
+    pub waiting: usize,
+    /// How many permits there are, or parties.
+    pub size: Option<usize>,
+    /// How many items are queued.
+    pub items: usize,
+    /// How many dead letters there are.
+    pub dead: usize,
+    /// The leader has said that it has begun; the round of the double barrier is on.
+    pub has_begun: bool,
+    /// What the leader, or the node, says: the first 4096 bytes of it.
+    pub data: Vec<u8>,
+}
 
 pub(super) fn all(tree: &Tree) -> Vec<Found> {
     let view = View { tree, families: tree.families() };
