@@ -70,7 +70,7 @@ REASONS = [
     Reason(
         ("local hand-off",),
         "A pass is no request and no wake-up, but a whole acquisition in memory: a place at the gate of the "
-        "handle, the baton, a hold with its own callbacks, metrics and log, and a timer in case that it waits "
+        "handle, the guard of hand-offs, a hold with its own callbacks, metrics and log, and a timer in case that it waits "
         "long.",
         ("rust-local",),
     ),

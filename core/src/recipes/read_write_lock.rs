@@ -21,11 +21,11 @@ use crate::session::clock::Later;
 use crate::session::epoch::Tenant;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn;
-use crate::turn::alone::Alone;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 use crate::turn::name::{self, Kind};
 use crate::turn::place::{Node, Place, Queue};
+use crate::turn::uncontended::Uncontended;
 
 /// A read/write lock on a path: [`read`](ReadWriteLock::read) and [`write`](ReadWriteLock::write) are each a [`Lock`], and
 /// what a writer holds can be [downgraded](Held::downgrade).
@@ -58,8 +58,8 @@ impl Client {
         self.session()?;
         path::recipe(path)?;
         let side = |kind, readers| {
-            let (path_of_it, alone) = (path.to_owned(), Arc::default());
-            let side = Arc::new(Side { path: path_of_it, kind, readers, alone });
+            let (path_of_it, uncontended) = (path.to_owned(), Arc::default());
+            let side = Arc::new(Side { path: path_of_it, kind, readers, uncontended });
             Handle::new(self, path, Meanwhile::Waits, side)
         };
         let read = side(Kind::Read, None);
@@ -91,7 +91,7 @@ struct Side {
     kind: Kind,
     /// The other one, for the writers' side.
     readers: Option<Arc<Reading>>,
-    alone: Arc<Alone>,
+    uncontended: Arc<Uncontended>,
 }
 
 impl Recipe for Side {
@@ -101,7 +101,8 @@ impl Recipe for Side {
 
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
-            let queue = Queue { alone: Some(&self.alone), ..Queue::of(&session, &self.path, self.kind) };
+            let queue =
+                Queue { uncontended: Some(&self.uncontended), ..Queue::of(&session, &self.path, self.kind) };
             let taking = turn::take(&queue, &mut call);
             match &self.readers {
                 // Whoever reads through this very handle may be waiting here.

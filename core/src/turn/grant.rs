@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::alone::Alone;
 use super::hold::own_nodes::Follower;
+use super::local_handoff::HandoffGuard;
 use super::place::Node;
-use super::relay::Baton;
+use super::uncontended::Uncontended;
 use crate::error::Result;
 use crate::session::call::{Call, refusal};
 use crate::session::epoch::{Epoch, Interest};
@@ -30,8 +30,8 @@ pub(crate) struct Grant {
     pub(crate) own: Vec<Own>,
     /// Whether somebody has asked for it back already.
     pub(crate) is_revoked: bool,
-    /// The baton, if the turn may be passed on in memory.
-    pub(crate) baton: Option<Baton>,
+    /// If the turn may be passed on in memory.
+    pub(crate) handoff: Option<HandoffGuard>,
     /// What the nodes say to others, unless it is the identity alone.
     pub(crate) says: Option<Arc<[u8]>>,
     /// A condition that holds as long as no other node has the name of ours, where names are used again.
@@ -39,14 +39,14 @@ pub(crate) struct Grant {
     /// Whether to watch the nodes from the start, because the holder before us did.
     pub(crate) is_watched: bool,
     /// What the handle remembers: it is told when the node has been let go.
-    pub(crate) alone: Option<Arc<Alone>>,
+    pub(crate) uncontended: Option<Arc<Uncontended>>,
 }
 
 impl Grant {
     pub(crate) fn of(epoch: Arc<Epoch>, nodes: Vec<Node>, interests: Vec<Interest>) -> Grant {
-        let (own, says, baton) = (Vec::new(), None, None);
-        let (is_revoked, is_watched, guard, alone) = (false, false, None, None);
-        Grant { epoch, nodes, interests, own, is_revoked, says, baton, guard, is_watched, alone }
+        let (own, says, handoff) = (Vec::new(), None, None);
+        let (is_revoked, is_watched, guard, uncontended) = (false, false, None, None);
+        Grant { epoch, nodes, interests, own, is_revoked, says, handoff, guard, is_watched, uncontended }
     }
 
     /// Both together; `None`, and neither, if they were won in different sessions.
@@ -129,7 +129,7 @@ impl Drop for Grant {
         if !self.epoch.process().is_present() {
             // A forked child: the locks below may be held by threads that stayed with the parent. Touch nothing.
             let (interests, own) = (std::mem::take(&mut self.interests), std::mem::take(&mut self.own));
-            std::mem::forget((interests, own, self.baton.take()));
+            std::mem::forget((interests, own, self.handoff.take()));
             return;
         }
         for node in self.nodes.drain(..) {

@@ -4,7 +4,7 @@
 //! closest ahead, the second closest, and their own node. When the **only** contender ahead is deleted, the turn is
 //! ours without another read, provided nothing happened that could make that wrong (see [`is_ours_without_a_read`]).
 //! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
-//! costs the same with two waiters and with five thousand. Who is [`alone`] time after time needs no list at all.
+//! costs the same with two waiters and with five thousand. Who is [`uncontended`] time after time needs no list at all.
 
 use std::pin::pin;
 
@@ -17,19 +17,19 @@ use crate::session::epoch::Interest;
 use crate::session::epoch::looks::Names;
 use crate::session::wire::{Event, Link, Watch, WireError};
 
-pub(crate) mod alone;
 pub(crate) mod deletable;
+mod foreign_contenders;
 pub(crate) mod grant;
 pub(crate) mod hold;
-pub(crate) mod listed;
+pub(crate) mod local_handoff;
 pub(crate) mod name;
+pub(crate) mod order;
 pub(crate) mod place;
-pub(crate) mod relay;
-mod strangers;
+pub(crate) mod uncontended;
 
 use grant::{Grant, Own};
-use listed::Contenders;
 use name::{Entry, Kind};
+use order::Contenders;
 use place::{Listing, Node, Place, Queue};
 
 /// What somebody writes into a contender's node to ask it to let go; Curator's word.
@@ -40,7 +40,7 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
     loop {
         // In a box that goes before the wait begins: there may be thousands who wait.
         let (place, names) = Box::pin(Place::enter(queue, call)).await?;
-        strangers::tell(queue, &place, &names);
+        foreign_contenders::warn(queue, &place, &names);
         // From here on a broken connection delays us, and only our own deadline ends the wait.
         call.insist();
         let mut wait = Wait::new(&place, queue.kind);
@@ -60,7 +60,7 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
                     grant.is_revoked = is_revoked;
                     let is_more = queue.data != queue.session.identity().as_bytes();
                     grant.says = is_more.then(|| queue.data.into());
-                    grant.alone = queue.alone.cloned();
+                    grant.uncontended = queue.uncontended.cloned();
                     return Ok(grant);
                 }
             }

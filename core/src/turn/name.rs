@@ -22,25 +22,6 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether one of this kind and one of `other` stand in one line: candidates and locks of one path have a line each.
-    pub(crate) fn lines_up_with(self, other: Kind) -> bool {
-        let line = |kind| match kind {
-            Kind::Lock | Kind::Read | Kind::Write => Kind::Lock,
-            Kind::Latch | Kind::Lease => kind,
-        };
-        line(self) == line(other)
-    }
-
-    /// Whether a contender of this kind, further ahead, keeps one of `other` waiting.
-    pub(crate) fn excludes(self, other: Kind) -> bool {
-        self.lines_up_with(other) && !(self == Kind::Read && other == Kind::Read)
-    }
-
-    /// Whether everybody waits for everybody ahead.
-    pub(crate) fn is_plain(self) -> bool {
-        matches!(self, Kind::Lock | Kind::Latch)
-    }
-
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Lock => "lock",
@@ -103,22 +84,6 @@ impl Entry {
     pub(crate) fn lease(name: &str) -> Entry {
         Entry { name: name.to_owned(), kind: Kind::Lease, sequence: 0, naming: Naming::Curator }
     }
-
-    /// At the end of the range the server's counter stops, and pipelined creates may pass it into the negatives: those
-    /// numbers say nothing about the order, which is then by czxid alone, behind all others.
-    pub(crate) fn is_late(&self) -> bool {
-        self.sequence == i32::MAX || self.sequence < 0
-    }
-
-    /// Whether this comes before `other`; `None` when only their czxids can tell.
-    pub(crate) fn precedes(&self, other: &Entry) -> Option<bool> {
-        match (self.is_late(), other.is_late()) {
-            (true, true) => None,
-            (late, false) if late => Some(false),
-            (_, true) => Some(true),
-            _ => Some((self.sequence, &self.name) < (other.sequence, &other.name)),
-        }
-    }
 }
 
 fn parse(name: &str) -> Option<(Kind, i32, Naming)> {
@@ -180,20 +145,6 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_and_a_candidate_do_not_wait_for_each_other() {
-        for (ahead, behind, waits) in [
-            (Kind::Lock, Kind::Latch, false),
-            (Kind::Latch, Kind::Lock, false),
-            (Kind::Latch, Kind::Read, false),
-            (Kind::Latch, Kind::Latch, true),
-            (Kind::Lock, Kind::Read, true),
-            (Kind::Read, Kind::Read, false),
-        ] {
-            assert_eq!(ahead.excludes(behind), waits, "{ahead:?} before {behind:?}");
-        }
-    }
-
-    #[test]
     fn what_is_no_contender_is_left_alone() {
         for name in [
             "readme",
@@ -219,17 +170,5 @@ mod tests {
                 assert_eq!(entry.kind.excludes(Kind::Read), kind != Kind::Read);
             }
         }
-    }
-
-    #[test]
-    fn the_end_of_the_range_is_one_class_behind_all_others() {
-        let early = entry("_c_a-lock-2147483646");
-        let last = entry("_c_b-lock-2147483647");
-        let wrapped = entry("_c_c-lock--2147483648");
-        assert_eq!(early.precedes(&last), Some(true));
-        assert_eq!(early.precedes(&wrapped), Some(true));
-        assert_eq!(wrapped.precedes(&early), Some(false));
-        assert_eq!(last.precedes(&wrapped), None);
-        assert_eq!(last.precedes(&last.clone()), None);
     }
 }

@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use super::alone::{Alone, Beside};
 use super::deletable;
-use super::listed::Contenders;
 use super::name::{self, Entry, Kind};
+use super::order::Contenders;
+use super::uncontended::{Beside, Uncontended};
 use crate::error::Result;
 use crate::options::Naming;
 use crate::path;
@@ -35,7 +35,7 @@ pub(crate) struct Queue<'a> {
     /// What is made before the path, if that is missing.
     pub(crate) first: Option<&'a str>,
     /// What the handle remembers of this line, if it does.
-    pub(crate) alone: Option<&'a Arc<Alone>>,
+    pub(crate) uncontended: Option<&'a Arc<Uncontended>>,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
 }
@@ -44,8 +44,8 @@ impl<'a> Queue<'a> {
     /// As the client goes by name, and saying who it is.
     pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> Queue<'a> {
         let (naming, data) = (session.options().naming, session.identity().as_bytes());
-        let (mode, first, alone, verb) = (session.parents(), None, None, "acquire");
-        Queue { session, path, kind, naming, data, mode, first, alone, verb }
+        let (mode, first, uncontended, verb) = (session.parents(), None, None, "acquire");
+        Queue { session, path, kind, naming, data, mode, first, uncontended, verb }
     }
 }
 
@@ -109,8 +109,8 @@ impl Place {
                 }
             };
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
-            let beside = match queue.alone {
-                Some(alone) if !was_in_doubt => alone.beside(&epoch, path),
+            let beside = match queue.uncontended {
+                Some(uncontended) if !was_in_doubt => uncontended.beside(&epoch, path),
                 _ => Beside::List(None),
             };
             let create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
@@ -164,8 +164,8 @@ impl Place {
             if was_in_doubt && !Box::pin(place.adopt(&names, call, verb)).await? {
                 continue;
             }
-            if let (Some(alone), Some(node)) = (queue.alone, &place.node) {
-                alone.remember(session, &epoch, node, beside);
+            if let (Some(uncontended), Some(node)) = (queue.uncontended, &place.node) {
+                uncontended.remember(session, &epoch, node, beside);
             }
             return Ok((place, names));
         }
@@ -174,7 +174,7 @@ impl Place {
     /// Our own name, if it is our turn whatever a list would tell.
     fn names_unlisted(&self, queue: &Queue<'_>, beside: &Beside) -> Option<Names> {
         let node = self.node.as_ref()?;
-        let has_turn = queue.alone?.has_turn(&self.epoch, node, beside);
+        let has_turn = queue.uncontended?.has_turn(&self.epoch, node, beside);
         has_turn.then(|| Names::new(Listed::new(vec![node.entry.name.clone()])))
     }
 

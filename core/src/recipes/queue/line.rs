@@ -18,8 +18,8 @@ use crate::session::call::Call;
 use crate::session::epoch::looks::Names;
 use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Watch, WireError};
-use crate::turn::listed::Contenders;
 use crate::turn::name::{Entry, Kind};
+use crate::turn::order::Contenders;
 use crate::turn::place::{Listing, Place, Queue};
 
 /// How many watch the items.

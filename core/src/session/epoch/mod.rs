@@ -83,7 +83,7 @@ pub(crate) struct Epoch {
     /// Servers before 3.5.7 do not say which ephemeral nodes a session has.
     own_list: Capability,
     looks: Looks,
-    /// Each path that is watched for who is alone on it has a clone: see [`crate::turn::alone`].
+    /// Each path that is watched for who is alone on it has a clone: see [`crate::turn::uncontended`].
     pub(crate) watched_parents: Arc<()>,
     catching_up: CatchingUp,
     counters: Arc<Counters>,

@@ -104,8 +104,8 @@ impl Hold {
             is_confirmed: false,
         });
         let deletions = deletions.collect();
-        if let Some(alone) = &self.alone {
-            alone.let_go(&self.epoch, self.node());
+        if let Some(uncontended) = &self.uncontended {
+            uncontended.let_go(&self.epoch, self.node());
         }
         drop(self.wind_up());
         Ok(deletions)
@@ -114,7 +114,7 @@ impl Hold {
     /// Passes the turn on to another owner of this client, if one waits; false if the nodes are to be deleted.
     fn pass_on(self: &Arc<Self>) -> bool {
         let mut inner = lock(&self.inner);
-        let Some(baton) = inner.baton.take_if(|baton| baton.is_wanted()) else { return false };
+        let Some(handoff) = inner.handoff.take_if(|handoff| handoff.is_wanted()) else { return false };
         let interests = std::mem::take(&mut inner.interests);
         let (is_revoked, is_watched) = (inner.is_revoked, inner.watches_own_nodes);
         let followers = std::mem::take(&mut inner.followers);
@@ -123,22 +123,22 @@ impl Hold {
         if is_revoked || outcome == Outcome::Unknown {
             // It is not passed on: the owner was asked to let somebody else have it, or a write without an answer could still
             // be applied, which the deletion of the node prevents.
-            drop((interests, baton));
+            drop((interests, handoff));
             return false;
         }
         let mut grant = Grant::of(self.epoch.clone(), self.nodes.clone(), interests);
         grant.own = followers.into_iter().map(Own::Followed).collect();
         grant.is_watched = is_watched;
-        grant.alone = self.alone.clone();
+        grant.uncontended = self.uncontended.clone();
         if outcome == Outcome::Known {
-            baton.pass(grant);
+            handoff.pass(grant);
             return true;
         }
         let writes = self.writes.clone();
         self.session.clock().spawn(Box::pin(async move {
             match writes.settled().await {
-                Outcome::Unknown => drop((grant, baton)),
-                _ => baton.pass(grant),
+                Outcome::Unknown => drop((grant, handoff)),
+                _ => handoff.pass(grant),
             }
         }));
         true

@@ -18,10 +18,10 @@ use tokio::sync::watch;
 use finishing::{Finishing, InDoubt};
 use guarded::Writes;
 
-use super::alone::Alone;
 use super::grant::{Grant, Own};
+use super::local_handoff::HandoffGuard;
 use super::place::Node;
-use super::relay::Baton;
+use super::uncontended::Uncontended;
 use crate::error::{Error, LostReason, Result};
 use crate::log::{self, Tenancy};
 use crate::mutex::lock;
@@ -55,7 +55,7 @@ pub(crate) struct Hold {
     /// A condition of their deletion: see [`Grant::guard`].
     guard: Option<Box<Write>>,
     /// What the handle remembers: it is told when our node has been let go.
-    alone: Option<Arc<Alone>>,
+    uncontended: Option<Arc<Uncontended>>,
     /// How many let it go one by one: the nested acquisitions of a reentrant handle.
     owners: AtomicUsize,
     began: Moment,
@@ -73,7 +73,7 @@ struct Inner {
     /// Dropped at the end: the heartbeat stops asking for our nodes.
     interests: Vec<Interest>,
     /// Passed on or dropped at the end: then the next one of this client that waits for it has it.
-    baton: Option<Baton>,
+    handoff: Option<HandoffGuard>,
     /// Dropped at the end, whatever it is: what the owner keeps locked meanwhile.
     keeps: Option<Box<dyn Send>>,
     on_lost: Vec<(u64, LossCallback)>,
@@ -99,8 +99,8 @@ impl Hold {
         let (epoch, is_watched, is_revoked) = (grant.epoch.clone(), grant.is_watched, grant.is_revoked);
         // From here on their deletion is our business.
         let nodes = std::mem::take(&mut grant.nodes);
-        let (interests, baton) = (std::mem::take(&mut grant.interests), grant.baton.take());
-        let passes = baton.as_ref().map_or(0, Baton::passes);
+        let (interests, handoff) = (std::mem::take(&mut grant.interests), grant.handoff.take());
+        let passes = handoff.as_ref().map_or(0, HandoffGuard::passes);
         let says = grant.says.take().unwrap_or_else(|| session.identity().as_bytes().into());
         let is_followed = grant.own.len() == nodes.len();
         let own = grant.own.drain(..).filter(|_| is_followed);
@@ -123,7 +123,7 @@ impl Hold {
             nodes,
             says,
             guard: grant.guard.take(),
-            alone: grant.alone.take(),
+            uncontended: grant.uncontended.take(),
             owners: AtomicUsize::new(1),
             passes,
             writes: Arc::default(),
@@ -131,7 +131,7 @@ impl Hold {
             tenure: watch::Sender::new(Tenure::Held),
             inner: Mutex::new(Inner {
                 interests: Vec::new(),
-                baton,
+                handoff,
                 keeps,
                 on_lost: Vec::new(),
                 on_revoke: Vec::new(),
@@ -269,7 +269,7 @@ impl Hold {
     fn wind_up(&self) -> Vec<(u64, LossCallback)> {
         let mut inner = lock(&self.inner);
         let asked = std::mem::take(&mut inner.on_revoke);
-        let ended = (std::mem::take(&mut inner.interests), inner.baton.take(), inner.keeps.take());
+        let ended = (std::mem::take(&mut inner.interests), inner.handoff.take(), inner.keeps.take());
         let callbacks = std::mem::take(&mut inner.on_lost);
         drop(inner);
         drop((asked, ended));

@@ -32,7 +32,7 @@ const MOST_WATCHED: usize = 200;
 
 /// What one handle remembers of the line that it queues in.
 #[derive(Default)]
-pub(crate) struct Alone {
+pub(crate) struct Uncontended {
     last: Mutex<Last>,
     process: Process,
 }
@@ -105,7 +105,7 @@ impl Last {
     }
 }
 
-impl Alone {
+impl Uncontended {
     fn last(&self) -> MutexGuard<'_, Last> {
         lock(&self.last)
     }
@@ -167,12 +167,14 @@ impl Alone {
             last.parent = arrived;
         }
         if last.parent.is_some() && !std::mem::replace(&mut last.is_attended, true) {
-            session.clock().spawn(Box::pin(Alone::attend(Arc::downgrade(self), session.clock().clone())));
+            session
+                .clock()
+                .spawn(Box::pin(Uncontended::attend(Arc::downgrade(self), session.clock().clone())));
         }
     }
 
     /// Gives the watch back when nobody comes any more.
-    async fn attend(alone: Weak<Alone>, clock: Arc<dyn Clock>) {
+    async fn attend(alone: Weak<Uncontended>, clock: Arc<dyn Clock>) {
         loop {
             clock.sleep_until(clock.now() + SOON).await;
             let Some(alone) = alone.upgrade() else { return };
@@ -191,7 +193,7 @@ impl Alone {
     }
 }
 
-impl Drop for Alone {
+impl Drop for Uncontended {
     fn drop(&mut self) {
         if !self.process.is_present() {
             // A forked child: the watch is the parent's, and so are the locks below it.

@@ -4,26 +4,26 @@
 //! has Curator's names, they hold at the same time as we do, and nobody hears of it. Nothing that we do can stop them,
 //! but we can warn the people who run them.
 
-use super::listed::Contenders;
+use super::order::Contenders;
 use super::place::{Place, Queue};
 use crate::options::Naming;
 use crate::session::epoch::looks::Names;
 
 /// Says once per path that somebody in the line goes by other names than ours.
-pub(super) fn tell(queue: &Queue<'_>, place: &Place, names: &Names) {
+pub(super) fn warn(queue: &Queue<'_>, place: &Place, names: &Names) {
     let Some(own) = place.node() else { return };
     let mut beside = Contenders::of(names).iter().filter(|other| other.kind.lines_up_with(own.entry.kind));
-    let Some(stranger) = beside.find(|other| !waits_for(other.naming, own.entry.naming)) else { return };
+    let Some(foreign) = beside.find(|other| !waits_for(other.naming, own.entry.naming)) else { return };
     if queue.session.is_first_time(queue.path) {
         tracing::warn!(
             target: "zkrecipes",
             event = "other_naming",
             path = queue.path,
-            node = stranger.name,
+            node = foreign.name,
             "a contender that goes by {} names is in the line, and ours go by {} names: it may not wait for ours, so that both \
              hold at once; let everybody on the path use the same names (option naming)",
-            whose(stranger.naming),
-            whose(own.entry.naming)
+            name_of(foreign.naming),
+            name_of(own.entry.naming)
         );
     }
 }
@@ -34,7 +34,7 @@ fn waits_for(theirs: Naming, ours: Naming) -> bool {
     theirs == ours || (theirs, ours) == (Naming::Zookeeper, Naming::Curator)
 }
 
-fn whose(naming: Naming) -> &'static str {
+fn name_of(naming: Naming) -> &'static str {
     match naming {
         Naming::Curator => "curator",
         Naming::Kazoo => "kazoo",

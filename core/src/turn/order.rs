@@ -1,10 +1,51 @@
-//! What a list of children tells of a line. It is read and sorted once for all who share the list: where five thousand acquire
-//! at once, each of them doing that would be twenty-five million names.
+//! Who comes before whom, and who waits for whom.
+//!
+//! The numbers tell, as far as their range goes, and czxids beyond it. A list of children is read and sorted once for all who
+//! share it: where five thousand acquire at once, each of them doing that would be twenty-five million names.
 
 use std::cmp::Ordering;
 
 use super::name::{Entry, Kind};
 use crate::session::epoch::looks::Listed;
+
+impl Kind {
+    /// Whether one of this kind and one of `other` stand in one line: candidates and locks of one path have a line each.
+    pub(crate) fn lines_up_with(self, other: Kind) -> bool {
+        let line = |kind| match kind {
+            Kind::Lock | Kind::Read | Kind::Write => Kind::Lock,
+            Kind::Latch | Kind::Lease => kind,
+        };
+        line(self) == line(other)
+    }
+
+    /// Whether a contender of this kind, further ahead, keeps one of `other` waiting.
+    pub(crate) fn excludes(self, other: Kind) -> bool {
+        self.lines_up_with(other) && !(self == Kind::Read && other == Kind::Read)
+    }
+
+    /// Whether everybody waits for everybody ahead.
+    pub(crate) fn is_plain(self) -> bool {
+        matches!(self, Kind::Lock | Kind::Latch)
+    }
+}
+
+impl Entry {
+    /// At the end of the range the server's counter stops, and pipelined creates may pass it into the negatives: those
+    /// numbers say nothing about the order, which is then by czxid alone, behind all others.
+    pub(crate) fn is_late(&self) -> bool {
+        self.sequence == i32::MAX || self.sequence < 0
+    }
+
+    /// Whether this comes before `other`; `None` when only their czxids can tell.
+    pub(crate) fn precedes(&self, other: &Entry) -> Option<bool> {
+        match (self.is_late(), other.is_late()) {
+            (true, true) => None,
+            (late, false) if late => Some(false),
+            (_, true) => Some(true),
+            _ => Some((self.sequence, &self.name) < (other.sequence, &other.name)),
+        }
+    }
+}
 
 /// The contenders that a list has.
 #[derive(Default)]
@@ -174,5 +215,31 @@ mod tests {
         assert_eq!(all.late_beside(&entry(names[5])), [entry(names[6])]);
         assert_eq!(all.late_beside(&entry(names[3])), []);
         assert!(!all.has(&entry("_c_a-__WRIT__0000000011")));
+    }
+
+    #[test]
+    fn a_lock_and_a_candidate_do_not_wait_for_each_other() {
+        for (ahead, behind, waits) in [
+            (Kind::Lock, Kind::Latch, false),
+            (Kind::Latch, Kind::Lock, false),
+            (Kind::Latch, Kind::Read, false),
+            (Kind::Latch, Kind::Latch, true),
+            (Kind::Lock, Kind::Read, true),
+            (Kind::Read, Kind::Read, false),
+        ] {
+            assert_eq!(ahead.excludes(behind), waits, "{ahead:?} before {behind:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_range_is_one_class_behind_all_others() {
+        let early = entry("_c_a-lock-2147483646");
+        let last = entry("_c_b-lock-2147483647");
+        let wrapped = entry("_c_c-lock--2147483648");
+        assert_eq!(early.precedes(&last), Some(true));
+        assert_eq!(early.precedes(&wrapped), Some(true));
+        assert_eq!(wrapped.precedes(&early), Some(false));
+        assert_eq!(last.precedes(&wrapped), None);
+        assert_eq!(last.precedes(&last.clone()), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Passing a turn on in memory: waiters of one client on one path may share one node.
 //!
-//! 1. An acquire waits for the baton of its path, in the order of arrival, without a node of its own.
-//! 2. If the baton comes with a turn in it, the acquire is done. If it comes without, we queue in ZooKeeper as
+//! 1. The acquires of one client on one path go one after the other, in the order of arrival. Only whose hand-off guard it is
+//!    may take the turn; the others have no node of their own.
+//! 2. If the guard comes with a turn in it, the acquire is done. If it comes without, we queue in ZooKeeper as
 //!    everybody else does.
 //! 3. Letting go with others waiting passes the turn on, up to the limit the next one allows, once the guarded writes
 //!    of the old acquisition are answered. Past the limit the node is deleted, and others get their turn first.
@@ -22,60 +23,60 @@ use crate::mutex::lock;
 use crate::process::Process;
 use crate::session::call::Call;
 
-/// The baton of one path, shared by the waiters of one client.
+/// What the waiters of one client on one path share.
 #[derive(Default)]
-struct Relay {
-    baton: Arc<tokio::sync::Mutex<Option<Turn>>>,
+struct LocalHandoff {
+    passed: Arc<tokio::sync::Mutex<Option<PassedTurn>>>,
     waiting: AtomicUsize,
     process: Process,
 }
 
 /// A turn on its way from one owner to the next.
-struct Turn {
+struct PassedTurn {
     grant: Grant,
     passes: u32,
 }
 
-/// The relays of a client, by path.
+/// Those of a client, by path.
 #[derive(Default)]
-struct Relays(Mutex<std::collections::BTreeMap<String, Weak<Relay>>>);
+struct LocalHandoffs(Mutex<std::collections::BTreeMap<String, Weak<LocalHandoff>>>);
 
-impl Relays {
-    fn of(&self, path: &str) -> Arc<Relay> {
-        let mut relays = lock(&self.0);
-        if let Some(relay) = relays.get(path).and_then(Weak::upgrade) {
-            return relay;
+impl LocalHandoffs {
+    fn of(&self, path: &str) -> Arc<LocalHandoff> {
+        let mut handoffs = lock(&self.0);
+        if let Some(handoff) = handoffs.get(path).and_then(Weak::upgrade) {
+            return handoff;
         }
-        relays.retain(|_, relay| relay.strong_count() > 0);
-        let relay = Arc::new(Relay::default());
-        relays.insert(path.to_owned(), Arc::downgrade(&relay));
-        relay
+        handoffs.retain(|_, handoff| handoff.strong_count() > 0);
+        let handoff = Arc::new(LocalHandoff::default());
+        handoffs.insert(path.to_owned(), Arc::downgrade(&handoff));
+        handoff
     }
 }
 
-/// The baton, for its owner. The next one that waits gets it when this is dropped.
-pub(crate) struct Baton {
-    relay: Arc<Relay>,
-    hand: Hand,
+/// Whose it is may take the turn. The next one that waits gets it when this is dropped.
+pub(crate) struct HandoffGuard {
+    handoff: Arc<LocalHandoff>,
+    lock: HandoffLock,
     passes: u32,
 }
 
 /// What lets go when it is dropped, except in a forked child: the locks below it stayed with the parent's threads.
-struct Hand(Option<OwnedMutexGuard<Option<Turn>>>, Process);
+struct HandoffLock(Option<OwnedMutexGuard<Option<PassedTurn>>>, Process);
 
-impl Hand {
-    fn take(&mut self) -> Option<Turn> {
+impl HandoffLock {
+    fn take(&mut self) -> Option<PassedTurn> {
         self.0.as_mut().and_then(|turn| turn.take())
     }
 
-    fn put(&mut self, turn: Turn) {
+    fn put(&mut self, turn: PassedTurn) {
         if let Some(empty) = &mut self.0 {
             **empty = Some(turn);
         }
     }
 }
 
-impl Drop for Hand {
+impl Drop for HandoffLock {
     fn drop(&mut self) {
         if !self.1.is_present() {
             std::mem::forget(self.0.take());
@@ -83,7 +84,7 @@ impl Drop for Hand {
     }
 }
 
-impl Baton {
+impl HandoffGuard {
     /// How often the turn was passed on since it was won.
     pub(crate) fn passes(&self) -> u32 {
         self.passes
@@ -91,40 +92,40 @@ impl Baton {
 
     /// Whether somebody waits for it.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.relay.waiting.load(Ordering::Acquire) > 0
+        self.handoff.waiting.load(Ordering::Acquire) > 0
     }
 
     /// Passes the turn on.
     pub(crate) fn pass(mut self, grant: Grant) {
-        self.hand.put(Turn { grant, passes: self.passes });
-        let relay = self.relay.clone();
+        self.lock.put(PassedTurn { grant, passes: self.passes });
+        let handoff = self.handoff.clone();
         drop(self);
-        relay.sweep();
+        handoff.give_back_unwanted();
     }
 }
 
 /// Takes the turn over from another owner of this client, at most `limit` times in a row, or queues for it.
 pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
-    let relay = queue.session.shelf.of::<Relays>().of(queue.path);
-    let waiting = Waiting::for_the_baton(&relay);
+    let handoff = queue.session.shelf.of::<LocalHandoffs>().of(queue.path);
+    let waiting = LocalWaiter::of(&handoff);
     call.until_those_before_have_queued().await?;
-    let hand = match call.is_single_attempt() {
-        true => relay.baton.clone().try_lock_owned().map_err(|_| Error::timeout("not acquired"))?,
+    let lock = match call.is_single_attempt() {
+        true => handoff.passed.clone().try_lock_owned().map_err(|_| Error::timeout("not acquired"))?,
         false => {
-            let mut hand = Box::pin(relay.baton.clone().lock_owned());
-            // The first poll takes the place in the line for the baton.
-            let now = tokio::task::unconstrained(&mut hand).now_or_never();
+            let mut lock = Box::pin(handoff.passed.clone().lock_owned());
+            // The first poll takes the place in the line.
+            let now = tokio::task::unconstrained(&mut lock).now_or_never();
             call.has_queued();
             match now {
-                Some(hand) => hand,
-                None => call.patiently(hand).await?,
+                Some(lock) => lock,
+                None => call.patiently(lock).await?,
             }
         }
     };
-    let mut hand = Hand(Some(hand), relay.process);
+    let mut lock = HandoffLock(Some(lock), handoff.process);
     drop(waiting);
     // One whose node is known to be gone is no turn any more.
-    let passed_on = hand.take().filter(|turn| turn.grant.stands());
+    let passed_on = lock.take().filter(|turn| turn.grant.stands());
     let (mut grant, passes) = match passed_on {
         Some(turn) if turn.passes < limit && turn.grant.epoch.is_firm() => (turn.grant, turn.passes + 1),
         // Had often enough, or not certain any more: others first. The deletion leaves before our create.
@@ -133,40 +134,40 @@ pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Resu
             (super::take(queue, call).await?, 0)
         }
     };
-    grant.baton = Some(Baton { relay, hand, passes });
+    grant.handoff = Some(HandoffGuard { handoff, lock, passes });
     Ok(grant)
 }
 
-impl Relay {
+impl LocalHandoff {
     /// Gives a turn back that nobody waits for.
-    fn sweep(&self) {
+    fn give_back_unwanted(&self) {
         if self.waiting.load(Ordering::Acquire) > 0 {
             return;
         }
         // If somebody has it in hand, that one looks when it lets go.
-        if let Ok(mut hand) = self.baton.clone().try_lock_owned() {
-            drop(hand.take());
+        if let Ok(mut lock) = self.passed.clone().try_lock_owned() {
+            drop(lock.take());
         }
     }
 }
 
-/// One who waits for the baton.
-struct Waiting<'a>(&'a Relay);
+/// One of this client that waits for the guard.
+struct LocalWaiter<'a>(&'a LocalHandoff);
 
-impl Waiting<'_> {
-    fn for_the_baton(relay: &Relay) -> Waiting<'_> {
-        relay.waiting.fetch_add(1, Ordering::AcqRel);
-        Waiting(relay)
+impl LocalWaiter<'_> {
+    fn of(handoff: &LocalHandoff) -> LocalWaiter<'_> {
+        handoff.waiting.fetch_add(1, Ordering::AcqRel);
+        LocalWaiter(handoff)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for LocalWaiter<'_> {
     fn drop(&mut self) {
         if !self.0.process.is_present() {
             // A forked child: what is passed on is the parent's, and so are the locks.
             return;
         }
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
-        self.0.sweep();
+        self.0.give_back_unwanted();
     }
 }
