@@ -169,7 +169,7 @@ fn no_part_of_the_core_knows_what_stands_above_it() {
 }
 
 /// The recipes whose files still know each other in a ring.
-const RINGS: &[&str] = &["queue", "two_phase_commit"];
+const RINGS: &[&str] = &["queue"];
 
 /// Which of a recipe's files a path leads into, `mod` for what stands in none of the others; `None` if it leads elsewhere.
 fn file_of<'a>(

@@ -14,11 +14,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::coordinator::{CommitTransaction, Hand};
-use super::layout::{Decision, Header, Key, Layout};
-use super::site::check;
-use super::transaction::{Transaction, collect, create, decide, if_there};
-use super::{Inner, Outcome, outcomes};
+use super::coordinator::CommitTransaction;
+use super::layout::{Decision, Header, Key, Layout, Outcome, check_name};
+use super::nodes::{create, if_there};
+use super::ownership::{Commits, Hand, OUTCOME_STANDS};
+use super::transaction::{Transaction, abort_unless_committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
@@ -31,33 +31,33 @@ use crate::session::wire::{WireError, Write};
 const BEGIN: &str = "begin";
 
 pub(super) async fn begin(
-    inner: &Arc<Inner>,
+    commits: &Arc<Commits>,
     id: &str,
     sites: &[&str],
     payload: &[u8],
     timeout: Duration,
 ) -> Result<CommitTransaction> {
-    let layout = &inner.layout;
-    check(layout, "id", id)?;
+    let layout = &commits.layout;
+    check_name(layout, "id", id)?;
     check_sites(layout, sites)?;
     if timeout.is_zero() {
         return Err(Error::invalid("timeout", "is zero, so that nobody could vote"));
     }
-    let session = inner.client.session()?;
+    let session = commits.client.session()?;
     let mut call = session.call(None);
-    inner.until_told(&mut call, BEGIN).await?;
-    let coordinator = inner.alive(&session, BEGIN).await?;
+    commits.wait_until_told(&mut call, BEGIN).await?;
+    let coordinator = commits.alive(&session, BEGIN).await?;
     let key = Key::new(id, chance::guid());
     let header = Header {
-        mode: inner.mode,
+        mode: commits.mode,
         timeout,
         nonce: key.nonce.clone(),
         sites: sites.iter().map(|site| (*site).to_owned()).collect(),
         payload: payload.to_vec(),
     };
-    let Some(hand) = inner.take_in_hand(&key.nonce) else { unreachable!("nobody else has that nonce") };
+    let Some(hand) = commits.take_in_hand(&key.nonce) else { unreachable!("nobody else has that nonce") };
     let beginning = Beginning {
-        inner: inner.clone(),
+        commits: commits.clone(),
         session,
         coordinator,
         key,
@@ -74,7 +74,7 @@ fn check_sites(layout: &Layout, sites: &[&str]) -> Result<()> {
         return Err(Error::invalid("sites", "are none; name those who vote"));
     }
     for (n, site) in sites.iter().enumerate() {
-        check(layout, "sites", site)?;
+        check_name(layout, "sites", site)?;
         if sites[..n].contains(site) {
             return Err(Error::invalid("sites", format!("{site} is named twice")));
         }
@@ -84,13 +84,13 @@ fn check_sites(layout: &Layout, sites: &[&str]) -> Result<()> {
 
 /// A transaction on its way. Given up, it is withdrawn.
 struct Beginning {
-    inner: Arc<Inner>,
+    commits: Arc<Commits>,
     session: Arc<Session>,
     coordinator: String,
     key: Key,
     header: Header,
     /// In which session an attempt was made of which nobody knows what came, and the node on which it depends.
-    asked: Option<Asked>,
+    asked: Option<LostAttempt>,
     /// When the first attempt was made: it did not begin before.
     since: Option<Moment>,
     /// There until it is begun or withdrawn.
@@ -98,13 +98,13 @@ struct Beginning {
 }
 
 #[derive(Clone)]
-struct Asked {
+struct LostAttempt {
     session: u64,
     depends_on: String,
 }
 
 /// What is found of it in another session.
-enum Found {
+enum BegunBefore {
     Standing,
     Over(Outcome),
     Nothing,
@@ -114,9 +114,9 @@ impl Beginning {
     async fn begin(mut self, call: &mut Call) -> Result<CommitTransaction> {
         let begun = self.write(call).await;
         begun.map_err(|error| {
-            let node = self.inner.layout.transaction(&self.key.id);
+            let node = self.commits.layout.transaction(&self.key.id);
             match &self.asked {
-                Some(_) => in_doubt(error, &self.key.id),
+                Some(_) => describe_doubt(error, &self.key.id),
                 None => error,
             }
             .with_path(node)
@@ -124,25 +124,26 @@ impl Beginning {
     }
 
     async fn write(&mut self, call: &mut Call) -> Result<CommitTransaction> {
-        let node = self.inner.layout.transaction(&self.key.id);
+        let node = self.commits.layout.transaction(&self.key.id);
         loop {
             let epoch = call.epoch(BEGIN).await?;
-            open_parents::look(&self.session, &epoch, call, BEGIN, &self.inner.layout.transactions()).await?;
+            open_parents::look(&self.session, &epoch, call, BEGIN, &self.commits.layout.transactions())
+                .await?;
             if let Some(asked) = self.asked.clone().filter(|asked| asked.session != epoch.session_id()) {
-                if self.since.is_some_and(|since| call.now().since(since) > outcomes::STANDS / 2) {
+                if self.since.is_some_and(|since| call.now().since(since) > OUTCOME_STANDS / 2) {
                     // What others have left of it may be gone as well.
                     return Err(Error::connection_lost(BEGIN));
                 }
-                match find(&self.inner.layout, call, &self.key, &asked).await? {
-                    Found::Standing => return Ok(self.begun(None)),
-                    Found::Over(outcome) => return Ok(self.begun(Some(outcome))),
-                    Found::Nothing => self.asked = None,
+                match find_begun(&self.commits.layout, call, &self.key, &asked).await? {
+                    BegunBefore::Standing => return Ok(self.begun(None)),
+                    BegunBefore::Over(outcome) => return Ok(self.begun(Some(outcome))),
+                    BegunBefore::Nothing => self.asked = None,
                 }
                 continue;
             }
-            let Some(depends_on) = self.inner.session_node(&epoch, call, BEGIN).await? else { continue };
+            let Some(depends_on) = self.commits.session_node(&epoch, call, BEGIN).await? else { continue };
             let writes = self.writes(&depends_on);
-            let before = self.asked.replace(Asked { session: epoch.session_id(), depends_on });
+            let before = self.asked.replace(LostAttempt { session: epoch.session_id(), depends_on });
             self.since.get_or_insert(call.now());
             match call.briefly(BEGIN, epoch.multi(&writes)).await? {
                 Ok(_) => {
@@ -157,14 +158,14 @@ impl Beginning {
                     match index {
                         // Ours, and they come back.
                         0 | 1 => {
-                            self.inner.forget_session_node().await;
+                            self.commits.forget_session_node().await;
                             call.retry_after_loss(BEGIN).await?;
                         }
-                        _ => self.prepare(&epoch, call).await?,
+                        _ => self.make_folders(&epoch, call).await?,
                     }
                 }
                 Err(WireError::Part { index, error }) if *error == WireError::NodeExists => {
-                    if before.is_some() && stands(&self.inner.layout, call, &self.key).await? {
+                    if before.is_some() && is_begun(&self.commits.layout, call, &self.key).await? {
                         return Ok(self.begun(None));
                     }
                     self.asked = None;
@@ -179,7 +180,7 @@ impl Beginning {
     }
 
     fn writes(&self, depends_on: &str) -> Vec<Write> {
-        let (layout, key) = (&self.inner.layout, &self.key);
+        let (layout, key) = (&self.commits.layout, &self.key);
         let check = |path: String| Write::Check { path, version: None };
         let mut writes = vec![
             check(depends_on.to_owned()),
@@ -208,8 +209,8 @@ impl Beginning {
         CommitTransaction::new(hand, Arc::new(transaction), 0)
     }
 
-    async fn prepare(&self, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
-        let (layout, parents) = (&self.inner.layout, self.session.parents());
+    async fn make_folders(&self, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
+        let (layout, parents) = (&self.commits.layout, self.session.parents());
         let inboxes = self.header.sites.iter().map(|site| layout.inbox(site));
         for folder in std::iter::once(layout.transactions()).chain(inboxes) {
             match call.briefly(BEGIN, self.session.ensure(epoch, &folder, parents)).await? {
@@ -225,11 +226,11 @@ impl Drop for Beginning {
     fn drop(&mut self) {
         // A forked child has no session.
         let Some(asked) = self.asked.take().filter(|_| self.session.process().is_present()) else { return };
-        let (inner, session, hand) = (self.inner.clone(), self.session.clone(), self.hand.take());
-        let (key, header, ending) = (self.key.clone(), self.header.clone(), inner.ending());
+        let (commits, session, hand) = (self.commits.clone(), self.session.clone(), self.hand.take());
+        let (key, header, ending) = (self.key.clone(), self.header.clone(), commits.ending());
         drop(self.session.errand(async move {
-            match withdraw(&inner, &session, &key, &header.sites, asked).await {
-                Ok(Some(Outcome::Commit)) => inner.is_committed(key, header),
+            match abort_if_begun(&commits, &session, &key, &header.sites, asked).await {
+                Ok(Some(Outcome::Commit)) => commits.is_committed(key, header),
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(target: "zkrecipes", event = "transaction_left", id = key.id, %error, "a transaction that was given up is left to `recover`");
@@ -243,7 +244,7 @@ impl Drop for Beginning {
 }
 
 /// The error of a begin of which nobody knows whether it has begun.
-fn in_doubt(error: Error, id: &str) -> Error {
+fn describe_doubt(error: Error, id: &str) -> Error {
     let why = match error.kind() {
         ErrorKind::ConnectionLost => "no ZooKeeper server answered within the retry budget".to_owned(),
         _ => error.message(),
@@ -257,7 +258,7 @@ fn in_doubt(error: Error, id: &str) -> Error {
 }
 
 /// Whether the node of the transaction stands.
-async fn stands(layout: &Layout, call: &mut Call, key: &Key) -> Result<bool> {
+async fn is_begun(layout: &Layout, call: &mut Call, key: &Key) -> Result<bool> {
     let node = layout.transaction(&key.id);
     let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(BEGIN, &node))?;
@@ -265,32 +266,32 @@ async fn stands(layout: &Layout, call: &mut Call, key: &Key) -> Result<bool> {
 }
 
 /// What came of an attempt that was made in another session.
-async fn find(layout: &Layout, call: &mut Call, key: &Key, asked: &Asked) -> Result<Found> {
+async fn find_begun(layout: &Layout, call: &mut Call, key: &Key, asked: &LostAttempt) -> Result<BegunBefore> {
     let node = &asked.depends_on;
     // What is read behind it is not older: the server has answered it in turn.
     match call.ask(BEGIN, |epoch| epoch.delete(node, None)).await {
         Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
         Err(failure) => return Err(failure.about(BEGIN, node)),
     }
-    if stands(layout, call, key).await? {
-        return Ok(Found::Standing);
+    if is_begun(layout, call, key).await? {
+        return Ok(BegunBefore::Standing);
     }
     let noted = layout.noted(key);
     let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&noted))).await;
     let outcome = asked.map_err(|failure| failure.about(BEGIN, &noted))?;
-    Ok(outcome.map_or(Found::Nothing, |(data, _)| Found::Over(outcomes::parse(&data))))
+    Ok(outcome.map_or(BegunBefore::Nothing, |(data, _)| BegunBefore::Over(Decision::parse(&data).outcome)))
 }
 
 /// What may have begun is aborted, so that no site waits for its deadline, and nobody commits it after this. Answers what it
 /// came to; `None`: it has not begun.
-async fn withdraw(
-    inner: &Arc<Inner>,
+async fn abort_if_begun(
+    commits: &Arc<Commits>,
     session: &Arc<Session>,
     key: &Key,
     sites: &[String],
-    asked: Asked,
+    asked: LostAttempt,
 ) -> Result<Option<Outcome>> {
-    let layout = &inner.layout;
+    let layout = &commits.layout;
     let mut call = session.call(None).outlasting();
     loop {
         let epoch = call.epoch(BEGIN).await?;
@@ -298,45 +299,18 @@ async fn withdraw(
             // What was asked before in this session has been decided when this is answered.
             true => match call.briefly(BEGIN, epoch.settle(&layout.root)).await? {
                 Err(error) if error.is_unanswered() => None,
-                _ => Some(stands(layout, &mut call, key).await?),
+                _ => Some(is_begun(layout, &mut call, key).await?),
             },
-            false => match find(layout, &mut call, key, &asked).await? {
-                Found::Standing => Some(true),
-                Found::Over(outcome) => return Ok(Some(outcome)),
-                Found::Nothing => Some(false),
+            false => match find_begun(layout, &mut call, key, &asked).await? {
+                BegunBefore::Standing => Some(true),
+                BegunBefore::Over(outcome) => return Ok(Some(outcome)),
+                BegunBefore::Nothing => Some(false),
             },
         };
         match found {
             None => call.retry_after_loss(BEGIN).await?,
             Some(false) => return Ok(None),
-            Some(true) => return undo(layout, &mut call, key, sites).await.map(Some),
+            Some(true) => return abort_unless_committed(layout, &mut call, key, sites).await.map(Some),
         }
     }
-}
-
-/// Aborts what began and is done with it, unless it is committed already. Answers what it came to.
-pub(super) async fn undo(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) -> Result<Outcome> {
-    let mark = layout.coordinator(key);
-    let ours = Write::Delete { path: mark.clone(), version: Some(0) };
-    let why = || Decision::abort("begin was given up");
-    let Some(decided) = decide(layout, call, key, why(), vec![ours]).await? else {
-        // Somebody has taken it over, who is told, too. Collected by now, its outcome was left.
-        if let Some(decided) = decide(layout, call, key, why(), Vec::new()).await? {
-            return Ok(decided.outcome);
-        }
-        let noted = layout.noted(key);
-        let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&noted))).await;
-        let outcome = asked.map_err(|failure| failure.about(BEGIN, &noted))?;
-        return Ok(outcome.map_or(Outcome::Abort, |(data, _)| outcomes::parse(&data)));
-    };
-    if decided.outcome == Outcome::Commit {
-        // Its mark stays, and its caller is to find it.
-        return Ok(Outcome::Commit);
-    }
-    // Where it was decided before, the mark is there.
-    match call.ask(BEGIN, |epoch| epoch.delete(&mark, Some(0))).await {
-        Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::BadVersion)) => {}
-        Err(failure) => return Err(failure.about(BEGIN, &mark)),
-    }
-    collect(layout, call, key, sites).await.map(|()| Outcome::Abort)
 }

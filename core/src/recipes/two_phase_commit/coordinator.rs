@@ -1,206 +1,23 @@
-//! A coordinator: how others know that it is there, which transactions it has, and how it ends with them.
+//! A coordinator: how it ends what it has in hand, and how it takes over the transactions of one that died.
 
-use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use futures_util::future::join_all;
 
-use super::begin::undo;
-use super::layout::{Header, Key};
-use super::outcomes;
-use super::transaction::{DECIDING, Part, Transaction, collect};
-use super::{Inner, Outcome};
+use super::layout::{Header, Key, Layout, Outcome};
+use super::nodes::{AT_ONCE, Node, each, if_there, is_denied, names};
+use super::ownership::{Commits, Hand, leave_outcome, sweep_outcomes};
+use super::transaction::{DECIDING, OutcomeWaiter, Transaction, abort_unless_committed, collect};
 use crate::error::{Error, ErrorKind, Result};
-use crate::mutex::lock;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
-use crate::session::chance;
-use crate::session::epoch::Epoch;
-use crate::session::kept::Kept;
-use crate::session::wire::{CreateMode, Flight, WireError, Write};
+use crate::session::skipped::Flaw;
+use crate::session::wire::{Applied, CreateMode, Flight, Stat, WireError, Write};
 
 const OUTCOME: &str = "outcome";
-
-/// That a coordinator is there.
-pub(super) struct Alive {
-    /// Under which transactions say that they are its own.
-    pub(super) name: String,
-    _kept: Kept,
-    /// A node of one session, and the only one with that name. What is begun depends on it, so once it is deleted, nothing
-    /// that was begun in that session comes true any more.
-    session_node: Option<SessionNode>,
-}
-
-struct SessionNode {
-    epoch: Weak<Epoch>,
-    path: String,
-    /// Otherwise it may.
-    stands: bool,
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        if let Some(node) = self.session_node.take()
-            && let Some(epoch) = node.epoch.upgrade()
-            // A forked child has no session.
-            && epoch.process().is_present()
-            && !epoch.has_ended()
-        {
-            drop(epoch.delete_in_background(node.path, 0));
-        }
-    }
-}
-
-/// What a handle is at.
-#[derive(Default)]
-pub(super) struct Hands {
-    /// The nonces of the transactions that somebody has a handle on, or begins.
-    held: Mutex<HashSet<String>>,
-    /// Those whose begin was given up and that were committed all the same, until somebody is told.
-    committed: Mutex<Vec<(Key, Header)>>,
-    /// How many are done with, and the servers have not been told.
-    ending: AtomicUsize,
-    ended: Notify,
-}
-
-impl Hands {
-    fn held(&self) -> MutexGuard<'_, HashSet<String>> {
-        lock(&self.held)
-    }
-}
-
-/// Somebody has this transaction in hand. Dropped before it is over, `recover` answers it.
-pub(super) struct Hand {
-    pub(super) inner: Arc<Inner>,
-    nonce: String,
-}
-
-impl Drop for Hand {
-    fn drop(&mut self) {
-        // A forked child: a thread that stayed with the parent may have had the lock.
-        if self.inner.client.process().is_present() {
-            self.inner.hands.held().remove(&self.nonce);
-        }
-    }
-}
-
-/// Something is on its way to the servers.
-pub(super) struct Ending(Arc<Inner>);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        let hands = &self.0.hands;
-        if hands.ending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            hands.ended.notify_waiters();
-        }
-    }
-}
-
-impl Inner {
-    /// The name by which this coordinator is there.
-    pub(super) async fn alive(&self, session: &Arc<Session>, verb: &'static str) -> Result<String> {
-        let mut alive = self.alive.lock().await;
-        if let Some(alive) = &*alive {
-            return Ok(alive.name.clone());
-        }
-        let name = chance::guid().simple().to_string();
-        let identity = session.identity().as_bytes();
-        let node = self.layout.presence(&name);
-        let kept = Kept::declare(session, verb, node, identity, session.parents()).await?;
-        *alive = Some(Alive { name: name.clone(), _kept: kept, session_node: None });
-        Ok(name)
-    }
-
-    /// The node of this session on which everything depends that is begun in it; `None`: ask again.
-    pub(super) async fn session_node(
-        &self,
-        epoch: &Arc<Epoch>,
-        call: &mut Call,
-        verb: &str,
-    ) -> Result<Option<String>> {
-        let mut alive = self.alive.lock().await;
-        let Some(alive) = alive.as_mut() else { return Ok(None) };
-        let path = format!("{}.{:x}", self.layout.presence(&alive.name), epoch.session_id());
-        let is_of_this = |node: &&mut SessionNode| std::ptr::eq(node.epoch.as_ptr(), &**epoch);
-        let node = match alive.session_node.as_mut().filter(is_of_this) {
-            Some(node) if node.stands => return Ok(Some(path)),
-            Some(node) => node,
-            None => {
-                let (epoch, path) = (Arc::downgrade(epoch), path.clone());
-                alive.session_node.insert(SessionNode { epoch, path, stands: false })
-            }
-        };
-        match call.briefly(verb, epoch.create(&path, b"", CreateMode::Ephemeral)).await? {
-            Ok(_) | Err(WireError::NodeExists) => {
-                node.stands = true;
-                Ok(Some(path))
-            }
-            // The parent is made with the coordinator's own node.
-            Err(error) if error.is_unanswered() || error == WireError::NoNode => {
-                call.retry_after_loss(verb).await.map(|()| None)
-            }
-            Err(error) => Err(refusal(error, verb, &path)),
-        }
-    }
-
-    /// Somebody has deleted it.
-    pub(super) async fn forget_session_node(&self) {
-        let mut alive = self.alive.lock().await;
-        if let Some(node) = alive.as_mut().and_then(|alive| alive.session_node.as_mut()) {
-            node.stands = false;
-        }
-    }
-
-    /// `None`: somebody has it already.
-    pub(super) fn take_in_hand(self: &Arc<Self>, nonce: &str) -> Option<Hand> {
-        let is_free = self.hands.held().insert(nonce.to_owned());
-        is_free.then(|| Hand { inner: self.clone(), nonce: nonce.to_owned() })
-    }
-
-    /// Whoever began it has given it up, and it was committed: `recover` tells.
-    pub(super) fn is_committed(&self, key: Key, header: Header) {
-        self.committed().push((key, header));
-    }
-
-    fn committed(&self) -> MutexGuard<'_, Vec<(Key, Header)>> {
-        lock(&self.hands.committed)
-    }
-
-    /// All of these that are in nobody's hand; then somebody is told of them.
-    pub(super) fn take_committed(self: &Arc<Self>) -> Vec<CommitTransaction> {
-        let all = std::mem::take(&mut *self.committed());
-        let taken = all.into_iter().filter_map(|(key, header)| {
-            let hand = self.take_in_hand(&key.nonce)?;
-            let transaction = Transaction::new(key, header, self.client.session().ok()?.now());
-            transaction.known.get_or_init(|| Outcome::Commit);
-            Some(CommitTransaction::new(hand, Arc::new(transaction), 0))
-        });
-        taken.collect()
-    }
-
-    /// The servers are to be told of something, until that is dropped.
-    pub(super) fn ending(self: &Arc<Self>) -> Ending {
-        self.hands.ending.fetch_add(1, Ordering::AcqRel);
-        Ending(self.clone())
-    }
-
-    /// Waits until the servers have been told of everything that this handle is done with, or that was given up.
-    pub(super) async fn until_told(&self, call: &mut Call, verb: &str) -> Result<()> {
-        let told = async {
-            loop {
-                let mut ended = std::pin::pin!(self.hands.ended.notified());
-                ended.as_mut().enable();
-                if self.hands.ending.load(Ordering::Acquire) == 0 {
-                    return Ok(());
-                }
-                ended.await;
-            }
-        };
-        call.briefly(verb, told).await?.map_err(|error: WireError| refusal(error, verb, &self.layout.root))
-    }
-}
+const RECOVER: &str = "recover";
 
 /// A transaction as its coordinator has it. Clones are the same.
 #[derive(Clone)]
@@ -221,14 +38,15 @@ impl CommitTransaction {
 
     /// Its coordinator sees to it from now on.
     pub(crate) fn attend(&self) {
-        self.0.hand.inner.attend(&self.0.transaction);
+        self.0.hand.commits.attend(&self.0.transaction);
     }
 
     /// Decides it if that can be done now.
-    pub(super) async fn decide_if_due(&self, session: &Arc<Session>) -> Result<()> {
-        let layout = &self.0.hand.inner.layout;
+    pub(super) async fn decide_without_waiting(&self, session: &Arc<Session>) -> Result<()> {
+        let layout = &self.0.hand.commits.layout;
         let mut call = session.call(Some(Duration::ZERO));
-        match self.0.transaction.decided(layout, session, &mut call, Part::Duty).await {
+        match self.0.transaction.wait_for_outcome(layout, session, &mut call, OutcomeWaiter::Background).await
+        {
             Err(error) if error.kind() == ErrorKind::Timeout => Ok(()),
             decided => decided.map(drop),
         }
@@ -237,14 +55,14 @@ impl CommitTransaction {
     /// Its caller never learned that it began: aborts it in the background, unless something is decided.
     pub(crate) fn withdraw(&self) {
         let this = self.0.clone();
-        let Ok(session) = this.hand.inner.client.session() else { return };
-        let (about, ending) = (session.clone(), this.hand.inner.ending());
+        let Ok(session) = this.hand.commits.client.session() else { return };
+        let (about, ending) = (session.clone(), this.hand.commits.ending());
         drop(session.errand(async move {
             let mut call = about.call(None).outlasting();
-            let (transaction, inner) = (&this.transaction, &this.hand.inner);
+            let (transaction, commits) = (&this.transaction, &this.hand.commits);
             let (key, header) = (&transaction.key, &transaction.header);
-            match undo(&inner.layout, &mut call, key, &header.sites).await {
-                Ok(Outcome::Commit) => inner.is_committed(key.clone(), header.clone()),
+            match abort_unless_committed(&commits.layout, &mut call, key, &header.sites).await {
+                Ok(Outcome::Commit) => commits.is_committed(key.clone(), header.clone()),
                 Ok(Outcome::Abort) => {}
                 Err(error) => {
                     tracing::warn!(target: "zkrecipes", event = "transaction_left", id = key.id, %error, "a transaction that was given up is left to `recover`");
@@ -285,11 +103,15 @@ impl CommitTransaction {
     /// # Cancel safety
     /// Dropping the future leaves the transaction as it is, and it is decided all the same.
     pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
-        let inner = &self.0.hand.inner;
-        let session = inner.client.session()?;
+        let commits = &self.0.hand.commits;
+        let session = commits.client.session()?;
         let mut call = session.wait(limit).for_the(DECIDING);
-        let node = inner.layout.transaction(self.id());
-        let decided = self.0.transaction.decided(&inner.layout, &session, &mut call, Part::Coordinator).await;
+        let node = commits.layout.transaction(self.id());
+        let decided = self
+            .0
+            .transaction
+            .wait_for_outcome(&commits.layout, &session, &mut call, OutcomeWaiter::Coordinator)
+            .await;
         let decided = decided.map_err(|error| error.with_path(&node))?;
         let Some(outcome) = decided else {
             let message = "nothing is kept of this transaction any more: others were done with it more than a day ago, or its nodes \
@@ -300,7 +122,7 @@ impl CommitTransaction {
         self.0.end(&session, outcome);
         if outcome == Outcome::Abort {
             // Told it is, whether or not the servers know.
-            let _ = inner.until_told(&mut call, OUTCOME).await;
+            let _ = commits.wait_until_told(&mut call, OUTCOME).await;
         }
         Ok(outcome)
     }
@@ -312,9 +134,9 @@ impl Coordinated {
         if self.is_over.swap(true, Ordering::AcqRel) {
             return;
         }
-        let inner = &self.hand.inner;
-        let ending = inner.ending();
-        let mark = inner.layout.coordinator(&self.transaction.key);
+        let commits = &self.hand.commits;
+        let ending = commits.ending();
+        let mark = commits.layout.coordinator(&self.transaction.key);
         // Not ours from the beginning: then its outcome stays, for whoever began it.
         let first = (self.mark == 0).then(|| session.epoch().delete(&mark, Some(self.mark)));
         let (this, about) = (self.clone(), session.clone());
@@ -339,14 +161,14 @@ impl Coordinated {
             }
             answer => answer.map_err(Failure::Refused),
         };
-        self.deleted(&mut call, mark, deleted).await
+        self.collect_after(&mut call, mark, deleted).await
     }
 
-    async fn deleted(&self, call: &mut Call, mark: &str, deleted: Result<(), Failure>) -> Result<()> {
+    async fn collect_after(&self, call: &mut Call, mark: &str, deleted: Result<(), Failure>) -> Result<()> {
         match deleted {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {
                 let transaction = &self.transaction;
-                collect(&self.hand.inner.layout, call, &transaction.key, &transaction.header.sites).await
+                collect(&self.hand.commits.layout, call, &transaction.key, &transaction.header.sites).await
             }
             // Taken over.
             Err(Failure::Refused(WireError::BadVersion)) => Ok(()),
@@ -356,10 +178,10 @@ impl Coordinated {
 
     async fn delete_and_note(&self, session: &Arc<Session>, mark: &str, outcome: Outcome) -> Result<()> {
         let mut call = session.call(None).outlasting();
-        let inner = &self.hand.inner;
-        let (layout, folder) = (&inner.layout, inner.layout.outcomes());
+        let commits = &self.hand.commits;
+        let (layout, folder) = (&commits.layout, commits.layout.outcomes());
         let delete = Write::Delete { path: mark.to_owned(), version: Some(self.mark) };
-        let writes = [delete, outcomes::note(layout, &self.transaction.key, outcome)];
+        let writes = [delete, leave_outcome(layout, &self.transaction.key, outcome)];
         let deleted = loop {
             match call.ask(OUTCOME, |epoch| epoch.multi(&writes)).await {
                 Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoNode => {
@@ -383,8 +205,8 @@ impl Coordinated {
                 deleted => break deleted.map(drop),
             }
         };
-        self.deleted(&mut call, mark, deleted).await?;
-        outcomes::sweep(inner, session, &mut call).await
+        self.collect_after(&mut call, mark, deleted).await?;
+        sweep_outcomes(commits, session, &mut call).await
     }
 }
 
@@ -392,4 +214,205 @@ impl std::fmt::Debug for CommitTransaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CommitTransaction").field("id", &self.id()).finish_non_exhaustive()
     }
+}
+
+pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransaction>> {
+    let session = commits.client.session()?;
+    let layout = &commits.layout;
+    let mut call = session.call(None);
+    commits.wait_until_told(&mut call, RECOVER).await?;
+    let own = commits.alive(&session, RECOVER).await?;
+    let ids = names(&mut call, &layout.transactions()).await?;
+    let present = names(&mut call, &layout.coordinators()).await?;
+    // Should this end half-way, what is dropped here is ours and in nobody's hand: the next one answers it.
+    let mut taken = Vec::new();
+    for id in list_orphans(layout, &mut call, &own, &present, ids).await? {
+        let Some((hand, header, stat, mark)) = take_over(commits, &mut call, &id, &own, &present).await?
+        else {
+            continue;
+        };
+        let now = session.now();
+        commits.servers_time.shows(mark.mtime, now);
+        let deadline = commits.servers_time.deadline(&header, &stat, now);
+        let key = header.key(&id);
+        let attended = commits.attended(&key.nonce);
+        let transaction = attended.unwrap_or_else(|| Arc::new(Transaction::new(key, header, deadline)));
+        taken.push((stat.czxid, CommitTransaction::new(hand, transaction, mark.version)));
+    }
+    taken.sort_by_key(|(czxid, _)| *czxid);
+    let mut taken: Vec<_> = taken.into_iter().map(|(_, transaction)| transaction).collect();
+    // Now, and not only in the background: their caller may have nothing else to do and go.
+    for some in taken.chunks(AT_ONCE) {
+        join_all(some.iter().map(|transaction| transaction.decide_without_waiting(&session)))
+            .await
+            .into_iter()
+            // One that we may not decide stops nobody.
+            .filter(|decided| decided.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Denied))
+            .collect::<Result<()>>()?;
+    }
+    taken.iter().for_each(CommitTransaction::attend);
+    // Those that others have taken over, or are done with.
+    taken.extend(take_committed(commits));
+    if !taken.is_empty() {
+        let commits = commits.clone();
+        drop(session.clone().errand(async move {
+            let mut call = session.call(None).through_closing();
+            if let Err(error) = sweep_outcomes(&commits, &session, &mut call).await {
+                tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "outcomes that need not be kept any more are left to others");
+            }
+        }));
+    }
+    Ok(taken)
+}
+
+/// Those that are nobody's who is there, but for us. They are looked at together: mostly there is nothing to do.
+async fn list_orphans(
+    layout: &Layout,
+    call: &mut Call,
+    own: &str,
+    present: &[String],
+    ids: Vec<String>,
+) -> Result<Vec<String>> {
+    let keys = list_readable(layout, call, &ids).await?;
+    let marks: Vec<_> = keys.iter().map(|key| layout.coordinator(key)).collect();
+    let owners = each(call, RECOVER, &marks).await?;
+    let mut asked = Vec::new();
+    for ((key, mark), owner) in keys.into_iter().zip(&marks).zip(owners) {
+        let is_in_question = match owner {
+            Node::Missing => true,
+            Node::Told(owner, _) => {
+                let owner = String::from_utf8_lossy(&owner);
+                owner == own || !present.iter().any(|name| *name == owner)
+            }
+            Node::Denied => {
+                call.session().skip(mark, Flaw::Denied);
+                false
+            }
+        };
+        if is_in_question {
+            asked.push(key.id);
+        }
+    }
+    Ok(asked)
+}
+
+/// The keys of those of these transactions that can be read.
+async fn list_readable(layout: &Layout, call: &mut Call, ids: &[String]) -> Result<Vec<Key>> {
+    let nodes: Vec<_> = ids.iter().map(|id| layout.transaction(id)).collect();
+    let mut keys = Vec::new();
+    for ((id, path), node) in ids.iter().zip(&nodes).zip(each(call, RECOVER, &nodes).await?) {
+        match node {
+            Node::Missing => {}
+            Node::Denied => call.session().skip(path, Flaw::Denied),
+            Node::Told(data, _) => match Header::parse(&data) {
+                Some(header) => keys.push(header.key(id)),
+                None => call.session().skip(path, Flaw::Encoding),
+            },
+        }
+    }
+    Ok(keys)
+}
+
+/// Writes our name over that of a coordinator that is not there any more. `None`: it is there, or done, or somebody else was
+/// first.
+async fn take_over(
+    commits: &Arc<Commits>,
+    call: &mut Call,
+    id: &str,
+    own: &str,
+    present: &[String],
+) -> Result<Option<(Hand, Header, Stat, Stat)>> {
+    let layout = &commits.layout;
+    let node = layout.transaction(id);
+    loop {
+        let asked = call.ask(RECOVER, |epoch| if_there(epoch.get_data(&node))).await;
+        let Some((data, stat)) = asked.map_err(|failure| failure.about(RECOVER, &node))? else {
+            return Ok(None);
+        };
+        let Some(header) = Header::parse(&data) else { return Ok(None) };
+        let key = header.key(id);
+        let mark = layout.coordinator(&key);
+        let asked = call.ask(RECOVER, |epoch| if_there(epoch.get_data(&mark))).await;
+        let Some((owner, seen)) = asked.map_err(|failure| failure.about(RECOVER, &mark))? else {
+            // Everybody may have been done when the last of them died.
+            return match collect(layout, call, &key, &header.sites).await {
+                Err(error) if error.kind() != ErrorKind::Denied => Err(error),
+                _ => Ok(None),
+            };
+        };
+        let owner = String::from_utf8_lossy(&owner).into_owned();
+        if owner == own {
+            let hand = commits.take_in_hand(&key.nonce);
+            return Ok(hand.map(|hand| (hand, header, stat, seen)));
+        }
+        if present.contains(&owner) {
+            return Ok(None);
+        }
+        let presence = layout.presence(&owner);
+        let writes = [
+            // Refused if it is there after all, in a new session or because it came after we had looked.
+            Write::Create {
+                path: presence.clone(),
+                data: Vec::new(),
+                mode: CreateMode::Ephemeral,
+                acl: None,
+            },
+            Write::Delete { path: presence, version: None },
+            Write::Set { path: mark.clone(), data: own.as_bytes().to_vec(), version: Some(seen.version) },
+        ];
+        let epoch = call.epoch(RECOVER).await?;
+        match call.briefly(RECOVER, epoch.multi(&writes)).await? {
+            Ok(applied) => {
+                let Some(Applied::Set(written)) = applied.into_iter().nth(2) else { continue };
+                let hand = commits.take_in_hand(&key.nonce);
+                return Ok(hand.map(|hand| (hand, header, stat, written)));
+            }
+            Err(WireError::Part { index: 0, error }) if *error == WireError::NodeExists => return Ok(None),
+            Err(WireError::Part { index: 2, error })
+                if matches!(*error, WireError::BadVersion | WireError::NoNode) => {}
+            // Without a coordinator the folder is gone, and ours is about to come back.
+            Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
+                call.retry_after_loss(RECOVER).await?;
+            }
+            Err(error) if error.is_unanswered() => call.retry_after_loss(RECOVER).await?,
+            Err(error) if is_denied(&Failure::Refused(error.clone())) => {
+                call.session().skip(&mark, Flaw::Denied);
+                return Ok(None);
+            }
+            Err(error) => return Err(refusal(error, RECOVER, &mark)),
+        }
+    }
+}
+
+/// Collects what everybody is done with: who died may have been the last, and not have come to it. And the outcomes that
+/// need not be kept any more.
+pub(super) async fn sweep_transactions(commits: &Arc<Commits>) -> Result<()> {
+    let session = commits.client.session()?;
+    let (layout, mut call) = (&commits.layout, session.call(None));
+    let ids = names(&mut call, &layout.transactions()).await?;
+    let nodes: Vec<_> = ids.iter().map(|id| layout.transaction(id)).collect();
+    for (id, node) in ids.iter().zip(each(&mut call, RECOVER, &nodes).await?) {
+        if let Some((data, stat)) = node.data()
+            && stat.num_children <= 1
+            && let Some(header) = Header::parse(&data)
+        {
+            match collect(layout, &mut call, &header.key(id), &header.sites).await {
+                Err(error) if error.kind() != ErrorKind::Denied => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    sweep_outcomes(commits, &session, &mut call).await
+}
+
+/// All of these that are in nobody's hand; then somebody is told of them.
+fn take_committed(commits: &Arc<Commits>) -> Vec<CommitTransaction> {
+    let all = std::mem::take(&mut *commits.committed());
+    let taken = all.into_iter().filter_map(|(key, header)| {
+        let hand = commits.take_in_hand(&key.nonce)?;
+        let transaction = Transaction::new(key, header, commits.client.session().ok()?.now());
+        transaction.known.get_or_init(|| Outcome::Commit);
+        Some(CommitTransaction::new(hand, Arc::new(transaction), 0))
+    });
+    taken.collect()
 }

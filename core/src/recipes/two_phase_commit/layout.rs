@@ -9,7 +9,7 @@
 //! | `transactions/ID/vote-NONCE-SITE` | from the vote of a site until it has acknowledged the decision |
 //! | `inbox/SITE/NONCE-ID` | until that site has acknowledged |
 //! | `sites/SITE`, `coordinators/NAME` | while they are there |
-//! | `outcomes/NONCE` | for a day, where somebody else than who began it was told the outcome; see `outcomes` |
+//! | `outcomes/NONCE` | for a day, where somebody else than who began it was told the outcome; see `ownership` |
 //!
 //! An id may be used again when it is free. The nonce is another one then, and as it is in the names, no write that is
 //! about the earlier transaction touches the later one.
@@ -19,11 +19,31 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{CommitMode, Outcome};
-use crate::path::join;
+use crate::error::{Error, Result};
+use crate::path::{self, join};
 
 const VOTE: &str = "vote";
 const NONCE: usize = 32;
+
+/// Who decides a transaction before its deadline.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CommitMode {
+    /// The coordinator, as long as it is there.
+    #[default]
+    Coordinator,
+    /// The site whose vote is the last, or any that waits should it die.
+    Peer,
+}
+
+/// What a transaction came to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// All sites do it.
+    Commit,
+    /// None does.
+    Abort,
+}
 
 /// One of all the transactions that have an id, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +142,16 @@ impl Layout {
     pub(super) fn presence(&self, coordinator: &str) -> String {
         join(&self.coordinators(), coordinator)
     }
+}
+
+/// A name that is to be that of a node.
+pub(super) fn check_name(layout: &Layout, argument: &str, name: &str) -> Result<()> {
+    if let Some(problem) = path::problem_of_name(name) {
+        let problem = format!("{name:?} is no name of a node: it {problem}");
+        return Err(Error::invalid(argument, problem).with_path(&*layout.root));
+    }
+    // It may be too long.
+    path::validate(&layout.transaction(name))
 }
 
 /// The data of a transaction: lines of text, an empty one, then the payload.

@@ -1,5 +1,17 @@
 //! Two-phase commit: all sites do something, or none does.
 //!
+//! ```text
+//! /commits/orders
+//!     transactions/order-17             what it is about, and who votes
+//!         open-NONCE                    as long as nothing is decided
+//!         coordinator-NONCE             whose it is, until that one knows the decision
+//!         vote-NONCE-stock              the vote of a site, until it has acknowledged
+//!         decision-NONCE                from the decision on, instead of `open`
+//!     inbox/stock/NONCE-order-17        what a site is asked, until it has acknowledged
+//!     sites/stock, coordinators/NAME    who is there: ephemeral, and all else is persistent
+//!     outcomes/NONCE                    for a day, what became of a transaction that others have ended
+//! ```
+//!
 //! 1. A transaction begins with one write: a node with its payload and its sites, a child `open`, and an entry in the inbox of
 //!    each site.
 //! 2. A site votes with one write that is applied only while the transaction is open. A vote stays, whoever crashes. To vote
@@ -9,33 +21,34 @@
 //! 4. Past the deadline whoever waits decides: a commit if all have voted, else the abort. A site that is late then
 //!    cannot vote.
 //! 5. A site that has done what was decided acknowledges: its entry and its vote go. The last one collects the transaction.
-//!    If somebody else than who began it was told the outcome, that stays for a day in a node of its own: see [`outcomes`].
+//! 6. Whose it is, and how it is taken over: the mark `coordinator` names who began it, whose ephemeral node says that it is
+//!    there. If that one has died, `recover` of another writes its own name into the mark, in one write that is refused if the
+//!    first is there after all. It owns the transaction then: it decides it, and takes the mark away when its caller has been
+//!    told. As that is somebody else than who began it, the outcome stays for a day in a node of its own. See [`ownership`].
 //!
 //! Who decides before the deadline is the mode: the coordinator, which waits for one vote after the other, or the
-//! site whose vote is the last. If that one dies, any of those who wait decides: all of them watch the votes. A
-//! coordinator sees to what it has begun in the background, see [`duty`]. Sites and coordinators are there by
-//! ephemeral nodes of their own, which decide nothing. [`layout`] tells where it all is.
+//! site whose vote is the last. If that one dies, any of those who wait decides: all of them watch the votes.
+//!
+//! Anybody may be killed at any step. A site that comes back finds in its inbox what it has not acknowledged. What has begun is
+//! decided by whoever waits for it, or by the next that recovers. A lost answer is never guessed at: a vote, a decision and an
+//! acknowledgement are sent again, and find what the first one did; of a begin see [`begin`]. [`layout`] tells what nodes say.
 
 mod begin;
 mod coordinator;
-mod duty;
+mod inbox;
 mod layout;
 mod nodes;
-mod outcomes;
-mod proposal;
+mod ownership;
 mod servers_time;
 mod site;
 mod status;
-mod takeover;
 mod transaction;
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use self::coordinator::{Alive, Hands};
-use self::duty::Duties;
-use self::layout::Layout;
-use self::servers_time::ServersTime;
+use self::layout::{Layout, check_name};
+use self::ownership::Commits;
 use self::site::Site;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -44,7 +57,8 @@ use crate::path;
 use crate::session::kept::not_declared;
 
 pub use coordinator::CommitTransaction;
-pub use proposal::Proposal;
+pub use layout::{CommitMode, Outcome};
+pub use site::Proposal;
 pub use status::{CommitStatus, CoordinatorState, SiteStatus};
 
 impl Client {
@@ -53,38 +67,9 @@ impl Client {
         self.session()?;
         path::recipe(path)?;
         let layout = Layout { root: path.to_owned() };
-        let inner = Inner {
-            client: self.clone(),
-            layout,
-            mode,
-            alive: Arc::default(),
-            hands: Hands::default(),
-            duties: Duties::default(),
-            site: Mutex::default(),
-            servers_time: ServersTime::default(),
-        };
-        Ok(TwoPhaseCommit { inner: Arc::new(inner) })
+        let commits = Arc::new(Commits::new(self.clone(), layout, mode));
+        Ok(TwoPhaseCommit { commits, site: Arc::default() })
     }
-}
-
-/// Who decides a transaction before its deadline.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CommitMode {
-    /// The coordinator, as long as it is there.
-    #[default]
-    Coordinator,
-    /// The site whose vote is the last, or any that waits should it die.
-    Peer,
-}
-
-/// What a transaction came to.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// All sites do it.
-    Commit,
-    /// None does.
-    Abort,
 }
 
 /// Transactions that all sites commit or none, shared with everybody who uses that path, in any language. Clones are the same
@@ -113,36 +98,19 @@ pub enum Outcome {
 /// ```
 #[derive(Clone)]
 pub struct TwoPhaseCommit {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
-    client: Client,
-    layout: Layout,
-    mode: CommitMode,
-    /// That this coordinator is there, from its first transaction on, and by which name.
-    alive: Arc<tokio::sync::Mutex<Option<Alive>>>,
-    hands: Hands,
-    duties: Duties,
-    site: Mutex<Option<Arc<Site>>>,
-    servers_time: ServersTime,
-}
-
-impl Inner {
-    fn site(&self) -> MutexGuard<'_, Option<Arc<Site>>> {
-        lock(&self.site)
-    }
+    commits: Arc<Commits>,
+    site: Arc<Mutex<Option<Arc<Site>>>>,
 }
 
 impl TwoPhaseCommit {
     /// The path of the transactions.
     pub fn path(&self) -> &str {
-        &self.inner.layout.root
+        &self.commits.layout.root
     }
 
     /// The mode of the transactions that this handle begins.
     pub fn mode(&self) -> CommitMode {
-        self.inner.mode
+        self.commits.mode
     }
 
     // ---- the coordinator
@@ -178,7 +146,7 @@ impl TwoPhaseCommit {
         payload: &[u8],
         timeout: Duration,
     ) -> Result<CommitTransaction> {
-        begin::begin(&self.inner, id, sites, payload, timeout).await
+        begin::begin(&self.commits, id, sites, payload, timeout).await
     }
 
     /// Takes over the transactions whose coordinator is not there any more, the oldest first, and decides them: at once if all
@@ -189,7 +157,7 @@ impl TwoPhaseCommit {
     /// It also answers what this handle has begun or taken over and nobody has in hand: what was dropped, or what a `begin` that
     /// failed has begun and the sites have committed. One that cannot be read stops nobody: it is left out, which is logged once.
     pub async fn recover(&self) -> Result<Vec<CommitTransaction>> {
-        takeover::recover(&self.inner).await
+        coordinator::recover(&self.commits).await
     }
 
     // ---- a site
@@ -198,22 +166,22 @@ impl TwoPhaseCommit {
     /// of its proposals are dropped, or the client is closed. Exists: this handle has joined already, or another that is
     /// there is that site.
     pub async fn join(&self, site: &str) -> Result<()> {
-        site::check(&self.inner.layout, "site", site)?;
-        let session = self.inner.client.session()?;
-        if self.inner.site().is_some() {
+        check_name(&self.commits.layout, "site", site)?;
+        let session = self.commits.client.session()?;
+        if lock(&self.site).is_some() {
             return Err(self.has_joined());
         }
-        let joined = Site::join(&self.inner, &session, site).await?;
-        let mut own = self.inner.site();
+        let joined = Site::join(&self.commits, &session, site).await?;
+        let mut own = lock(&self.site);
         if own.is_some() {
             return Err(self.has_joined());
         }
         *own = Some(Arc::new(joined));
         drop(own);
         // What we were the last to do, should we have died before it was cleared away.
-        let inner = self.inner.clone();
+        let commits = self.commits.clone();
         drop(session.errand(async move {
-            if let Err(error) = takeover::sweep(&inner).await {
+            if let Err(error) = coordinator::sweep_transactions(&commits).await {
                 tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "transactions that are over are left to `recover`");
             }
         }));
@@ -227,20 +195,20 @@ impl TwoPhaseCommit {
 
     /// Is that site no longer. What it was asked stays in its inbox. NotHeld: this handle has not joined.
     pub async fn leave(&self) -> Result<()> {
-        self.inner.client.session()?;
-        let own = self.inner.site().take();
+        self.commits.client.session()?;
+        let own = lock(&self.site).take();
         own.ok_or_else(|| self.no_site())?.leave().await
     }
 
     /// Leaves in the background.
     pub(crate) fn withdraw(&self) {
-        if let Some(site) = self.inner.site().take() {
+        if let Some(site) = lock(&self.site).take() {
             site.withdraw();
         }
     }
 
     fn joined(&self) -> Result<Arc<Site>> {
-        self.inner.site().clone().ok_or_else(|| self.no_site())
+        lock(&self.site).clone().ok_or_else(|| self.no_site())
     }
 
     fn no_site(&self) -> Error {
@@ -253,18 +221,18 @@ impl TwoPhaseCommit {
     /// # Cancel safety
     /// Nothing is lost when the future is dropped.
     pub async fn next(&self, limit: Option<Duration>) -> Result<Proposal> {
-        let session = self.inner.client.session()?;
+        let session = self.commits.client.session()?;
         let site = self.joined()?;
-        let next = site.next(&self.inner, &session, limit).await;
+        let next = site.next(&self.commits, &session, limit).await;
         next.map_err(|error| error.with_path(self.path()))
     }
 
     /// Everything that this site has not acknowledged, voted on or not, in the order in which it began: what a site asks
     /// for after a restart. NotHeld: this handle has not joined.
     pub async fn pending(&self) -> Result<Vec<Proposal>> {
-        let session = self.inner.client.session()?;
+        let session = self.commits.client.session()?;
         let site = self.joined()?;
-        site.pending(&self.inner, &session).await
+        site.pending(&self.commits, &session).await
     }
 
     // ---- the operator
@@ -272,24 +240,24 @@ impl TwoPhaseCommit {
     /// All transactions that have not been collected, the oldest first. Of one that cannot be read it says so, in
     /// [`problem`](CommitStatus::problem).
     pub async fn history(&self) -> Result<Vec<CommitStatus>> {
-        status::history(&self.inner).await
+        status::history(&self.commits).await
     }
 
     /// How a transaction stands; `None` if there is none of that id.
     pub async fn show(&self, id: &str) -> Result<Option<CommitStatus>> {
-        site::check(&self.inner.layout, "id", id)?;
-        status::show(&self.inner, id).await
+        check_name(&self.commits.layout, "id", id)?;
+        status::show(&self.commits, id).await
     }
 
     /// Decides the abort, unless something is decided already; answers what is. NoNode: there is none of that id.
     pub async fn decide_abort(&self, id: &str, reason: &str) -> Result<Outcome> {
-        site::check(&self.inner.layout, "id", id)?;
-        status::decide_abort(&self.inner, id, reason).await
+        check_name(&self.commits.layout, "id", id)?;
+        status::write_abort(&self.commits, id, reason).await
     }
 }
 
 impl std::fmt::Debug for TwoPhaseCommit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TwoPhaseCommit").field("path", &self.inner.layout.root).finish_non_exhaustive()
+        f.debug_struct("TwoPhaseCommit").field("path", &self.commits.layout.root).finish_non_exhaustive()
     }
 }

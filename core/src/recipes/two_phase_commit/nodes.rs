@@ -3,7 +3,9 @@
 
 use crate::error::Result;
 use crate::session::call::{Call, Failure};
-use crate::session::wire::{Flight, Stat, WireError};
+use crate::session::wire::{CreateMode, Flight, Stat, WireError, Write};
+
+const LIST: &str = "show";
 
 /// Not so many at once that everybody else waits.
 pub(super) const AT_ONCE: usize = 100;
@@ -69,6 +71,36 @@ pub(super) async fn all_of<T>(flights: Vec<Flight<T>>) -> Result<Vec<T>, WireErr
         answers.push(flight.await?);
     }
     Ok(answers)
+}
+
+/// What a node says, if there is one.
+pub(super) fn if_there<T: Send + 'static>(flight: Flight<T>) -> Flight<Option<T>> {
+    Box::pin(async move {
+        match flight.await {
+            Err(WireError::NoNode) => Ok(None),
+            answer => answer.map(Some),
+        }
+    })
+}
+
+/// The children behind a `sync`: one that has just come must not be taken for dead because this server lags.
+pub(super) async fn names(call: &mut Call, path: &str) -> Result<Vec<String>> {
+    let listed = call.ask(LIST, |epoch| {
+        let (sync, list) = (epoch.sync(path), epoch.children(path));
+        async move {
+            sync.await?;
+            list.await
+        }
+    });
+    match listed.await {
+        Err(Failure::Refused(WireError::NoNode)) => Ok(Vec::new()),
+        names => names.map_err(|failure| failure.about(LIST, path)),
+    }
+}
+
+/// A part that creates a node which outlasts us all.
+pub(super) fn create(path: String, data: Vec<u8>) -> Write {
+    Write::Create { path, data, mode: CreateMode::Persistent, acl: None }
 }
 
 /// Whether the server does not let us, which is so for one node and not for all.

@@ -1,4 +1,4 @@
-//! A site: that it is there, and what it is asked.
+//! A site: that it is there, and what it does with what it is asked: its vote, what was decided, and that it has done so.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
@@ -6,75 +6,47 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::layout::{Decision, Header, Key, Layout};
-use super::nodes::{AT_ONCE, Node, all_of, is_there, node};
-use super::proposal::Proposal;
-use super::transaction::Transaction;
-use super::{Inner, Outcome};
-use crate::error::{Error, Result};
+use super::layout::{CommitMode, Decision, Key, Outcome};
+use super::nodes::{create, if_there};
+use super::ownership::Commits;
+use super::transaction::{DECIDING, OutcomeWaiter, Transaction, collect, removal};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
-use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
-use crate::session::clock::Moment;
-use crate::session::kept::Kept;
-use crate::session::skipped::Flaw;
-use crate::session::wire::{Flight, Stat, Watch, WireError};
+use crate::session::kept::{Kept, not_declared};
+use crate::session::wire::{WireError, Write};
 
 const JOIN: &str = "join";
 const LEAVE: &str = "leave";
-const NEXT: &str = "next";
-const ASKING: &str = "no transaction began";
-
-/// A name that is to be that of a node.
-pub(super) fn check(layout: &Layout, argument: &str, name: &str) -> Result<()> {
-    if let Some(problem) = path::problem_of_name(name) {
-        let problem = format!("{name:?} is no name of a node: it {problem}");
-        return Err(Error::invalid(argument, problem).with_path(&*layout.root));
-    }
-    // It may be too long.
-    path::validate(&layout.transaction(name))
-}
+const VOTE: &str = "vote";
+const ACKNOWLEDGE: &str = "acknowledge";
 
 /// That we are a site, and what we have been told.
 pub(super) struct Site {
     pub(super) name: String,
     kept: Mutex<Option<Kept>>,
     /// Ends the waits for what is next.
-    left: watch::Sender<u64>,
+    pub(super) left: watch::Sender<u64>,
     /// The entries that somebody has been told of.
-    told: Mutex<HashSet<String>>,
+    pub(super) told: Mutex<HashSet<String>>,
     /// Changes when one of them is to be told again.
-    again: watch::Sender<u64>,
+    pub(super) again: watch::Sender<u64>,
     /// What was found and nobody has asked for yet; one caller looks at a time.
-    found: tokio::sync::Mutex<VecDeque<Proposal>>,
+    pub(super) found: tokio::sync::Mutex<VecDeque<Proposal>>,
     /// By nonce, what is known of those that somebody has a handle on.
-    known: Mutex<HashMap<String, Weak<Transaction>>>,
-}
-
-/// A transaction that this site is asked about, and what of it was read.
-struct Found {
-    key: Key,
-    header: Header,
-    stat: Stat,
-    vote: Option<Vec<u8>>,
-    is_open: bool,
-}
-
-struct Asked {
-    proposal: Proposal,
-    is_open: bool,
+    pub(super) known: Mutex<HashMap<String, Weak<Transaction>>>,
 }
 
 impl Site {
-    pub(super) async fn join(inner: &Inner, session: &Arc<Session>, name: &str) -> Result<Site> {
-        let node = inner.layout.site(name);
+    pub(super) async fn join(commits: &Commits, session: &Arc<Session>, name: &str) -> Result<Site> {
+        let node = commits.layout.site(name);
         let identity = session.identity().as_bytes();
         let kept = Kept::declare(session, JOIN, node.clone(), identity, session.parents()).await?;
         // It was created just now. So it is known for how long what we are asked has been going on.
         let asked = session.call(None).ask(JOIN, |epoch| epoch.exists(&node)).await;
         if let Some(stat) = asked.map_err(|failure| failure.about(JOIN, &node))? {
-            inner.servers_time.shows(stat.ctime, session.now());
+            commits.servers_time.shows(stat.ctime, session.now());
         }
         Ok(Site {
             name: name.to_owned(),
@@ -114,210 +86,269 @@ impl Site {
     pub(super) fn forget(&self, key: &Key) {
         lock(&self.told).remove(&key.entry());
     }
+}
 
-    pub(super) async fn next(
-        self: &Arc<Self>,
-        inner: &Arc<Inner>,
-        session: &Arc<Session>,
-        limit: Option<Duration>,
-    ) -> Result<Proposal> {
-        let mut call = session.wait(limit).for_the(ASKING).withdrawable(self.left.subscribe());
-        let mut again = self.again.subscribe();
-        let mut found = call.patiently(self.found.lock()).await?;
-        // Whether a watch has told just now that something has come.
-        let mut is_news = false;
-        loop {
-            if let Some(proposal) = found.pop_front() {
-                return Ok(proposal);
+/// A transaction as a site is asked to vote on it. Clones are the same.
+#[derive(Clone)]
+pub struct Proposal {
+    commits: Arc<Commits>,
+    site: Arc<Site>,
+    transaction: Arc<Transaction>,
+    has_voted: bool,
+}
+
+impl Proposal {
+    pub(super) fn new(
+        commits: Arc<Commits>,
+        site: Arc<Site>,
+        transaction: Arc<Transaction>,
+        has_voted: bool,
+    ) -> Proposal {
+        Proposal { commits, site, transaction, has_voted }
+    }
+
+    pub(super) fn key(&self) -> &Key {
+        &self.transaction.key
+    }
+
+    /// Whoever asks for the next one is told of it once more.
+    pub(crate) fn tell_again(&self) {
+        self.site.tell_again(&self.transaction.key);
+    }
+
+    /// The transaction's.
+    pub fn id(&self) -> &str {
+        &self.transaction.key.id
+    }
+
+    /// What it is about.
+    pub fn payload(&self) -> &[u8] {
+        &self.transaction.header.payload
+    }
+
+    /// Who votes, this site included.
+    pub fn sites(&self) -> &[String] {
+        &self.transaction.header.sites
+    }
+
+    /// Whether this site had voted when it was told of it, before a restart.
+    pub fn has_voted(&self) -> bool {
+        self.has_voted
+    }
+
+    /// Votes for the commit. From here on this site must be able to do it, whatever happens, until it knows the outcome.
+    ///
+    /// Voting again is fine, and so is a vote that comes after the abort: it changes nothing, and the outcome tells. Exists: this
+    /// site has voted for the abort. NotHeld: this site has acknowledged it elsewhere, and it is over.
+    pub async fn vote_commit(&self) -> Result<()> {
+        let session = self.commits.client.session()?;
+        let mut call = session.call(None);
+        let decided = self.write_vote(&mut call, Decision::commit()).await?;
+        let (layout, transaction) = (&self.commits.layout, &self.transaction);
+        // Who sees all the votes decides. Of two that vote at the same time both may.
+        if transaction.header.mode == CommitMode::Peer
+            && !decided
+            && transaction.have_all_voted(layout, &mut call).await?
+        {
+            transaction.write_commit(layout, &mut call).await?;
+        }
+        Ok(())
+    }
+
+    /// Votes for the abort, which decides it.
+    ///
+    /// Voting again is fine, also if somebody else has decided the abort. Exists: this site has voted for the commit.
+    /// NotHeld: this site has acknowledged it elsewhere, and it is over.
+    pub async fn vote_abort(&self, reason: &str) -> Result<()> {
+        let session = self.commits.client.session()?;
+        let reason: String = reason.chars().filter(|c| !crate::printable::steers(*c)).collect();
+        self.write_vote(&mut session.call(None), Decision::abort(reason)).await.map(drop)
+    }
+
+    /// Writes the vote, and answers whether something is decided.
+    async fn write_vote(&self, call: &mut Call, decision: Decision) -> Result<bool> {
+        let (layout, key, site) = (&self.commits.layout, &self.transaction.key, &self.site.name);
+        let (open, vote) = (layout.open(key), layout.vote(key, site));
+        let wants = decision.outcome;
+        let is_commit = wants == Outcome::Commit;
+        let mut writes = match is_commit {
+            true => vec![Write::Check { path: open, version: None }],
+            false => vec![Write::Delete { path: open, version: None }],
+        };
+        writes.push(create(vote.clone(), decision.encode()));
+        if !is_commit {
+            let why = Decision::abort(format!("{site}: {}", decision.reason));
+            writes.push(create(layout.decision(key), why.encode()));
+        }
+        match call.ask(VOTE, |epoch| epoch.multi(&writes)).await {
+            Ok(_) => {
+                self.transaction.voted.get_or_init(|| wants);
+                if !is_commit {
+                    self.transaction.known.get_or_init(|| Outcome::Abort);
+                }
+                Ok(!is_commit)
             }
-            again.mark_unchanged();
-            let (entries, news) = self.watch_inbox(&inner.layout, &mut call).await?;
-            lock(&self.told).retain(|entry| entries.contains(entry));
-            let new: Vec<_> = entries.into_iter().filter(|entry| !lock(&self.told).contains(entry)).collect();
-            let seen = self.look(inner, session, &mut call, &new, std::mem::take(&mut is_news)).await?;
-            // There is nothing to vote on: they are for `pending`, until they are collected.
-            let is_over = |asked: &Asked| !asked.is_open && !asked.proposal.has_voted();
-            let (over, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_over);
-            let over: Vec<_> = over.iter().map(|asked| asked.proposal.key().clone()).collect();
-            // What is left out now may be read later.
-            lock(&self.told).extend(asked.iter().map(|asked| asked.proposal.key().entry()));
-            // What was voted on before is for `pending`, too.
-            found.extend(
-                asked.into_iter().map(|asked| asked.proposal).filter(|proposal| !proposal.has_voted()),
-            );
-            if !found.is_empty() {
+            // Decided, or voted: maybe by ourselves, and the answer was lost.
+            Err(Failure::Refused(WireError::Part { error, .. }))
+                if matches!(*error, WireError::NoNode | WireError::NodeExists) =>
+            {
+                self.find_vote(call, wants).await
+            }
+            Err(failure) => Err(failure.about(VOTE, &vote)),
+        }
+    }
+
+    /// Whether what stands there is as we vote; answers whether something is decided.
+    async fn find_vote(&self, call: &mut Call, wants: Outcome) -> Result<bool> {
+        let (layout, key, transaction) = (&self.commits.layout, &self.transaction.key, &self.transaction);
+        let (vote, decision) = (layout.vote(key, &self.site.name), layout.decision(key));
+        let entry = layout.entry(&self.site.name, key);
+        let asked = call.ask(VOTE, |epoch| {
+            let (vote, decided) = (if_there(epoch.get_data(&vote)), if_there(epoch.get_data(&decision)));
+            let entry = epoch.exists(&entry);
+            async move { Ok((vote.await?, decided.await?, entry.await?)) }
+        });
+        let (voted, decided, entry) = asked.await.map_err(|failure| failure.about(VOTE, &vote))?;
+        let decided = decided.map(|(data, _)| Decision::parse(&data).outcome);
+        let otherwise = |message: &str| Err(Error::new(ErrorKind::Exists, message).with_path(&*vote));
+        if let Some((data, _)) = voted {
+            return match *transaction.voted.get_or_init(|| Decision::parse(&data).outcome) {
+                voted if voted == wants => Ok(decided.is_some()),
+                _ => otherwise("this site has voted otherwise, and a vote stands"),
+            };
+        }
+        // Our vote is not there: never was, and then there was no commit, or we have acknowledged what was decided.
+        let outcome = match (transaction.known.get(), &decided) {
+            (Some(known), _) => *known,
+            (None, Some(decided)) => *transaction.known.get_or_init(|| *decided),
+            (None, None) if entry.is_some() => *transaction.known.get_or_init(|| Outcome::Abort),
+            (None, None) => {
+                return Err(not_declared(
+                    "this site has acknowledged that transaction, and it is over; do not vote on it",
+                )
+                .with_path(vote));
+            }
+        };
+        match (outcome, wants) {
+            (Outcome::Commit, Outcome::Abort) => otherwise("it was committed, with the vote of this site"),
+            // Too late for a vote, which is no error: the outcome tells.
+            _ => Ok(true),
+        }
+    }
+
+    /// Waits for the outcome; when the time of the transaction is over, decides it: a commit if all have voted, else the
+    /// abort. Timeout after `limit`: nothing is decided yet, ask again.
+    ///
+    /// NotHeld: this site has acknowledged it elsewhere, and it was collected; or this site was not there for so long, without a
+    /// vote, that it was aborted and forgotten.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
+        let session = self.commits.client.session()?;
+        let mut call = session.wait(limit).for_the(DECIDING);
+        let layout = &self.commits.layout;
+        let decided =
+            self.transaction.wait_for_outcome(layout, &session, &mut call, OutcomeWaiter::Site).await;
+        let decided = decided.map_err(|error| error.with_path(layout.transaction(self.id())))?;
+        match decided {
+            Some(outcome) => Ok(outcome),
+            None => self.outcome_of_what_is_gone(&mut call).await,
+        }
+    }
+
+    /// What a site has voted on is not collected before it has acknowledged it. So it has not voted if it has not
+    /// acknowledged either, and without its vote there was no commit.
+    async fn outcome_of_what_is_gone(&self, call: &mut Call) -> Result<Outcome> {
+        let (layout, known) = (&self.commits.layout, &self.transaction.known);
+        let entry = layout.entry(&self.site.name, &self.transaction.key);
+        let asked = call.ask(VOTE, |epoch| epoch.exists(&entry)).await;
+        match asked.map_err(|failure| failure.about(VOTE, &entry))? {
+            Some(_) => Ok(*known.get_or_init(|| Outcome::Abort)),
+            // Another look of this site may have found that out, and cleared it away.
+            None => known.get().copied().ok_or_else(|| {
+                not_declared(
+                    "nothing is left of that transaction: this site has acknowledged it elsewhere, or it was aborted without its \
+                     vote long ago; pending answers all that there is to do",
+                )
+                .with_path(layout.transaction(self.id()))
+            }),
+        }
+    }
+
+    /// Says that what was decided is done here: this site needs the transaction no more. Doing it again is fine. NotHeld:
+    /// nothing is decided yet.
+    pub async fn acknowledge(&self) -> Result<()> {
+        let session = self.commits.client.session()?;
+        let mut call = session.call(None);
+        let (layout, key, site) = (&self.commits.layout, &self.transaction.key, &self.site.name);
+        let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
+        let (open, vote, entry) = (layout.open(key), layout.vote(key, site), layout.entry(site, key));
+        let mut must_be_current = false;
+        loop {
+            let asked = call.ask(ACKNOWLEDGE, |epoch| {
+                let sync = if must_be_current { epoch.sync(&node) } else { epoch.catch_up(&node) };
+                let (open, decided) = (epoch.exists(&open), if_there(epoch.get_data(&decision)));
+                let (vote, entry, whole) = (epoch.exists(&vote), epoch.exists(&entry), epoch.exists(&node));
+                async move {
+                    sync.await?;
+                    Ok((open.await?, decided.await?, vote.await?, entry.await?, whole.await?))
+                }
+            });
+            let (open, decided, voted, entered, whole) =
+                asked.await.map_err(|failure| failure.about(ACKNOWLEDGE, &node))?;
+            if open.is_some() && !must_be_current {
+                // Others may know the decision before this server does.
+                must_be_current = true;
                 continue;
             }
-            if call.is_single_attempt() {
-                return Err(Error::timeout(ASKING));
+            if open.is_some() {
+                return Err(not_declared("nothing is decided yet; ask for the outcome first").with_path(node));
             }
-            call.insist();
-            let collected = match over.first() {
-                Some(key) => {
-                    let node = inner.layout.transaction(&key.id);
-                    let asked = call.ask(NEXT, |epoch| epoch.watch_exists(&node)).await;
-                    match asked.map_err(|failure| failure.about(NEXT, &node))? {
-                        (Some(_), watch) => Some(watch),
-                        (None, _) => continue,
-                    }
-                }
-                None => None,
+            let outcome = match decided {
+                Some((data, _)) => Some(Decision::parse(&data).outcome),
+                // Collected without our vote: so there was no commit.
+                None => entered.is_some().then_some(Outcome::Abort),
             };
-            let is_collected = async {
-                match collected {
-                    Some(watch) => drop(watch.await),
-                    None => std::future::pending().await,
+            if let Some(outcome) = outcome {
+                // Who votes or asks once more is told how it ended.
+                self.transaction.known.get_or_init(|| outcome);
+            }
+            let present = [(voted, &vote), (entered, &entry)];
+            let mut writes: Vec<_> = present
+                .into_iter()
+                .filter(|(stat, _)| stat.is_some())
+                .map(|(_, path)| Write::Delete { path: path.clone(), version: None })
+                .collect();
+            if writes.is_empty() {
+                self.site.forget(key);
+                return collect(layout, &mut call, key, self.sites()).await;
+            }
+            // The decision and our vote: then we are the last. Of an abort more may be left, see `collect`.
+            let is_last = voted.is_some() && whole.is_some_and(|stat| stat.num_children == 2);
+            if is_last && outcome == Some(Outcome::Commit) {
+                writes.extend(removal(layout, key));
+            }
+            match call.ask(ACKNOWLEDGE, |epoch| epoch.multi(&writes)).await {
+                Ok(_) => {
+                    self.site.forget(key);
+                    // Two may have been the last at the same time.
+                    return collect(layout, &mut call, key, self.sites()).await;
                 }
-            };
-            let told_again = async {
-                // The sender lives in `self`, so this cannot fail.
-                let _ = again.changed().await;
-            };
-            let either = async {
-                tokio::select! {
-                    biased;
-                    _ = news => true,
-                    () = told_again => false,
-                    () = is_collected => false,
-                }
-            };
-            is_news = call.patiently(either).await?;
-        }
-    }
-
-    pub(super) async fn pending(
-        self: &Arc<Self>,
-        inner: &Arc<Inner>,
-        session: &Arc<Session>,
-    ) -> Result<Vec<Proposal>> {
-        let mut call = session.call(None);
-        let (entries, _) = self.watch_inbox(&inner.layout, &mut call).await?;
-        let all = self.look(inner, session, &mut call, &entries, false).await?;
-        Ok(all.into_iter().map(|asked| asked.proposal).collect())
-    }
-
-    async fn watch_inbox(&self, layout: &Layout, call: &mut Call) -> Result<(Vec<String>, Watch)> {
-        let inbox = layout.inbox(&self.name);
-        loop {
-            match call.ask(NEXT, |epoch| epoch.watch_children(&inbox)).await {
-                Ok((entries, _, watch)) => return Ok((entries, watch)),
-                Err(Failure::Refused(WireError::NoNode)) => {
-                    let asked = call.ask(NEXT, |epoch| epoch.watch_exists(&inbox)).await;
-                    if let (None, watch) = asked.map_err(|failure| failure.about(NEXT, &inbox))? {
-                        return Ok((Vec::new(), watch));
-                    }
-                }
-                Err(failure) => return Err(failure.about(NEXT, &inbox)),
+                // Others have gone on meanwhile, or the answer was lost.
+                Err(Failure::Refused(WireError::Part { error, .. }))
+                    if matches!(*error, WireError::NoNode | WireError::NotEmpty) => {}
+                Err(failure) => return Err(failure.about(ACKNOWLEDGE, &node)),
             }
         }
     }
+}
 
-    /// What these are about, in the order in which they began. Of the last one it may be news that it has begun.
-    async fn look(
-        self: &Arc<Self>,
-        inner: &Arc<Inner>,
-        session: &Arc<Session>,
-        call: &mut Call,
-        entries: &[String],
-        is_news: bool,
-    ) -> Result<Vec<Asked>> {
-        // What is none of ours stays.
-        let keys: Vec<_> = entries.iter().filter_map(|entry| Key::of_entry(entry)).collect();
-        let mut all = Vec::new();
-        for keys in keys.chunks(AT_ONCE) {
-            all.extend(self.read(&inner.layout, session, call, keys).await?);
-        }
-        all.sort_by_key(|found| found.stat.czxid);
-        let now = session.now();
-        let is_first_seen = |found: &&Found| found.is_open && !inner.servers_time.has_seen(&found.header);
-        if is_news && let Some(last) = all.iter().rfind(is_first_seen) {
-            inner.servers_time.shows(last.stat.ctime, now);
-        }
-        Ok(all.into_iter().map(|found| self.asked(inner, found, now)).collect())
-    }
-
-    async fn read(
-        &self,
-        layout: &Layout,
-        session: &Arc<Session>,
-        call: &mut Call,
-        keys: &[Key],
-    ) -> Result<Vec<Found>> {
-        let asked = call.ask(NEXT, |epoch| {
-            // Behind a `sync`: of what a server has not heard yet, nobody has been done with.
-            let sync = epoch.catch_up(&layout.root);
-            let flights = keys.iter().map(|key| {
-                let (whole, vote) = (layout.transaction(&key.id), layout.vote(key, &self.name));
-                let (whole, vote) = (node(epoch.get_data(&whole)), node(epoch.get_data(&vote)));
-                let open = is_there(epoch.exists(&layout.open(key)));
-                let all: Flight<_> = Box::pin(async move { Ok((whole.await?, vote.await?, open.await?)) });
-                all
-            });
-            let flights = flights.collect();
-            async move {
-                sync.await?;
-                all_of(flights).await
-            }
-        });
-        let all = asked.await.map_err(|failure| failure.about(NEXT, &layout.inbox(&self.name)))?;
-        let mut read = Vec::new();
-        for (key, (whole, vote, is_open)) in keys.iter().zip(all) {
-            let found = match whole {
-                Node::Denied => {
-                    session.skip(&layout.transaction(&key.id), Flaw::Denied);
-                    continue;
-                }
-                Node::Missing => None,
-                Node::Told(data, stat) => match Header::parse(&data) {
-                    Some(header) => Some((header, stat)).filter(|(header, _)| header.nonce == key.nonce),
-                    None => {
-                        session.skip(&layout.transaction(&key.id), Flaw::Encoding);
-                        continue;
-                    }
-                },
-            };
-            match (found, vote) {
-                (None, _) => self.dismiss(layout, session, key),
-                (Some(_), Node::Denied) => session.skip(&layout.vote(key, &self.name), Flaw::Denied),
-                (Some((header, stat)), vote) => {
-                    let vote = vote.data().map(|(vote, _)| vote);
-                    read.push(Found { key: key.clone(), header, stat, vote, is_open });
-                }
-            }
-        }
-        Ok(read)
-    }
-
-    /// It was collected without us: there is nothing for us to do.
-    fn dismiss(&self, layout: &Layout, session: &Session, key: &Key) {
-        // Whoever has voted is waited for. So we have not, and then there was no commit.
-        if let Some(transaction) = lock(&self.known).remove(&key.nonce).and_then(|known| known.upgrade()) {
-            transaction.known.get_or_init(|| Outcome::Abort);
-        }
-        drop(session.epoch().delete_in_background(layout.entry(&self.name, key), 0));
-    }
-
-    fn asked(self: &Arc<Self>, inner: &Arc<Inner>, found: Found, now: Moment) -> Asked {
-        let Found { key, header, stat, vote, is_open } = found;
-        let deadline = inner.servers_time.deadline(&header, &stat, now);
-        let transaction = self.known(&key, || Transaction::new(key.clone(), header, deadline));
-        let has_voted = vote.is_some();
-        if let Some(vote) = vote {
-            transaction.voted.get_or_init(|| Decision::parse(&vote).outcome);
-        }
-        let proposal = Proposal::new(inner.clone(), self.clone(), transaction, has_voted);
-        Asked { proposal, is_open }
-    }
-
-    /// One for all handles, so that what one of them learns the others know.
-    fn known(&self, key: &Key, make: impl FnOnce() -> Transaction) -> Arc<Transaction> {
-        let mut known = lock(&self.known);
-        known.retain(|_, transaction| transaction.strong_count() > 0);
-        if let Some(transaction) = known.get(&key.nonce).and_then(Weak::upgrade) {
-            return transaction;
-        }
-        let transaction = Arc::new(make());
-        known.insert(key.nonce.clone(), Arc::downgrade(&transaction));
-        transaction
+impl std::fmt::Debug for Proposal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Proposal")
+            .field("id", &self.id())
+            .field("site", &self.site.name)
+            .finish_non_exhaustive()
     }
 }

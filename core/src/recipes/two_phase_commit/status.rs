@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::layout::{Decision, Header, Layout};
-use super::nodes::{AT_ONCE, Node, all_of, is_there, node};
-use super::transaction::{decide, if_there, missing};
-use super::{CommitMode, Inner, Outcome};
+use super::layout::{CommitMode, Decision, Header, Layout, Outcome};
+use super::nodes::{AT_ONCE, Node, all_of, if_there, is_there, names, node};
+use super::ownership::Commits;
+use super::transaction::{missing, write_decision};
 use crate::error::Result;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
 use crate::session::skipped::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
@@ -81,51 +81,36 @@ impl Present {
     }
 }
 
-/// The children behind a `sync`: one that has just come must not be taken for dead because this server lags.
-pub(super) async fn names(call: &mut Call, path: &str) -> Result<Vec<String>> {
-    let listed = call.ask(SHOW, |epoch| {
-        let (sync, list) = (epoch.sync(path), epoch.children(path));
-        async move {
-            sync.await?;
-            list.await
-        }
-    });
-    match listed.await {
-        Err(Failure::Refused(WireError::NoNode)) => Ok(Vec::new()),
-        names => names.map_err(|failure| failure.about(SHOW, path)),
-    }
-}
-
 async fn data(call: &mut Call, path: &str) -> Result<Option<Vec<u8>>> {
     let asked = call.ask(SHOW, |epoch| if_there(epoch.get_data(path))).await;
     Ok(asked.map_err(|failure| failure.about(SHOW, path))?.map(|(data, _)| data))
 }
 
-pub(super) async fn history(inner: &Arc<Inner>) -> Result<Vec<CommitStatus>> {
-    let session = inner.client.session()?;
-    let (layout, mut call) = (&inner.layout, session.call(None));
-    inner.until_told(&mut call, SHOW).await?;
+pub(super) async fn history(commits: &Arc<Commits>) -> Result<Vec<CommitStatus>> {
+    let session = commits.client.session()?;
+    let (layout, mut call) = (&commits.layout, session.call(None));
+    commits.wait_until_told(&mut call, SHOW).await?;
     let present = Present::ask(layout, &mut call).await?;
     let mut all = Vec::new();
     let ids = names(&mut call, &layout.transactions()).await?;
     for some in ids.chunks(AT_ONCE) {
-        all.extend(look(layout, &mut call, some, &present).await?);
+        all.extend(read_status(layout, &mut call, some, &present).await?);
     }
     all.sort_by_key(|(czxid, _)| *czxid);
     Ok(all.into_iter().map(|(_, status)| status).collect())
 }
 
-pub(super) async fn show(inner: &Arc<Inner>, id: &str) -> Result<Option<CommitStatus>> {
-    let session = inner.client.session()?;
-    let (layout, mut call) = (&inner.layout, session.call(None));
-    inner.until_told(&mut call, SHOW).await?;
+pub(super) async fn show(commits: &Arc<Commits>, id: &str) -> Result<Option<CommitStatus>> {
+    let session = commits.client.session()?;
+    let (layout, mut call) = (&commits.layout, session.call(None));
+    commits.wait_until_told(&mut call, SHOW).await?;
     let present = Present::ask(layout, &mut call).await?;
-    let found = look(layout, &mut call, &[id.to_owned()], &present).await?;
+    let found = read_status(layout, &mut call, &[id.to_owned()], &present).await?;
     Ok(found.into_iter().next().map(|(_, status)| status))
 }
 
 /// A transaction that can be read, and what of it was.
-struct Seen {
+struct ReadTransaction {
     id: String,
     header: Header,
     stat: Stat,
@@ -140,7 +125,7 @@ struct Rest {
 }
 
 /// When each of them began, and how it stands, as far as they are there.
-async fn look(
+async fn read_status(
     layout: &Layout,
     call: &mut Call,
     ids: &[String],
@@ -163,7 +148,7 @@ async fn look(
             (Node::Denied, _) | (_, Children::Denied) => (Flaw::Denied, Stat::default()),
             (Node::Told(data, stat), Children::Told(children)) => match Header::parse(&data) {
                 Some(header) => {
-                    seen.push(Seen { id: id.clone(), header, stat, children });
+                    seen.push(ReadTransaction { id: id.clone(), header, stat, children });
                     continue;
                 }
                 None => (Flaw::Encoding, stat),
@@ -205,7 +190,7 @@ fn listed(flight: Flight<Vec<String>>) -> Flight<Children> {
     })
 }
 
-async fn rests(layout: &Layout, call: &mut Call, seen: &[Seen]) -> Result<Vec<Rest>> {
+async fn rests(layout: &Layout, call: &mut Call, seen: &[ReadTransaction]) -> Result<Vec<Rest>> {
     let asked = call.ask(SHOW, |epoch| {
         let flights = seen.iter().map(|seen| {
             let key = seen.header.key(&seen.id);
@@ -224,8 +209,8 @@ async fn rests(layout: &Layout, call: &mut Call, seen: &[Seen]) -> Result<Vec<Re
     asked.await.map_err(|failure| failure.about(SHOW, &layout.root))
 }
 
-fn status_of(seen: Seen, rest: Rest, present: &Present) -> CommitStatus {
-    let Seen { id, header, stat, children } = seen;
+fn status_of(seen: ReadTransaction, rest: Rest, present: &Present) -> CommitStatus {
+    let ReadTransaction { id, header, stat, children } = seen;
     let key = header.key(&id);
     let decided = rest.decided.data().map(|(data, _)| Decision::parse(&data));
     let coordinator = match rest.mark.data() {
@@ -281,16 +266,17 @@ fn age(stat: &Stat) -> Duration {
     now.saturating_sub(Duration::from_millis(stat.ctime.max(0) as u64))
 }
 
-pub(super) async fn decide_abort(inner: &Arc<Inner>, id: &str, reason: &str) -> Result<Outcome> {
-    let session = inner.client.session()?;
-    let (layout, mut call) = (&inner.layout, session.call(None));
+pub(super) async fn write_abort(commits: &Arc<Commits>, id: &str, reason: &str) -> Result<Outcome> {
+    let session = commits.client.session()?;
+    let (layout, mut call) = (&commits.layout, session.call(None));
     let reason: String = reason.chars().filter(|c| !crate::printable::steers(*c)).collect();
     let node = layout.transaction(id);
     loop {
         let header = data(&mut call, &node).await?.and_then(|data| Header::parse(&data));
         let Some(header) = header else { return Err(missing(&node)) };
         let aborted = Decision::abort(&*reason);
-        if let Some(decided) = decide(layout, &mut call, &header.key(id), aborted, Vec::new()).await? {
+        if let Some(decided) = write_decision(layout, &mut call, &header.key(id), aborted, Vec::new()).await?
+        {
             return Ok(decided.outcome);
         }
         // Collected meanwhile, and maybe there is another one of that id.

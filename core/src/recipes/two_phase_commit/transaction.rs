@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::layout::{Decision, Header, Key, Layout};
-use super::nodes::all_of;
-use super::{CommitMode, Outcome, outcomes};
+use super::layout::{CommitMode, Decision, Header, Key, Layout, Outcome};
+use super::nodes::{all_of, create, if_there};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::clock::Moment;
-use crate::session::wire::{CreateMode, Flight, LinkState, Stat, Watch, WireError, Write};
+use crate::session::wire::{LinkState, Stat, Watch, WireError, Write};
 
 const VERB: &str = "outcome";
 pub(super) const DECIDING: &str = "nothing was decided";
@@ -22,12 +21,12 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 /// Who waits for the outcome.
 #[derive(Copy, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum OutcomeWaiter {
     Site,
     /// A caller at the coordinator's.
     Coordinator,
     /// The coordinator itself, in the background.
-    Duty,
+    Background,
 }
 
 /// What is known of a transaction.
@@ -61,14 +60,14 @@ impl Transaction {
 
     /// Waits until it is decided, or decides. `None`: there is no such transaction any more. Timeout: nothing is decided yet;
     /// ConnectionLost: no server answers, so that this is not known.
-    pub(super) async fn decided(
+    pub(super) async fn wait_for_outcome(
         &self,
         layout: &Layout,
         session: &Session,
         call: &mut Call,
-        part: Part,
+        waiter: OutcomeWaiter,
     ) -> Result<Option<Outcome>> {
-        let decided = self.known_or_decided(layout, session, call, part).await;
+        let decided = self.learn_outcome(layout, session, call, waiter).await;
         let is_out_of_time = matches!(&decided, Err(error) if error.kind() == ErrorKind::Timeout);
         let epoch = session.epoch();
         if is_out_of_time && (epoch.has_ended() || epoch.link().state != LinkState::Up) {
@@ -80,14 +79,14 @@ impl Transaction {
         decided
     }
 
-    async fn known_or_decided(
+    async fn learn_outcome(
         &self,
         layout: &Layout,
         session: &Session,
         call: &mut Call,
-        part: Part,
+        waiter: OutcomeWaiter,
     ) -> Result<Option<Outcome>> {
-        if self.known.get().is_none() && part == Part::Coordinator && !call.is_single_attempt() {
+        if self.known.get().is_none() && waiter == OutcomeWaiter::Coordinator && !call.is_single_attempt() {
             // What is seen to in the background is not asked for a second time.
             let mut is_attended = self.is_attended.subscribe();
             let unattended = async {
@@ -99,7 +98,7 @@ impl Transaction {
         if let Some(known) = self.known.get() {
             return Ok(Some(*known));
         }
-        let decision = self.decide(layout, session, call, part).await?;
+        let decision = self.wait_for_decision(layout, session, call, waiter).await?;
         // Somebody else may know it by now.
         Ok(match decision {
             Some(decision) => Some(*self.known.get_or_init(|| decision.outcome)),
@@ -107,29 +106,30 @@ impl Transaction {
         })
     }
 
-    async fn decide(
+    /// Waits until somebody has decided, and decides itself as soon as that is its turn.
+    async fn wait_for_decision(
         &self,
         layout: &Layout,
         session: &Session,
         call: &mut Call,
-        part: Part,
+        waiter: OutcomeWaiter,
     ) -> Result<Option<Decision>> {
         let is_peers = self.header.mode == CommitMode::Peer;
-        let collects_votes = is_peers || part != Part::Site;
+        let collects_votes = is_peers || waiter != OutcomeWaiter::Site;
         let all = self.header.sites.len();
         let mut votes = 0;
         'look: loop {
-            let mut decided = match self.look(layout, call).await? {
-                Look::Decided(decision) => return Ok(Some(decision)),
-                Look::Gone => match self.look_again(layout, call).await? {
-                    Some(Look::Decided(decision)) => return Ok(Some(decision)),
+            let mut decided = match self.read_state(layout, call).await? {
+                TransactionState::Decided(decision) => return Ok(Some(decision)),
+                TransactionState::Gone => match self.read_state_behind_sync(layout, call).await? {
+                    Some(TransactionState::Decided(decision)) => return Ok(Some(decision)),
                     Some(_) => return Ok(None),
                     None => {
                         call.retry_after_loss(VERB).await?;
                         continue 'look;
                     }
                 },
-                Look::Open(watch) => watch,
+                TransactionState::Open(watch) => watch,
             };
             if is_peers && self.have_all_voted(layout, call).await? {
                 votes = all;
@@ -154,13 +154,15 @@ impl Transaction {
                 let is_due =
                     is_over || (have_all_voted && (now >= until || !is_peers || call.is_single_attempt()));
                 if is_due {
-                    if let Some(decision) = self.commit(layout, call).await? {
+                    if let Some(decision) = self.write_commit(layout, call).await? {
                         return Ok(Some(decision));
                     }
                     votes = 0;
                     if is_over {
                         let aborted = Decision::abort("not all had voted in time");
-                        if let Some(decision) = decide(layout, call, &self.key, aborted, Vec::new()).await? {
+                        if let Some(decision) =
+                            write_decision(layout, call, &self.key, aborted, Vec::new()).await?
+                        {
                             return Ok(Some(decision));
                         }
                     }
@@ -173,14 +175,14 @@ impl Transaction {
                 }
                 call.insist();
                 let over = session.clock().sleep_until(until);
-                if call.patiently(first(&mut decided, vote, over)).await? {
+                if call.patiently(wait_for_news(&mut decided, vote, over)).await? {
                     continue 'look;
                 }
             }
         }
     }
 
-    async fn look(&self, layout: &Layout, call: &mut Call) -> Result<Look> {
+    async fn read_state(&self, layout: &Layout, call: &mut Call) -> Result<TransactionState> {
         let (open, decision) = (layout.open(&self.key), layout.decision(&self.key));
         let asked = call.ask(VERB, |epoch| {
             // In this order: the one takes the place of the other.
@@ -190,14 +192,20 @@ impl Transaction {
         let (open, (decided, watch)) = asked.await.map_err(|failure| failure.about(VERB, &open))?;
         if decided.is_some() {
             // Collected in between, it was known to everybody who voted.
-            return Ok(read_decision(layout, call, &self.key).await?.map_or(Look::Gone, Look::Decided));
+            return Ok(read_decision(layout, call, &self.key)
+                .await?
+                .map_or(TransactionState::Gone, TransactionState::Decided));
         }
-        Ok(open.map_or(Look::Gone, |_| Look::Open(watch)))
+        Ok(open.map_or(TransactionState::Gone, |_| TransactionState::Open(watch)))
     }
 
     /// Behind a `sync`, and where its outcome is left when it has been collected: a server that lags knows of neither yet.
     /// `None`: it is there after all.
-    async fn look_again(&self, layout: &Layout, call: &mut Call) -> Result<Option<Look>> {
+    async fn read_state_behind_sync(
+        &self,
+        layout: &Layout,
+        call: &mut Call,
+    ) -> Result<Option<TransactionState>> {
         let (open, decision, noted) =
             (layout.open(&self.key), layout.decision(&self.key), layout.noted(&self.key));
         let asked = call.ask(VERB, |epoch| {
@@ -214,10 +222,10 @@ impl Transaction {
         if open.is_some() {
             return Ok(None);
         }
-        let outcome = decided.or(noted).map(|(data, _)| outcomes::parse(&data));
-        Ok(Some(
-            outcome.map_or(Look::Gone, |outcome| Look::Decided(Decision { outcome, reason: String::new() })),
-        ))
+        let outcome = decided.or(noted).map(|(data, _)| Decision::parse(&data).outcome);
+        Ok(Some(outcome.map_or(TransactionState::Gone, |outcome| {
+            TransactionState::Decided(Decision { outcome, reason: String::new() })
+        })))
     }
 
     /// As far as can be told in one look.
@@ -230,22 +238,23 @@ impl Transaction {
         Ok(children as usize >= self.header.sites.len() + 2)
     }
 
-    /// Decides the commit if all have voted; `None` if they have not. Answers what is decided.
-    pub(super) async fn commit(&self, layout: &Layout, call: &mut Call) -> Result<Option<Decision>> {
+    /// Writes the commit if all have voted; `None` if they have not. Answers what is decided.
+    pub(super) async fn write_commit(&self, layout: &Layout, call: &mut Call) -> Result<Option<Decision>> {
         let check = |site: &String| Write::Check { path: layout.vote(&self.key, site), version: Some(0) };
         let votes = self.header.sites.iter().map(check).collect();
-        decide(layout, call, &self.key, Decision::commit(), votes).await
+        write_decision(layout, call, &self.key, Decision::commit(), votes).await
     }
 }
 
-enum Look {
+/// How far it is.
+enum TransactionState {
     Decided(Decision),
     Open(Watch),
     Gone,
 }
 
 /// Answers whether there is news of the decision.
-async fn first(decided: &mut Watch, vote: Option<Watch>, over: impl Future<Output = ()>) -> bool {
+async fn wait_for_news(decided: &mut Watch, vote: Option<Watch>, over: impl Future<Output = ()>) -> bool {
     let voted = async {
         match vote {
             Some(vote) => drop(vote.await),
@@ -260,14 +269,9 @@ async fn first(decided: &mut Watch, vote: Option<Watch>, over: impl Future<Outpu
     }
 }
 
-/// A part that creates a node which outlasts us all.
-pub(super) fn create(path: String, data: Vec<u8>) -> Write {
-    Write::Create { path, data, mode: CreateMode::Persistent, acl: None }
-}
-
-/// Decides, unless that has been done; answers what is decided. `None`: what it depends on, or the transaction itself, is not
+/// Writes the decision, unless there is one; answers what is decided. `None`: what it depends on, or the transaction itself, is not
 /// there.
-pub(super) async fn decide(
+pub(super) async fn write_decision(
     layout: &Layout,
     call: &mut Call,
     key: &Key,
@@ -303,16 +307,6 @@ pub(super) async fn read_decision(layout: &Layout, call: &mut Call, key: &Key) -
     let asked = call.ask(VERB, |epoch| if_there(epoch.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(VERB, &node))?;
     Ok(found.map(|(data, _)| Decision::parse(&data)))
-}
-
-/// What a node says, if there is one.
-pub(super) fn if_there<T: Send + 'static>(flight: Flight<T>) -> Flight<Option<T>> {
-    Box::pin(async move {
-        match flight.await {
-            Err(WireError::NoNode) => Ok(None),
-            answer => answer.map(Some),
-        }
-    })
 }
 
 /// What removes a transaction of which only the decision is left.
@@ -366,6 +360,38 @@ async fn surplus(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) 
     };
     let entries = paths.chunks(3).zip(found.chunks(3)).filter(|(_, found)| is_surplus(found));
     Ok(entries.map(|(paths, _)| paths[0].clone()).collect())
+}
+
+/// Aborts what began and is done with it, unless it is committed already. Answers what it came to.
+pub(super) async fn abort_unless_committed(
+    layout: &Layout,
+    call: &mut Call,
+    key: &Key,
+    sites: &[String],
+) -> Result<Outcome> {
+    let mark = layout.coordinator(key);
+    let ours = Write::Delete { path: mark.clone(), version: Some(0) };
+    let why = || Decision::abort("begin was given up");
+    let Some(decided) = write_decision(layout, call, key, why(), vec![ours]).await? else {
+        // Somebody has taken it over, who is told, too. Collected by now, its outcome was left.
+        if let Some(decided) = write_decision(layout, call, key, why(), Vec::new()).await? {
+            return Ok(decided.outcome);
+        }
+        let noted = layout.noted(key);
+        let asked = call.ask("begin", |epoch| if_there(epoch.get_data(&noted))).await;
+        let outcome = asked.map_err(|failure| failure.about("begin", &noted))?;
+        return Ok(outcome.map_or(Outcome::Abort, |(data, _)| Decision::parse(&data).outcome));
+    };
+    if decided.outcome == Outcome::Commit {
+        // Its mark stays, and its caller is to find it.
+        return Ok(Outcome::Commit);
+    }
+    // Where it was decided before, the mark is there.
+    match call.ask("begin", |epoch| epoch.delete(&mark, Some(0))).await {
+        Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::BadVersion)) => {}
+        Err(failure) => return Err(failure.about("begin", &mark)),
+    }
+    collect(layout, call, key, sites).await.map(|()| Outcome::Abort)
 }
 
 /// The error for a transaction that there is not.

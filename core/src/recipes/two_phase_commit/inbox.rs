@@ -1,0 +1,250 @@
+//! The inbox of a site: what it is asked, each once, and again what it has not acknowledged.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::layout::{Decision, Header, Key, Layout, Outcome};
+use super::nodes::{AT_ONCE, Node, all_of, is_there, node};
+use super::ownership::Commits;
+use super::site::{Proposal, Site};
+use super::transaction::Transaction;
+use crate::error::{Error, Result};
+use crate::mutex::lock;
+use crate::session::Session;
+use crate::session::call::{Call, Failure};
+use crate::session::clock::Moment;
+use crate::session::skipped::Flaw;
+use crate::session::wire::{Flight, Stat, Watch, WireError};
+
+const NEXT: &str = "next";
+const ASKING: &str = "no transaction began";
+
+/// A transaction that this site is asked about, and what of it was read.
+struct InboxEntry {
+    key: Key,
+    header: Header,
+    stat: Stat,
+    vote: Option<Vec<u8>>,
+    is_open: bool,
+}
+
+/// The same for whoever asks.
+struct InboxProposal {
+    proposal: Proposal,
+    is_open: bool,
+}
+
+impl Site {
+    pub(super) async fn next(
+        self: &Arc<Self>,
+        commits: &Arc<Commits>,
+        session: &Arc<Session>,
+        limit: Option<Duration>,
+    ) -> Result<Proposal> {
+        let mut call = session.wait(limit).for_the(ASKING).withdrawable(self.left.subscribe());
+        let mut again = self.again.subscribe();
+        let mut found = call.patiently(self.found.lock()).await?;
+        // Whether a watch has told just now that something has come.
+        let mut is_news = false;
+        loop {
+            if let Some(proposal) = found.pop_front() {
+                return Ok(proposal);
+            }
+            again.mark_unchanged();
+            let (entries, news) = self.watch_inbox(&commits.layout, &mut call).await?;
+            lock(&self.told).retain(|entry| entries.contains(entry));
+            let new: Vec<_> = entries.into_iter().filter(|entry| !lock(&self.told).contains(entry)).collect();
+            let seen =
+                self.read_entries(commits, session, &mut call, &new, std::mem::take(&mut is_news)).await?;
+            // There is nothing to vote on: they are for `pending`, until they are collected.
+            let is_over = |asked: &InboxProposal| !asked.is_open && !asked.proposal.has_voted();
+            let (over, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_over);
+            let over: Vec<_> = over.iter().map(|asked| asked.proposal.key().clone()).collect();
+            // What is left out now may be read later.
+            lock(&self.told).extend(asked.iter().map(|asked| asked.proposal.key().entry()));
+            // What was voted on before is for `pending`, too.
+            found.extend(
+                asked.into_iter().map(|asked| asked.proposal).filter(|proposal| !proposal.has_voted()),
+            );
+            if !found.is_empty() {
+                continue;
+            }
+            if call.is_single_attempt() {
+                return Err(Error::timeout(ASKING));
+            }
+            call.insist();
+            let collected = match over.first() {
+                Some(key) => {
+                    let node = commits.layout.transaction(&key.id);
+                    let asked = call.ask(NEXT, |epoch| epoch.watch_exists(&node)).await;
+                    match asked.map_err(|failure| failure.about(NEXT, &node))? {
+                        (Some(_), watch) => Some(watch),
+                        (None, _) => continue,
+                    }
+                }
+                None => None,
+            };
+            let is_collected = async {
+                match collected {
+                    Some(watch) => drop(watch.await),
+                    None => std::future::pending().await,
+                }
+            };
+            let told_again = async {
+                // The sender lives in `self`, so this cannot fail.
+                let _ = again.changed().await;
+            };
+            let either = async {
+                tokio::select! {
+                    biased;
+                    _ = news => true,
+                    () = told_again => false,
+                    () = is_collected => false,
+                }
+            };
+            is_news = call.patiently(either).await?;
+        }
+    }
+
+    pub(super) async fn pending(
+        self: &Arc<Self>,
+        commits: &Arc<Commits>,
+        session: &Arc<Session>,
+    ) -> Result<Vec<Proposal>> {
+        let mut call = session.call(None);
+        let (entries, _) = self.watch_inbox(&commits.layout, &mut call).await?;
+        let all = self.read_entries(commits, session, &mut call, &entries, false).await?;
+        Ok(all.into_iter().map(|asked| asked.proposal).collect())
+    }
+
+    async fn watch_inbox(&self, layout: &Layout, call: &mut Call) -> Result<(Vec<String>, Watch)> {
+        let inbox = layout.inbox(&self.name);
+        loop {
+            match call.ask(NEXT, |epoch| epoch.watch_children(&inbox)).await {
+                Ok((entries, _, watch)) => return Ok((entries, watch)),
+                Err(Failure::Refused(WireError::NoNode)) => {
+                    let asked = call.ask(NEXT, |epoch| epoch.watch_exists(&inbox)).await;
+                    if let (None, watch) = asked.map_err(|failure| failure.about(NEXT, &inbox))? {
+                        return Ok((Vec::new(), watch));
+                    }
+                }
+                Err(failure) => return Err(failure.about(NEXT, &inbox)),
+            }
+        }
+    }
+
+    /// What these are about, in the order in which they began. Of the last one it may be news that it has begun.
+    async fn read_entries(
+        self: &Arc<Self>,
+        commits: &Arc<Commits>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        entries: &[String],
+        is_news: bool,
+    ) -> Result<Vec<InboxProposal>> {
+        // What is none of ours stays.
+        let keys: Vec<_> = entries.iter().filter_map(|entry| Key::of_entry(entry)).collect();
+        let mut all = Vec::new();
+        for keys in keys.chunks(AT_ONCE) {
+            all.extend(self.read_some(&commits.layout, session, call, keys).await?);
+        }
+        all.sort_by_key(|found| found.stat.czxid);
+        let now = session.now();
+        let is_first_seen =
+            |found: &&InboxEntry| found.is_open && !commits.servers_time.has_seen(&found.header);
+        if is_news && let Some(last) = all.iter().rfind(is_first_seen) {
+            commits.servers_time.shows(last.stat.ctime, now);
+        }
+        Ok(all.into_iter().map(|found| self.make_proposal(commits, found, now)).collect())
+    }
+
+    async fn read_some(
+        &self,
+        layout: &Layout,
+        session: &Arc<Session>,
+        call: &mut Call,
+        keys: &[Key],
+    ) -> Result<Vec<InboxEntry>> {
+        let asked = call.ask(NEXT, |epoch| {
+            // Behind a `sync`: of what a server has not heard yet, nobody has been done with.
+            let sync = epoch.catch_up(&layout.root);
+            let flights = keys.iter().map(|key| {
+                let (whole, vote) = (layout.transaction(&key.id), layout.vote(key, &self.name));
+                let (whole, vote) = (node(epoch.get_data(&whole)), node(epoch.get_data(&vote)));
+                let open = is_there(epoch.exists(&layout.open(key)));
+                let all: Flight<_> = Box::pin(async move { Ok((whole.await?, vote.await?, open.await?)) });
+                all
+            });
+            let flights = flights.collect();
+            async move {
+                sync.await?;
+                all_of(flights).await
+            }
+        });
+        let all = asked.await.map_err(|failure| failure.about(NEXT, &layout.inbox(&self.name)))?;
+        let mut read = Vec::new();
+        for (key, (whole, vote, is_open)) in keys.iter().zip(all) {
+            let found = match whole {
+                Node::Denied => {
+                    session.skip(&layout.transaction(&key.id), Flaw::Denied);
+                    continue;
+                }
+                Node::Missing => None,
+                Node::Told(data, stat) => match Header::parse(&data) {
+                    Some(header) => Some((header, stat)).filter(|(header, _)| header.nonce == key.nonce),
+                    None => {
+                        session.skip(&layout.transaction(&key.id), Flaw::Encoding);
+                        continue;
+                    }
+                },
+            };
+            match (found, vote) {
+                (None, _) => self.forget_collected(layout, session, key),
+                (Some(_), Node::Denied) => session.skip(&layout.vote(key, &self.name), Flaw::Denied),
+                (Some((header, stat)), vote) => {
+                    let vote = vote.data().map(|(vote, _)| vote);
+                    read.push(InboxEntry { key: key.clone(), header, stat, vote, is_open });
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    /// It was collected without us: there is nothing for us to do.
+    fn forget_collected(&self, layout: &Layout, session: &Session, key: &Key) {
+        // Whoever has voted is waited for. So we have not, and then there was no commit.
+        if let Some(transaction) = lock(&self.known).remove(&key.nonce).and_then(|known| known.upgrade()) {
+            transaction.known.get_or_init(|| Outcome::Abort);
+        }
+        drop(session.epoch().delete_in_background(layout.entry(&self.name, key), 0));
+    }
+
+    fn make_proposal(
+        self: &Arc<Self>,
+        commits: &Arc<Commits>,
+        found: InboxEntry,
+        now: Moment,
+    ) -> InboxProposal {
+        let InboxEntry { key, header, stat, vote, is_open } = found;
+        let deadline = commits.servers_time.deadline(&header, &stat, now);
+        let transaction = self.share_transaction(&key, || Transaction::new(key.clone(), header, deadline));
+        let has_voted = vote.is_some();
+        if let Some(vote) = vote {
+            transaction.voted.get_or_init(|| Decision::parse(&vote).outcome);
+        }
+        let proposal = Proposal::new(commits.clone(), self.clone(), transaction, has_voted);
+        InboxProposal { proposal, is_open }
+    }
+
+    /// One for all handles, so that what one of them learns the others know.
+    fn share_transaction(&self, key: &Key, make: impl FnOnce() -> Transaction) -> Arc<Transaction> {
+        let mut known = lock(&self.known);
+        known.retain(|_, transaction| transaction.strong_count() > 0);
+        if let Some(transaction) = known.get(&key.nonce).and_then(Weak::upgrade) {
+            return transaction;
+        }
+        let transaction = Arc::new(make());
+        known.insert(key.nonce.clone(), Arc::downgrade(&transaction));
+        transaction
+    }
+}

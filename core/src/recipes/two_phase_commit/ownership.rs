@@ -1,0 +1,337 @@
+//! Whose a transaction is: how others know that its coordinator is there, which transactions this handle has in hand, and that
+//! they are decided in the background. And what is left for whoever it was, when others have ended it.
+//!
+//! A mark in the transaction says whose it is, by the name of a coordinator. An ephemeral node of that name says that it is
+//! there. `recover` of `coordinator` takes over what nobody has who is there.
+//!
+//! Whoever began a transaction may be cut off meanwhile: its session ends, somebody takes the transaction over, everybody is
+//! done with it, and it is collected. When the first one is back it asks. So what takes the mark of a coordinator away that is
+//! not the first leaves a node with the outcome, in the same transaction: there is no moment at which neither can be read.
+//!
+//! It stands for a day. Whoever began a transaction asks in the background as soon as it is back, so that is for how long it may
+//! be away. Others take it away then: whoever joins, recovers, or leaves another one, looks at some of those that stand.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::layout::{CommitMode, Header, Key, Layout, Outcome};
+use super::nodes::{Node, create, each, names};
+use super::servers_time::ServersTime;
+use super::transaction::{OutcomeWaiter, Transaction};
+use crate::client::Client;
+use crate::error::Result;
+use crate::mutex::lock;
+use crate::path::join;
+use crate::session::Session;
+use crate::session::call::{Call, Failure, refusal};
+use crate::session::chance;
+use crate::session::epoch::Epoch;
+use crate::session::kept::Kept;
+use crate::session::wire::{CreateMode, WireError, Write};
+
+const OUTCOME: &str = "outcome";
+
+/// What all transactions of one handle have in common.
+pub(super) struct Commits {
+    pub(super) client: Client,
+    pub(super) layout: Layout,
+    pub(super) mode: CommitMode,
+    /// That this coordinator is there, from its first transaction on, and by which name.
+    alive: Arc<tokio::sync::Mutex<Option<Alive>>>,
+    hands: Hands,
+    attended: AttendedTransactions,
+    pub(super) servers_time: ServersTime,
+}
+
+/// That a coordinator is there.
+struct Alive {
+    /// Under which transactions say that they are its own.
+    name: String,
+    _kept: Kept,
+    /// A node of one session, and the only one with that name. What is begun depends on it, so once it is deleted, nothing
+    /// that was begun in that session comes true any more.
+    session_node: Option<SessionNode>,
+}
+
+struct SessionNode {
+    epoch: Weak<Epoch>,
+    path: String,
+    /// Otherwise it may.
+    stands: bool,
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        if let Some(node) = self.session_node.take()
+            && let Some(epoch) = node.epoch.upgrade()
+            // A forked child has no session.
+            && epoch.process().is_present()
+            && !epoch.has_ended()
+        {
+            drop(epoch.delete_in_background(node.path, 0));
+        }
+    }
+}
+
+/// What a handle is at.
+#[derive(Default)]
+struct Hands {
+    /// The nonces of the transactions that somebody has a handle on, or begins.
+    held: Mutex<HashSet<String>>,
+    /// Those whose begin was given up and that were committed all the same, until somebody is told.
+    committed: Mutex<Vec<(Key, Header)>>,
+    /// How many are done with, and the servers have not been told.
+    ending: AtomicUsize,
+    ended: Notify,
+}
+
+impl Hands {
+    fn held(&self) -> MutexGuard<'_, HashSet<String>> {
+        lock(&self.held)
+    }
+}
+
+/// Somebody has this transaction in hand. Dropped before it is over, `recover` answers it.
+pub(super) struct Hand {
+    pub(super) commits: Arc<Commits>,
+    nonce: String,
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        // A forked child: a thread that stayed with the parent may have had the lock.
+        if self.commits.client.process().is_present() {
+            self.commits.hands.held().remove(&self.nonce);
+        }
+    }
+}
+
+/// Something is on its way to the servers.
+pub(super) struct Ending(Arc<Commits>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let hands = &self.0.hands;
+        if hands.ending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            hands.ended.notify_waiters();
+        }
+    }
+}
+
+/// By nonce, what this coordinator sees to.
+#[derive(Default)]
+struct AttendedTransactions(Mutex<HashMap<String, Weak<Transaction>>>);
+
+/// Somebody sees to it, until this is dropped.
+struct Attending(Arc<Transaction>);
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        self.0.is_attended.send_replace(false);
+    }
+}
+
+impl Commits {
+    pub(super) fn new(client: Client, layout: Layout, mode: CommitMode) -> Commits {
+        Commits {
+            client,
+            layout,
+            mode,
+            alive: Arc::default(),
+            hands: Hands::default(),
+            attended: AttendedTransactions::default(),
+            servers_time: ServersTime::default(),
+        }
+    }
+
+    /// The name by which this coordinator is there.
+    pub(super) async fn alive(&self, session: &Arc<Session>, verb: &'static str) -> Result<String> {
+        let mut alive = self.alive.lock().await;
+        if let Some(alive) = &*alive {
+            return Ok(alive.name.clone());
+        }
+        let name = chance::guid().simple().to_string();
+        let identity = session.identity().as_bytes();
+        let node = self.layout.presence(&name);
+        let kept = Kept::declare(session, verb, node, identity, session.parents()).await?;
+        *alive = Some(Alive { name: name.clone(), _kept: kept, session_node: None });
+        Ok(name)
+    }
+
+    /// The node of this session on which everything depends that is begun in it; `None`: ask again.
+    pub(super) async fn session_node(
+        &self,
+        epoch: &Arc<Epoch>,
+        call: &mut Call,
+        verb: &str,
+    ) -> Result<Option<String>> {
+        let mut alive = self.alive.lock().await;
+        let Some(alive) = alive.as_mut() else { return Ok(None) };
+        let path = format!("{}.{:x}", self.layout.presence(&alive.name), epoch.session_id());
+        let is_of_this = |node: &&mut SessionNode| std::ptr::eq(node.epoch.as_ptr(), &**epoch);
+        let node = match alive.session_node.as_mut().filter(is_of_this) {
+            Some(node) if node.stands => return Ok(Some(path)),
+            Some(node) => node,
+            None => {
+                let (epoch, path) = (Arc::downgrade(epoch), path.clone());
+                alive.session_node.insert(SessionNode { epoch, path, stands: false })
+            }
+        };
+        match call.briefly(verb, epoch.create(&path, b"", CreateMode::Ephemeral)).await? {
+            Ok(_) | Err(WireError::NodeExists) => {
+                node.stands = true;
+                Ok(Some(path))
+            }
+            // The parent is made with the coordinator's own node.
+            Err(error) if error.is_unanswered() || error == WireError::NoNode => {
+                call.retry_after_loss(verb).await.map(|()| None)
+            }
+            Err(error) => Err(refusal(error, verb, &path)),
+        }
+    }
+
+    /// Somebody has deleted it.
+    pub(super) async fn forget_session_node(&self) {
+        let mut alive = self.alive.lock().await;
+        if let Some(node) = alive.as_mut().and_then(|alive| alive.session_node.as_mut()) {
+            node.stands = false;
+        }
+    }
+
+    /// `None`: somebody has it already.
+    pub(super) fn take_in_hand(self: &Arc<Self>, nonce: &str) -> Option<Hand> {
+        let is_free = self.hands.held().insert(nonce.to_owned());
+        is_free.then(|| Hand { commits: self.clone(), nonce: nonce.to_owned() })
+    }
+
+    /// Whoever began it has given it up, and it was committed: `recover` tells.
+    pub(super) fn is_committed(&self, key: Key, header: Header) {
+        self.committed().push((key, header));
+    }
+
+    pub(super) fn committed(&self) -> MutexGuard<'_, Vec<(Key, Header)>> {
+        lock(&self.hands.committed)
+    }
+
+    /// The servers are to be told of something, until that is dropped.
+    pub(super) fn ending(self: &Arc<Self>) -> Ending {
+        self.hands.ending.fetch_add(1, Ordering::AcqRel);
+        Ending(self.clone())
+    }
+
+    /// Waits until the servers have been told of everything that this handle is done with, or that was given up.
+    pub(super) async fn wait_until_told(&self, call: &mut Call, verb: &str) -> Result<()> {
+        let told = async {
+            loop {
+                let mut ended = std::pin::pin!(self.hands.ended.notified());
+                ended.as_mut().enable();
+                if self.hands.ending.load(Ordering::Acquire) == 0 {
+                    return Ok(());
+                }
+                ended.await;
+            }
+        };
+        call.briefly(verb, told).await?.map_err(|error: WireError| refusal(error, verb, &self.layout.root))
+    }
+
+    /// Sees to it from now on that this transaction is decided: the commit when all votes are there, the abort when its time
+    /// is over. Until then its coordinator is there, whoever still has a handle; the end of the client ends it.
+    pub(super) fn attend(&self, transaction: &Arc<Transaction>) {
+        let Ok(session) = self.client.session() else { return };
+        if transaction.known.get().is_some() || transaction.is_attended.send_replace(true) {
+            return;
+        }
+        let mut attended = lock(&self.attended.0);
+        attended.retain(|_, transaction| transaction.strong_count() > 0);
+        attended.insert(transaction.key.nonce.clone(), Arc::downgrade(transaction));
+        drop(attended);
+        let (attending, alive) = (Attending(transaction.clone()), self.alive.clone());
+        let (layout, about) = (self.layout.clone(), session.clone());
+        session.clock().spawn(Box::pin(async move {
+            decide_in_background(&attending.0, &layout, &about).await;
+            drop(attending);
+            drop(alive);
+        }));
+    }
+
+    /// The transaction of this nonce, if it is attended to.
+    pub(super) fn attended(&self, nonce: &str) -> Option<Arc<Transaction>> {
+        lock(&self.attended.0).get(nonce).and_then(Weak::upgrade)
+    }
+}
+
+async fn decide_in_background(transaction: &Transaction, layout: &Layout, session: &Arc<Session>) {
+    let mut call = session.call(None);
+    call.insist();
+    if let Err(error) =
+        transaction.wait_for_outcome(layout, session, &mut call, OutcomeWaiter::Background).await
+    {
+        tracing::debug!(target: "zkrecipes", event = "transaction_unattended", id = transaction.key.id, %error, "whoever waits for the outcome of a transaction decides it now");
+    }
+}
+
+/// How long it stands.
+pub(super) const OUTCOME_STANDS: Duration = Duration::from_secs(24 * 3600);
+/// How many to look at. Who leaves one looks at more than one, so that they become fewer.
+const MOST_LOOKS: usize = 100;
+
+/// The part of a transaction that leaves it.
+pub(super) fn leave_outcome(layout: &Layout, key: &Key, outcome: Outcome) -> Write {
+    create(layout.noted(key), outcome.name().as_bytes().to_vec())
+}
+
+/// Takes away what has stood for long enough.
+pub(super) async fn sweep_outcomes(
+    commits: &Arc<Commits>,
+    session: &Arc<Session>,
+    call: &mut Call,
+) -> Result<()> {
+    let folder = commits.layout.outcomes();
+    let mut all = names(call, &folder).await?;
+    // Not always the same ones, should there be many.
+    while all.len() > MOST_LOOKS {
+        all.swap_remove(chance::below(all.len()));
+    }
+    let nodes: Vec<_> = all.iter().map(|name| join(&folder, name)).collect();
+    let servers = commits.servers_time.now(session.now());
+    let ours = session.clock().wall();
+    for (node, found) in nodes.iter().zip(each(call, OUTCOME, &nodes).await?) {
+        if let Node::Told(_, stat) = found
+            && has_stood(stat.ctime, servers, ours)
+        {
+            match call.ask(OUTCOME, |epoch| epoch.delete(node, Some(0))).await {
+                Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::NoAuth)) => {}
+                Err(failure) => return Err(failure.about(OUTCOME, node)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By both clocks: so one that is ahead for a while takes nothing away.
+fn has_stood(since: i64, servers: Option<i64>, ours: i64) -> bool {
+    let stands = i64::try_from(OUTCOME_STANDS.as_millis()).unwrap_or(i64::MAX);
+    servers.is_some_and(|servers| servers.min(ours).saturating_sub(since) > stands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_is_taken_away_only_when_both_clocks_say_that_a_day_is_over() {
+        let (day, hour) = (24 * 3_600_000, 3_600_000);
+        for (servers, ours, goes) in [
+            (Some(day + hour), day + hour, true),
+            (Some(day - hour), day + hour, false),
+            (Some(day + hour), day - hour, false),
+            (None, day + hour, false),
+        ] {
+            assert_eq!(has_stood(0, servers, ours), goes, "{servers:?} {ours}");
+        }
+    }
+}
