@@ -40,6 +40,24 @@ def test_what_is_wrong_with_a_verb_is_named(tmp_path: Path, right: str, wrong: s
     assert f"api/counter.toml: {said}" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("i64", "u64", 'reset: to has no type in Python; say by_hand = ["python"]'),
+        ("doc =", 'gives = "was: u64"\ndoc =', "reset: say in python_gives what it answers"),
+        ("Begins anew.", "See zkr_counter_add.", "reset: nothing is said of it in Python"),
+    ],
+)
+def test_what_python_cannot_take_over_is_named(tmp_path: Path, right: str, wrong: str, said: str) -> None:
+    shutil.copytree(ROOT / "api", tmp_path / "api")
+    with (tmp_path / "api/counter.toml").open("a") as described:
+        described.write(VERB.replace(right, wrong))
+    program = "import description, python; python.stub(python.types({'counter': description.describe('counter')}))"
+    place = {**os.environ, "PYTHONPATH": str(tmp_path / "api/generate")}
+    done = subprocess.run([sys.executable, "-c", program], env=place, capture_output=True, text=True)
+    assert f"api/counter.toml: {said}" in done.stderr
+
+
 def words() -> list[list[str]]:
     """Of each choice, and of what is told in a few words."""
     described = tomllib.loads((ROOT / "api/enums.toml").read_text()).values()

@@ -17,12 +17,16 @@ from coro import coroutines
 from cpp import formatted, header
 from description import ROOT, Description, describe, descriptions, with_parts
 from enums import enums, in_core, in_cpp, parts_of
-from errors import IN_CPP, PARTS, parts
+from errors import IN_CPP, PARTS, kinds, parts
 from marked import filled
 from napi import addon
 from node_refused import table
+from pyo3 import native, native_parts
+from python_names import parts as names_of_python
 
 import node
+from python import RECIPES, asyncio_classes, asyncio_parts, factories, stub, types
+from python import formatted as python_formatted
 
 # Where the descriptions of a folder are written out: in Rust, and in C++ with the verbs of its template.
 PLACES = {
@@ -32,6 +36,8 @@ PLACES = {
 BLOCKING = ROOT / "core/src/blocking/generated"
 ADDON = ROOT / "bindings/node/src/generated"
 WORDS = ROOT / "core/src/words.rs"
+PYTHON = ROOT / "python/zkrecipes"
+NATIVE = ROOT / "bindings/python/src/generated"
 COROUTINES = ROOT / "include/zkrecipes_coro.hpp"
 # Verbs that other descriptions take over.
 SHARED = {"acquirable", "backlog", "control"}
@@ -63,7 +69,15 @@ def main() -> int:
             files[LIBRARY] = with_modules(list(whole))
             awaited = {"coroutines": f"\n{coroutines(whole, files[header_of_cpp])}\n\n"}
             files[COROUTINES] = formatted(COROUTINES, with_parts(COROUTINES, COROUTINES.read_text(), awaited))
-            files |= filled(parts(PARTS) | parts_of(enums(every)) | node.parts(every))
+            python = types(every)
+            in_python = {"recipes": stub(python), "factories for type checkers": factories(python)}
+            in_python |= asyncio_parts(python) | native_parts(python) | names_of_python(python, kinds())
+            files |= filled(parts(PARTS) | parts_of(enums(every)) | in_python | node.parts(every))
+            files |= {
+                NATIVE / name: text for name, text in native(python, every, files[PYTHON / "_native.pyi"]).items()
+            }
+            recipes = RECIPES.format(classes=asyncio_classes(python))
+            files[PYTHON / "_recipes.py"] = python_formatted(recipes, "_recipes.py")
             files |= node.files(every)
             files |= node.index(files) | table(every)
             files[WORDS] = in_core(enums(every))

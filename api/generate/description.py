@@ -56,6 +56,15 @@ class Verb:
     node: str = ""
     node_takes: str = ""
     node_type: str = ""
+    # What differs in Python: the documentation, the arguments, the type of the answer, what the native module calls;
+    # whether the answer changes, so that a forked child must not ask; what type checkers are told, where one signature
+    # says too little.
+    python: str = ""
+    python_takes: str = ""
+    python_gives: str = ""
+    python_call: str = ""
+    python_changes: bool = False
+    python_overloads: list[str] = field(default_factory=list)
 
     @property
     def inputs(self) -> list[tuple[str, Input]]:
@@ -94,6 +103,8 @@ class Description:
     rust: dict[str, str] | None = None
     # The same of Node.
     node: dict[str, str] | None = None
+    # The same of the classes of Python.
+    python: dict[str, Any] | None = None
     verbs: list[Verb] = field(default_factory=list)
 
     @property
@@ -110,7 +121,8 @@ KEYS = {"like", "without", "words", "heading", "is"}
 RUST_KEYS = {"name", "derefs", "must_use", "cancelled", "example"}
 NODE_KEYS = {"name", "is", "extends", "asks", "core", "of"}
 # The faces that are generated one for one, so that a verb can be by hand in one of them.
-FACES = {"blocking", "node", "addon"}
+FACES = {"blocking", "node", "addon", "python", "asyncio"}
+PYTHON_KEYS = {"doc", "asyncio", "cancel", "shows", "bases", "stub", "blocking_stub", "by_hand"}
 VERB_KINDS = {"waits", "now", "question", "subscription", "stream", "new", "free"}
 
 
@@ -135,8 +147,8 @@ def load(name: str) -> dict[str, Any]:
             problems += [f"{verb}: {one} is no type of an argument" for one in types - INPUTS.keys()]
         answers = {one.rstrip("?") for _, one in pairs(described.get("gives", "")) if one}
         problems += [f"{verb}: {one} is no type of an answer" for one in answers - OUTPUTS.keys()]
-    problems += [f"{key} is no key of [rust]" for key in given.get("rust", {}).keys() - RUST_KEYS]
-    problems += [f"{key} is no key of [node]" for key in given.get("node", {}).keys() - NODE_KEYS]
+    for table, keys in (("rust", RUST_KEYS), ("node", NODE_KEYS), ("python", PYTHON_KEYS)):
+        problems += [f"{key} is no key of [{table}]" for key in given.get(table, {}).keys() - keys]
     if problems:
         told = [f"api/{name}.toml: {problem}" for problem in sorted(problems)]
         raise SystemExit("\n".join([*told, "api/README.md has the keys and kinds, api/generate/kinds.py the types"]))
@@ -172,6 +184,7 @@ def describe(name: str) -> Description:
         options=given.get("options", {}),
         rust=given.get("rust"),
         node=given.get("node"),
+        python=given.get("python"),
         argument=given.get("argument", kind.removeprefix("zkr_")),
     )
     found.holds = given.get("holds", f"zkrecipes::{found.core_type}")
@@ -180,7 +193,7 @@ def describe(name: str) -> Description:
     own = given.get("verbs", {})
     for verb in [*shared, *(one for one in own if one not in shared)]:
         described = {**shared.get(verb, {}), **own.get(verb, {})}
-        for part in ("doc", "note", "withdrawn", "cpp", "node"):
+        for part in ("doc", "note", "withdrawn", "cpp", "node", "python"):
             if part in described:
                 described[part] = re.sub(r"\{(\w+)\}", lambda at: words.get(at[1], at[0]), described[part].strip())
         # A verb that is described in full stands where its recipe wants it, not where the shared ones are.

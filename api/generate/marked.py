@@ -9,6 +9,8 @@ from description import ROOT, piped, with_parts
 
 # Where such files are, but for the headers of C++, which are made by cpp.py and coro.py.
 FOLDERS = ("core/src", "ffi/src", "bindings", "python/zkrecipes", "node/lib", "cli/src")
+RUFF = ("ruff", "format", "--quiet", "--no-cache", "--stdin-filename", "{path}", "-")
+FORMATTERS = {".rs": ("rustfmt", "--edition", "2024", "--config-path", "."), ".py": RUFF, ".pyi": RUFF}
 MARK = re.compile(r"^ *(//|#|<!--) --- generated from api: (.*?)(?: -->)?$", re.MULTILINE)
 
 
@@ -17,7 +19,7 @@ def filled(parts: dict[str, str]) -> dict[Path, str]:
     found: dict[Path, str] = {}
     sources = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.*")))
     pages = sorted((ROOT / "docs").glob("*.md"))
-    for path in (*pages, *(path for path in sources if path.suffix in (".rs", ".pyi", ".cts", ".cjs"))):
+    for path in (*pages, *(path for path in sources if path.suffix in (".rs", ".py", ".pyi", ".cts", ".cjs"))):
         text = path.read_text()
         marks = MARK.findall(text)
         if unknown := [name for _, name in marks if name not in parts]:
@@ -25,6 +27,6 @@ def filled(parts: dict[str, str]) -> dict[Path, str]:
         for comment, name in marks:
             text = with_parts(path, text, {name: parts[name]}, comment)
         if marks:
-            rustfmt = ("rustfmt", "--edition", "2024", "--config-path", ".")
-            found[path] = piped(text, *rustfmt) if path.suffix == ".rs" else text
+            formatter = FORMATTERS.get(path.suffix, ())
+            found[path] = piped(text, *(one.format(path=path) for one in formatter)) if formatter else text
     return found

@@ -2,40 +2,18 @@ from __future__ import annotations
 
 import builtins
 import pickle
+import re
+from pathlib import Path
 
 import pytest
+import tomllib
 import zkrecipes
 import zkrecipes.aio
 from conftest import Connect
 
-ALSO = {
-    "Timeout": TimeoutError,
-    "ConnectionLost": ConnectionError,
-    "NotHeld": RuntimeError,
-    "Denied": PermissionError,
-    "Invalid": ValueError,
-    "TooLarge": ValueError,
-    "WouldDeadlock": RuntimeError,
-}
-CODES = {
-    "Timeout": "TIMEOUT",
-    "Cancelled": "CANCELLED",
-    "ConnectionLost": "CONNECTION_LOST",
-    "Lost": "LOST",
-    "NotHeld": "NOT_HELD",
-    "Denied": "DENIED",
-    "Invalid": "INVALID",
-    "TooLarge": "TOO_LARGE",
-    "Exists": "EXISTS",
-    "NoNode": "NO_NODE",
-    "BadVersion": "BAD_VERSION",
-    "NotEmpty": "NOT_EMPTY",
-    "Mismatch": "MISMATCH",
-    "Closed": "CLOSED",
-    "WouldDeadlock": "DEADLOCK",
-    "Forked": "FORKED",
-    "InternalError": "INTERNAL",
-}
+KINDS = tomllib.loads((Path(__file__).resolve().parents[2] / "api/errors.toml").read_text())
+CODES = {kind.get("python", name): re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper() for name, kind in KINDS.items()}
+ALSO = {kind.get("python", name): getattr(builtins, kind["also"]) for name, kind in KINDS.items() if "also" in kind}
 
 
 @pytest.mark.parametrize("name", CODES)

@@ -36,14 +36,6 @@ def test_a_type_checker_names_what_users_have_in_their_hands(tmp_path: Path) -> 
     assert 'No overload variant of "acquire" of "Handle" matches argument type "str"' in done.stdout, done.stdout
 
 
-def test_an_editor_shows_what_the_module_says() -> None:
-    done = subprocess.run(
-        [sys.executable, PACKAGE.parent / "tests/stub_docs.py"], cwd=PACKAGE, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Waits and returns what was acquired" in (PACKAGE / "zkrecipes/_native.pyi").read_text()
-
-
 def test_help_of_the_options_teaches_each_of_them() -> None:
     told = inspect.getdoc(zkrecipes.ClientOptions) or ""
     rows = {line.split()[0]: line for line in told.splitlines() if re.match(r"\w+ {2,}\S", line)}

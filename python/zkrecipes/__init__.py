@@ -13,6 +13,8 @@
 """
 
 from . import _exit, _log  # noqa: F401
+
+# --- generated from api: public names
 from ._native import (
     BadVersion,
     Barrier,
@@ -156,5 +158,6 @@ __all__ = [
     "WouldDeadlock",
     "version",
 ]
+# --- end of generated
 
 __version__ = version()

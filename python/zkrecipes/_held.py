@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 class Transaction(_native.TransactionBase):
     """Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`."""
 
+    # --- generated from api: verbs of Transaction for asyncio
     @instead(awaited(_native.TransactionBase.commit))
     def commit(self) -> None: ...
+
+    # --- end of generated
 
 
 class Holding(_native.Holding):

@@ -193,60 +193,24 @@ class ClientBase(SessionBase):
         """Several locks of this client as one: all or none, in the order of their paths."""
     def semaphore(self, path: str, permits: int) -> Semaphore:
         """At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch."""
-    def counter(self, path: str, *, layout: Literal["atomic", "shared"] = "atomic") -> Counter:
-        """A number at `path` that many count on. `layout` says which of Curator's counters takes part: "atomic" (64 bits) or
-        "shared" (32 bits).
-        """
-    def config(self, path: str) -> Config:
-        """A value at `path` that many follow."""
-    def names(self, path: str) -> Names:
-        """Names below `path`, and what they stand for."""
-    def group(self, path: str, *, layout: Literal["member", "party", "shallow_party"] | None = None) -> Group:
-        """A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or "shallow_party"
-        (kazoo's, without room for data); by default as the client's `naming`.
-        """
     def election(
         self, path: str, data: bytes | str = b"", *, layout: Literal["latch", "selector"] = "latch"
     ) -> Election:
         """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader. `layout` says which
         of Curator's elections takes part: "latch" or "selector".
         """
+    # --- generated from api: factories for type checkers
     def barrier(self, path: str) -> Barrier:
         """A barrier at `path`: while it is up, everybody who comes to it waits."""
-    def double_barrier(self, path: str, parties: int, name: str | None = None) -> DoubleBarrier:
-        """A barrier at `path` that `parties` enter and leave together, any number of rounds. `name` is what the others see of this
-        one; the client's identity by default.
+
+    def config(self, path: str) -> Config:
+        """A value at `path` that many follow."""
+
+    def counter(self, path: str, *, layout: Literal["atomic", "shared"] = "atomic") -> Counter:
+        """A number at `path` that many count on. `layout` says which of Curator's counters takes part: "atomic" (64
+        bits) or "shared" (32 bits).
         """
-    def two_phase_commit(self, path: str, mode: Literal["coordinator", "peer"] = "coordinator") -> TwoPhaseCommit:
-        """Transactions at `path` that all sites commit, or none. `mode` says who decides those that begin here: "coordinator", which
-        waits for the votes, or "peer", the site whose vote is the last.
-        """
-    def queue(
-        self,
-        path: str,
-        *,
-        max_items: int | None = None,
-        ephemeral: bool = False,
-        shards: int = 1,
-        max_attempts: int | None = None,
-        layout: Literal["simple", "distributed", "locking"] = "simple",
-    ) -> Queue:
-        """A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the session of who
-        put them. `shards`: over how many nodes they are spread, with an order within each only. `max_attempts`: an item that was
-        claimed so often in vain goes to the dead letters. `layout` says whose queue takes part: "simple" or "distributed"
-        (Curator's), or "locking" (kazoo's).
-        """
-    def priority_queue(
-        self,
-        path: str,
-        *,
-        max_items: int | None = None,
-        ephemeral: bool = False,
-        shards: int = 1,
-        max_attempts: int | None = None,
-        layout: Literal["simple", "distributed", "locking"] = "simple",
-    ) -> PriorityQueue:
-        """A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and one shard."""
+
     def delay_queue(
         self,
         path: str,
@@ -257,7 +221,58 @@ class ClientBase(SessionBase):
         max_attempts: int | None = None,
         layout: Literal["simple", "distributed", "locking"] = "simple",
     ) -> DelayQueue:
-        """A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout, and one shard."""
+        """A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout,
+        and one shard.
+        """
+
+    def double_barrier(self, path: str, parties: int, name: str | None = None) -> DoubleBarrier:
+        """A barrier at `path` that `parties` enter and leave together, any number of rounds. `name` is what the others
+        see of this one; the client's identity by default.
+        """
+
+    def group(self, path: str, *, layout: Literal["member", "party", "shallow_party"] | None = None) -> Group:
+        """A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or
+        "shallow_party" (kazoo's, without room for data); by default as the client's `naming`.
+        """
+
+    def names(self, path: str) -> Names:
+        """Names below `path`, and what they stand for."""
+
+    def priority_queue(
+        self,
+        path: str,
+        *,
+        max_items: int | None = None,
+        ephemeral: bool = False,
+        shards: int = 1,
+        max_attempts: int | None = None,
+        layout: Literal["simple", "distributed", "locking"] = "simple",
+    ) -> PriorityQueue:
+        """A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and
+        one shard.
+        """
+
+    def queue(
+        self,
+        path: str,
+        *,
+        max_items: int | None = None,
+        ephemeral: bool = False,
+        shards: int = 1,
+        max_attempts: int | None = None,
+        layout: Literal["simple", "distributed", "locking"] = "simple",
+    ) -> Queue:
+        """A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the
+        session of who put them. `shards`: over how many nodes they are spread, with an order within each only.
+        `max_attempts`: an item that was claimed so often in vain goes to the dead letters. `layout` says whose
+        queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
+        """
+
+    def two_phase_commit(self, path: str, mode: Literal["coordinator", "peer"] = "coordinator") -> TwoPhaseCommit:
+        """Transactions at `path` that all sites commit, or none. `mode` says who decides those that begin here:
+        "coordinator", which waits for the votes, or "peer", the site whose vote is the last.
+        """
+    # --- end of generated
     def check_sequencer(self, sequencer: str) -> bool:
         """Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands."""
     def watch_sequencer(self, sequencer: str, timeout: float | None = None) -> None:
@@ -698,63 +713,167 @@ class Terms:
     def abandon(leadership: HeldBase) -> None:
         """Ends the last term without waiting for anything."""
 
+# --- generated from api: recipes
+
 @disjoint_base
-class CounterBase:
-    """What `Counter` is on both faces."""
+class BacklogBase:
+    """What all queues are, on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def get(self) -> int:
-        """The value, no older than this call; 0 if nobody has counted yet."""
-    def add(self, n: int) -> int:
-        """Adds `n`, which may be negative, and returns the new value. What would pass 64 bits, or 32 in the layout "shared", is
-        Invalid, and nothing is added. ConnectionLost says that it cannot be known whether it was.
-        """
-    def compare_and_set(self, old: int, new: int) -> bool:
-        """Sets the value to `new` if it is `old`; says whether it was."""
     @property
     def path(self) -> str:
-        """Where the value is kept."""
+        """Where the items are."""
+
+    def get(self, timeout: float | None = None) -> bytes:
+        """Takes the next item and returns its data: at most once, for it is removed before it is returned. Waits for
+        one; Timeout after `timeout` seconds, and 0 is one attempt. ConnectionLost: an item may have been removed
+        that nobody has.
+        """
+
+    def claim(self, timeout: float | None = None) -> Item:
+        """Claims the next item: at least once, for nobody else has it until it is acknowledged, given back, or this
+        session ends. Waits for one; Timeout after `timeout` seconds, and 0 is one attempt.
+        """
+
+    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
+        """Calls `callback(progress)` while a verb of this object waits, for an item or for room: after a second, and
+        then ever less often, up to once a minute. `progress` says for how long (`waited` seconds). Returns a
+        function that unsubscribes.
+        """
+
+    def peek(self) -> bytes | None:
+        """The data of the next item that could be taken, which stays; None if there is none."""
+
+    def len(self) -> int:
+        """How many items there are, claimed ones included."""
+
+    def items(self) -> list[bytes]:
+        """The data of all items in order, claimed ones included. It reads every one of them; what cannot be read is
+        left out, and the log names it.
+        """
+
+    @property
+    def dead(self) -> DeadLetters:
+        """The items that were claimed `max_attempts` times in vain, or that nobody can read."""
+
+    def replay(self) -> int:
+        """Puts the dead letters back into their queue, as new items; returns how many: `queue.dead.replay()`."""
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one
+        that works on an item at the moment, when that is done.
+        """
+    def _claims(self) -> Claims: ...
+
+@disjoint_base
+class BarrierBase:
+    """What `Barrier` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def path(self) -> str:
+        """Where the barrier is."""
+
+    def create(self) -> None:
+        """Puts it up, unless it is up already: who comes to it waits from now on."""
+
+    def remove(self) -> None:
+        """Lifts it, if it is up: all who wait go on."""
+
+    def is_up(self) -> bool:
+        """Whether it is up."""
+
+    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
+        """Calls `callback(progress)` while a wait through this object goes on: after a second, and then ever less
+        often, up to once a minute. `progress` says who has put the barrier up (`holder`), and for how long it is
+        waited (`waited` seconds). Returns a function that unsubscribes.
+        """
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until it is lifted, and not at all if it is not up; Timeout after `timeout` seconds."""
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
 
 @final
-class Counter(CounterBase):
-    """A number that many count on. Every change is applied exactly once, also when its answer gets lost;
-    ConnectionLost where that cannot be known any more. Made by `client.counter(path)`.
+class Barrier(BarrierBase):
+    """While it is up, everybody who comes to it waits. Made by `client.barrier(path)`.
 
     >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:/counter-doc")
-    >>> orders = client.counter("/counters/orders")
-    >>> orders.add(5), orders.add(-2)
-    (5, 3)
-    >>> orders.compare_and_set(3, 10), orders.get()
-    (True, 10)
+    >>> client = zkrecipes.Client("embedded:/barrier-doc")
+    >>> barrier = client.barrier("/barriers/import")
+    >>> barrier.create()
+    >>> barrier.wait(timeout=0.1)
+    Traceback (most recent call last):
+    ...
+    zkrecipes.Timeout: ...
+    >>> barrier.remove()
+    >>> barrier.wait()
+    >>> barrier.is_up()
+    False
     >>> client.close()
     """
+
+@disjoint_base
+class CommitTransactionBase:
+    """What `CommitTransaction` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def id(self) -> str:
+        """By which name it began."""
+
+    @property
+    def sites(self) -> list[str]:
+        """Who votes."""
+
+    @property
+    def payload(self) -> bytes:
+        """What it is about."""
+
+    def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
+        """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its
+        deadline whoever waits decides. It is the true outcome, whoever decided it.
+        """
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
+
+@final
+class CommitTransaction(CommitTransactionBase):
+    """A transaction that this coordinator has begun or taken over."""
 
 @disjoint_base
 class ConfigBase:
     """What `Config` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def get(self) -> Versioned | None:
-        """The value and its version, or None if nobody has set it."""
-    def set(self, value: bytes | str, version: int | None = None) -> int:
-        """Sets the value, if it has this version; returns the new version. Without a version it is set whatever it was, and
-        created if it is missing. BadVersion: somebody has changed it since. ConnectionLost: it may or may not have been set.
-        """
-    def create(self, value: bytes | str) -> int:
-        """Sets the value if nobody has set it yet; returns its version, 0. Exists: there is one. ConnectionLost: it may or may not
-        have been set.
-        """
-    def watch(self) -> Feed[Versioned | None]:
-        """The value now, and whenever it has changed: always the latest, None where there is none."""
-    @property
-    def cached(self) -> Cached | None:
-        """What this object has been told last, by a feed of it or by `get`, and how old that may be; nobody is asked. None
-        before that.
-        """
     @property
     def path(self) -> str:
         """Where the value is."""
+
+    def get(self) -> Versioned | None:
+        """The value and its version, or None if nobody has set it."""
+
+    def set(self, value: bytes | str, version: int | None = None) -> int:
+        """Sets the value, if it has this version; returns the new version. Without a version it is set whatever it
+        was, and created if it is missing. BadVersion: somebody has changed it since. ConnectionLost: it may or may
+        not have been set.
+        """
+
+    def create(self, value: bytes | str) -> int:
+        """Sets the value if nobody has set it yet; returns its version, 0. Exists: there is one. ConnectionLost: it
+        may or may not have been set.
+        """
+
+    def watch(self) -> Feed[Versioned | None]:
+        """The value now, and whenever it has changed: always the latest, None where there is none."""
+
+    @property
+    def cached(self) -> Cached | None:
+        """What this object has been told last, by a feed of it or by `get`, and how old that may be; nobody is asked.
+        None before that.
+        """
 
 @final
 class Config(ConfigBase):
@@ -777,71 +896,169 @@ class Config(ConfigBase):
     """
 
 @disjoint_base
-class NamesBase:
-    """What `Names` is on both faces."""
+class CounterBase:
+    """What `Counter` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def bind(self, name: str, data: bytes | str, ephemeral: bool = False) -> None:
-        """Binds a name to `data`; Exists if it is bound already, by whomever. An `ephemeral` binding lasts as long as the client,
-        over all its sessions, any other until it is unbound.
-        """
-    def lookup(self, name: str) -> bytes | None:
-        """What a name stands for, or None if it is not bound."""
-    def unbind(self, name: str) -> None:
-        """Unbinds a name, whoever has bound it; NoNode if it is not bound. What another client keeps bound as ephemeral is bound
-        again by it at once.
-        """
-    def list(self) -> list[str]:
-        """The names that are bound, sorted."""
-    def watch(self) -> Feed[dict[str, bytes]]:
-        """All names and what they stand for, now and whenever that has changed."""
     @property
     def path(self) -> str:
-        """The path below which the names are."""
+        """Where the value is kept."""
+
+    def get(self) -> int:
+        """The value, no older than this call; 0 if nobody has counted yet."""
+
+    def add(self, n: int) -> int:
+        """Adds `n`, which may be negative, and returns the new value. What would pass 64 bits, or 32 in the layout
+        "shared", is Invalid, and nothing is added. ConnectionLost says that it cannot be known whether it was.
+        """
+
+    def compare_and_set(self, old: int, new: int) -> bool:
+        """Sets the value to `new` if it is `old`; says whether it was."""
 
 @final
-class Names(NamesBase):
-    """Names below a path, and what they stand for. Made by `client.names(path)`.
+class Counter(CounterBase):
+    """A number that many count on. Every change is applied exactly once, also when its answer gets lost;
+    ConnectionLost where that cannot be known any more. Made by `client.counter(path)`.
 
     >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:/names-doc")
-    >>> services = client.names("/services")
-    >>> services.bind("billing", "10.0.0.7:443", ephemeral=True)
-    >>> services.lookup("billing"), services.lookup("mail")
-    (b'10.0.0.7:443', None)
-    >>> next(services.watch())
-    {'billing': b'10.0.0.7:443'}
+    >>> client = zkrecipes.Client("embedded:/counter-doc")
+    >>> orders = client.counter("/counters/orders")
+    >>> orders.add(5), orders.add(-2)
+    (5, 3)
+    >>> orders.compare_and_set(3, 10), orders.get()
+    (True, 10)
     >>> client.close()
     """
+
+@disjoint_base
+class DelayQueueBase(BacklogBase):
+    """What `DelayQueue` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    def put(self, data: bytes | str, delay: float, timeout: float | None = None) -> None:
+        """Puts an item that nobody gets before `delay` seconds have passed; once, also when its answer gets lost.
+        Waits while the queue is full; Timeout after `timeout` seconds.
+        """
+
+@final
+class DelayQueue(DelayQueueBase):
+    """Items that are taken when they are due, the first due first. Made by `client.delay_queue(path)`.
+
+    What is due is told by the clocks of those who put and take: they should not be far apart.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/delay-queue-doc")
+    >>> reminders = client.delay_queue("/queues/reminders")
+    >>> reminders.put("later", 0.2)
+    >>> reminders.put("sooner", 0.1)
+    >>> reminders.peek(), reminders.get(), reminders.get()
+    (None, b'sooner', b'later')
+    >>> client.close()
+    """
+    def __iter__(self) -> Iterator[Item]: ...
+
+@disjoint_base
+class DoubleBarrierBase:
+    """What `DoubleBarrier` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def path(self) -> str:
+        """Where the barrier is."""
+
+    @property
+    def parties(self) -> int:
+        """How many there have to be."""
+
+    @property
+    def name(self) -> str:
+        """What this party is called."""
+
+    @property
+    def has_entered(self) -> bool:
+        """Whether it has entered, and not left."""
+
+    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
+        """Calls `callback(progress)` while this party enters or leaves: after a second, and then ever less often, up
+        to once a minute. `progress` says how many have yet to come, or to leave (`ahead`), and for how long it is
+        waited (`waited` seconds). Returns a function that unsubscribes.
+        """
+
+    def enter(self, timeout: float | None = None) -> None:
+        """Comes to the barrier, and waits until all parties have. Timeout after `timeout` seconds: then it counts for
+        nobody. Exists: it has entered already. Mismatch: the others wait for another number of parties.
+        """
+
+    def leave(self, timeout: float | None = None) -> None:
+        """Leaves, and waits until all parties have. Timeout after `timeout` seconds: it has left, and not all others
+        have. NotHeld: it has not entered. Lost: its place was gone before.
+        """
+
+    def withdraw(self) -> None:
+        """Leaves in the background, and waits for nobody. NotHeld: it has not entered."""
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones: who was entering counts for
+        nobody then; who left has left.
+        """
+
+@final
+class DoubleBarrier(_Scope, DoubleBarrierBase):
+    """Parties that begin and end a piece of work together, any number of rounds. Made by
+    `client.double_barrier(path, parties)`.
+
+    `with barrier:` enters, and leaves when the body is done. Nobody waits for the others when it failed: then
+    this party withdraws, and the others go on without it.
+
+    >>> import zkrecipes
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> client = zkrecipes.Client("embedded:/double-barrier-doc")
+    >>> done = []
+    >>> def work(name):
+    ...     with client.double_barrier("/barriers/import", 3, name):
+    ...         done.append(name)
+    ...     return len(done)   # of all of them
+    >>> with ThreadPoolExecutor() as pool:
+    ...     list(pool.map(work, ["ann", "bob", "cid"]))
+    [3, 3, 3]
+    >>> client.close()
+    """
+    def __enter__(self) -> Self: ...
 
 @disjoint_base
 class GroupBase:
     """What `Group` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def join(self, name: str, data: bytes | str = b"") -> None:
-        """Becomes a member, and stays one over all sessions of the client until it leaves or the client
-        is closed. Exists: this object has joined already, or another member has that name.
-        """
-    def leave(self) -> None:
-        """Ends the membership. NotHeld: there is none. ConnectionLost: unconfirmed, and it goes on in the background."""
-    def update(self, data: bytes | str) -> None:
-        """Replaces what this member says of itself. NotHeld: it has not joined. ConnectionLost: not yet, and it goes on in the
-        background.
-        """
-    def members(self) -> dict[str, bytes]:
-        """The members by name, and what they say of themselves."""
-    def watch(self) -> Feed[GroupEvent]:
-        """All members at first, then who joins, who leaves and whose data changes: Snapshot, Joined, Left and Changed. After a
-        gap, what differs is told.
-        """
     @property
     def path(self) -> str:
         """Where the group is."""
 
+    def join(self, name: str, data: bytes | str = b"") -> None:
+        """Becomes a member, and stays one over all sessions of the client until it leaves or the client is closed.
+        Exists: this object has joined already, or another member has that name.
+        """
+
+    def leave(self) -> None:
+        """Ends the membership. NotHeld: there is none. ConnectionLost: unconfirmed, and it goes on in the background."""
+
+    def update(self, data: bytes | str) -> None:
+        """Replaces what this member says of itself. NotHeld: it has not joined. ConnectionLost: not yet, and it goes
+        on in the background.
+        """
+
+    def members(self) -> dict[str, bytes]:
+        """The members by name, and what they say of themselves."""
+
+    def watch(self) -> Feed[GroupEvent]:
+        """All members at first, then who joins, who leaves and whose data changes: Snapshot, Joined, Left and Changed.
+        After a gap, what differs is told.
+        """
+
 @final
 class Group(GroupBase):
-    """A group of members that know each other by name; this object can be one of them. Made by `client.group(path)`.
+    """A group of members that know each other by name; this object can be one of them. Made by
+    `client.group(path)`.
 
     >>> import zkrecipes
     >>> client = zkrecipes.Client("embedded:/group-doc")
@@ -860,161 +1077,342 @@ class Group(GroupBase):
     """
 
 @disjoint_base
-class BarrierBase:
-    """What `Barrier` is on both faces."""
+class NamesBase:
+    """What `Names` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def create(self) -> None:
-        """Puts it up, unless it is up already: who comes to it waits from now on."""
-    def remove(self) -> None:
-        """Lifts it, if it is up: all who wait go on."""
-    def wait(self, timeout: float | None = None) -> None:
-        """Waits until it is lifted, and not at all if it is not up; Timeout after `timeout` seconds."""
-    def is_up(self) -> bool:
-        """Whether it is up."""
-    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
-        """Calls `callback(progress)` while a wait through this object goes on: after a second, and then ever less often, up to once
-        a minute. `progress` says who has put the barrier up (`holder`), and for how long it is waited (`waited` seconds). Returns
-        a function that unsubscribes.
-        """
-    def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones."""
     @property
     def path(self) -> str:
-        """Where the barrier is."""
+        """The path below which the names are."""
+
+    def bind(self, name: str, data: bytes | str, ephemeral: bool = False) -> None:
+        """Binds a name to `data`; Exists if it is bound already, by whomever. An `ephemeral` binding lasts as long as
+        the client, over all its sessions, any other until it is unbound.
+        """
+
+    def lookup(self, name: str) -> bytes | None:
+        """What a name stands for, or None if it is not bound."""
+
+    def unbind(self, name: str) -> None:
+        """Unbinds a name, whoever has bound it; NoNode if it is not bound. What another client keeps bound as
+        ephemeral is bound again by it at once.
+        """
+
+    def list(self) -> list[str]:
+        """The names that are bound, sorted."""
+
+    def watch(self) -> Feed[dict[str, bytes]]:
+        """All names and what they stand for, now and whenever that has changed."""
 
 @final
-class Barrier(BarrierBase):
-    """While it is up, everybody who comes to it waits. Made by `client.barrier(path)`.
+class Names(NamesBase):
+    """Names below a path, and what they stand for. Made by `client.names(path)`.
 
     >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:/barrier-doc")
-    >>> barrier = client.barrier("/barriers/import")
-    >>> barrier.create()
-    >>> barrier.wait(timeout=0.1)
-    Traceback (most recent call last):
-    ...
-    zkrecipes.Timeout: ...
-    >>> barrier.remove()
-    >>> barrier.wait()
-    >>> barrier.is_up()
-    False
+    >>> client = zkrecipes.Client("embedded:/names-doc")
+    >>> services = client.names("/services")
+    >>> services.bind("billing", "10.0.0.7:443", ephemeral=True)
+    >>> services.lookup("billing"), services.lookup("mail")
+    (b'10.0.0.7:443', None)
+    >>> next(services.watch())
+    {'billing': b'10.0.0.7:443'}
     >>> client.close()
     """
 
 @disjoint_base
-class DoubleBarrierBase:
-    """What `DoubleBarrier` is on both faces."""
+class NodesBase:
+    """What `Nodes` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def enter(self, timeout: float | None = None) -> None:
-        """Comes to the barrier, and waits until all parties have. Timeout after `timeout` seconds: then it counts for nobody.
-        Exists: it has entered already. Mismatch: the others wait for another number of parties.
+    def transaction(self) -> Transaction:
+        """Writes that happen together or not at all."""
+
+    def create(
+        self, path: str, data: bytes | str = b"", mode: _CreateMode = "persistent", *, ttl: float | None = None
+    ) -> str:
+        """Creates a node and returns its path, which ends in a number for the sequential modes. `mode` is persistent,
+        ephemeral, persistent_sequential, ephemeral_sequential or container. A persistent one may have a time to
+        live: the server removes it once it has had neither children nor changes for `ttl` seconds. Servers take
+        that only with zookeeper.extendedTypesEnabled=true; others make it Invalid.
         """
-    def leave(self, timeout: float | None = None) -> None:
-        """Leaves, and waits until all parties have. Timeout after `timeout` seconds: it has left, and not all others have.
-        NotHeld: it has not entered. Lost: its place was gone before.
+
+    def get(self, path: str) -> tuple[bytes, Stat]:
+        """A node's data and Stat."""
+
+    def set(self, path: str, data: bytes | str, version: int | None = None) -> Stat:
+        """Writes a node's data, if it has this version; returns the new Stat."""
+
+    def delete(self, path: str, version: int | None = None) -> None:
+        """Deletes a node without children, if it has this version."""
+
+    def exists(self, path: str) -> Stat | None:
+        """A node's Stat, or None."""
+
+    def children(self, path: str) -> list[str]:
+        """The names of a node's children, sorted."""
+
+    def ensure(self, path: str) -> None:
+        """Creates a node and its parents where they are missing."""
+
+    def delete_all(self, path: str) -> None:
+        """Deletes a node and all below it."""
+
+    @overload
+    def watch(self, path: str, kind: Literal["data"] = "data") -> Feed[tuple[bytes, Stat] | None]:
+        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by
+        path the data and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or
+        an empty dict.
         """
-    def withdraw(self) -> None:
-        """Leaves in the background, and waits for nobody. NotHeld: it has not entered."""
-    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
-        """Calls `callback(progress)` while this party enters or leaves: after a second, and then ever less often, up to once a
-        minute. `progress` says how many have yet to come, or to leave (`ahead`), and for how long it is waited (`waited`
-        seconds). Returns a function that unsubscribes.
+
+    @overload
+    def watch(self, path: str, kind: Literal["children"]) -> Feed[list[str] | None]:
+        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by
+        path the data and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or
+        an empty dict.
         """
-    def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones: who was entering counts for nobody then; who
-        left has left.
+
+    @overload
+    def watch(self, path: str, kind: Literal["subtree"]) -> Feed[dict[str, tuple[bytes, Stat]]]:
+        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by
+        path the data and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or
+        an empty dict.
         """
-    @property
-    def has_entered(self) -> bool:
-        """Whether it has entered, and not left."""
-    @property
-    def parties(self) -> int:
-        """How many there have to be."""
-    @property
-    def name(self) -> str:
-        """What this party is called."""
-    @property
-    def path(self) -> str:
-        """Where the barrier is."""
 
 @final
-class DoubleBarrier(_Scope, DoubleBarrierBase):
-    """Parties that begin and end a piece of work together, any number of rounds. Made by
-    `client.double_barrier(path, parties)`.
-
-    `with barrier:` enters, and leaves when the body is done. Nobody waits for the others when it failed: then this party
-    withdraws, and the others go on without it.
+class Nodes(NodesBase):
+    """Plain node operations. The `nodes` of a client.
 
     >>> import zkrecipes
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> client = zkrecipes.Client("embedded:/double-barrier-doc")
-    >>> done = []
-    >>> def work(name):
-    ...     with client.double_barrier("/barriers/import", 3, name):
-    ...         done.append(name)
-    ...     return len(done)   # of all of them
-    >>> with ThreadPoolExecutor() as pool:
-    ...     list(pool.map(work, ["ann", "bob", "cid"]))
-    [3, 3, 3]
+    >>> client = zkrecipes.Client("embedded:")
+    >>> client.nodes.ensure("/nodes-doc")
+    >>> client.nodes.create("/nodes-doc/item-", "first", "persistent_sequential")
+    '/nodes-doc/item-0000000000'
+    >>> data, stat = client.nodes.get("/nodes-doc/item-0000000000")
+    >>> data, stat.version
+    (b'first', 0)
     >>> client.close()
     """
 
-    def __enter__(self) -> Self: ...
+@disjoint_base
+class PriorityQueueBase(BacklogBase):
+    """What `PriorityQueue` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    def put(self, data: bytes | str, priority: int, timeout: float | None = None) -> None:
+        """Puts an item, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout`
+        seconds. Where the naming is kazoo's, the priority is between 0 and 999.
+        """
+
+@final
+class PriorityQueue(PriorityQueueBase):
+    """Items of which the one with the lowest priority number is taken first, and of those with the same the one
+    that came first. Made by `client.priority_queue(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/priority-queue-doc")
+    >>> alarms = client.priority_queue("/queues/alarms")
+    >>> alarms.put("dust", 10)
+    >>> alarms.put("fire", -5)
+    >>> alarms.get()
+    b'fire'
+    >>> client.close()
+    """
+    def __iter__(self) -> Iterator[Item]: ...
+
+@disjoint_base
+class ProposalBase:
+    """What `Proposal` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def id(self) -> str:
+        """By which name it began."""
+
+    @property
+    def sites(self) -> list[str]:
+        """Who votes."""
+
+    @property
+    def payload(self) -> bytes:
+        """What it is about."""
+
+    def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
+        """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its
+        deadline whoever waits decides. It is the true outcome, whoever decided it.
+        """
+
+    @property
+    def has_voted(self) -> bool:
+        """Whether this site had voted when it was told."""
+
+    def vote_commit(self) -> None:
+        """Votes for the commit, which has to be possible from now on. It may come after the abort: the outcome tells.
+        Exists: this site has voted for the abort.
+        """
+
+    def vote_abort(self, reason: str = "") -> None:
+        """Decides the abort. Exists: this site has voted for the commit."""
+
+    def acknowledge(self) -> None:
+        """What was decided is applied here, and needed no more. NotHeld: nothing is decided yet."""
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
+
+@final
+class Proposal(ProposalBase):
+    """A transaction on which a site has to vote."""
+
+@disjoint_base
+class QueueBase(BacklogBase):
+    """What `Queue` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    def put(self, data: bytes | str, timeout: float | None = None) -> None:
+        """Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full. Timeout after
+        `timeout` seconds: it is not in, and will not be; if it is on its way then, half a second more is waited for
+        the answer. ConnectionLost: nobody can know whether it went in.
+        """
+
+    def put_many(self, items: Iterable[bytes | str], timeout: float | None = None) -> None:
+        """Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The
+        error says how many went in, from the first on: its attribute `put`. After ConnectionLost and Closed it may
+        be more.
+        """
+
+@final
+class Queue(QueueBase):
+    """Items that are taken in the order in which they came. Made by `client.queue(path)`.
+
+    `for item in queue:` claims one after the other, and waits for more. One that is not settled when the next
+    is asked for, or when the loop ends, is given back as by `nack`. `with item:` acknowledges it, or gives it
+    back if the body failed.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/queue-doc")
+    >>> queue = client.queue("/queues/mail")
+    >>> queue.put("one")
+    >>> queue.put_many(["two", "three"])
+    >>> queue.get()   # at most once: it is removed before we see it
+    b'one'
+    >>> for item in queue:   # at least once: whoever is next has it if we crash
+    ...     with item:
+    ...         print(item.data, item.attempts)
+    ...     if queue.len() == 0:
+    ...         break
+    b'two' 1
+    b'three' 1
+    >>> client.close()
+    """
+    def __iter__(self) -> Iterator[Item]: ...
+
+@disjoint_base
+class TransactionBase:
+    """What `Transaction` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    def create(
+        self, path: str, data: bytes | str = b"", mode: _CreateMode = "persistent", *, ttl: float | None = None
+    ) -> None:
+        """Adds the creation of a node: see `nodes.create`."""
+
+    def set(self, path: str, data: bytes | str, version: int | None = None) -> None:
+        """Adds a write of a node's data, if it has this version."""
+
+    def delete(self, path: str, version: int | None = None) -> None:
+        """Adds the deletion of a node, if it has this version."""
+
+    def check(self, path: str, version: int | None = None) -> None:
+        """Adds a condition: the node exists, and has this version."""
+
+    def commit(self) -> list[str | Stat | None]:
+        """Sends them all: every one is applied, or none. Answers what became of each, in order: the path of a node
+        that was created, the Stat of one that was written, None for deletions and checks.
+        """
+
+@final
+class Transaction(TransactionBase):
+    """Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:")
+    >>> client.nodes.ensure("/transaction-doc/result")
+    >>> with client.lock("/transaction-doc/lock") as held:
+    ...     writes = held.guarded()                      # applied only while the lock is held
+    ...     writes.set("/transaction-doc/result", "42")
+    ...     writes.create("/transaction-doc/log-", "report", "persistent_sequential")
+    ...     written, logged = writes.commit()
+    >>> written.version, logged[:-10]
+    (1, '/transaction-doc/log-')
+    >>> client.nodes.get("/transaction-doc/result")[0]
+    b'42'
+    >>> client.close()
+    """
 
 @disjoint_base
 class TwoPhaseCommitBase:
     """What `TwoPhaseCommit` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def begin(self, id: str, sites: Iterable[str], payload: bytes | str, timeout: float) -> CommitTransaction:
-        """Begins a transaction: every site is asked, also one that is not there now. It is decided in the background,
-        whether or not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the
-        abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the payload is. ConnectionLost: it may
-        have begun, and is aborted in the background, unless all sites have voted before that arrives; `recover` of the same object
-        waits for that, and returns it if it was committed.
-        """
-    def recover(self) -> list[CommitTransaction]:
-        """Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that
-        they are decided: at once if all have voted, the abort when the time is over, of which half at least is left from now on.
-        Ask each for its outcome. A coordinator that has crashed is there until its session timeout.
-        """
-    def join(self, site: str) -> None:
-        """Becomes a site, and is one over all sessions of the client until it leaves, this object and its proposals are garbage,
-        or the client is closed. Exists: this object has joined already, or another that is there is that site.
-        """
-    def leave(self) -> None:
-        """Is that site no longer. What it was asked stays. NotHeld: it has not joined."""
-    def next(self, timeout: float | None = None) -> Proposal:
-        """Waits for the next transaction on which this site has to vote; each is told once, in the order in which they began.
-        Timeout after `timeout` seconds. NotHeld: it has not joined.
-        """
-    def pending(self) -> list[Proposal]:
-        """Everything that this site has not acknowledged, voted on or not, the oldest first: what a site asks for after a restart.
-        NotHeld: it has not joined.
-        """
-    def history(self) -> list[CommitStatus]:
-        """How all transactions stand that are not over, the oldest first."""
-    def show(self, id: str) -> CommitStatus | None:
-        """How a transaction stands; None if there is none of that id."""
-    def decide_abort(self, id: str, reason: str) -> Literal["commit", "abort"]:
-        """Decides the abort, unless something is decided already; returns what is: "commit" or "abort". NoNode: there is none of
-        that id.
-        """
-    def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones."""
-    @property
-    def mode(self) -> Literal["coordinator", "peer"]:
-        """Who decides the transactions that it begins: "coordinator" or "peer"."""
     @property
     def path(self) -> str:
         """Where the transactions are."""
 
+    @property
+    def mode(self) -> Literal["coordinator", "peer"]:
+        """Who decides the transactions that it begins: "coordinator" or "peer"."""
+
+    def begin(self, id: str, sites: Iterable[str], payload: bytes | str, timeout: float) -> CommitTransaction:
+        """Begins a transaction: every site is asked, also one that is not there now. It is decided in the background,
+        whether or not somebody waits for the outcome, as long as the client is there: the commit when all have
+        voted for it, the abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the
+        payload is. ConnectionLost: it may have begun, and is aborted in the background, unless all sites have voted
+        before that arrives; `recover` of the same object waits for that, and returns it if it was committed.
+        """
+
+    def recover(self) -> list[CommitTransaction]:
+        """Takes over the transactions whose coordinator is not there any more, the oldest first, and sees to it that
+        they are decided: at once if all have voted, the abort when the time is over, of which half at least is left
+        from now on. Ask each for its outcome. A coordinator that has crashed is there until its session timeout.
+        """
+
+    def join(self, site: str) -> None:
+        """Becomes a site, and is one over all sessions of the client until it leaves, this object and its proposals
+        are garbage, or the client is closed. Exists: this object has joined already, or another that is there is
+        that site.
+        """
+
+    def leave(self) -> None:
+        """Is that site no longer. What it was asked stays. NotHeld: it has not joined."""
+
+    def next(self, timeout: float | None = None) -> Proposal:
+        """Waits for the next transaction on which this site has to vote; each is told once, in the order in which they
+        began. Timeout after `timeout` seconds. NotHeld: it has not joined.
+        """
+
+    def pending(self) -> list[Proposal]:
+        """Everything that this site has not acknowledged, voted on or not, the oldest first: what a site asks for
+        after a restart. NotHeld: it has not joined.
+        """
+
+    def history(self) -> list[CommitStatus]:
+        """How all transactions stand that are not over, the oldest first."""
+
+    def show(self, id: str) -> CommitStatus | None:
+        """How a transaction stands; None if there is none of that id."""
+
+    def decide_abort(self, id: str, reason: str) -> Literal["commit", "abort"]:
+        """Decides the abort, unless something is decided already; returns what is: "commit" or "abort". NoNode: there
+        is none of that id.
+        """
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
+
 @final
 class TwoPhaseCommit(TwoPhaseCommitBase):
-    """Transactions that all sites commit, or none. The decision is made once and survives everybody's crash. Made by
-    `client.two_phase_commit(path)`.
+    """Transactions that all sites commit, or none. The decision is made once and survives everybody's crash. Made
+    by `client.two_phase_commit(path)`.
 
     >>> import zkrecipes
     >>> client = zkrecipes.Client("embedded:/two-phase-commit-doc")
@@ -1034,105 +1432,7 @@ class TwoPhaseCommit(TwoPhaseCommitBase):
     >>> client.close()
     """
 
-@disjoint_base
-class CommitTransactionBase:
-    """What `CommitTransaction` is on both faces."""
-
-    def __new__(cls, seed: Seed) -> Self: ...
-    def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
-        """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its deadline
-        whoever waits decides. It is the true outcome, whoever decided it.
-        """
-    def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones."""
-    @property
-    def id(self) -> str:
-        """By which name it began."""
-    @property
-    def sites(self) -> list[str]:
-        """Who votes."""
-    @property
-    def payload(self) -> bytes:
-        """What it is about."""
-
-@final
-class CommitTransaction(CommitTransactionBase):
-    """A transaction that this coordinator has begun or taken over."""
-
-@disjoint_base
-class ProposalBase:
-    """What `Proposal` is on both faces."""
-
-    def __new__(cls, seed: Seed) -> Self: ...
-    def vote_commit(self) -> None:
-        """Votes for the commit, which has to be possible from now on. It may come after the abort: the outcome tells. Exists: this
-        site has voted for the abort.
-        """
-    def vote_abort(self, reason: str = "") -> None:
-        """Decides the abort. Exists: this site has voted for the commit."""
-    def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
-        """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its deadline
-        whoever waits decides. It is the true outcome, whoever decided it.
-        """
-    def acknowledge(self) -> None:
-        """What was decided is applied here, and needed no more. NotHeld: nothing is decided yet."""
-    def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones."""
-    @property
-    def id(self) -> str:
-        """By which name it began."""
-    @property
-    def sites(self) -> list[str]:
-        """Who votes."""
-    @property
-    def payload(self) -> bytes:
-        """What it is about."""
-    @property
-    def has_voted(self) -> bool:
-        """Whether this site had voted when it was told."""
-
-@final
-class Proposal(ProposalBase):
-    """A transaction on which a site has to vote."""
-
-@disjoint_base
-class BacklogBase:
-    """What all queues are, on both faces."""
-
-    def __new__(cls, seed: Seed) -> Self: ...
-    def get(self, timeout: float | None = None) -> bytes:
-        """Takes the next item and returns its data: at most once, for it is removed before it is returned. Waits for one; Timeout
-        after `timeout` seconds, and 0 is one attempt. ConnectionLost: an item may have been removed that nobody has.
-        """
-    def claim(self, timeout: float | None = None) -> Item:
-        """Claims the next item: at least once, for nobody else has it until it is acknowledged, given back, or this session ends.
-        Waits for one; Timeout after `timeout` seconds, and 0 is one attempt.
-        """
-    def peek(self) -> bytes | None:
-        """The data of the next item that could be taken, which stays; None if there is none."""
-    def len(self) -> int:
-        """How many items there are, claimed ones included."""
-    def items(self) -> list[bytes]:
-        """The data of all items in order, claimed ones included. It reads every one of them; what cannot be read is left out, and
-        the log names it.
-        """
-    def replay(self) -> int:
-        """Puts the dead letters back into their queue, as new items; returns how many: `queue.dead.replay()`."""
-    def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
-        """Calls `callback(progress)` while a verb of this object waits, for an item or for room: after a second, and then ever less
-        often, up to once a minute. `progress` says for how long (`waited` seconds). Returns a function that unsubscribes.
-        """
-    def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one that works on
-        an item at the moment, when that is done.
-        """
-    def _claims(self) -> Claims: ...
-    @property
-    def dead(self) -> DeadLetters:
-        """The items that were claimed `max_attempts` times in vain, or that nobody can read."""
-    @property
-    def path(self) -> str:
-        """Where the items are."""
+# --- end of generated
 
 @disjoint_base
 class DeadLettersBase(BacklogBase):
@@ -1158,99 +1458,6 @@ class DeadLetters(DeadLettersBase):
     b'spam' no such user 1
     >>> queue.dead.replay(), queue.items()
     (1, [b'spam'])
-    >>> client.close()
-    """
-
-    def __iter__(self) -> Iterator[Item]: ...
-
-@disjoint_base
-class QueueBase(BacklogBase):
-    """What `Queue` is on both faces."""
-
-    def put(self, data: bytes | str, timeout: float | None = None) -> None:
-        """Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full. Timeout after `timeout`
-        seconds: it is not in, and will not be; if it is on its way then, half a second more is waited for the answer.
-        ConnectionLost: nobody can know whether it went in.
-        """
-    def put_many(self, items: Iterable[bytes | str], timeout: float | None = None) -> None:
-        """Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The error says
-        how many went in, from the first on: its attribute `put`. After ConnectionLost and Closed it may be more.
-        """
-
-@final
-class Queue(QueueBase):
-    """Items that are taken in the order in which they came. Made by `client.queue(path)`.
-
-    `for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is asked for,
-    or when the loop ends, is given back as by `nack`. `with item:` acknowledges it, or gives it back if the body failed.
-
-    >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:/queue-doc")
-    >>> queue = client.queue("/queues/mail")
-    >>> queue.put("one")
-    >>> queue.put_many(["two", "three"])
-    >>> queue.get()   # at most once: it is removed before we see it
-    b'one'
-    >>> for item in queue:   # at least once: whoever is next has it if we crash
-    ...     with item:
-    ...         print(item.data, item.attempts)
-    ...     if queue.len() == 0:
-    ...         break
-    b'two' 1
-    b'three' 1
-    >>> client.close()
-    """
-
-    def __iter__(self) -> Iterator[Item]: ...
-
-@disjoint_base
-class PriorityQueueBase(BacklogBase):
-    """What `PriorityQueue` is on both faces."""
-
-    def put(self, data: bytes | str, priority: int, timeout: float | None = None) -> None:
-        """Puts an item, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout` seconds.
-        Where the naming is kazoo's, the priority is between 0 and 999.
-        """
-
-@final
-class PriorityQueue(PriorityQueueBase):
-    """Items of which the one with the lowest priority number is taken first, and of those with the same the one that came first.
-    Made by `client.priority_queue(path)`.
-
-    >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:/priority-queue-doc")
-    >>> alarms = client.priority_queue("/queues/alarms")
-    >>> alarms.put("dust", 10)
-    >>> alarms.put("fire", -5)
-    >>> alarms.get()
-    b'fire'
-    >>> client.close()
-    """
-
-    def __iter__(self) -> Iterator[Item]: ...
-
-@disjoint_base
-class DelayQueueBase(BacklogBase):
-    """What `DelayQueue` is on both faces."""
-
-    def put(self, data: bytes | str, delay: float, timeout: float | None = None) -> None:
-        """Puts an item that nobody gets before `delay` seconds have passed; once, also when its answer gets lost. Waits while the
-        queue is full; Timeout after `timeout` seconds.
-        """
-
-@final
-class DelayQueue(DelayQueueBase):
-    """Items that are taken when they are due, the first due first. Made by `client.delay_queue(path)`.
-
-    What is due is told by the clocks of those who put and take: they should not be far apart.
-
-    >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:/delay-queue-doc")
-    >>> reminders = client.delay_queue("/queues/reminders")
-    >>> reminders.put("later", 0.2)
-    >>> reminders.put("sooner", 0.1)
-    >>> reminders.peek(), reminders.get(), reminders.get()
-    (None, b'sooner', b'later')
     >>> client.close()
     """
 
@@ -1371,105 +1578,6 @@ class Feed(_Scope, FeedBase, Generic[_T_co]):
     def __iter__(self) -> Self: ...
     def __next__(self) -> _T_co: ...
     def __enter__(self) -> Self: ...
-
-@disjoint_base
-class NodesBase:
-    """What `Nodes` is on both faces."""
-
-    def __new__(cls, seed: Seed) -> Self: ...
-    def create(
-        self, path: str, data: bytes | str = b"", mode: _CreateMode = "persistent", *, ttl: float | None = None
-    ) -> str:
-        """Creates a node and returns its path, which ends in a number for the sequential modes. `mode` is persistent,
-        ephemeral, persistent_sequential, ephemeral_sequential or container. A persistent one may have a time to live: the
-        server removes it once it has had neither children nor changes for `ttl` seconds. Servers take that only with
-        zookeeper.extendedTypesEnabled=true; others make it Invalid.
-        """
-    def get(self, path: str) -> tuple[bytes, Stat]:
-        """A node's data and Stat."""
-    def set(self, path: str, data: bytes | str, version: int | None = None) -> Stat:
-        """Writes a node's data, if it has this version; returns the new Stat."""
-    def delete(self, path: str, version: int | None = None) -> None:
-        """Deletes a node without children, if it has this version."""
-    def exists(self, path: str) -> Stat | None:
-        """A node's Stat, or None."""
-    def children(self, path: str) -> list[str]:
-        """The names of a node's children, sorted."""
-    def ensure(self, path: str) -> None:
-        """Creates a node and its parents where they are missing."""
-    def delete_all(self, path: str) -> None:
-        """Deletes a node and all below it."""
-    @overload
-    def watch(self, path: str, kind: Literal["data"] = "data") -> Feed[tuple[bytes, Stat] | None]:
-        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by path the data
-        and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or an empty dict.
-        """
-    @overload
-    def watch(self, path: str, kind: Literal["children"]) -> Feed[list[str] | None]:
-        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by path the data
-        and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or an empty dict.
-        """
-    @overload
-    def watch(self, path: str, kind: Literal["subtree"]) -> Feed[dict[str, tuple[bytes, Stat]]]:
-        """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by path the data
-        and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or an empty dict.
-        """
-    def transaction(self) -> Transaction:
-        """Writes that happen together or not at all."""
-
-@final
-class Nodes(NodesBase):
-    """Plain node operations. The `nodes` of a client.
-
-    >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:")
-    >>> client.nodes.ensure("/nodes-doc")
-    >>> client.nodes.create("/nodes-doc/item-", "first", "persistent_sequential")
-    '/nodes-doc/item-0000000000'
-    >>> data, stat = client.nodes.get("/nodes-doc/item-0000000000")
-    >>> data, stat.version
-    (b'first', 0)
-    >>> client.close()
-    """
-
-@disjoint_base
-class TransactionBase:
-    """What `Transaction` is on both faces."""
-
-    def __new__(cls, seed: Seed) -> Self: ...
-    def create(
-        self, path: str, data: bytes | str = b"", mode: _CreateMode = "persistent", *, ttl: float | None = None
-    ) -> None:
-        """Adds the creation of a node: see `nodes.create`."""
-    def set(self, path: str, data: bytes | str, version: int | None = None) -> None:
-        """Adds a write of a node's data, if it has this version."""
-    def delete(self, path: str, version: int | None = None) -> None:
-        """Adds the deletion of a node, if it has this version."""
-    def check(self, path: str, version: int | None = None) -> None:
-        """Adds a condition: the node exists, and has this version."""
-    def commit(self) -> list[str | Stat | None]:
-        """Sends them all: every one is applied, or none. Answers what became of each, in order: the path of a node that was
-        created, the Stat of one that was written, None for deletions and checks.
-        """
-
-@final
-class Transaction(TransactionBase):
-    """Writes that happen together or not at all. Made by `nodes.transaction()` and `held.guarded()`.
-
-    >>> import zkrecipes
-    >>> client = zkrecipes.Client("embedded:")
-    >>> client.nodes.ensure("/transaction-doc/result")
-    >>> with client.lock("/transaction-doc/lock") as held:
-    ...     writes = held.guarded()                      # applied only while the lock is held
-    ...     writes.set("/transaction-doc/result", "42")
-    ...     writes.create("/transaction-doc/log-", "report", "persistent_sequential")
-    ...     written, logged = writes.commit()
-    >>> written.version, logged[:-10]
-    (1, '/transaction-doc/log-')
-    >>> client.nodes.get("/transaction-doc/result")[0]
-    b'42'
-    >>> client.close()
-    """
 
 @final
 class CallbackTimes:

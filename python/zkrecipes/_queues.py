@@ -1,6 +1,6 @@
 # The bases say what the verbs answer when they block; here they answer a coroutine of it, and some take more.
 # mypy: disable-error-code="assignment,override"
-"""Queues for asyncio."""
+"""What all queues have, for asyncio, and their items."""
 
 from __future__ import annotations
 
@@ -52,9 +52,10 @@ class Item(Held, _native.ItemBase):
     def nack(self) -> None: ...
 
 
-class _Backlog(_native.BacklogBase):
+class Backlog(_native.BacklogBase):
     """What all queues share: `async for item in queue:` claims one after the other."""
 
+    # --- generated from api: verbs of Backlog for asyncio
     @instead(awaited(_native.BacklogBase.get))
     def get(self) -> None: ...
     @instead(Answers[Item].awaited(_native.BacklogBase.claim))
@@ -68,6 +69,8 @@ class _Backlog(_native.BacklogBase):
     @instead(awaited(_native.BacklogBase.replay))
     def replay(self) -> None: ...
 
+    # --- end of generated
+
     if TYPE_CHECKING:
 
         @property
@@ -77,36 +80,8 @@ class _Backlog(_native.BacklogBase):
         return _Items(self._claims())
 
 
-class DeadLetters(_Backlog, _native.DeadLettersBase):
+class DeadLetters(Backlog, _native.DeadLettersBase):
     """The dead letters of a queue, `queue.dead`: what was claimed `max_attempts` times in vain, or unreadable."""
 
     @instead(awaited(_native.DeadLettersBase.items))
     def items(self) -> None: ...
-
-
-class Queue(_Backlog, _native.QueueBase):
-    """Items that are taken in the order in which they came. Made by `client.queue(path)`.
-
-    `async for item in queue:` claims one after the other, and waits for more. One that is not settled when the next is
-    asked for, or when the loop ends, is given back as by `nack`. `async with item:` acknowledges it, or gives it back
-    if the body failed.
-    """
-
-    @instead(awaited(_native.QueueBase.put))
-    def put(self) -> None: ...
-    @instead(awaited(_native.QueueBase.put_many))
-    def put_many(self) -> None: ...
-
-
-class PriorityQueue(_Backlog, _native.PriorityQueueBase):
-    """Items of which the one with the lowest priority number is taken first. Made by `client.priority_queue(path)`."""
-
-    @instead(awaited(_native.PriorityQueueBase.put))
-    def put(self) -> None: ...
-
-
-class DelayQueue(_Backlog, _native.DelayQueueBase):
-    """Items that are taken when they are due, the first due first. Made by `client.delay_queue(path)`."""
-
-    @instead(awaited(_native.DelayQueueBase.put))
-    def put(self) -> None: ...

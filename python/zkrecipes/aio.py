@@ -27,11 +27,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from . import _leading, _locking, _native
-from ._barriers import Barrier, DoubleBarrier
 from ._bridge import Answers, awaited, instead, settle
-from ._commits import CommitTransaction, Proposal, TwoPhaseCommit
+from ._double_barrier import DoubleBarrier
 from ._feeds import Feed, feeding
 from ._held import Held, Holding, Transaction
+
+# --- generated from api: errors of asyncio
 from ._native import (
     BadVersion,
     Cancelled,
@@ -54,9 +55,28 @@ from ._native import (
     WouldDeadlock,
     version,
 )
-from ._queues import DeadLetters, DelayQueue, Item, PriorityQueue, Queue
+
+# --- end of generated
+from ._nodes import Nodes
+from ._queues import DeadLetters, Item
+
+# --- generated from api: recipes of asyncio
+from ._recipes import (
+    Barrier,
+    CommitTransaction,
+    Config,
+    Counter,
+    DelayQueue,
+    Group,
+    Names,
+    PriorityQueue,
+    Proposal,
+    Queue,
+    TwoPhaseCommit,
+)
+
+# --- end of generated
 from ._scopes import Scope, this_task
-from ._state import Config, Counter, Group, Names, Nodes
 from ._values import (
     Cached,
     Changed,
@@ -79,6 +99,7 @@ from ._values import (
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+# --- generated from api: names of asyncio
 __all__ = [
     "BadVersion",
     "Barrier",
@@ -144,7 +165,7 @@ __all__ = [
     "WouldDeadlock",
     "version",
 ]
-
+# --- end of generated
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -441,46 +462,54 @@ class Client(_native.ClientBase):
         """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader."""
         return _cancelling(cancel_on_lost, cast(Election, super().election(path, data, layout=layout)))
 
+    # --- generated from api: factories of asyncio
     @instead(Answers[Barrier].at_once(_native.ClientBase.barrier))
     def barrier(self) -> None: ...
-    @instead(Answers[DoubleBarrier].at_once(_native.ClientBase.double_barrier))
-    def double_barrier(self) -> None: ...
-    @instead(Answers[TwoPhaseCommit].at_once(_native.ClientBase.two_phase_commit))
-    def two_phase_commit(self) -> None: ...
-    @instead(Answers[Queue].at_once(_native.ClientBase.queue))
-    def queue(self) -> None: ...
-    @instead(Answers[PriorityQueue].at_once(_native.ClientBase.priority_queue))
-    def priority_queue(self) -> None: ...
-    @instead(Answers[DelayQueue].at_once(_native.ClientBase.delay_queue))
-    def delay_queue(self) -> None: ...
-    @instead(Answers[Names].at_once(_native.ClientBase.names))
-    def names(self) -> None: ...
-    @instead(Answers[Group].at_once(_native.ClientBase.group))
-    def group(self) -> None: ...
     @instead(Answers[Config].at_once(_native.ClientBase.config))
     def config(self) -> None: ...
     @instead(Answers[Counter].at_once(_native.ClientBase.counter))
     def counter(self) -> None: ...
+    @instead(Answers[DelayQueue].at_once(_native.ClientBase.delay_queue))
+    def delay_queue(self) -> None: ...
+    @instead(Answers[DoubleBarrier].at_once(_native.ClientBase.double_barrier))
+    def double_barrier(self) -> None: ...
+    @instead(Answers[Group].at_once(_native.ClientBase.group))
+    def group(self) -> None: ...
+    @instead(Answers[Names].at_once(_native.ClientBase.names))
+    def names(self) -> None: ...
+    @instead(Answers[PriorityQueue].at_once(_native.ClientBase.priority_queue))
+    def priority_queue(self) -> None: ...
+    @instead(Answers[Queue].at_once(_native.ClientBase.queue))
+    def queue(self) -> None: ...
+    @instead(Answers[TwoPhaseCommit].at_once(_native.ClientBase.two_phase_commit))
+    def two_phase_commit(self) -> None: ...
+
+    # --- end of generated
 
     nodes: Nodes
 
 
 # Where they are to be found.
+# --- generated from api: classes of asyncio
 for _class in (
-    *(
-        Barrier,
-        CommitTransaction,
-        Config,
-        Counter,
-        DeadLetters,
-        DelayQueue,
-        DoubleBarrier,
-        Feed,
-        Group,
-        Held,
-        Item,
-        Names,
-    ),
-    *(Nodes, PriorityQueue, Proposal, Queue, Transaction, TwoPhaseCommit),
+    Barrier,
+    CommitTransaction,
+    Config,
+    Counter,
+    DelayQueue,
+    DoubleBarrier,
+    Group,
+    Names,
+    Nodes,
+    PriorityQueue,
+    Proposal,
+    Queue,
+    Transaction,
+    TwoPhaseCommit,
+    DeadLetters,
+    Feed,
+    Held,
+    Item,
 ):
     _class.__module__ = __name__
+# --- end of generated

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use zkrecipes::drive::{Declared, Done, Sample, Value};
+use zkrecipes::drive::{Declared, Done, Got, Sample, Value};
 use zkrecipes::{
     Cached, CommitStatus, Contender, DeadLetter, GroupEvent, Histogram, Leader, Metrics, NodeState,
     PartResult, SiteStatus, Stat, State, Versioned, WaitProgress,
@@ -52,6 +52,12 @@ impl Answer for Done {
     fn answer(self, py: Python<'_>) -> Answered {
         self.receive();
         Ok(py.None())
+    }
+}
+
+impl Answer for Got {
+    fn answer(self, py: Python<'_>) -> Answered {
+        self.hand_over().answer(py)
     }
 }
 

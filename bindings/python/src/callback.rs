@@ -16,6 +16,7 @@ use crate::client::Origin;
 use crate::convert;
 use crate::errors::{OrRaise, guard, invalid_type};
 use crate::face::{Arg, Face, SIGNALS_EVERY};
+use crate::generated::docs::doc_of;
 use crate::owned::Owned;
 
 /// What zkrecipes/_callbacks.py made of it. It is imported when a callback is registered and never later: an import on a
@@ -71,7 +72,7 @@ impl Callback {
     }
 }
 
-/// Hears how long the callbacks of a client took that its event loop called.
+#[doc = doc_of!(CallbackTimes)]
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct CallbackTimes(Owned<drive::CallbackTimes>);
 

@@ -13,6 +13,7 @@ use crate::attach::{await_the_others, begin_exit, from_library_thread, parked_if
 use crate::callback::subscribe;
 use crate::errors::{OrRaise, exception, guard};
 use crate::face::{Answered, Arg, Face, wait};
+use crate::generated::docs::doc_of;
 use crate::owned::Owned;
 use crate::recipes::ClientBase;
 use crate::{convert, options};
@@ -101,9 +102,7 @@ pub fn warn_unless_exiting(message: &str) {
     });
 }
 
-/// At interpreter exit: ends the sessions still open, so that what they hold is free at once and not after the session
-/// timeout, and sees to it that no thread of the library is caught inside Python. Takes at most `limit` seconds for
-/// each, since an exit must not hang.
+#[doc = doc_of!(at_exit)]
 #[pyfunction]
 pub fn at_exit(py: Python<'_>, limit: f64) {
     let limit = Duration::from_secs_f64(limit);
@@ -114,7 +113,7 @@ pub fn at_exit(py: Python<'_>, limit: f64) {
     await_the_others(py, Instant::now() + limit);
 }
 
-/// The session of both clients; what they make is in `recipes`.
+#[doc = doc_of!(SessionBase)]
 #[pyclass(frozen, subclass, weakref, name = "Session", module = "zkrecipes._native")]
 pub struct SessionBase {
     face: Face,
@@ -209,16 +208,14 @@ impl SessionBase {
         }
     }
 
-    /// Replaces the list of servers, as when some are moved. A connection with a server of the new list stays; otherwise it goes on
-    /// with another one in the same session, as after a break. The chroot has to be the same. A list that cannot be used is
-    /// Invalid, and changes nothing. It waits for no server, on asyncio neither.
+    #[doc = doc_of!(SessionBase.update_hosts)]
     fn update_hosts(&self, py: Python<'_>, hosts: Arg) -> PyResult<()> {
         let hosts = convert::text("hosts", hosts)?;
         let origin = self.origin(py)?;
         origin.guard(|| origin.session.client.update_hosts(&hosts)).or_raise(py)
     }
 
-    /// Ends the session: waiters get Closed, what is held is released, deletions under way are awaited.
+    #[doc = doc_of!(SessionBase.close)]
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<Arg>) -> Answered {
         let limit = convert::limit("timeout", timeout)?;
@@ -234,40 +231,38 @@ impl SessionBase {
         })
     }
 
-    /// connected, suspended, lost or closed.
+    #[doc = doc_of!(SessionBase.state)]
     #[getter]
     fn state(&self, py: Python<'_>) -> Answered {
         self.session.get().map_or(State::Closed, |session| session.client.state()).answer(py)
     }
 
-    /// The id of the present session.
+    #[doc = doc_of!(SessionBase.session_id)]
     #[getter]
     fn session_id(&self) -> u64 {
         self.session.get().map_or(0, |session| session.client.session_id())
     }
 
-    /// The session timeout that the server agreed to, in seconds.
+    #[doc = doc_of!(SessionBase.session_timeout)]
     #[getter]
     fn session_timeout(&self) -> f64 {
         self.session.get().map_or(0.0, |session| session.client.session_timeout().as_secs_f64())
     }
 
-    /// How long the server certainly still honours this session, in seconds; 0 while nothing is held.
+    #[doc = doc_of!(SessionBase.lease_remaining)]
     #[getter]
     fn lease_remaining(&self) -> f64 {
         self.session.get().map_or(0.0, |session| session.client.lease_remaining().as_secs_f64())
     }
 
-    /// What this client has done and seen since it connected, and how it stands. Asks no server.
+    #[doc = doc_of!(SessionBase.metrics)]
     #[getter]
     fn metrics(&self, py: Python<'_>) -> Answered {
         let origin = self.origin(py)?;
         origin.guard(|| Ok(origin.session.client.metrics())).or_raise(py)?.answer(py)
     }
 
-    /// Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
-    /// a thread of the library; what they raise is logged. They must not block. On asyncio they run on the loop, and may be
-    /// coroutine functions, which are run as tasks.
+    #[doc = doc_of!(SessionBase.on_state)]
     fn on_state<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
         let origin = self.origin(callback.py())?;
         let session = origin.session.clone();
@@ -278,7 +273,7 @@ impl SessionBase {
         })
     }
 
-    /// The version of the library.
+    #[doc = doc_of!(SessionBase.version)]
     #[staticmethod]
     fn version() -> &'static str {
         zkrecipes::version()
@@ -301,18 +296,7 @@ impl SessionBase {
     }
 }
 
-/// A session with a ZooKeeper ensemble; connects at once.
-///
-/// `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
-/// development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
-///
-/// Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, server_tick, read_only, max_in_flight; they are
-/// described in `zkrecipes.ClientOptions`.
-///
-/// >>> import zkrecipes
-/// >>> with zkrecipes.Client("embedded:", session_timeout=6, identity="worker 7") as client:
-/// ...     print(client.state, client.session_timeout)
-/// connected 6.0
+#[doc = doc_of!(Client)]
 #[pyclass(frozen, subclass, weakref, extends = ClientBase, module = "zkrecipes")]
 pub struct Client;
 
@@ -344,20 +328,7 @@ impl Client {
         Ok(slf)
     }
 
-    /// A decorator: whoever calls the function waits for the lock at `path`, and lets it go when the function is done. With
-    /// `timeout`, in seconds, Timeout is raised when it cannot be had so soon, and Lost when it was lost meanwhile.
-    ///
-    /// Each call is a contender of its own, so a function that calls itself, or another one under the same lock, waits for
-    /// itself. What the function returns has to be the end of its work: a generator or a coroutine is refused.
-    ///
-    /// >>> import zkrecipes
-    /// >>> client = zkrecipes.Client("embedded:/locked-doc")
-    /// >>> @client.locked("/locks/report", timeout=5)
-    /// ... def report(day):
-    /// ...     return f"report of {day}"
-    /// >>> report("Monday")
-    /// 'report of Monday'
-    /// >>> client.close()
+    #[doc = doc_of!(Client.locked)]
     #[pyo3(signature = (path, *, timeout=None))]
     fn locked(slf: &Bound<'_, Self>, path: Arg, timeout: Option<Arg>) -> Answered {
         let decorating = slf.py().import("zkrecipes._locking")?.getattr("blocking")?;

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
+use crate::generated::docs::doc_of;
 use crate::log;
 
-/// Runs the command with the arguments of a process, its name included, and returns its exit status.
+#[doc = doc_of!(run_command)]
 #[pyfunction]
 pub fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
     // The command says what there is to say.

@@ -13,6 +13,7 @@ use crate::convert;
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
 use crate::feed::FeedBase;
+use crate::generated::docs::doc_of;
 use crate::handle::{Common, HandleBase, Hold, context_manager, handle_recipe};
 use crate::held::{Held, HeldBase};
 use crate::owned::Owned;
@@ -37,15 +38,14 @@ impl ElectionBase {
         seed.get().take()
     }
 
-    /// Stands, and waits until this candidate leads; Timeout after `timeout` seconds. The Leadership is a Held, and a context
-    /// manager that resigns.
+    #[doc = doc_of!(ElectionBase.campaign)]
     #[pyo3(signature = (timeout=None))]
     fn campaign(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> Answered {
         let limit = convert::limit("timeout", timeout)?;
         slf.as_super().get().take_some(slf.py(), 1, limit)
     }
 
-    /// Resigns, and waits until the server has confirmed it: the next candidate leads. NotHeld without leading.
+    #[doc = doc_of!(ElectionBase.resign)]
     fn resign(slf: &Bound<'_, Self>) -> Answered {
         slf.as_super().as_super().get().let_go(slf.py())
     }
@@ -59,34 +59,34 @@ impl ElectionBase {
         slf.as_super().as_super().get().origin.guard(cancel).or_raise(slf.py())
     }
 
-    /// Whether this candidate certainly leads, by the clock and without I/O.
+    #[doc = doc_of!(ElectionBase.is_leader)]
     #[getter]
     fn is_leader(slf: &Bound<'_, Self>) -> PyResult<bool> {
         let origin = &slf.as_super().as_super().get().origin;
         origin.guard(|| Ok(slf.get().core.is_leader())).or_raise(slf.py())
     }
 
-    /// Who leads now, or None; whether or not this candidate stands.
+    #[doc = doc_of!(ElectionBase.leader)]
     fn leader(slf: &Bound<'_, Self>) -> Answered {
         let election = slf.get().core.clone();
         let origin = &slf.as_super().as_super().get().origin;
         origin.run(slf.py(), || async move { election.leader().await })
     }
 
-    /// All who stand, in the order in which they will lead; the first one leads.
+    #[doc = doc_of!(ElectionBase.candidates)]
     fn candidates(slf: &Bound<'_, Self>) -> Answered {
         let election = slf.get().core.clone();
         let origin = &slf.as_super().as_super().get().origin;
         origin.run(slf.py(), || async move { election.candidates().await })
     }
 
-    /// Who leads, now and whenever that changes; None while nobody does. That a leader has begun its work is told, too.
+    #[doc = doc_of!(ElectionBase.observe)]
     fn observe(slf: &Bound<'_, Self>) -> Answered {
         let origin = &slf.as_super().as_super().get().origin;
         FeedBase::follow(slf.py(), origin, || Ok(slf.get().core.observe()))
     }
 
-    /// The path of the election.
+    #[doc = doc_of!(ElectionBase.path)]
     #[getter]
     fn path(&self) -> &str {
         self.core.path()
@@ -102,7 +102,7 @@ impl ElectionBase {
     }
 }
 
-/// The terms of a candidate, one after the other: what both faces of `run` use.
+#[doc = doc_of!(Terms)]
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Terms {
     terms: Owned<Arc<tokio::sync::Mutex<drive::Terms>>>,
@@ -111,7 +111,7 @@ pub struct Terms {
 
 #[pymethods]
 impl Terms {
-    /// Campaigns, however often it takes; None when it was cancelled.
+    #[doc = doc_of!(Terms.next)]
     fn next(&self, py: Python<'_>) -> Answered {
         let (terms, common) = (self.terms.clone(), self.common.clone());
         self.common.origin.run_to(
@@ -124,14 +124,14 @@ impl Terms {
         )
     }
 
-    /// Whether the term is to begin: else all was cancelled while its owner was told of it, and it is let go.
+    #[doc = doc_of!(Terms.begins)]
     fn begins(&self, leadership: &Bound<'_, HeldBase>) -> bool {
         let won = drive::leadership(leadership.get().held.clone());
         // Nobody else uses them between two waits.
         self.terms.try_lock().is_ok_and(|terms| terms.begins(&won))
     }
 
-    /// From now on the leadership's `is_held` is false once all is cancelled.
+    #[doc = doc_of!(Terms.tells)]
     fn tells(&self, leadership: &Bound<'_, HeldBase>) {
         let won = drive::leadership(leadership.get().held.clone());
         // Nobody else uses them between two waits.
@@ -140,7 +140,7 @@ impl Terms {
         }
     }
 
-    /// Waits until a term is over: lost or resigned, or all of it cancelled.
+    #[doc = doc_of!(Terms.over)]
     fn over(&self, py: Python<'_>, leadership: &Bound<'_, HeldBase>) -> Answered {
         let (terms, won) = (self.terms.clone(), drive::leadership(leadership.get().held.clone()));
         self.common.origin.run(py, || async move {
@@ -150,7 +150,7 @@ impl Terms {
         })
     }
 
-    /// Ends a term: resigns, if that was not done yet, and says what the work came to: None, or what it raised.
+    #[doc = doc_of!(Terms.end)]
     fn end(&self, py: Python<'_>, leadership: &Bound<'_, HeldBase>, raised: Arg) -> Answered {
         let (terms, won) = (self.terms.clone(), drive::leadership(leadership.get().held.clone()));
         let told = match raised.is_none() {
@@ -174,13 +174,13 @@ impl Terms {
         })
     }
 
-    /// Who hears how long the work keeps an event loop.
+    #[doc = doc_of!(Terms.times)]
     #[getter]
     fn times(&self) -> CallbackTimes {
         CallbackTimes::of(&self.common.origin)
     }
 
-    /// Ends the last term without waiting for anything.
+    #[doc = doc_of!(Terms.abandon)]
     #[staticmethod]
     fn abandon(leadership: &Bound<'_, HeldBase>) {
         // Lost or resigned, there is nothing to do.
@@ -188,39 +188,18 @@ impl Terms {
     }
 }
 
-/// One candidate in an election. Made by `client.election(path, data)`.
-///
-/// What an election acquires is the leadership, so that `with election as leadership:` waits until it leads, too.
-///
-/// >>> import zkrecipes
-/// >>> client = zkrecipes.Client("embedded:/election-doc", identity="ann")
-/// >>> election = client.election("/leader", "10.0.0.7:80")
-/// >>> with election.campaign(timeout=5) as leadership:
-/// ...     leadership.acknowledge("ready")
-/// ...     leader = election.leader()
-/// >>> leader.identity, leader.data, leader.acknowledged, leader.epoch == leadership.epoch
-/// ('ann', b'ready', True, True)
-/// >>> @election.leading
-/// ... def report(leadership):
-/// ...     return leadership.is_held
-/// >>> report(), election.is_leader                        # it stood, led, and resigned
-/// (True, False)
-/// >>> client.close()
+#[doc = doc_of!(Election)]
 #[pyclass(frozen, weakref, extends = ElectionBase, module = "zkrecipes")]
 pub struct Election;
 
 context_manager! { Election,
-    /// A context manager that leads within `timeout` seconds or raises Timeout.
+    #[doc = doc_of!(Election.hold)]
     #[pyo3(signature = (timeout=None))]
     fn hold(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> PyResult<Hold> {
         HandleBase::hold(slf.as_super().as_super(), 1, timeout)
     }
 
-    /// Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure
-    /// that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
-    ///
-    /// Nothing can take a thread away from its work: it has to look at `leadership.is_held`, and return when that is false: it
-    /// was lost or resigned, or `cancel()` was called. In the last case it leads until it returns.
+    #[doc = doc_of!(Election.run)]
     fn run(slf: &Bound<'_, Self>, work: Arg) -> PyResult<()> {
         let py = slf.py();
         let terms = Bound::new(py, ElectionBase::terms(slf.as_super(), work)?)?;
@@ -249,8 +228,7 @@ context_manager! { Election,
         }
     }
 
-    /// A decorator: whoever calls the function stands, waits until this candidate leads, and resigns when it is done. It is
-    /// called with the leadership first, and then the arguments.
+    #[doc = doc_of!(Election.leading)]
     fn leading(slf: &Bound<'_, Self>, function: Arg) -> Answered {
         let function = callback::function("function", function, Face::Blocking)?;
         let decorate = slf.py().import("zkrecipes._leading")?.getattr("blocking")?;
@@ -258,21 +236,19 @@ context_manager! { Election,
     }
 }
 
-/// One term of a leader: a Held, of which the fencing token is the `epoch`. As a context manager it resigns on exit; leaving
-/// raises Lost if the leadership was lost.
+#[doc = doc_of!(Leadership)]
 #[pyclass(frozen, weakref, extends = Held, module = "zkrecipes")]
 pub struct Leadership;
 
 #[pymethods]
 impl Leadership {
-    /// Rises strictly from one leader to the next: the fencing token.
+    #[doc = doc_of!(Leadership.epoch)]
     #[getter]
     fn epoch(slf: &Bound<'_, Self>) -> PyResult<u64> {
         HeldBase::say(slf.as_super().as_super(), zkrecipes::Held::fencing_token)
     }
 
-    /// Tells everybody that this leader has begun its work, and `data`, which replaces that of the candidate. NotHeld: it
-    /// leads no more, and the server has refused it.
+    #[doc = doc_of!(Leadership.acknowledge)]
     fn acknowledge(slf: &Bound<'_, Self>, data: Arg) -> Answered {
         HeldBase::acknowledge(slf.as_super().as_super(), data)
     }

@@ -9,6 +9,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use zkrecipes::{Error, ErrorKind};
 
+use crate::generated::docs::doc_of;
+
 struct Classes {
     base: Py<PyType>,
     by_kind: HashMap<ErrorKind, Py<PyType>>,
@@ -56,7 +58,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         py,
         "Error",
         &[&py.get_type::<builtin::PyException>()],
-        "What every error of zkrecipes derives from: `code`, `retryable`, the `path` concerned or None, and of a `put_many` how many it `put`.",
+        doc_of!(Error),
         &[
             ("code", text("ERROR")?),
             ("retryable", false.into_pyobject(py)?.to_owned().into_any()),
@@ -87,7 +89,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         py,
         "InvalidType",
         &[by_kind[&ErrorKind::Invalid].bind(py), &py.get_type::<builtin::PyTypeError>()],
-        "An argument of the wrong type, or an option that does not exist: Invalid, and a TypeError as well.",
+        doc_of!(InvalidType),
         &[],
     )?;
     module.add("InvalidType", &invalid_type)?;

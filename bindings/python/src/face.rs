@@ -17,6 +17,7 @@ use zkrecipes::drive::{self, CancelToken, PerProcess, Tick};
 use crate::answer::Answer;
 use crate::attach::{call, from_library_thread, park_if_exiting, parked_if_unwound, report};
 use crate::errors::{OrRaise, exception, guard};
+use crate::generated::docs::doc_of;
 use crate::owned::Owned;
 
 /// How often a wait on the main thread looks for Ctrl-C.
@@ -118,7 +119,7 @@ fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
 type Converted = Box<dyn FnOnce(Python<'_>) -> Answered + Send>;
 type Begin = Box<dyn FnOnce(Py<PyAny>) -> Result<()> + Send>;
 
-/// A verb of an asyncio object, ready to begin.
+#[doc = doc_of!(Call)]
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Call {
     begin: Owned<Mutex<Option<Begin>>>,
@@ -143,14 +144,14 @@ impl Call {
 
 #[pymethods]
 impl Call {
-    /// Begins; `deliver` gets the `Outcome`, on a thread of the library.
+    #[doc = doc_of!(Call.start)]
     fn start(&self, py: Python<'_>, deliver: Py<PyAny>) -> PyResult<()> {
         let begin = self.begin.lock().unwrap_or_else(|e| e.into_inner()).take();
         let begin = begin.ok_or_else(|| PyRuntimeError::new_err("a call begins once"))?;
         guard(|| begin(deliver)).or_raise(py)
     }
 
-    /// Withdraws: nothing is left behind, and what was already acquired is released.
+    #[doc = doc_of!(Call.cancel)]
     fn cancel(&self) {
         self.cancel.cancel();
     }
@@ -170,7 +171,7 @@ fn hand_over(deliver: &Py<PyAny>, outcome: impl FnOnce() -> Outcome) {
     });
 }
 
-/// What came of a `Call`.
+#[doc = doc_of!(Outcome)]
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Outcome(Owned<Mutex<Option<Converted>>>);
 
@@ -193,13 +194,13 @@ impl Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// The result, or its exception raised.
+    #[doc = doc_of!(Outcome.take)]
     fn take(&self, py: Python<'_>) -> Answered {
         let convert = self.only().ok_or_else(|| PyRuntimeError::new_err("an outcome is taken once"))?;
         convert(py)
     }
 
-    /// Nobody wants it any more.
+    #[doc = doc_of!(Outcome.discard)]
     fn discard(&self) {
         drop(self.only());
     }
@@ -217,7 +218,7 @@ pub type Answered = PyResult<Py<PyAny>>;
 /// What the constructor of a native class returns.
 pub type Fresh<B> = PyResult<PyClassInitializer<B>>;
 
-/// Carries what a native class is made of into the constructor of its Python subclass.
+#[doc = doc_of!(Seed)]
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Seed(Owned<Mutex<Option<Make>>>);
 
@@ -272,10 +273,14 @@ macro_rules! recipe {
         #[pyo3::pyclass(frozen, subclass, weakref, name = $name, module = "zkrecipes._native")]
         pub struct $base {
             origin: $crate::owned::Owned<$crate::client::Origin>,
-            core: $crate::owned::Owned<$core>,
+            pub core: $crate::owned::Owned<$core>,
         }
 
         impl $base {
+            pub fn origin<'a>(slf: &'a pyo3::Bound<'_, $base>) -> &'a $crate::client::Origin {
+                &slf.get().origin
+            }
+
             pub fn of(
                 py: pyo3::Python<'_>,
                 origin: &$crate::client::Origin,

@@ -13,6 +13,7 @@ use crate::answer::Answer;
 use crate::client::Origin;
 use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Face, Fresh, Seed, two_faces};
+use crate::generated::docs::doc_of;
 use crate::owned::Owned;
 
 /// A feed of the core that several may ask at a time, and that loses nothing when an answer finds nobody: because of a
@@ -131,7 +132,7 @@ impl<T: Answer> Drop for OnItsWay<T> {
     }
 }
 
-/// What feeds are on both faces.
+#[doc = doc_of!(FeedBase)]
 #[pyclass(frozen, subclass, weakref, name = "Feed", module = "zkrecipes._native")]
 pub struct FeedBase {
     source: Owned<Arc<dyn Pull>>,
@@ -198,30 +199,13 @@ impl FeedBase {
     }
 }
 
-/// What goes on changing, as an iterator: the present state first, then each time that it has changed. A slow reader is told
-/// the latest state, not every one.
-///
-/// It goes on over reconnections and new sessions by itself, and ends when it or the client is closed; what cannot go on,
-/// such as Denied, is raised. As a context manager it is closed on exit. Several threads may share it.
-///
-/// >>> import zkrecipes
-/// >>> client = zkrecipes.Client("embedded:/feed-doc")
-/// >>> config = client.config("/config/mode")
-/// >>> with config.watch() as feed:
-/// ...     for now in feed:
-/// ...         print(now)
-/// ...         if now is not None:
-/// ...             break
-/// ...         version = config.set("blue")
-/// None
-/// Versioned(value=b'blue', version=0)
-/// >>> client.close()
+#[doc = doc_of!(Feed)]
 #[pyclass(frozen, generic, weakref, extends = FeedBase, module = "zkrecipes")]
 pub struct Feed;
 
 #[pymethods]
 impl Feed {
-    /// Ends the iteration, also where another thread waits for the next item.
+    #[doc = doc_of!(Feed.close)]
     fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
         slf.as_super().get().close(slf.py())
     }

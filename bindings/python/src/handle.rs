@@ -15,6 +15,7 @@ use crate::client::{Origin, warn_unless_exiting};
 use crate::convert::{self, flag_or};
 use crate::errors::{OrRaise, invalid};
 use crate::face::{Answered, Arg, wait};
+use crate::generated::docs::doc_of;
 use crate::held::leave;
 use crate::holding::{Holder, HoldingBase};
 use crate::owned::Owned;
@@ -87,7 +88,7 @@ impl Scopes {
     }
 }
 
-/// What all handles share, on both faces.
+#[doc = doc_of!(Handle)]
 #[pyclass(frozen, subclass, weakref, extends = HoldingBase, name = "Handle", module = "zkrecipes._native")]
 pub struct HandleBase {
     pub common: Owned<Arc<Common>>,
@@ -168,10 +169,7 @@ impl HandleBase {
 
 #[pymethods]
 impl HandleBase {
-    /// Waits and returns what was acquired, or None when the time ran out.
-    ///
-    /// `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. A second acquire on a lock that
-    /// holds waits too, whichever thread or task makes it, unless the lock is reentrant.
+    #[doc = doc_of!(Handle.acquire)]
     #[pyo3(signature = (blocking=None, timeout=None), text_signature = "($self, blocking=True, timeout=None)")]
     fn acquire(&self, py: Python<'_>, blocking: Option<Arg>, timeout: Option<Arg>) -> Answered {
         self.acquire_some(py, 1, blocking, timeout)
@@ -183,7 +181,7 @@ impl HandleBase {
         self.take_some(py, convert::permits("n", n)?, convert::limit("timeout", timeout)?)
     }
 
-    /// Wakes all waits in progress on this handle with Cancelled, never later ones.
+    #[doc = doc_of!(Handle.cancel)]
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
         self.common
             .origin
@@ -194,9 +192,7 @@ impl HandleBase {
             .or_raise(py)
     }
 
-    /// Calls `callback(progress)` while an acquire through this handle waits: after a second, and then ever less often, up to
-    /// once a minute. `progress` says for whom (`holder`), since when (`waited` seconds) and how many are `ahead`. Returns a
-    /// function that unsubscribes. A callback that refers to the handle keeps it, and what it holds, until it is unsubscribed.
+    #[doc = doc_of!(Handle.on_wait)]
     fn on_wait<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
         let origin = &self.common.origin;
         subscribe_owned(origin, &self.listeners, callback, |callback| {
@@ -205,17 +201,13 @@ impl HandleBase {
         })
     }
 
-    /// Who holds and who waits, in order. Of a semaphore there is one entry for each permit that is held, and of a
-    /// multi-lock there are the contenders of each of its locks.
+    #[doc = doc_of!(Handle.contenders)]
     fn contenders(&self, py: Python<'_>) -> Answered {
         let handle = self.common.core.clone();
         self.common.origin.run(py, || async move { handle.contenders().await })
     }
 
-    /// Asks for it: whoever holds, or the `contender` given (as `contenders()` lists it, or its node), hears of it through
-    /// `held.on_revoke` and lets go when it can. With `force_after` seconds, exactly the nodes that were asked are deleted
-    /// when they have not gone by then; a holder that cannot be reached does not know that at once, and only fencing and
-    /// guarded writes protect from it. False when there was nobody to ask.
+    #[doc = doc_of!(Handle.revoke)]
     #[pyo3(signature = (contender=None, force_after=None))]
     fn revoke(&self, py: Python<'_>, contender: Option<Arg>, force_after: Option<Arg>) -> Answered {
         let contender = contender.map(|one| convert::contender_node("contender", one)).transpose()?;
@@ -296,7 +288,7 @@ macro_rules! context_manager {
 }
 pub(crate) use context_manager;
 
-/// What `hold(timeout)` returns.
+#[doc = doc_of!(Hold)]
 #[pyclass(frozen, generic, module = "zkrecipes")]
 pub struct Hold {
     // The object rather than the core's handle: who hears of its waits hears of this one, too.

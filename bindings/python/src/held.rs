@@ -10,11 +10,12 @@ use crate::client::Origin;
 use crate::convert::payload;
 use crate::errors::{OrRaise, is_ours};
 use crate::face::{Answered, Arg, Fresh, Seed, two_faces, wait};
+use crate::generated::docs::doc_of;
 use crate::handle::Common;
 use crate::holding::{Holder, HoldingBase};
 use crate::owned::Owned;
 
-/// What both faces of an acquisition have besides.
+#[doc = doc_of!(HeldBase)]
 #[pyclass(frozen, subclass, weakref, extends = HoldingBase, name = "Held", module = "zkrecipes._native")]
 pub struct HeldBase {
     pub held: Owned<zkrecipes::Held>,
@@ -75,9 +76,7 @@ impl HeldBase {
         seed.get().take()
     }
 
-    /// From writing to reading, for what the `write` side of a read/write lock acquired: nobody writes in between, readers may
-    /// come in, and the fencing token stays. This acquisition is over then, as after a release; what is returned is held by the
-    /// `read` side. Invalid for what was acquired otherwise. On an error `write` is still held, unless it is lost.
+    #[doc = doc_of!(HeldBase.downgrade)]
     fn downgrade(slf: &Bound<'_, Self>) -> Answered {
         slf.as_super().get().downgrade(slf.py(), &slf.get().held)
     }
@@ -95,39 +94,37 @@ impl HeldBase {
         origin.run(slf.py(), || async move { leadership.acknowledge(&data).await })
     }
 
-    /// The path of the lock.
+    #[doc = doc_of!(HeldBase.path)]
     #[getter]
     fn path(&self) -> &str {
         self.held.path()
     }
 
-    /// The path of this acquisition's own node.
+    #[doc = doc_of!(HeldBase.node)]
     #[getter]
     fn node(slf: &Bound<'_, Self>) -> PyResult<String> {
         HeldBase::say(slf, |held| held.node().to_owned())
     }
 
-    /// The tokens of all that is held together, in the order of their paths: several for a multi-lock.
+    #[doc = doc_of!(HeldBase.fencing_tokens)]
     #[getter]
     fn fencing_tokens(slf: &Bound<'_, Self>) -> PyResult<Vec<u64>> {
         HeldBase::say(slf, zkrecipes::Held::fencing_tokens)
     }
 
-    /// How often the turn was passed on inside this process since it was won. With `local_handoff`, acquisitions share a
-    /// fencing token, and the pair (fencing_token, passes) rises strictly.
+    #[doc = doc_of!(HeldBase.passes)]
     #[getter]
     fn passes(slf: &Bound<'_, Self>) -> PyResult<u32> {
         HeldBase::say(slf, zkrecipes::Held::passes)
     }
 
-    /// How many nodes of ours stand for this: the permits of a semaphore, the locks of a multi-lock.
+    #[doc = doc_of!(HeldBase.permits)]
     #[getter]
     fn permits(slf: &Bound<'_, Self>) -> PyResult<usize> {
         HeldBase::say(slf, zkrecipes::Held::permits)
     }
 
-    /// A text by which anybody, in any language, can check or watch whether this acquisition still stands; see
-    /// `client.check_sequencer`.
+    #[doc = doc_of!(HeldBase.sequencer)]
     #[getter]
     fn sequencer(slf: &Bound<'_, Self>) -> PyResult<String> {
         HeldBase::say(slf, zkrecipes::Held::sequencer)
@@ -149,19 +146,7 @@ impl HeldBase {
     }
 }
 
-/// One acquisition. As a context manager it is released on exit; leaving raises Lost if it was lost.
-///
-/// >>> import zkrecipes
-/// >>> client = zkrecipes.Client("embedded:/held-doc")
-/// >>> with client.lock("/locks/report").acquire() as held:
-/// ...     held.verify()                  # asks the server
-/// ...     first = held.fencing_token     # for whatever the lock protects
-/// >>> held.is_held
-/// False
-/// >>> with client.lock("/locks/report") as held:
-/// ...     print(held.fencing_token > first)
-/// True
-/// >>> client.close()
+#[doc = doc_of!(Held)]
 #[pyclass(frozen, subclass, weakref, extends = HeldBase, module = "zkrecipes")]
 pub struct Held;
 

@@ -12,8 +12,9 @@ use crate::client::Origin;
 use crate::convert::flag_or;
 use crate::errors::{OrRaise, exception};
 use crate::face::{Answered, Arg};
+use crate::generated::TransactionBase;
+use crate::generated::docs::doc_of;
 use crate::handle::Common;
-use crate::nodes::TransactionBase;
 use crate::owned::Owned;
 
 /// Whose verbs they are.
@@ -23,7 +24,7 @@ pub enum Holder {
     Held(zkrecipes::Held, Arc<dyn Any + Send + Sync>),
 }
 
-/// What handles and acquisitions share, on both faces.
+#[doc = doc_of!(Holding)]
 #[pyclass(frozen, subclass, weakref, name = "Holding", module = "zkrecipes._native")]
 pub struct HoldingBase {
     pub origin: Owned<Origin>,
@@ -67,8 +68,7 @@ impl HoldingBase {
 
 #[pymethods]
 impl HoldingBase {
-    /// Lets go of what is held, and waits until the server has confirmed it; a second time is NotHeld. With `wait=False` it
-    /// returns at once, and confirms in the background; callbacks may do that too.
+    #[doc = doc_of!(Holding.release)]
     #[pyo3(signature = (wait=None), text_signature = "($self, wait=True)")]
     fn release(&self, py: Python<'_>, wait: Option<Arg>) -> Answered {
         if flag_or("wait", wait, true)? {
@@ -78,20 +78,19 @@ impl HoldingBase {
         }
     }
 
-    /// Asks the server: returns, or raises NotHeld, or ConnectionLost when it cannot be known.
+    #[doc = doc_of!(Holding.verify)]
     fn verify(&self, py: Python<'_>) -> Answered {
         let held = self.held();
         self.origin.run(py, || async move { held?.verify().await })
     }
 
-    /// Node writes that the server applies only while this is held, in one transaction.
+    #[doc = doc_of!(Holding.guarded)]
     fn guarded(&self, py: Python<'_>) -> Answered {
         let transaction = self.origin.guard(|| Ok(self.held()?.guarded())).or_raise(py)?;
         TransactionBase::of(py, &self.origin, transaction)
     }
 
-    /// Calls `callback(error)` once if what is held now gets lost, at once if it is lost already, never for an own release;
-    /// returns a function that unsubscribes. A callback that refers to an acquisition keeps it alive until it is released.
+    #[doc = doc_of!(Holding.on_lost)]
     fn on_lost<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
         subscribe(&self.origin, callback, |callback| {
             let tell = move |error: Error| {
@@ -101,8 +100,7 @@ impl HoldingBase {
         })
     }
 
-    /// Calls `callback()` once when somebody asks for what is held now (`lock.revoke()`), at once if that has happened:
-    /// finish, then release. Returns a function that unsubscribes.
+    #[doc = doc_of!(Holding.on_revoke)]
     fn on_revoke<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
         subscribe(&self.origin, callback, |callback| {
             drive::check_open(&self.origin.session.client)?;
@@ -110,7 +108,7 @@ impl HoldingBase {
         })
     }
 
-    /// Whether it is certainly held, by the clock and without I/O.
+    #[doc = doc_of!(Holding.is_held)]
     #[getter]
     fn is_held(&self, py: Python<'_>) -> PyResult<bool> {
         self.origin.check().or_raise(py)?;
@@ -120,8 +118,7 @@ impl HoldingBase {
         })
     }
 
-    /// The number that rises with every acquisition of the path, for resources that refuse lower ones. A handle that holds
-    /// nothing raises NotHeld.
+    #[doc = doc_of!(Holding.fencing_token)]
     #[getter]
     fn fencing_token(&self, py: Python<'_>) -> PyResult<u64> {
         let token = || match &*self.holder {

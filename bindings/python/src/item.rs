@@ -12,8 +12,9 @@ use crate::client::{Origin, warn_unless_exiting};
 use crate::convert::{duration, text};
 use crate::errors::guard;
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
+use crate::generated::TransactionBase;
+use crate::generated::docs::doc_of;
 use crate::held::{Held, HeldBase, left};
-use crate::nodes::TransactionBase;
 use crate::owned::Owned;
 
 /// An item that its user has, until it is garbage.
@@ -124,22 +125,18 @@ macro_rules! item {
     ($class:ident { $($more:tt)* }) => {
         #[pymethods]
         impl $class {
-            /// It is done: removes it from the queue. NotHeld: it was settled before, or the claim is gone and it is somebody
-            /// else's. ConnectionLost: it cannot be known whether it was removed.
+            #[doc = doc_of!(Item.ack)]
             fn ack(&self, py: Python<'_>) -> Answered {
                 self.claimed.origin.run(py, || self.claimed.item.ack())
             }
 
-            /// The same, together with `writes`, all in one transaction: what the work has brought about is there exactly if
-            /// the item is done. Writes that are refused leave the item claimed, and the transaction is used up either way.
+            #[doc = doc_of!(Item.ack_with)]
             fn ack_with(&self, writes: &Bound<'_, TransactionBase>) -> Answered {
                 let py = writes.py();
-                self.claimed.origin.run(py, || self.claimed.item.ack_with(writes.get().core()))
+                self.claimed.origin.run(py, || self.claimed.item.ack_with(&writes.get().core))
             }
 
-            /// The work has failed: gives it back, and lets it step aside for the others, for `delay` seconds; by default for a
-            /// second after the first attempt and twice as long after each further one, up to five minutes. Then it is at its old
-            /// place again; with 0 at once. After the last of `max_attempts` it goes to the dead letters, which keep `reason`.
+            #[doc = doc_of!(Item.nack)]
             #[pyo3(signature = (delay=None, reason=None))]
             fn nack(&self, py: Python<'_>, delay: Option<Arg>, reason: Option<Arg>) -> Answered {
                 let mut nack = Nack::default();
@@ -148,13 +145,13 @@ macro_rules! item {
                 self.claimed.origin.run(py, || self.claimed.item.nack_with(nack))
             }
 
-            /// What was put.
+            #[doc = doc_of!(Item.data)]
             #[getter]
             fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
                 PyBytes::new(py, self.claimed.item.data())
             }
 
-            /// How often it was claimed, this time included.
+            #[doc = doc_of!(Item.attempts)]
             #[getter]
             fn attempts(&self) -> u32 {
                 self.claimed.item.attempts()
@@ -165,7 +162,7 @@ macro_rules! item {
     };
 }
 
-/// What the asyncio class has besides what is held.
+#[doc = doc_of!(ItemBase)]
 #[pyclass(frozen, subclass, extends = HeldBase, name = "Item", module = "zkrecipes._native")]
 pub struct ItemBase {
     claimed: Owned<Arc<Claimed>>,
@@ -184,25 +181,7 @@ item!(ItemBase {
     }
 });
 
-/// An item that was claimed: a Held with more verbs. As a context manager it is acknowledged on exit, and given back as by
-/// `nack`, with the exception as the reason, if the body failed; leaving raises Lost if the claim was lost. `release` gives it
-/// back as if nobody had failed.
-///
-/// >>> import zkrecipes
-/// >>> client = zkrecipes.Client("embedded:/item-doc")
-/// >>> orders = client.queue("/queues/orders")
-/// >>> orders.put("tea")
-/// >>> with orders.claim(timeout=5) as item:
-/// ...     print(item.data, item.attempts, item.is_held)
-/// b'tea' 1 True
-/// >>> orders.put("coffee")
-/// >>> item = orders.claim()
-/// >>> bill = client.nodes.transaction()
-/// >>> bill.create("/bill", item.data)
-/// >>> item.ack_with(bill)      # both, or neither
-/// >>> orders.len()
-/// 0
-/// >>> client.close()
+#[doc = doc_of!(Item)]
 #[pyclass(frozen, weakref, extends = Held, module = "zkrecipes")]
 pub struct Item {
     claimed: Owned<Arc<Claimed>>,
@@ -217,8 +196,7 @@ item!(Item {
     }
 });
 
-/// The items of a loop, each of which is settled when the next is asked for or the loop ends. It ends by `cancel()` of what
-/// it goes through, also while its body runs.
+#[doc = doc_of!(Claims)]
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Claims {
     origin: Owned<Origin>,

@@ -6,19 +6,16 @@
 
 mod answer;
 mod attach;
-mod barrier;
 mod callback;
 mod client;
 mod command;
-mod config;
 mod convert;
-mod counter;
 mod double_barrier;
 mod election;
 mod errors;
 mod face;
 mod feed;
-mod group;
+mod generated;
 mod handle;
 mod held;
 mod holding;
@@ -26,8 +23,6 @@ mod item;
 mod lock;
 mod log;
 mod multi_lock;
-mod names;
-mod nodes;
 mod options;
 mod owned;
 mod queue;
@@ -35,17 +30,16 @@ mod read_write_lock;
 mod recipes;
 mod semaphore;
 mod testing;
-mod two_phase_commit;
 mod waiting;
 
 use pyo3::prelude::*;
+
+use crate::generated::docs::doc_of;
 
 #[pymodule]
 mod _native {
     use pyo3::prelude::*;
 
-    #[pymodule_export]
-    use crate::barrier::Barrier;
     #[pymodule_export]
     use crate::callback::CallbackTimes;
     #[pymodule_export]
@@ -53,19 +47,11 @@ mod _native {
     #[pymodule_export]
     use crate::command::run_command;
     #[pymodule_export]
-    use crate::config::Config;
-    #[pymodule_export]
-    use crate::counter::Counter;
-    #[pymodule_export]
-    use crate::double_barrier::DoubleBarrier;
-    #[pymodule_export]
     use crate::election::{Election, Leadership, Terms};
     #[pymodule_export]
     use crate::face::{Call, Outcome, Seed};
     #[pymodule_export]
     use crate::feed::Feed;
-    #[pymodule_export]
-    use crate::group::Group;
     #[pymodule_export]
     use crate::handle::Hold;
     #[pymodule_export]
@@ -79,11 +65,7 @@ mod _native {
     #[pymodule_export]
     use crate::multi_lock::MultiLock;
     #[pymodule_export]
-    use crate::names::Names;
-    #[pymodule_export]
-    use crate::nodes::{Nodes, Transaction};
-    #[pymodule_export]
-    use crate::queue::{DeadLetters, DelayQueue, PriorityQueue, Queue};
+    use crate::queue::DeadLetters;
     #[pymodule_export]
     use crate::read_write_lock::ReadWriteLock;
     #[pymodule_export]
@@ -91,9 +73,15 @@ mod _native {
     #[pymodule_export]
     use crate::testing::{EmbeddedServer, PyEnsemble, PyProxy};
     #[pymodule_export]
-    use crate::two_phase_commit::{CommitTransaction, Proposal, TwoPhaseCommit};
-    #[pymodule_export]
     use crate::version;
+
+    // --- generated from api: classes of recipes
+    #[pymodule_export]
+    use crate::generated::{
+        Barrier, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Group, Names, Nodes,
+        PriorityQueue, Proposal, Queue, Transaction, TwoPhaseCommit,
+    };
+    // --- end of generated
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -107,33 +95,35 @@ mod _native {
             };
         }
         add_bases! {
-            barrier::BarrierBase,
+            // --- generated from api: bases of recipes
+            generated::BarrierBase,
+            generated::CommitTransactionBase,
+            generated::ConfigBase,
+            generated::CounterBase,
+            generated::DelayQueueBase,
+            generated::DoubleBarrierBase,
+            generated::GroupBase,
+            generated::NamesBase,
+            generated::NodesBase,
+            generated::PriorityQueueBase,
+            generated::ProposalBase,
+            generated::QueueBase,
+            generated::TransactionBase,
+            generated::TwoPhaseCommitBase,
+            // --- end of generated
             client::SessionBase,
-            config::ConfigBase,
-            counter::CounterBase,
-            double_barrier::DoubleBarrierBase,
             election::ElectionBase,
             feed::FeedBase,
-            group::GroupBase,
             held::HeldBase,
             item::ItemBase,
             lock::LockBase,
             multi_lock::MultiLockBase,
-            names::NamesBase,
-            nodes::NodesBase,
-            nodes::TransactionBase,
             queue::BacklogBase,
             queue::DeadLettersBase,
-            queue::DelayQueueBase,
-            queue::PriorityQueueBase,
-            queue::QueueBase,
             read_write_lock::ReadWriteLockBase,
             recipes::ClientBase,
             semaphore::SemaphoreBase,
             testing::TestingBase,
-            two_phase_commit::CommitTransactionBase,
-            two_phase_commit::ProposalBase,
-            two_phase_commit::TwoPhaseCommitBase,
         }
         // Of these users have no class: they are called what a type checker calls them when it complains.
         module.add("Handle", module.py().get_type::<crate::handle::HandleBase>())?;
@@ -143,7 +133,7 @@ mod _native {
     }
 }
 
-/// The version of the library.
+#[doc = doc_of!(version)]
 #[pyfunction]
 fn version() -> &'static str {
     zkrecipes::version()

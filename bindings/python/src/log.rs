@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use zkrecipes::drive::log::{self, Level, Listener, Record, Value};
 
 use crate::attach::{from_library_thread, parked_if_unwound, report};
+use crate::generated::docs::doc_of;
 
 static LISTENER: OnceLock<Listener> = OnceLock::new();
 
@@ -35,7 +36,7 @@ pub fn install(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// From this level of `logging` on, somebody listens.
+#[doc = doc_of!(set_log_level)]
 #[pyfunction]
 pub fn set_log_level(least: i64) {
     let level = match least {

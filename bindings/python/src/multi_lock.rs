@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed};
+use crate::generated::docs::doc_of;
 use crate::handle::{HandleBase, Hold, context_manager, handle_recipe};
 
 handle_recipe!(MultiLockBase of zkrecipes::MultiLock, MultiLock, "MultiLock");
@@ -15,13 +16,13 @@ impl MultiLockBase {
         seed.get().take()
     }
 
-    /// The paths that are locked, in the order in which they are acquired and in which the tokens come.
+    #[doc = doc_of!(MultiLockBase.paths)]
     #[getter]
     fn paths(&self) -> Vec<String> {
         self.core.paths().to_vec()
     }
 
-    /// The fencing tokens of what is held, in the order of `paths`.
+    #[doc = doc_of!(MultiLockBase.fencing_tokens)]
     #[getter]
     fn fencing_tokens(slf: &Bound<'_, Self>) -> PyResult<Vec<u64>> {
         let holding = slf.as_super().as_super().get();
@@ -29,24 +30,12 @@ impl MultiLockBase {
     }
 }
 
-/// Several locks that are acquired and released together; losing one loses all. Made by `client.multi_lock([…])`.
-///
-/// They are taken in the order of their paths, so that two who need the same ones never wait for each other.
-///
-/// >>> import zkrecipes
-/// >>> client = zkrecipes.Client("embedded:/multi-lock-doc")
-/// >>> both = client.multi_lock([client.lock("/accounts/bob"), client.lock("/accounts/alice")])
-/// >>> both.paths
-/// ['/accounts/alice', '/accounts/bob']
-/// >>> with both as held:
-/// ...     print(len(held.fencing_tokens), client.lock("/accounts/bob").acquire(blocking=False))
-/// 2 None
-/// >>> client.close()
+#[doc = doc_of!(MultiLock)]
 #[pyclass(frozen, weakref, extends = MultiLockBase, module = "zkrecipes")]
 pub struct MultiLock;
 
 context_manager! { MultiLock,
-    /// A context manager that acquires all within `timeout` seconds or raises Timeout.
+    #[doc = doc_of!(MultiLock.hold)]
     #[pyo3(signature = (timeout=None))]
     fn hold(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> PyResult<Hold> {
         HandleBase::hold(slf.as_super().as_super(), 1, timeout)

@@ -4,11 +4,12 @@ use pyo3::prelude::*;
 
 use crate::client::Origin;
 use crate::face::{Answered, Fresh, Seed, two_faces};
+use crate::generated::docs::doc_of;
 use crate::handle::HandleBase;
 use crate::lock::LockBase;
 use crate::owned::Owned;
 
-/// What both read/write locks share.
+#[doc = doc_of!(ReadWriteLockBase)]
 #[pyclass(frozen, subclass, weakref, name = "ReadWriteLock", module = "zkrecipes._native")]
 pub struct ReadWriteLockBase {
     path: String,
@@ -40,19 +41,19 @@ impl ReadWriteLockBase {
         seed.get().take()
     }
 
-    /// The shared side, a Lock.
+    #[doc = doc_of!(ReadWriteLockBase.read)]
     #[getter]
     fn read(&self, py: Python<'_>) -> Py<PyAny> {
         self.read.clone_ref(py)
     }
 
-    /// The exclusive side, a Lock.
+    #[doc = doc_of!(ReadWriteLockBase.write)]
     #[getter]
     fn write(&self, py: Python<'_>) -> Py<PyAny> {
         self.write.clone_ref(py)
     }
 
-    /// The path that is locked.
+    #[doc = doc_of!(ReadWriteLockBase.path)]
     #[getter]
     fn path(&self) -> &str {
         &self.path
@@ -63,22 +64,6 @@ impl ReadWriteLockBase {
     }
 }
 
-/// Readers share, writers exclude everybody, in the order of arrival. Made by `client.read_write_lock(path)`.
-///
-/// Each side is a `Lock`. What `write` acquired can be downgraded, from writing to reading: nobody writes in between. There
-/// is no way back but to release `read` first: who asks for `write` with `read` in hand waits for itself.
-///
-/// >>> import zkrecipes
-/// >>> client = zkrecipes.Client("embedded:/read-write-lock-doc")
-/// >>> catalogue = client.read_write_lock("/locks/catalogue")
-/// >>> with catalogue.read, client.read_write_lock("/locks/catalogue").read as other:
-/// ...     print(other.is_held, catalogue.path)
-/// True /locks/catalogue
-/// >>> with catalogue.write as writing:
-/// ...     reading = writing.downgrade()
-/// >>> reading.is_held, reading.fencing_token == writing.fencing_token
-/// (True, True)
-/// >>> reading.release()
-/// >>> client.close()
+#[doc = doc_of!(ReadWriteLock)]
 #[pyclass(frozen, weakref, extends = ReadWriteLockBase, module = "zkrecipes")]
 pub struct ReadWriteLock;

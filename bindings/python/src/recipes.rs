@@ -2,28 +2,21 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use zkrecipes::{CounterOptions, ElectionOptions, GroupOptions, Result, drive};
+use zkrecipes::{ElectionOptions, Result, drive};
 
-use crate::barrier::BarrierBase;
 use crate::client::{Origin, SessionBase};
-use crate::config::ConfigBase;
-use crate::counter::CounterBase;
-use crate::double_barrier::DoubleBarrierBase;
 use crate::election::ElectionBase;
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face};
-use crate::group::GroupBase;
+use crate::generated::NodesBase;
+use crate::generated::docs::doc_of;
 use crate::lock::LockBase;
 use crate::multi_lock::MultiLockBase;
-use crate::names::NamesBase;
-use crate::nodes::NodesBase;
-use crate::queue::{DelayQueueBase, PriorityQueueBase, QueueBase};
 use crate::read_write_lock::ReadWriteLockBase;
 use crate::semaphore::SemaphoreBase;
-use crate::two_phase_commit::TwoPhaseCommitBase;
 use crate::{convert, options};
 
-/// What both clients share.
+#[doc = doc_of!(ClientBase)]
 #[pyclass(frozen, subclass, weakref, extends = SessionBase, name = "Client", module = "zkrecipes._native")]
 pub struct ClientBase;
 
@@ -60,11 +53,7 @@ impl ClientBase {
         slf.as_super().get().prepare(hosts, options, slf.py())
     }
 
-    /// A mutual exclusion on `path`, first come, first served.
-    ///
-    /// A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With
-    /// `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so many times
-    /// before others get theirs; see `held.passes`.
+    #[doc = doc_of!(ClientBase.lock)]
     #[pyo3(signature = (path, *, reentrant=None, local_handoff=None, **others), text_signature = "($self, path, *, reentrant=False, local_handoff=0)")]
     fn lock(
         slf: &Bound<'_, Self>,
@@ -86,12 +75,12 @@ impl ClientBase {
         drive::check_path(&text).or_raise(path.py())
     }
 
-    /// Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`.
+    #[doc = doc_of!(ClientBase.read_write_lock)]
     fn read_write_lock(slf: &Bound<'_, Self>, path: Arg) -> Answered {
         make(slf, path, |client, path| client.read_write_lock(path), ReadWriteLockBase::of)
     }
 
-    /// Several locks of this client as one: all or none, in the order of their paths.
+    #[doc = doc_of!(ClientBase.multi_lock)]
     fn multi_lock(slf: &Bound<'_, Self>, locks: Arg) -> Answered {
         let locks = convert::each("locks", "a list of locks", locks, |lock| {
             lock.cast::<LockBase>().ok().map(|lock| lock.get().core.clone())
@@ -101,42 +90,13 @@ impl ClientBase {
         MultiLockBase::of(slf.py(), &origin, lock)
     }
 
-    /// At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch.
+    #[doc = doc_of!(ClientBase.semaphore)]
     fn semaphore(slf: &Bound<'_, Self>, path: Arg, permits: Arg) -> Answered {
         let permits = convert::permits("permits", permits)?;
         make(slf, path, |client, path| client.semaphore(path, permits), SemaphoreBase::of)
     }
 
-    /// A number at `path` that many count on. `layout` says which of Curator's counters takes part: "atomic" (64 bits) or
-    /// "shared" (32 bits).
-    #[pyo3(signature = (path, *, layout=None), text_signature = "($self, path, *, layout='atomic')")]
-    fn counter(slf: &Bound<'_, Self>, path: Arg, layout: Option<Arg>) -> Answered {
-        let layout = convert::word_or("layout", layout)?;
-        let options = CounterOptions::default().layout(layout);
-        make(slf, path, |client, path| client.counter(path, options), CounterBase::of)
-    }
-
-    /// A value at `path` that many follow.
-    fn config(slf: &Bound<'_, Self>, path: Arg) -> Answered {
-        make(slf, path, |client, path| client.config(path), ConfigBase::of)
-    }
-
-    /// Names below `path`, and what they stand for.
-    fn names(slf: &Bound<'_, Self>, path: Arg) -> Answered {
-        make(slf, path, |client, path| client.names(path), NamesBase::of)
-    }
-
-    /// A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or "shallow_party"
-    /// (kazoo's, without room for data); by default as the client's `naming`.
-    #[pyo3(signature = (path, *, layout=None))]
-    fn group(slf: &Bound<'_, Self>, path: Arg, layout: Option<Arg>) -> Answered {
-        let mut options = GroupOptions::default();
-        options.layout = layout.map(|layout| convert::word("layout", layout)).transpose()?;
-        make(slf, path, |client, path| client.group(path, options), GroupBase::of)
-    }
-
-    /// The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader. `layout` says which
-    /// of Curator's elections takes part: "latch" or "selector".
+    #[doc = doc_of!(ClientBase.election)]
     #[pyo3(signature = (path, data=None, *, layout=None), text_signature = "($self, path, data=b'', *, layout='latch')")]
     fn election(slf: &Bound<'_, Self>, path: Arg, data: Option<Arg>, layout: Option<Arg>) -> Answered {
         let data = convert::payload_or_empty(data)?;
@@ -144,65 +104,122 @@ impl ClientBase {
         make(slf, path, |client, path| client.election(path, &data, options), ElectionBase::of)
     }
 
+    // --- generated from api: factories of Python
+
     /// A barrier at `path`: while it is up, everybody who comes to it waits.
     fn barrier(slf: &Bound<'_, Self>, path: Arg) -> Answered {
-        make(slf, path, |client, path| client.barrier(path).map(Into::into), BarrierBase::of)
+        make(
+            slf,
+            path,
+            |client, path| client.barrier(path).map(Into::into),
+            crate::generated::BarrierBase::of,
+        )
     }
 
-    /// A barrier at `path` that `parties` enter and leave together, any number of rounds. `name` is what the others see of this
-    /// one; the client's identity by default.
+    /// A value at `path` that many follow.
+    fn config(slf: &Bound<'_, Self>, path: Arg) -> Answered {
+        make(slf, path, |client, path| client.config(path), crate::generated::ConfigBase::of)
+    }
+
+    /// A number at `path` that many count on. `layout` says which of Curator's counters takes part: "atomic" (64
+    /// bits) or "shared" (32 bits).
+    #[pyo3(signature = (path, *, layout=None), text_signature = "($self, path, *, layout='atomic')")]
+    fn counter(slf: &Bound<'_, Self>, path: Arg, layout: Option<Arg>) -> Answered {
+        let mut options = zkrecipes::CounterOptions::default();
+        if let Some(layout) = layout {
+            options = options.layout(convert::word("layout", layout)?);
+        }
+        make(slf, path, |client, path| client.counter(path, options), crate::generated::CounterBase::of)
+    }
+
+    /// A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout,
+    /// and one shard.
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    fn delay_queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = options::queue(options)?;
+        make(
+            slf,
+            path,
+            |client, path| client.delay_queue(path, options),
+            crate::generated::DelayQueueBase::of,
+        )
+    }
+
+    /// A barrier at `path` that `parties` enter and leave together, any number of rounds. `name` is what the others
+    /// see of this one; the client's identity by default.
     #[pyo3(signature = (path, parties, name=None))]
     fn double_barrier(slf: &Bound<'_, Self>, path: Arg, parties: Arg, name: Option<Arg>) -> Answered {
         let parties = convert::permits("parties", parties)?;
         let name = name.map(|name| convert::text("name", name)).transpose()?;
-        let core = |client: &zkrecipes::Client, path: &str| {
-            client.double_barrier(path, parties, name.as_deref()).map(Into::into)
-        };
-        make(slf, path, core, DoubleBarrierBase::of)
+        make(
+            slf,
+            path,
+            |client, path| client.double_barrier(path, parties, name.as_deref()).map(Into::into),
+            crate::generated::DoubleBarrierBase::of,
+        )
     }
 
-    /// Transactions at `path` that all sites commit, or none. `mode` says who decides those that begin here: "coordinator", which
-    /// waits for the votes, or "peer", the site whose vote is the last.
+    /// A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or
+    /// "shallow_party" (kazoo's, without room for data); by default as the client's `naming`.
+    #[pyo3(signature = (path, *, layout=None))]
+    fn group(slf: &Bound<'_, Self>, path: Arg, layout: Option<Arg>) -> Answered {
+        let mut options = zkrecipes::GroupOptions::default();
+        if let Some(layout) = layout {
+            options = options.layout(convert::word("layout", layout)?);
+        }
+        make(slf, path, |client, path| client.group(path, options), crate::generated::GroupBase::of)
+    }
+
+    /// Names below `path`, and what they stand for.
+    fn names(slf: &Bound<'_, Self>, path: Arg) -> Answered {
+        make(slf, path, |client, path| client.names(path), crate::generated::NamesBase::of)
+    }
+
+    /// A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and
+    /// one shard.
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    fn priority_queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = options::queue(options)?;
+        make(
+            slf,
+            path,
+            |client, path| client.priority_queue(path, options),
+            crate::generated::PriorityQueueBase::of,
+        )
+    }
+
+    /// A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the
+    /// session of who put them. `shards`: over how many nodes they are spread, with an order within each only.
+    /// `max_attempts`: an item that was claimed so often in vain goes to the dead letters. `layout` says whose
+    /// queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    fn queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = options::queue(options)?;
+        make(slf, path, |client, path| client.queue(path, options), crate::generated::QueueBase::of)
+    }
+
+    /// Transactions at `path` that all sites commit, or none. `mode` says who decides those that begin here:
+    /// "coordinator", which waits for the votes, or "peer", the site whose vote is the last.
     #[pyo3(signature = (path, mode=None), text_signature = "($self, path, mode='coordinator')")]
     fn two_phase_commit(slf: &Bound<'_, Self>, path: Arg, mode: Option<Arg>) -> Answered {
         let mode = convert::word_or("mode", mode)?;
-        let core =
-            |client: &zkrecipes::Client, path: &str| client.two_phase_commit(path, mode).map(Into::into);
-        make(slf, path, core, TwoPhaseCommitBase::of)
+        make(
+            slf,
+            path,
+            |client, path| client.two_phase_commit(path, mode).map(Into::into),
+            crate::generated::TwoPhaseCommitBase::of,
+        )
     }
+    // --- end of generated
 
-    /// A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the session of who
-    /// put them. `shards`: over how many nodes they are spread, with an order within each only. `max_attempts`: an item that was
-    /// claimed so often in vain goes to the dead letters. `layout` says whose queue takes part: "simple" or "distributed"
-    /// (Curator's), or "locking" (kazoo's).
-    #[pyo3(signature = (path, **settings), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
-    fn queue(slf: &Bound<'_, Self>, path: Arg, settings: Option<&Bound<'_, PyDict>>) -> Answered {
-        let options = options::queue(settings)?;
-        make(slf, path, |client, path| client.queue(path, options), QueueBase::of)
-    }
-
-    /// A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and one shard.
-    #[pyo3(signature = (path, **settings), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
-    fn priority_queue(slf: &Bound<'_, Self>, path: Arg, settings: Option<&Bound<'_, PyDict>>) -> Answered {
-        let options = options::queue(settings)?;
-        make(slf, path, |client, path| client.priority_queue(path, options), PriorityQueueBase::of)
-    }
-
-    /// A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout, and one shard.
-    #[pyo3(signature = (path, **settings), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
-    fn delay_queue(slf: &Bound<'_, Self>, path: Arg, settings: Option<&Bound<'_, PyDict>>) -> Answered {
-        let options = options::queue(settings)?;
-        make(slf, path, |client, path| client.delay_queue(path, options), DelayQueueBase::of)
-    }
-
-    /// Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands.
+    #[doc = doc_of!(ClientBase.check_sequencer)]
     fn check_sequencer(slf: &Bound<'_, Self>, sequencer: Arg) -> Answered {
         let sequencer = convert::text("sequencer", sequencer)?;
         let Origin { face, session } = slf.as_super().get().origin(slf.py())?;
         face.run(slf.py(), || async move { session.client.check_sequencer(&sequencer).await })
     }
 
-    /// Waits until the acquisition that this `held.sequencer` names no longer stands; Timeout after `timeout` seconds.
+    #[doc = doc_of!(ClientBase.watch_sequencer)]
     #[pyo3(signature = (sequencer, timeout=None))]
     fn watch_sequencer(slf: &Bound<'_, Self>, sequencer: Arg, timeout: Option<Arg>) -> Answered {
         let sequencer = convert::text("sequencer", sequencer)?;
@@ -212,7 +229,7 @@ impl ClientBase {
         face.run(slf.py(), || async move { drive::watch_sequencer(&client, &sequencer, limit).await })
     }
 
-    /// Plain node operations.
+    #[doc = doc_of!(ClientBase.nodes)]
     #[getter]
     fn nodes(slf: &Bound<'_, Self>) -> Answered {
         let origin = slf.as_super().get().origin(slf.py())?;

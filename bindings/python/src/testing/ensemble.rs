@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::face::Arg;
+use crate::generated::docs::doc_of;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -11,16 +12,7 @@ use super::{Running, TestingBase};
 use crate::convert::{self, duration};
 use crate::errors::invalid;
 
-/// Several embedded servers that are one ensemble, with followers that lag and can be cut off, as real ones do.
-///
-/// Member 0 leads. What a follower's clients read may be old, until they ask for a sync. What an `EmbeddedServer` can do
-/// is done to all members at once, and `connect_string` names them all.
-///
-/// >>> import zkrecipes
-/// >>> from zkrecipes.testing import Ensemble
-/// >>> with Ensemble(3) as ensemble, zkrecipes.Client(ensemble.member(2)) as client:
-/// ...     print(len(ensemble.connect_string.split(",")), ensemble.isolate(1), ensemble.isolate(2))
-/// 3 True False
+#[doc = doc_of!(Ensemble)]
 #[pyclass(frozen, weakref, extends = EmbeddedServer, module = "zkrecipes.testing")]
 pub struct Ensemble;
 
@@ -57,13 +49,13 @@ impl Ensemble {
             .add_subclass(Ensemble))
     }
 
-    /// How many members there are.
+    #[doc = doc_of!(Ensemble.members)]
     #[getter]
     fn members(slf: &Bound<'_, Self>) -> PyResult<usize> {
         Self::ask(slf, |ensemble| ensemble.len())
     }
 
-    /// What clients of one member connect to.
+    #[doc = doc_of!(Ensemble.member)]
     fn member(slf: &Bound<'_, Self>, member: Arg) -> PyResult<String> {
         let number = convert::size("member", member)?;
         Self::ask(slf, |ensemble| ensemble.member(number))?.ok_or_else(|| {
@@ -71,40 +63,38 @@ impl Ensemble {
         })
     }
 
-    /// How many seconds late a follower learns of transactions, and of answers; False when there is no such follower.
+    #[doc = doc_of!(Ensemble.lag)]
     fn lag(slf: &Bound<'_, Self>, follower: Arg, seconds: Arg) -> PyResult<bool> {
         let (follower, lag): (_, Duration) =
             (convert::size("follower", follower)?, duration("seconds", seconds)?);
         Self::ask(slf, |ensemble| ensemble.lag(follower, lag))
     }
 
-    /// Keeps everything from a follower until `release`: no answers to writes, old ones to reads.
+    #[doc = doc_of!(Ensemble.hold)]
     fn hold(slf: &Bound<'_, Self>, follower: Arg) -> PyResult<bool> {
         let follower = convert::size("follower", follower)?;
         Self::ask(slf, |ensemble| ensemble.hold(follower))
     }
 
-    /// Lets a follower catch up.
+    #[doc = doc_of!(Ensemble.release)]
     fn release(slf: &Bound<'_, Self>, follower: Arg) -> PyResult<bool> {
         let follower = convert::size("follower", follower)?;
         Self::ask(slf, |ensemble| ensemble.release(follower))
     }
 
-    /// Cuts a follower off from the leader until `heal`. It goes on answering reads and pings, but vouches for nobody, and
-    /// after five ticks it sends its clients away. False when there is no such follower, or the leader would be left
-    /// without a majority.
+    #[doc = doc_of!(Ensemble.isolate)]
     fn isolate(slf: &Bound<'_, Self>, follower: Arg) -> PyResult<bool> {
         let follower = convert::size("follower", follower)?;
         Self::ask(slf, |ensemble| ensemble.isolate(follower))
     }
 
-    /// Connects a follower again; False when it was not cut off.
+    #[doc = doc_of!(Ensemble.heal)]
     fn heal(slf: &Bound<'_, Self>, follower: Arg) -> PyResult<bool> {
         let follower = convert::size("follower", follower)?;
         Self::ask(slf, |ensemble| ensemble.heal(follower))
     }
 
-    /// How many transactions a member is behind the leader.
+    #[doc = doc_of!(Ensemble.behind)]
     fn behind(slf: &Bound<'_, Self>, member: Arg) -> PyResult<i64> {
         let number = convert::size("member", member)?;
         Self::member(slf, member)?;

@@ -14,6 +14,7 @@ use crate::answer::Answer;
 use crate::convert::{session_id, text};
 use crate::errors::{OrRaise, guard, invalid};
 use crate::face::{Answered, Arg};
+use crate::generated::docs::doc_of;
 use crate::owned::Owned;
 
 pub use ensemble::Ensemble as PyEnsemble;
@@ -53,7 +54,7 @@ impl Drop for Own {
     }
 }
 
-/// What servers and proxies have in common: connections, faults and the request log.
+#[doc = doc_of!(TestingBase)]
 #[pyclass(frozen, subclass, weakref, name = "Testing", module = "zkrecipes._native")]
 pub struct TestingBase(Owned<Own>);
 
@@ -90,34 +91,34 @@ impl TestingBase {
         self.shutdown(py)
     }
 
-    /// What clients connect to: host and port.
+    #[doc = doc_of!(TestingBase.connect_string)]
     #[getter]
     fn connect_string(&self) -> String {
         self.0.running.control().connect_string()
     }
 
-    /// The port it listens on.
+    #[doc = doc_of!(TestingBase.port)]
     #[getter]
     fn port(&self) -> u16 {
         self.0.running.control().port()
     }
 
-    /// Breaks all connections; sessions live on.
+    #[doc = doc_of!(TestingBase.drop_connections)]
     fn drop_connections(&self, py: Python<'_>) -> PyResult<()> {
         self.control(py, Control::drop_connections)
     }
 
-    /// Stops answering while connections stay up.
+    #[doc = doc_of!(TestingBase.pause)]
     fn pause(&self, py: Python<'_>) -> PyResult<()> {
         self.control(py, Control::pause)
     }
 
-    /// Answers again.
+    #[doc = doc_of!(TestingBase.resume)]
     fn resume(&self, py: Python<'_>) -> PyResult<()> {
         self.control(py, Control::resume)
     }
 
-    /// Makes something go wrong once, such as "drop_after create2 path=/locks/** nth=2"; returns the fault's id.
+    #[doc = doc_of!(TestingBase.inject)]
     fn inject(&self, py: Python<'_>, fault: Arg) -> PyResult<u64> {
         let fault = text("fault", fault)?;
         match self.control(py, |it| it.inject_text(&fault))? {
@@ -126,29 +127,29 @@ impl TestingBase {
         }
     }
 
-    /// Whether an injected fault has happened.
+    #[doc = doc_of!(TestingBase.fault_fired)]
     fn fault_fired(&self, py: Python<'_>, fault: Arg) -> PyResult<bool> {
         let id = FaultId(session_id("fault", fault)?);
         self.control(py, |it| it.fault_fired(id))
     }
 
-    /// Takes back all faults.
+    #[doc = doc_of!(TestingBase.clear_faults)]
     fn clear_faults(&self, py: Python<'_>) -> PyResult<()> {
         self.control(py, Control::clear_faults)
     }
 
-    /// The requests that arrived, in order; a proxy has them in the order of their answers.
+    #[doc = doc_of!(TestingBase.log)]
     fn log(&self, py: Python<'_>) -> Answered {
         let log: Vec<LogEntry> = self.control(py, Control::log)?;
         log.answer(py)
     }
 
-    /// Forgets the requests that arrived so far.
+    #[doc = doc_of!(TestingBase.clear_log)]
     fn clear_log(&self, py: Python<'_>) -> PyResult<()> {
         self.control(py, Control::clear_log)
     }
 
-    /// How many requests arrived of this operation (such as "create*") on paths that match.
+    #[doc = doc_of!(TestingBase.count)]
     #[pyo3(signature = (op, path=None), text_signature = "($self, op, path='**')")]
     fn count(&self, py: Python<'_>, op: Arg, path: Option<Arg>) -> PyResult<usize> {
         let op = text("op", op)?;
@@ -156,17 +157,17 @@ impl TestingBase {
         self.control(py, |it| it.count(&op, &path))
     }
 
-    /// The ids of the sessions that live, as far as a proxy has seen them.
+    #[doc = doc_of!(TestingBase.sessions)]
     fn sessions(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         self.control(py, Control::sessions)
     }
 
-    /// How many connections there are.
+    #[doc = doc_of!(TestingBase.connections)]
     fn connections(&self, py: Python<'_>) -> PyResult<usize> {
         self.control(py, Control::connections)
     }
 
-    /// Stops for good; leaving the with statement does it too.
+    #[doc = doc_of!(TestingBase.shutdown)]
     fn shutdown(&self, py: Python<'_>) -> PyResult<()> {
         self.control(py, Control::shutdown)
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::face::Arg;
+use crate::generated::docs::doc_of;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zkrecipes_embedded::{Builder, Server};
@@ -45,7 +46,7 @@ pub fn builder(py: Python<'_>, port: Option<Arg>, options: Option<&Bound<'_, PyD
     Ok(builder)
 }
 
-/// A ZooKeeper server inside this process, in memory only, for tests. Starts at once, on a free port unless one is given.
+#[doc = doc_of!(EmbeddedServer)]
 #[pyclass(frozen, subclass, weakref, extends = TestingBase, module = "zkrecipes.testing")]
 pub struct EmbeddedServer;
 
@@ -74,50 +75,50 @@ impl EmbeddedServer {
         Ok(PyClassInitializer::from(TestingBase::new(Running::Server(server))).add_subclass(EmbeddedServer))
     }
 
-    /// Stops serving; nodes, sessions and the port are kept for `restart`.
+    #[doc = doc_of!(EmbeddedServer.stop)]
     fn stop(slf: &Bound<'_, Self>) -> PyResult<()> {
         Self::ask(slf, |server| server.stop())
     }
 
-    /// Serves again, on the same port, with all nodes and sessions.
+    #[doc = doc_of!(EmbeddedServer.restart)]
     fn restart(slf: &Bound<'_, Self>) -> PyResult<()> {
         Self::ask(slf, |server| server.restart())?.map_err(PyErr::from)
     }
 
-    /// Ends a session as if its time had come; False when there is none of this id.
+    #[doc = doc_of!(EmbeddedServer.expire)]
     fn expire(slf: &Bound<'_, Self>, session_id: Arg) -> PyResult<bool> {
         let session_id = convert::session_id("session_id", session_id)?;
         Self::ask(slf, |server| server.expire(session_id))
     }
 
-    /// Stops the server's clock: no session expires.
+    #[doc = doc_of!(EmbeddedServer.freeze_clock)]
     fn freeze_clock(slf: &Bound<'_, Self>) -> PyResult<()> {
         Self::ask(slf, |server| server.freeze_clock())
     }
 
-    /// Moves the server's clock forward, in seconds.
+    #[doc = doc_of!(EmbeddedServer.advance_clock)]
     fn advance_clock(slf: &Bound<'_, Self>, seconds: Arg) -> PyResult<()> {
         let by: Duration = duration("seconds", seconds)?;
         Self::ask(slf, |server| server.advance_clock(by))
     }
 
-    /// Lets the server's clock run again.
+    #[doc = doc_of!(EmbeddedServer.thaw_clock)]
     fn thaw_clock(slf: &Bound<'_, Self>) -> PyResult<()> {
         Self::ask(slf, |server| server.thaw_clock())
     }
 
-    /// Sets the number that the next sequential child of `path` gets; False when there is no such node.
+    #[doc = doc_of!(EmbeddedServer.set_next_sequence)]
     fn set_next_sequence(slf: &Bound<'_, Self>, path: Arg, next: Arg) -> PyResult<bool> {
         let (path, next) = (text("path", path)?, signed("next", next)?);
         Self::ask(slf, |server| server.set_next_sequence(&path, next))
     }
 
-    /// The paths of all nodes.
+    #[doc = doc_of!(EmbeddedServer.nodes)]
     fn nodes(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
         Self::ask(slf, |server| server.nodes())
     }
 
-    /// How many watches are set.
+    #[doc = doc_of!(EmbeddedServer.watch_count)]
     fn watch_count(slf: &Bound<'_, Self>) -> PyResult<usize> {
         Self::ask(slf, |server| server.watch_count())
     }

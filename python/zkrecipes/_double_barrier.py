@@ -1,6 +1,6 @@
 # The bases say what the verbs answer when they block; here they answer a coroutine of it.
 # mypy: disable-error-code="assignment,override"
-"""Barriers for asyncio."""
+"""Double barriers for asyncio."""
 
 from __future__ import annotations
 
@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Barrier(_native.BarrierBase):
-    """While it is up, everybody who comes to it waits. Made by `client.barrier(path)`."""
-
-    @instead(awaited(_native.BarrierBase.create))
-    def create(self) -> None: ...
-    @instead(awaited(_native.BarrierBase.remove))
-    def remove(self) -> None: ...
-    @instead(awaited(_native.BarrierBase.wait))
-    def wait(self) -> None: ...
-    @instead(awaited(_native.BarrierBase.is_up))
-    def is_up(self) -> None: ...
-
-
 class DoubleBarrier(_native.DoubleBarrierBase):
     """Parties that begin and end a piece of work together. Made by `client.double_barrier(path, parties)`.
 
@@ -37,8 +24,12 @@ class DoubleBarrier(_native.DoubleBarrierBase):
     # Who goes on after a cancel must not be counted by those who come next.
     @instead(awaited(_native.DoubleBarrierBase.enter, until_undone=True))
     def enter(self) -> None: ...
+
+    # --- generated from api: verbs of DoubleBarrier for asyncio
     @instead(awaited(_native.DoubleBarrierBase.leave))
     def leave(self) -> None: ...
+
+    # --- end of generated
 
     async def __aenter__(self) -> Self:
         await self.enter()
