@@ -219,7 +219,8 @@ def methods(one: Type) -> str:
     if one.cancels:
         made.append(CANCELS.format(docs=rust(CANCEL.format(more=one.told.get("cancel", "")))))
     named = [verb.name for verb in one.verbs if verb.name in ("path", "id")]
-    if shows := one.told.get("shows", f"core.{named[0]}()" if named else ""):
+    shows = one.told.get("shows", f"core.{named[0]}()" if named else "")
+    if shows and not one.is_by_hand:
         made.append(SHOWS.format(shows=shows))
     return "".join(made)
 
@@ -247,7 +248,7 @@ def source_of(one: Type, every: dict[str, Description]) -> str:
 
 def native(listed: list[Type], every: dict[str, Description], stub: str) -> dict[str, str]:
     """By the name of its file, the code of each class."""
-    whole = [one for one in listed if not one.is_shared]
+    whole = [one for one in listed if not one.is_shared and not one.is_by_hand]
     found: dict[str, str] = {}
     for one in whole:
         core = f"zkrecipes::{one.name}"
@@ -269,10 +270,10 @@ def native(listed: list[Type], every: dict[str, Description], stub: str) -> dict
 
 def native_parts(listed: list[Type]) -> dict[str, str]:
     """What stands in files by hand: the methods of classes that have others as well, factories, lists of classes."""
-    whole = [one for one in listed if not one.is_shared]
+    whole = [one for one in listed if not one.is_shared and not one.is_by_hand]
     names = ", ".join(one.name for one in whole)
     return {
-        **{f"methods of {one.name}": methods(one) for one in listed if one.is_shared},
+        **{f"methods of {one.name}": methods(one) for one in listed if one.is_shared or one.is_by_hand},
         "factories of Python": "".join(factory(one, one.new) for one in listed if one.new),
         "classes of recipes": f"#[pymodule_export]\nuse crate::generated::{{{names}}};\n",
         "bases of recipes": "".join(f"            generated::{one.name}Base,\n" for one in whole),

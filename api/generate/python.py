@@ -88,6 +88,11 @@ class Type:
         """Nothing of its own, but what others have in common."""
         return not self.of.type
 
+    @property
+    def is_by_hand(self) -> bool:
+        """A class that has generated verbs besides its own."""
+        return "python" in self.told.get("by_hand", [])
+
 
 def types(every: dict[str, Description]) -> list[Type]:
     """Those that are generated; the verbs of one may be in several descriptions."""
@@ -213,7 +218,7 @@ def member(of: Description, verb: Verb) -> str:
 def stub(listed: list[Type]) -> str:
     """The classes as type checkers and editors see them."""
     made = []
-    for one in listed:
+    for one in (one for one in listed if not one.is_by_hand):
         members = [member(one.of, verb) for verb in one.verbs]
         if one.cancels:
             words = docstring(CANCEL.format(more=one.told.get("cancel", "")), 8)
@@ -288,9 +293,18 @@ def asyncio_factories(listed: list[Type]) -> str:
 
 
 def asyncio_parts(listed: list[Type]) -> dict[str, str]:
-    """The verbs of the classes of asyncio that are written by hand for what is no verb."""
-    return {"factories of asyncio": asyncio_factories(listed)} | {
-        f"verbs of {one.name} for asyncio": awaited(one)
+    """The verbs of classes that are written by hand for what is no verb, and what type checkers are told of them."""
+    members = {
+        f"members of {one.name}": "".join(member(one.of, verb) for verb in one.verbs)
         for one in listed
-        if one.is_shared or "asyncio" in one.told.get("by_hand", [])
+        if one.is_by_hand
     }
+    return (
+        {"factories of asyncio": asyncio_factories(listed)}
+        | members
+        | {
+            f"verbs of {one.name} for asyncio": awaited(one)
+            for one in listed
+            if one.is_shared or "asyncio" in one.told.get("by_hand", [])
+        }
+    )

@@ -26,7 +26,7 @@ def imported(module: str, names: set[str]) -> str:
 
 
 def parts(listed: list[Type], errors: list[Kind]) -> dict[str, str]:
-    recipes = {one.name for one in listed if not one.is_shared}
+    recipes = {one.name for one in listed if not one.is_shared and not one.is_by_hand}
     raised = {kind.python for kind in errors}
     native = {*NATIVE, *recipes, *raised}
     whole = {one.name for one in listed if not one.is_shared and "asyncio" not in one.told.get("by_hand", [])}

@@ -386,11 +386,13 @@ class LockBase(Handle):
     """What `Lock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def downgrade(self) -> Held:
-        """From writing to reading, for the `write` side of a read/write lock: as `downgrade` of what it acquired last."""
+    # --- generated from api: members of Lock
     @property
     def path(self) -> str:
         """Where the lock is."""
+    # --- end of generated
+    def downgrade(self) -> Held:
+        """From writing to reading, for the `write` side of a read/write lock: as `downgrade` of what it acquired last."""
 
 @final
 class Lock(_Scope, LockBase):
@@ -470,9 +472,11 @@ class MultiLockBase(Handle):
     """What `MultiLock` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
+    # --- generated from api: members of MultiLock
     @property
     def paths(self) -> list[str]:
         """The paths that are locked, in the order in which they are acquired and in which the tokens come."""
+    # --- end of generated
     @property
     def fencing_tokens(self) -> list[int]:
         """The fencing tokens of what is held, in the order of `paths`."""
@@ -503,6 +507,23 @@ class SemaphoreBase(Handle):
     """What `Semaphore` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
+    # --- generated from api: members of Semaphore
+    @property
+    def path(self) -> str:
+        """Where the semaphore is."""
+
+    @property
+    def permits(self) -> int:
+        """How many permits there are, as far as this handle knows."""
+
+    def holders(self) -> list[Contender]:
+        """Who holds permits, one entry for each permit; `contenders()` lists those who wait too."""
+
+    def resize(self, permits: int) -> None:
+        """Changes how many permits there are, for everybody. Handles that still say the old number get Mismatch, and
+        fewer than are held now takes effect as they are released.
+        """
+    # --- end of generated
     @overload  # type: ignore[override]
     def acquire(self, n: int = 1, blocking: Literal[True] = True, timeout: None = None) -> Held:
         """Waits for `n` permits at once and returns what was acquired, or None when the time ran out.
@@ -517,18 +538,6 @@ class SemaphoreBase(Handle):
         `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. Several acquisitions may be held
         through one handle; `release` lets go of the latest.
         """
-    def holders(self) -> list[Contender]:
-        """Who holds permits, one entry for each permit; `contenders()` lists those who wait too."""
-    def resize(self, permits: int) -> None:
-        """Changes how many permits there are, for everybody. Handles that still say the old number get Mismatch, and fewer
-        than are held now takes effect as they are released.
-        """
-    @property
-    def path(self) -> str:
-        """Where the semaphore is."""
-    @property
-    def permits(self) -> int:
-        """How many permits there are, as far as this handle knows."""
 
 @final
 class Semaphore(_Scope, SemaphoreBase):
@@ -617,25 +626,33 @@ class ElectionBase(Handle):
     """What `Election` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
+    # --- generated from api: members of Election
+    @property
+    def path(self) -> str:
+        """The path of the election."""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this candidate certainly leads, by the clock and without I/O."""
+
+    def leader(self) -> Leader | None:
+        """Who leads now, or None; whether or not this candidate stands."""
+
+    def candidates(self) -> list[Contender]:
+        """All who stand, in the order in which they will lead; the first one leads."""
+
+    def observe(self) -> Feed[Leader | None]:
+        """Who leads, now and whenever that changes; None while nobody does. That a leader has begun its work is told,
+        too.
+        """
+    # --- end of generated
     def campaign(self, timeout: float | None = None) -> Leadership:
         """Stands, and waits until this candidate leads; Timeout after `timeout` seconds. The Leadership is a Held, and a context
         manager that resigns.
         """
     def resign(self) -> None:
         """Resigns, and waits until the server has confirmed it: the next candidate leads. NotHeld without leading."""
-    def leader(self) -> Leader | None:
-        """Who leads now, or None; whether or not this candidate stands."""
-    def candidates(self) -> list[Contender]:
-        """All who stand, in the order in which they will lead; the first one leads."""
-    def observe(self) -> Feed[Leader | None]:
-        """Who leads, now and whenever that changes; None while nobody does. That a leader has begun its work is told, too."""
     def _terms(self, work: Callable[[Any], object]) -> Terms: ...
-    @property
-    def is_leader(self) -> bool:
-        """Whether this candidate certainly leads, by the clock and without I/O."""
-    @property
-    def path(self) -> str:
-        """The path of the election."""
 
 @final
 class Election(_Scope, ElectionBase):

@@ -281,10 +281,13 @@ class Semaphore(Handle[Held], _native.SemaphoreBase):
     else:
         acquire = awaited(_native.SemaphoreBase.acquire)
 
+    # --- generated from api: verbs of Semaphore for asyncio
     @instead(awaited(_native.SemaphoreBase.holders))
     def holders(self) -> None: ...
     @instead(awaited(_native.SemaphoreBase.resize))
     def resize(self) -> None: ...
+
+    # --- end of generated
 
     def hold(self, n: int = 1, timeout: float | None = None) -> Hold[Held]:
         """A context manager that acquires `n` permits within `timeout` seconds or raises Timeout."""
@@ -322,12 +325,15 @@ class Election(Handle[Leadership], _native.ElectionBase):
 
     @instead(awaited(_native.ElectionBase.resign))
     def resign(self) -> None: ...
+    # --- generated from api: verbs of Election for asyncio
     @instead(awaited(_native.ElectionBase.leader))
     def leader(self) -> None: ...
     @instead(awaited(_native.ElectionBase.candidates))
     def candidates(self) -> None: ...
     @instead(feeding(_native.ElectionBase.observe))
     def observe(self) -> None: ...
+
+    # --- end of generated
 
     def campaign(self, timeout: float | None = None) -> Campaign:
         """Stands, and waits until this candidate leads; Timeout after `timeout` seconds.

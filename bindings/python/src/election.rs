@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use zkrecipes::drive;
 
+use crate::answer::Answer;
 use crate::attach::call;
 use crate::callback::{self, CallbackTimes};
 use crate::convert;
@@ -38,6 +39,39 @@ impl ElectionBase {
         seed.get().take()
     }
 
+    // --- generated from api: methods of Election
+
+    /// The path of the election.
+    #[getter]
+    fn path(&self) -> &str {
+        self.core.path()
+    }
+
+    /// Whether this candidate certainly leads, by the clock and without I/O.
+    #[getter]
+    fn is_leader(slf: &Bound<'_, Self>) -> Answered {
+        Self::origin(slf).guard(|| Ok(slf.get().core.is_leader())).or_raise(slf.py())?.answer(slf.py())
+    }
+
+    /// Who leads now, or None; whether or not this candidate stands.
+    fn leader(slf: &Bound<'_, Self>) -> Answered {
+        let core = zkrecipes::Election::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.leader().await })
+    }
+
+    /// All who stand, in the order in which they will lead; the first one leads.
+    fn candidates(slf: &Bound<'_, Self>) -> Answered {
+        let core = zkrecipes::Election::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.candidates().await })
+    }
+
+    /// Who leads, now and whenever that changes; None while nobody does. That a leader has begun its work is told,
+    /// too.
+    fn observe(slf: &Bound<'_, Self>) -> Answered {
+        FeedBase::follow(slf.py(), Self::origin(slf), || Ok(slf.get().core.observe()))
+    }
+    // --- end of generated
+
     #[doc = doc_of!(ElectionBase.campaign)]
     #[pyo3(signature = (timeout=None))]
     fn campaign(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> Answered {
@@ -57,39 +91,6 @@ impl ElectionBase {
             Ok(())
         };
         slf.as_super().as_super().get().origin.guard(cancel).or_raise(slf.py())
-    }
-
-    #[doc = doc_of!(ElectionBase.is_leader)]
-    #[getter]
-    fn is_leader(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        let origin = &slf.as_super().as_super().get().origin;
-        origin.guard(|| Ok(slf.get().core.is_leader())).or_raise(slf.py())
-    }
-
-    #[doc = doc_of!(ElectionBase.leader)]
-    fn leader(slf: &Bound<'_, Self>) -> Answered {
-        let election = slf.get().core.clone();
-        let origin = &slf.as_super().as_super().get().origin;
-        origin.run(slf.py(), || async move { election.leader().await })
-    }
-
-    #[doc = doc_of!(ElectionBase.candidates)]
-    fn candidates(slf: &Bound<'_, Self>) -> Answered {
-        let election = slf.get().core.clone();
-        let origin = &slf.as_super().as_super().get().origin;
-        origin.run(slf.py(), || async move { election.candidates().await })
-    }
-
-    #[doc = doc_of!(ElectionBase.observe)]
-    fn observe(slf: &Bound<'_, Self>) -> Answered {
-        let origin = &slf.as_super().as_super().get().origin;
-        FeedBase::follow(slf.py(), origin, || Ok(slf.get().core.observe()))
-    }
-
-    #[doc = doc_of!(ElectionBase.path)]
-    #[getter]
-    fn path(&self) -> &str {
-        self.core.path()
     }
 
     #[pyo3(name = "_terms")]

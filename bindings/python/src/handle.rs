@@ -243,6 +243,10 @@ macro_rules! handle_recipe {
         }
 
         impl $base {
+            pub fn origin<'a>(slf: &'a pyo3::Bound<'_, $base>) -> &'a $crate::client::Origin {
+                &slf.as_super().as_super().get().origin
+            }
+
             pub fn of(
                 py: pyo3::Python<'_>,
                 origin: &$crate::client::Origin,

@@ -1,6 +1,7 @@
 //! The Python face of zkrecipes, as the extension module `zkrecipes._native`. No recipe logic: convert, drive, convert.
 //!
-//! Every class has a base with its verbs, written once in [`face`]'s terms. The public classes derive from it: blocking
+//! Every class has a base with its verbs, written once in [`face`]'s terms; those of most are generated from api/ into
+//! [`generated`]. The public classes derive from it: blocking
 //! ones here, with a native `__enter__` so that no signal can fall between acquiring and entering; asyncio ones in
 //! zkrecipes/aio.py.
 

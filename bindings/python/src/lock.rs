@@ -16,16 +16,19 @@ impl LockBase {
         seed.get().take()
     }
 
+    // --- generated from api: methods of Lock
+
+    /// Where the lock is.
+    #[getter]
+    fn path(&self) -> &str {
+        self.core.path()
+    }
+    // --- end of generated
+
     #[doc = doc_of!(LockBase.downgrade)]
     fn downgrade(slf: &Bound<'_, Self>) -> Answered {
         let common = &slf.as_super().get().common;
         common.downgrade(slf.py(), || drive::downgrade_current(&common.core))
-    }
-
-    #[doc = doc_of!(LockBase.path)]
-    #[getter]
-    fn path(&self) -> &str {
-        self.core.path()
     }
 }
 

@@ -16,11 +16,14 @@ impl MultiLockBase {
         seed.get().take()
     }
 
-    #[doc = doc_of!(MultiLockBase.paths)]
+    // --- generated from api: methods of MultiLock
+
+    /// The paths that are locked, in the order in which they are acquired and in which the tokens come.
     #[getter]
     fn paths(&self) -> Vec<String> {
         self.core.paths().to_vec()
     }
+    // --- end of generated
 
     #[doc = doc_of!(MultiLockBase.fencing_tokens)]
     #[getter]

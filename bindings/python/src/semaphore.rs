@@ -16,6 +16,35 @@ impl SemaphoreBase {
         seed.get().take()
     }
 
+    // --- generated from api: methods of Semaphore
+
+    /// Where the semaphore is.
+    #[getter]
+    fn path(&self) -> &str {
+        self.core.path()
+    }
+
+    /// How many permits there are, as far as this handle knows.
+    #[getter]
+    fn permits(&self) -> usize {
+        self.core.permits()
+    }
+
+    /// Who holds permits, one entry for each permit; `contenders()` lists those who wait too.
+    fn holders(slf: &Bound<'_, Self>) -> Answered {
+        let core = zkrecipes::Semaphore::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.holders().await })
+    }
+
+    /// Changes how many permits there are, for everybody. Handles that still say the old number get Mismatch, and
+    /// fewer than are held now takes effect as they are released.
+    fn resize(slf: &Bound<'_, Self>, permits: Arg) -> Answered {
+        let permits = convert::permits("permits", permits)?;
+        let core = zkrecipes::Semaphore::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.resize(permits).await })
+    }
+    // --- end of generated
+
     #[doc = doc_of!(SemaphoreBase.acquire)]
     #[pyo3(signature = (n=None, blocking=None, timeout=None), text_signature = "($self, n=1, blocking=True, timeout=None)")]
     fn acquire(
@@ -26,35 +55,6 @@ impl SemaphoreBase {
     ) -> Answered {
         let n = convert::permits_or("n", n, 1)?;
         slf.as_super().get().acquire_some(slf.py(), n, blocking, timeout)
-    }
-
-    #[doc = doc_of!(SemaphoreBase.holders)]
-    fn holders(slf: &Bound<'_, Self>) -> Answered {
-        let semaphore = slf.get().core.clone();
-        slf.as_super().as_super().get().origin.run(slf.py(), || async move { semaphore.holders().await })
-    }
-
-    #[doc = doc_of!(SemaphoreBase.resize)]
-    fn resize(slf: &Bound<'_, Self>, permits: Arg) -> Answered {
-        let permits = convert::permits("permits", permits)?;
-        let semaphore = slf.get().core.clone();
-        slf.as_super()
-            .as_super()
-            .get()
-            .origin
-            .run(slf.py(), || async move { semaphore.resize(permits).await })
-    }
-
-    #[doc = doc_of!(SemaphoreBase.path)]
-    #[getter]
-    fn path(&self) -> &str {
-        self.core.path()
-    }
-
-    #[doc = doc_of!(SemaphoreBase.permits)]
-    #[getter]
-    fn permits(&self) -> usize {
-        self.core.permits()
     }
 }
 

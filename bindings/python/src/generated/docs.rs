@@ -178,9 +178,6 @@ guarded writes protect from it. False when there was nobody to ask."
 (LockBase.downgrade) => {
 "From writing to reading, for the `write` side of a read/write lock: as `downgrade` of what it acquired last."
 };
-(LockBase.path) => {
-"Where the lock is."
-};
 (Lock) => {
 "A mutual exclusion between processes, first come, first served. Made by `client.lock(path)`.
 
@@ -248,9 +245,6 @@ True /locks/catalogue
 (MultiLockBase) => {
 "What `MultiLock` is on both faces."
 };
-(MultiLockBase.paths) => {
-"The paths that are locked, in the order in which they are acquired and in which the tokens come."
-};
 (MultiLockBase.fencing_tokens) => {
 "The fencing tokens of what is held, in the order of `paths`."
 };
@@ -280,19 +274,6 @@ They are taken in the order of their paths, so that two who need the same ones n
 
 `blocking=False` tries once. `timeout` is in seconds; None or -1 waits for ever. Several acquisitions may be held
 through one handle; `release` lets go of the latest."
-};
-(SemaphoreBase.holders) => {
-"Who holds permits, one entry for each permit; `contenders()` lists those who wait too."
-};
-(SemaphoreBase.resize) => {
-"Changes how many permits there are, for everybody. Handles that still say the old number get Mismatch, and fewer
-than are held now takes effect as they are released."
-};
-(SemaphoreBase.path) => {
-"Where the semaphore is."
-};
-(SemaphoreBase.permits) => {
-"How many permits there are, as far as this handle knows."
 };
 (Semaphore) => {
 "At most so many permits at once, in the order of arrival. Made by `client.semaphore(path, permits)`.
@@ -366,21 +347,6 @@ manager that resigns."
 };
 (ElectionBase.resign) => {
 "Resigns, and waits until the server has confirmed it: the next candidate leads. NotHeld without leading."
-};
-(ElectionBase.leader) => {
-"Who leads now, or None; whether or not this candidate stands."
-};
-(ElectionBase.candidates) => {
-"All who stand, in the order in which they will lead; the first one leads."
-};
-(ElectionBase.observe) => {
-"Who leads, now and whenever that changes; None while nobody does. That a leader has begun its work is told, too."
-};
-(ElectionBase.is_leader) => {
-"Whether this candidate certainly leads, by the clock and without I/O."
-};
-(ElectionBase.path) => {
-"The path of the election."
 };
 (Election) => {
 "One candidate in an election. Made by `client.election(path, data)`.
