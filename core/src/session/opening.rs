@@ -110,7 +110,7 @@ pub(super) async fn once(
     noted: &Arc<Noted>,
 ) -> Result<Arc<Epoch>, WireError> {
     let asked = clock.now();
-    let wire = dial.dial_noting(hosts, options, noted).await?;
+    let wire = dial.dial(hosts, options, noted).await?;
     counters.sessions.one();
     let (access, terms) = (options.access(), options.terms());
     Ok(Epoch::new(wire, clock.clone(), hosts, access, terms, asked, counters.clone()))

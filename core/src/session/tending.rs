@@ -193,7 +193,7 @@ mod tests {
 
     use super::super::system_clock::SystemClock;
     use super::super::wire::scripted::{Script, Scripted};
-    use super::super::wire::{Dial, Flight, Link, Wire};
+    use super::super::wire::{Dial, Flight, Link, Noted, Wire};
     use super::*;
     use crate::drive;
     use crate::options::ClientOptions;
@@ -211,7 +211,7 @@ mod tests {
     }
 
     impl Dial for Mended {
-        fn dial(&self, _: &str, _: &ClientOptions) -> Flight<Box<dyn Wire>> {
+        fn dial(&self, _: &str, _: &ClientOptions, _: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
             Box::pin(ready(Ok(Box::new(Scripted(Mended)) as Box<dyn Wire>)))
         }
     }

@@ -184,7 +184,7 @@ async fn answers(is_guest: bool, has_all_kinds: bool) -> Vec<String> {
         false => Box::new(Own { counters: Arc::default() }),
     };
     let options = ClientOptions::default().auth(Auth::new(scheme, credential));
-    let wire = dial.dial(&hosts, &options).await.expect("a session");
+    let wire = dial.dial(&hosts, &options, &Arc::default()).await.expect("a session");
     let mut said = Answers::default();
     nodes(&*wire, &mut said).await;
     transactions(&*wire, &mut said).await;

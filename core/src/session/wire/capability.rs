@@ -26,20 +26,27 @@ impl Capability {
         self.is_absent.store(true, Ordering::Release);
     }
 
+    pub(crate) fn works(&self) {
+        self.is_known.store(true, Ordering::Release);
+    }
+
+    /// A connection died with its use under way.
+    pub(crate) fn died(&self) {
+        let deaths = self.deaths.fetch_add(1, Ordering::AcqRel) + 1;
+        if deaths >= DEATHS && !self.is_known.load(Ordering::Acquire) {
+            self.refused();
+        }
+    }
+
     /// What came of one use; `link` is how the connection stood when it was asked for.
     pub(crate) fn learn<T>(&self, link: Link, answer: &Result<T, WireError>) {
         match answer {
             Err(WireError::Unimplemented) => self.refused(),
-            Err(WireError::ConnectionLoss) if link.state == LinkState::Up => {
-                let deaths = self.deaths.fetch_add(1, Ordering::AcqRel) + 1;
-                if deaths >= DEATHS && !self.is_known.load(Ordering::Acquire) {
-                    self.refused();
-                }
-            }
+            Err(WireError::ConnectionLoss) if link.state == LinkState::Up => self.died(),
             // It never got there, or is doubtful for another reason.
-            Err(WireError::ConnectionLoss | WireError::SessionEnded | WireError::BadRequest(_)) => {}
-            Err(WireError::TooLarge(_)) => {}
-            _ => self.is_known.store(true, Ordering::Release),
+            Err(WireError::ConnectionLoss | WireError::SessionEnded) => {}
+            Err(WireError::BadRequest(_) | WireError::TooLarge(_)) => {}
+            _ => self.works(),
         }
     }
 }

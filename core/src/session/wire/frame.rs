@@ -2,6 +2,7 @@
 //! and everybody on that connection suffers. What a server appends to a sequential name is not part of the request.
 
 use super::{CreateMode, WireError, Write};
+use crate::hosts;
 use crate::options::AclChoice;
 use crate::path::PACKET_LIMIT;
 
@@ -21,9 +22,7 @@ pub(crate) struct Measure {
 
 impl Measure {
     pub(crate) fn of(hosts: &str, acl: &AclChoice) -> Measure {
-        // `host:port,host:port/chroot`; the root itself adds nothing.
-        let chroot = hosts.find('/').map_or(0, |at| hosts[at..].trim_end_matches('/').len());
-        Measure { chroot, acl: access_list(acl) }
+        Measure { chroot: hosts::chroot(hosts).len(), acl: access_list(acl) }
     }
 
     /// The path alone: reads, with or without a watch, carry hardly more.

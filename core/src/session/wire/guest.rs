@@ -28,7 +28,7 @@ impl Guest {
 }
 
 impl Dial for Guest {
-    fn dial(&self, _: &str, _: &ClientOptions) -> Flight<Box<dyn Wire>> {
+    fn dial(&self, _: &str, _: &ClientOptions, _: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
         let Some(client) = lock(&self.0).take() else {
             let ended = "the session that the client was given has ended; give another one to a new client";
             return Box::pin(ready(Err(WireError::Refused(Error::new(ErrorKind::Closed, ended)))));

@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use futures_util::future::WeakShared;
 
 use crate::error::Error;
-use crate::options::{AclChoice, AclEntry, ClientOptions, Terms};
+use crate::options::{AclChoice, AclEntry, ClientOptions};
 use crate::runtime::Later;
 
 mod asking;
@@ -37,6 +37,7 @@ mod tests;
 
 pub(crate) use asking::asked;
 pub use noted::{Noted, Trouble};
+pub use zkrecipes_protocol::Stat;
 
 /// The answer to a request that has left already.
 pub type Flight<T> = Later<Result<T, WireError>>;
@@ -47,35 +48,11 @@ pub type Read = Result<(Vec<u8>, Stat), WireError>;
 /// Each call waits for the next change; false when nobody tells any more.
 pub type Following = Box<dyn FnMut() -> Later<bool> + Send>;
 
-/// After how long without a word from the server its connection is given up, in a session with that timeout; but what was asked
-/// for has all but T/18 of that in any case.
-///
-/// What came before a pause may be T/16 old, and the pause must not end the flight of what is answered on waking: 5T/12 is
-/// more than that, the 3T/10 of a pause and the T/25 of a slow answer; without the T/18 it is more than the last two. It is no more, because the next server that is tried may
-/// be the same one, which takes as long again, and another one has to be found within T. For the longer pauses where the tick is
-/// known it has to be 3T/5, and who is at a server that is gone without a word may lose the session.
-pub fn silence(options: &ClientOptions, timeout: Duration) -> Duration {
-    silence_on(options.terms(), timeout)
-}
-
-fn silence_on(terms: Terms, timeout: Duration) -> Duration {
-    if terms.is_quick(timeout) { timeout * 3 / 5 } else { timeout * 5 / 12 }
-}
-
 /// Opens sessions.
 pub trait Dial: Send + Sync {
     /// One new session, tried until the server answers; the caller limits the time.
-    fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>>;
-
-    /// The same, and what each attempt to connect comes to is noted meanwhile.
-    fn dial_noting(
-        &self,
-        hosts: &str,
-        options: &ClientOptions,
-        _noted: &Arc<Noted>,
-    ) -> Flight<Box<dyn Wire>> {
-        self.dial(hosts, options)
-    }
+    /// What each attempt to connect comes to is noted meanwhile.
+    fn dial(&self, hosts: &str, options: &ClientOptions, noted: &Arc<Noted>) -> Flight<Box<dyn Wire>>;
 }
 
 /// One session with the server, over as many connections as it takes.
@@ -289,23 +266,6 @@ impl CreateMode {
                 | CreateMode::PersistentSequentialTtl(_)
         )
     }
-}
-
-/// A node's metadata, as ZooKeeper keeps it.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Stat {
-    pub czxid: i64,
-    pub mzxid: i64,
-    pub ctime: i64,
-    pub mtime: i64,
-    pub version: i32,
-    pub cversion: i32,
-    pub aversion: i32,
-    pub ephemeral_owner: i64,
-    pub data_length: i32,
-    pub num_children: i32,
-    pub pzxid: i64,
 }
 
 /// One part of a transaction.

@@ -34,7 +34,7 @@ where
     let options = ClientOptions::default().auth(Auth::new("digest", "me:secret"));
     let test = async move {
         let dial = Own { counters: Arc::default() };
-        let wire = dial.dial(&server.connect_string(), &options).await.expect("a session");
+        let wire = dial.dial(&server.connect_string(), &options, &Arc::default()).await.expect("a session");
         body(server.clone(), wire).await.expect("no request fails");
         Ok(())
     };

@@ -80,7 +80,7 @@ impl Io {
         let hosts: Vec<_> = (0..sim.plan.members).map(|member| format!("s:{}", member + 1)).collect();
         let hosts = hosts.join(",");
         let clock = Arc::new(HostClock { sim: sim.clone(), host });
-        let connection = Connection::new(&hosts, options, clock);
+        let connection = Connection::new(&hosts, options, clock, Arc::default());
         let opened = connection.opened(&hosts);
         let state = State {
             link: connection.link(),
@@ -176,7 +176,7 @@ impl Io {
                 self.state.lock().there.insert(conn, (pipe.attempt, Vec::new()));
                 self.connection.connected(pipe.attempt, Ok(pipe));
             }
-            (Some(pipe), _) => self.connection.connected(pipe.attempt, Err("refused".to_owned())),
+            (Some(pipe), _) => self.connection.connected(pipe.attempt, Err("refused".into())),
             (None, Down::Bytes(mut bytes)) => {
                 let all = bytes.len() as u64;
                 let read = self.sim.chance(|rng| if rng.one_in(4) { rng.number(1..=all) } else { all });
@@ -189,7 +189,7 @@ impl Io {
             }
             (None, _) => {
                 self.state.lock().there.remove(&conn);
-                self.connection.hung_up(attempt, "the server closed the connection".to_owned());
+                self.connection.hung_up(attempt, "the server closed the connection");
             }
         }
         self.notice();

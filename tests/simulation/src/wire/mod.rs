@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use zkrecipes::session::clock::Later;
 use zkrecipes::session::wire::{
-    Applied, CreateMode, Created, Dial, Flight, Following, Link, Read, Stat, Watch, Wire, WireError, Write,
+    Applied, CreateMode, Created, Dial, Flight, Following, Link, Noted, Read, Stat, Watch, Wire, WireError,
+    Write,
 };
 use zkrecipes::{AclChoice, AclEntry, ClientOptions};
 
@@ -24,7 +25,7 @@ pub struct HostDial {
 }
 
 impl Dial for HostDial {
-    fn dial(&self, _hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
+    fn dial(&self, _: &str, options: &ClientOptions, _: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
         let (io, opened) = Io::start(&self.sim, self.host, options);
         Box::pin(async move {
             let wire = opened.await?;

@@ -9,7 +9,7 @@ use super::*;
 use crate::options::ClientOptions;
 use crate::session::system_clock::SystemClock;
 use crate::session::wire::scripted::{Script, Scripted};
-use crate::session::wire::{Dial, Event, Flight, Link, LinkState, Watch, Wire, WireError};
+use crate::session::wire::{Dial, Event, Flight, Link, LinkState, Noted, Watch, Wire, WireError};
 
 const TOP: &str = "/top";
 
@@ -90,7 +90,7 @@ impl Script for Server {
 }
 
 impl Dial for Server {
-    fn dial(&self, _: &str, _: &ClientOptions) -> Flight<Box<dyn Wire>> {
+    fn dial(&self, _: &str, _: &ClientOptions, _: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
         let wire: Box<dyn Wire> = Box::new(Scripted(self.clone()));
         Box::pin(ready(Ok(wire)))
     }

@@ -28,8 +28,9 @@ pub(super) enum Step {
 }
 
 impl DigestMd5 {
-    pub(super) fn new(user: &str, password: &Zeroizing<String>, cnonce: String) -> DigestMd5 {
-        DigestMd5 { user: user.to_owned(), password: password.clone(), cnonce, expected: None }
+    pub(super) fn new(user: &str, password: &str, cnonce: String) -> DigestMd5 {
+        let password = Zeroizing::new(password.to_owned());
+        DigestMd5 { user: user.to_owned(), password, cnonce, expected: None }
     }
 
     /// Whether the server has been told anything yet.
@@ -158,7 +159,7 @@ mod tests {
     }
 
     fn exchange() -> DigestMd5 {
-        DigestMd5::new("me", &Zeroizing::new("secret".to_owned()), "OA6MHXh6VqTrRk".to_owned())
+        DigestMd5::new("me", "secret", "OA6MHXh6VqTrRk".to_owned())
     }
 
     /// The example of RFC 2831, section 4, which names another service.

@@ -3,36 +3,33 @@
 use std::time::Duration;
 
 use zeroize::Zeroizing;
-use zkrecipes_protocol::{Hello, Op, Reader, Request, Welcome, Writer, XID_AUTH, XID_SET_WATCHES};
+use zkrecipes_protocol::{Hello, Reader, Request, Welcome, XID_AUTH, XID_SET_WATCHES};
 
 use super::digest_md5::{DigestMd5, Step};
 use super::looking::Looking;
-use super::{
-    Answering, Asked, Event, Granted, LinkState, Machine, NO_SESSION, Output, Phase, WATCHES_AT_ONCE,
-};
+use super::{Answering, Event, Granted, Letter, LinkState, Machine, NO_SESSION, Output, Phase};
 use crate::session::chance;
 use crate::session::clock::Moment;
 
 impl<A: Answering, W> Machine<A, W> {
     /// The connection that was dialled is there.
     pub(crate) fn connected(&mut self, now: Moment) {
-        let Phase::Dialling { until, .. } = self.phase else { return };
-        self.setup.noted.note(self.tried(), NO_SESSION.into());
-        self.phase = Phase::Greeting { until };
+        let Phase::Dialling { .. } = self.phase else { return };
+        self.noted.note(self.servers.current(), NO_SESSION.into());
+        self.phase = Phase::Greeting;
         self.incoming.clear();
         let session = self.session.as_ref();
         let hello = Hello {
             zxid_seen: self.seen.max(self.told),
-            timeout: i32::try_from(self.setup.session_timeout.as_millis()).unwrap_or(i32::MAX),
+            timeout: i32::try_from(self.options.session_timeout.as_millis()).unwrap_or(i32::MAX),
             session: session.map_or(0, |granted| granted.id),
             password: session.map_or(&[0; 16], |granted| granted.password.as_slice()),
-            read_only: Some(self.setup.read_only),
+            read_only: Some(self.options.read_only),
         };
         self.outgoing = hello.frame();
-        for (scheme, credential) in &self.setup.credentials {
-            let mut frame = Writer::request(XID_AUTH, Op::AUTH);
-            Request::Auth { scheme: scheme.into(), auth: credential }.write(&mut frame);
-            self.outgoing.extend(frame.finish());
+        for auth in &self.options.auth {
+            let request = Request::Auth { scheme: (&auth.scheme).into(), auth: &auth.credential };
+            self.outgoing.extend(Letter::of(&request).numbered(XID_AUTH).frame);
         }
         self.last_sent = now;
     }
@@ -42,8 +39,7 @@ impl<A: Answering, W> Machine<A, W> {
             if self.session.is_none() {
                 return Err("the server grants no session");
             }
-            self.cause = Some("the server says that the session has ended".to_owned());
-            self.end(LinkState::Ended);
+            self.expired();
             return Ok(());
         }
         if self.session.as_ref().is_some_and(|granted| granted.id != welcome.session) {
@@ -56,22 +52,21 @@ impl<A: Answering, W> Machine<A, W> {
         self.session = Some(Granted { id: welcome.session, password, timeout });
         let only_reads = welcome.read_only == Some(true);
         self.is_local = is_new && only_reads;
-        self.looking = (only_reads && self.setup.servers.len() > 1).then(|| Looking::begin(now));
-        match (&self.setup.sasl, &self.phase) {
-            (Some((user, password)), Phase::Greeting { until }) => {
-                self.phase = Phase::Proving { until: *until };
-                self.proving = Some(DigestMd5::new(user, password, chance::guid().simple().to_string()));
+        self.looking = (only_reads && self.servers.many() > 1).then(|| Looking::begin(now));
+        match &self.options.sasl {
+            Some(sasl) => {
+                self.phase = Phase::Proving;
+                let cnonce = chance::guid().simple().to_string();
+                self.proving = Some(DigestMd5::new(&sasl.user, &sasl.password, cnonce));
                 self.prove(&[], now);
             }
-            _ => self.established(now),
+            None => self.established(now),
         }
         Ok(())
     }
 
     fn prove(&mut self, token: &[u8], now: Moment) {
-        let mut frame = Writer::request(0, Op::SASL);
-        Request::Sasl { token }.write(&mut frame);
-        self.send(Asked::own(0, Op::SASL, frame.finish()), now);
+        self.send_own(0, Letter::of(&Request::Sasl { token }), now);
     }
 
     pub(super) fn proved(&mut self, err: i32, body: &[u8], now: Moment) {
@@ -90,19 +85,14 @@ impl<A: Answering, W> Machine<A, W> {
         }
     }
 
-    pub(super) fn denied(&mut self, cause: &str) {
-        self.cause = Some(cause.to_owned());
-        self.end(LinkState::Denied);
-    }
-
     /// Requests may leave.
     fn established(&mut self, now: Moment) {
         self.proving = None;
         self.phase = Phase::Up;
         self.servers.took();
         self.enter(LinkState::Up);
-        for (op, frame) in self.watches.again(self.seen, WATCHES_AT_ONCE) {
-            self.send(Asked::own(XID_SET_WATCHES, op, frame), now);
+        for letter in self.watches.again(self.seen) {
+            self.send_own(XID_SET_WATCHES, letter, now);
         }
         let missed = self.watches.followers().into_iter();
         self.outputs.extend(missed.map(|watcher| Output::Told(watcher, Event::ChildrenChanged)));

@@ -50,32 +50,25 @@ impl<A: Answering, W> Machine<A, W> {
 
     /// A server that is to be asked whether it has a quorum, once, and the attempt whose connection has none.
     pub(crate) fn question(&mut self) -> Option<(u64, Server)> {
-        let current = self.servers.current();
         let looking = self.looking.as_mut().filter(|looking| matches!(looking.step, Step::Due))?;
         looking.step = Step::Asking;
-        let others = self.setup.servers.len() - 1;
-        // All but the current one, in turn.
-        let other = (current + 1 + looking.asked % others) % (others + 1);
+        let server = self.servers.other(looking.asked).clone();
         looking.asked += 1;
-        Some((self.attempt, self.setup.servers[other].clone()))
+        Some((self.attempt, server))
     }
 
     /// What it said: whether it has one. Then the session goes there.
     pub(crate) fn learnt(&mut self, attempt: u64, server: &Server, has_quorum: bool, now: Moment) {
         let Some(looking) = self.looking.as_mut().filter(|_| self.attempt == attempt) else { return };
-        let at = self.setup.servers.iter().position(|one| one == server);
-        match at.filter(|_| has_quorum) {
-            Some(at) => {
-                self.hung_up("the server has no quorum, and another one has", now);
-                self.servers.begin_with(at);
-                if let Phase::Pausing(until) = &mut self.phase {
-                    *until = now;
-                }
-            }
-            None => {
-                looking.pause = (looking.pause * 2).min(LONGEST);
-                looking.step = Step::Pausing(now + looking.pause);
-            }
+        if !has_quorum {
+            looking.pause = (looking.pause * 2).min(LONGEST);
+            looking.step = Step::Pausing(now + looking.pause);
+            return;
+        }
+        self.hung_up("the server has no quorum, and another one has", now);
+        self.servers.begin_with(server);
+        if matches!(self.phase, Phase::Pausing) {
+            self.until = now;
         }
     }
 }

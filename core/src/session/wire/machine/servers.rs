@@ -2,16 +2,12 @@
 
 use std::time::Duration;
 
+use crate::hosts::Server;
+use crate::options::RetryOptions;
 use crate::session::chance;
 
-/// How long the pauses between two rounds through all servers are.
-pub(crate) struct Pauses {
-    pub(crate) base: Duration,
-    pub(crate) max: Duration,
-}
-
 pub(super) struct Servers {
-    order: Vec<usize>,
+    order: Vec<Server>,
     at: usize,
     /// How many attempts have failed in a row.
     failed: u32,
@@ -19,21 +15,36 @@ pub(super) struct Servers {
 
 impl Servers {
     /// In an order of its own for each session, so that clients spread over the servers.
-    pub(super) fn shuffled(many: usize) -> Servers {
-        let mut order: Vec<_> = (0..many).collect();
-        for at in (1..many).rev() {
+    pub(super) fn shuffled(mut order: Vec<Server>) -> Servers {
+        for at in (1..order.len()).rev() {
             order.swap(at, chance::below(at + 1));
         }
         Servers { order, at: 0, failed: 0 }
     }
 
-    pub(super) fn current(&self) -> usize {
-        self.order[self.at]
+    pub(super) fn many(&self) -> usize {
+        self.order.len()
     }
 
-    /// This one is the current one.
-    pub(super) fn begin_with(&mut self, server: usize) {
-        self.at = self.order.iter().position(|one| *one == server).unwrap_or(self.at);
+    pub(super) fn current(&self) -> &Server {
+        &self.order[self.at]
+    }
+
+    /// One behind the current one, and so on in turn.
+    pub(super) fn other(&self, turn: usize) -> &Server {
+        let step = 1 + turn % (self.order.len() - 1);
+        &self.order[(self.at + step) % self.order.len()]
+    }
+
+    pub(super) fn are(&self, servers: &[Server]) -> bool {
+        servers.len() == self.order.len() && servers.iter().all(|server| self.order.contains(server))
+    }
+
+    /// This one is the current one, if it is among them.
+    pub(super) fn begin_with(&mut self, server: &Server) -> bool {
+        let at = self.order.iter().position(|one| one == server);
+        self.at = at.unwrap_or(self.at);
+        at.is_some()
     }
 
     /// A server took us.
@@ -43,11 +54,12 @@ impl Servers {
 
     /// Goes on to the next server, and answers for how long to pause before it: somewhere between nothing and the pause of
     /// the round, so that all the clients of a server that has died do not come at once.
-    pub(super) fn next(&mut self, pauses: &Pauses) -> Duration {
-        self.at = (self.at + 1) % self.order.len();
-        let round = self.failed / self.order.len() as u32;
+    pub(super) fn next(&mut self, retry: &RetryOptions) -> Duration {
+        let many = self.order.len();
+        self.at = (self.at + 1) % many;
+        let round = self.failed / many as u32;
         self.failed = self.failed.saturating_add(1);
-        let longest = (pauses.base * 2_u32.pow(round.min(16))).min(pauses.max);
+        let longest = (retry.base * 2_u32.pow(round.min(16))).min(retry.max);
         let drawn = chance::below(1000) as u32;
         longest * drawn / 1000
     }

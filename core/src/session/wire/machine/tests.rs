@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use zkrecipes_protocol::{
-    Event as Told, EventKind, Hello, Op, Reader, Reply, Request, Stat, Welcome, Writer, XID_AUTH, XID_PING,
-    XID_SET_WATCHES, frame_at, parse_request,
+    Code, Event as Told, EventKind, Hello, Op, Reader, Reply, Request, Stat, SubWrite, Welcome, Writer,
+    XID_AUTH, XID_PING, XID_SET_WATCHES, frame_at, parse_request,
 };
 
 use super::*;
+use crate::options::Auth;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const GRANTED: Welcome<'static> =
@@ -31,28 +32,19 @@ struct World {
 }
 
 impl World {
-    fn new(setup: impl FnOnce(&mut Setup)) -> World {
-        let server = |port| Server { host: "zk".to_owned(), port };
-        let mut given = Setup {
-            servers: vec![server(1), server(2), server(3)],
-            session_timeout: TIMEOUT,
-            connect_timeout: TIMEOUT,
-            read_only: false,
-            credentials: Vec::new(),
-            sasl: None,
-            silence: Box::new(|timeout| timeout * 2 / 3),
-            pauses: Pauses { base: Duration::from_millis(50), max: Duration::from_secs(5) },
-            most_in_flight: 1000,
-            noted: Arc::default(),
-        };
-        setup(&mut given);
+    fn new(options: ClientOptions) -> World {
+        World::with(3, options)
+    }
+
+    fn with(servers: u16, options: ClientOptions) -> World {
+        let servers = (1..=servers).map(|port| Server { host: "zk".to_owned(), port }).collect();
         let now = Moment(1_000_000_000_000);
-        World { machine: Machine::new(given, now), now, out: Vec::new() }
+        World { machine: Machine::new(servers, options, Arc::default(), now), now, out: Vec::new() }
     }
 
     /// One that has a session.
     fn up() -> World {
-        let mut world = World::new(|_| {});
+        let mut world = World::new(ClientOptions::default());
         world.connect();
         world.receive(&GRANTED.frame());
         world.sent();
@@ -104,14 +96,14 @@ impl World {
 
     fn read(&mut self, number: u32, path: &str) {
         let request = Request::GetData { path: path.into(), watch: false };
-        self.machine.request(&request, number, None, self.now);
+        self.machine.request(Letter::of(&request), number, None, self.now);
         self.out.extend(self.machine.outputs());
     }
 
     fn watch(&mut self, number: u32, path: &str) {
         let request = Request::GetData { path: path.into(), watch: true };
-        let watch = (Kind::Data, path.to_owned(), WatchId(number.into()), number);
-        self.machine.request(&request, number, Some(watch), self.now);
+        let watch = Wanted::new(Kind::Data, path, WatchId(number.into()), number);
+        self.machine.request(Letter::of(&request), number, Some(watch), self.now);
     }
 
     fn answers(&mut self) -> Vec<(u32, Result<(), WireError>)> {
@@ -143,8 +135,7 @@ fn bare(xid: i32, err: i32) -> Vec<u8> {
 
 #[test]
 fn a_session_is_asked_for_and_attached_to_again_with_what_was_seen() {
-    let mut world =
-        World::new(|setup| setup.credentials = vec![("digest".to_owned(), Zeroizing::new(b"u:p".to_vec()))]);
+    let mut world = World::new(ClientOptions::default().auth(Auth::new("digest", "u:p")));
     world.connect();
     let sent = world.sent();
     assert_eq!(Hello::read(&sent[0]).expect("a hello").session, 0);
@@ -343,7 +334,12 @@ fn of_a_node_that_was_read_nobody_says_that_it_is_gone_because_of_what_came_befo
             Kind::Data => Request::GetData { path: "/w".into(), watch: true },
             Kind::Children => Request::GetChildren2 { path: "/w".into(), watch: true },
         };
-        world.machine.request(&request, 1, Some((kind, "/w".to_owned(), WatchId(1), 1)), world.now);
+        world.machine.request(
+            Letter::of(&request),
+            1,
+            Some(Wanted::new(kind, "/w", WatchId(1), 1)),
+            world.now,
+        );
         world.receive(&Told::frame(EventKind::Deleted, "/w", 6));
         world.receive(&reply(1, 7));
         assert_eq!(world.told(), [(1, told)]);
@@ -467,8 +463,8 @@ fn a_watch_is_removed_whose_listener_heard_of_the_one_before_it() {
 
 #[test]
 fn a_silent_server_is_given_up_when_it_is_time_and_not_before() {
-    // Two thirds behind its last word, and an eighteenth less behind what was asked meanwhile.
-    for (asked, given_up) in [(0, 67), (5, 67), (30, 92)] {
+    // Five twelfths behind its last word, and an eighteenth less behind what was asked meanwhile.
+    for (asked, given_up) in [(0, 42), (5, 42), (30, 67)] {
         let mut world = World::up();
         world.pass(TIMEOUT * asked / 100);
         world.read(1, "/a");
@@ -510,10 +506,7 @@ fn pauses_between_attempts_leave_a_session_the_time_to_find_a_server() {
 
 #[test]
 fn a_server_that_is_silent_for_a_while_is_asked_again_before_the_session_ends() {
-    let mut world = World::new(|setup| {
-        setup.servers.truncate(1);
-        setup.silence = Box::new(|timeout| timeout * 5 / 12);
-    });
+    let mut world = World::with(1, ClientOptions::default());
     world.connect();
     world.receive(&GRANTED.frame());
     world.read(1, "/a");
@@ -532,7 +525,7 @@ fn a_server_that_is_silent_for_a_while_is_asked_again_before_the_session_ends() 
 
 #[test]
 fn why_no_session_comes_about_is_told_for_each_attempt_and_of_reconnections_it_is_not() {
-    let mut world = World::new(|setup| setup.servers.truncate(1));
+    let mut world = World::with(1, ClientOptions::default());
     let told = |world: &World| {
         let failed = world.out.iter().filter_map(|output| match output {
             Output::Failed(cause, _) => Some(cause.clone()),
@@ -584,7 +577,7 @@ fn a_server_that_does_not_know_the_session_any_more_ends_it() {
 
 #[test]
 fn no_more_are_in_flight_than_is_allowed() {
-    let mut world = World::new(|setup| setup.most_in_flight = 2);
+    let mut world = World::new(ClientOptions::default().max_in_flight(2));
     world.connect();
     world.receive(&GRANTED.frame());
     world.sent();
@@ -621,7 +614,7 @@ fn closing_comes_behind_what_was_asked_and_ends_the_session() {
     assert!(world.machine.is_over());
     assert_eq!(world.answers(), [(2, Err(WireError::SessionEnded)), (1, Ok(()))]);
     // Nobody waits for a session that was never granted.
-    let mut world = World::new(|_| {});
+    let mut world = World::new(ClientOptions::default());
     world.machine.close(world.now);
     assert!(world.machine.is_over());
 }
@@ -642,7 +635,7 @@ fn a_farewell_that_nobody_answered_is_said_again() {
 
 #[test]
 fn a_connection_that_was_made_for_an_older_attempt_is_not_wanted() {
-    let mut world = World::new(|_| {});
+    let mut world = World::new(ClientOptions::default());
     world.pass(Duration::ZERO);
     let (first, _) = world.machine.dial().expect("an attempt");
     assert!(world.machine.wants(first));
@@ -655,7 +648,7 @@ fn a_connection_that_was_made_for_an_older_attempt_is_not_wanted() {
 
 #[test]
 fn servers_are_tried_one_after_the_other_with_pauses_that_grow() {
-    let mut world = World::new(|_| {});
+    let mut world = World::new(ClientOptions::default());
     let mut tried = Vec::new();
     let begun = world.now;
     for _ in 0..30 {
@@ -685,7 +678,7 @@ fn what_a_server_refuses_is_no_bug_of_ours() {
 
 #[test]
 fn beyond_so_many_in_flight_others_wait_and_can_be_withdrawn_but_not_beats_and_deletions() {
-    let mut world = World::new(|setup| setup.most_in_flight = 2);
+    let mut world = World::new(ClientOptions::default().max_in_flight(2));
     world.connect();
     world.receive(&GRANTED.frame());
     world.sent();
@@ -701,7 +694,7 @@ fn beyond_so_many_in_flight_others_wait_and_can_be_withdrawn_but_not_beats_and_d
         Request::Write(delete()),
         Request::Sync { path: "/a".into() },
     ] {
-        world.machine.request(&request, 9, None, world.now);
+        world.machine.request(Letter::of(&request), 9, None, world.now);
     }
     assert_eq!(
         world.requests(),

@@ -6,9 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use zkrecipes_protocol::{Op, Request, Writer, XID_SET_WATCHES};
+use zkrecipes_protocol::Request;
 
-use super::Event;
+use super::{Event, Letter};
+
+/// So many bytes of paths go into one request that sets watches again: a server takes a megabyte.
+const AT_ONCE: usize = 512 << 10;
 
 /// What kind of watch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,16 +179,11 @@ impl<W> Watches<W> {
         all
     }
 
-    /// The requests that set everything again on a new connection, each with about so many bytes of paths. Watches that stay
+    /// The requests that set everything again on a new connection, each with about [`AT_ONCE`] bytes of paths. Watches that stay
     /// come last: of several on a path they have to be the last that is set.
-    pub(super) fn again(&self, seen: i64, most_bytes: usize) -> Vec<(Op, Vec<u8>)> {
-        let (mut frames, mut lists, mut bytes) = (Vec::new(), <[Vec<_>; 5]>::default(), 0);
-        let mut finish = |lists| {
-            let request = Request::SetWatches { seen, lists };
-            let mut frame = Writer::request(XID_SET_WATCHES, request.op());
-            request.write(&mut frame);
-            frames.push((request.op(), frame.finish()));
-        };
+    pub(super) fn again(&self, seen: i64) -> Vec<Letter> {
+        let (mut letters, mut lists, mut bytes) = (Vec::new(), <[Vec<_>; 5]>::default(), 0);
+        let mut finish = |lists| letters.push(Letter::of(&Request::SetWatches { seen, lists }));
         let once = self.once.iter().map(|((kind, path), watched)| match kind {
             Kind::Data if watched.is_missing => (1, path),
             Kind::Data => (0, path),
@@ -195,7 +193,7 @@ impl<W> Watches<W> {
         for (list, path) in once.chain(followed) {
             lists[list].push(path.as_str().into());
             bytes += path.len() + 4;
-            if bytes >= most_bytes {
+            if bytes >= AT_ONCE {
                 finish(std::mem::take(&mut lists));
                 bytes = 0;
             }
@@ -203,6 +201,6 @@ impl<W> Watches<W> {
         if bytes > 0 {
             finish(lists);
         }
-        frames
+        letters
     }
 }

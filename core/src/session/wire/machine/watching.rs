@@ -2,8 +2,12 @@
 
 use zkrecipes_protocol::{Event as Told, EventKind, Request};
 
-use super::{ANY, Answering, Event, Kind, Machine, Output, PERSISTENT, Phase, WatchId};
+use super::{Answering, Event, Kind, Machine, Output, Phase, WatchId};
 use crate::session::clock::Moment;
+
+/// The mode of a watch that stays, and the kind of all watches of a path.
+const PERSISTENT: i32 = 0;
+const ANY: i32 = 3;
 
 impl<A: Answering, W> Machine<A, W> {
     pub(super) fn happened(&mut self, told: &Told<'_>, now: Moment) {
@@ -28,12 +32,11 @@ impl<A: Answering, W> Machine<A, W> {
     /// Has the server tell whenever children of a node come or go, until as many have called [`Machine::unfollow`]. False if
     /// no server does.
     pub(crate) fn follow(&mut self, path: &str, now: Moment) -> bool {
-        if self.knows_following == Some(false) || self.is_over() || self.is_closing {
+        if self.following.is_absent() || self.is_over() || self.is_closing {
             return false;
         }
         if self.watches.follow(path) {
-            self.enqueue(&Request::AddWatch { path: path.into(), mode: PERSISTENT }, None, None);
-            self.pump(now);
+            self.ask(&Request::AddWatch { path: path.into(), mode: PERSISTENT }, now);
         }
         true
     }
@@ -57,14 +60,13 @@ impl<A: Answering, W> Machine<A, W> {
             return;
         }
         if matches!(self.phase, Phase::Up) && !self.is_closing {
-            self.enqueue(&Request::RemoveWatches { path: path.into(), kind: ANY }, None, None);
-            self.pump(now);
+            self.ask(&Request::RemoveWatches { path: path.into(), kind: ANY }, now);
         }
     }
 
     /// Servers do not know watches that stay: everybody has to look for themselves.
     pub(super) fn no_following(&mut self) {
-        self.knows_following = Some(false);
+        self.following.refused();
         let listeners = self.watches.unfollow_all().into_iter();
         self.outputs.extend(listeners.map(|watcher| Output::Told(watcher, Event::Unwatched)));
     }
@@ -93,21 +95,7 @@ impl<A: Answering, W> Machine<A, W> {
         }
         // A watch that is not there any more after a reconnection needs no removal.
         if matches!(self.phase, Phase::Up) && !self.is_closing {
-            let request = Request::RemoveWatches { path: path.into(), kind: kind.number() };
-            self.enqueue(&request, None, None);
-            self.pump(now);
+            self.ask(&Request::RemoveWatches { path: path.into(), kind: kind.number() }, now);
         }
     }
-}
-
-/// The same read, without a watch.
-pub(super) fn without_watch<'a>(request: &Request<'a>) -> Option<Request<'a>> {
-    let watch = false;
-    Some(match request {
-        Request::GetData { path, .. } => Request::GetData { path: path.clone(), watch },
-        Request::Exists { path, .. } => Request::Exists { path: path.clone(), watch },
-        Request::GetChildren { path, .. } => Request::GetChildren { path: path.clone(), watch },
-        Request::GetChildren2 { path, .. } => Request::GetChildren2 { path: path.clone(), watch },
-        _ => return None,
-    })
 }

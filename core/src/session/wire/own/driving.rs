@@ -24,7 +24,8 @@ use std::task::Wake;
 use std::time::{Duration, Instant};
 
 use super::Connection;
-use super::socket::{Socket, Stream};
+use super::socket::Socket;
+use super::stream::Stream;
 use super::system::{self, Wakeup};
 use crate::process::{PerProcess, Process};
 

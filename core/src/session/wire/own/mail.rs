@@ -4,9 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
-use zkrecipes_protocol::{Op, Request, Writer, parse_request};
-
-use super::State;
+use super::state::State;
 use crate::session::clock::Moment;
 
 /// Something to be done with a machine.
@@ -67,25 +65,5 @@ impl<C> Mail<C> {
     pub(super) fn calls(&self) -> bool {
         fence(Ordering::SeqCst);
         self.is_wanted.load(Ordering::SeqCst) && self.is_wanted.swap(false, Ordering::SeqCst)
-    }
-}
-
-/// A request that may be kept.
-pub(super) struct Letter(Op, Vec<u8>);
-
-impl Letter {
-    pub(super) fn of(request: &Request<'_>) -> Letter {
-        let mut frame = Writer::request(0, request.op());
-        request.write(&mut frame);
-        Letter(request.op(), frame.finish())
-    }
-
-    /// The request is the one that it was made of.
-    pub(super) fn read(&self, work: impl FnOnce(&Request<'_>)) {
-        /// Length, number and operation.
-        const HEAD: usize = 12;
-        if let Ok(request) = parse_request(self.0, &self.1[HEAD..]) {
-            work(&request);
-        }
     }
 }

@@ -12,30 +12,31 @@ mod mail;
 mod requests;
 mod seen;
 mod serving;
+mod session;
 mod socket;
+mod state;
+#[cfg_attr(not(target_os = "linux"), path = "stream_elsewhere.rs")]
+mod stream;
 #[cfg(target_os = "linux")]
 mod system;
 mod trust;
 
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use std::task::{Context, Poll};
 
 use tokio::sync::{Notify, oneshot};
-use zeroize::Zeroizing;
-use zkrecipes_protocol::Request;
 
 #[cfg(target_os = "linux")]
 pub(crate) use self::driving::{Drives, Parker, Woken, has_room};
-use self::mail::{Letter, Mail};
+use self::mail::Mail;
 use self::seen::Seen;
+use self::session::Session;
+use self::state::State;
 use self::trust::Trust;
-use super::machine::{Answering, Kind, Machine, Output, Pauses, Setup, WatchId};
+use super::machine::{Answering, Machine, Output};
 use super::open::Entry;
-use super::{Dial, Event, Flight, Later, Link, LinkState, Noted, Trouble, Watch, Wire, WireError};
+use super::{Dial, Event, Flight, Link, LinkState, Noted, Trouble, Wire, WireError};
 use crate::hosts::{self, Server};
 use crate::log;
 use crate::metrics::Counters;
@@ -60,16 +61,12 @@ pub(crate) struct Own {
 }
 
 impl Dial for Own {
-    fn dial(&self, hosts: &str, options: &ClientOptions) -> Flight<Box<dyn Wire>> {
-        self.dial_noting(hosts, options, &Arc::default())
-    }
-
-    fn dial_noting(&self, hosts: &str, options: &ClientOptions, noted: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
+    fn dial(&self, hosts: &str, options: &ClientOptions, noted: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
         let trust = match options.tls.as_ref().map(Trust::new).transpose() {
             Ok(trust) => trust.map(Arc::new),
             Err(error) => return Box::pin(std::future::ready(Err(WireError::Refused(error)))),
         };
-        let connection = Connection::noting(hosts, options, Arc::new(SystemClock), noted.clone());
+        let connection = Connection::new(hosts, options, Arc::new(SystemClock), noted.clone());
         let opened = connection.opened(hosts);
         let serving = serving::serve(connection, trust, Entry::new(), self.counters.clone());
         runtime::spawn(Box::pin(serving));
@@ -93,20 +90,6 @@ pub trait Channel: Send + 'static {
     }
 }
 
-/// A session as the recipes have it. Dropped, it ends.
-struct Session<C: Channel> {
-    connection: Arc<Connection<C>>,
-    chroot: String,
-}
-
-impl<C: Channel> Drop for Session<C> {
-    fn drop(&mut self) {
-        if self.connection.process.is_present() {
-            self.connection.post(|state, now| state.machine.close(now));
-        }
-    }
-}
-
 /// What the session and the task that serves it share.
 pub struct Connection<C> {
     state: Mutex<State<C>>,
@@ -123,57 +106,6 @@ pub struct Connection<C> {
     changed: Notify,
     process: Process,
     noted: Arc<Noted>,
-}
-
-struct State<C> {
-    machine: Machine<Answer, Watcher>,
-    channel: Option<C>,
-    /// The channel has not taken everything.
-    is_blocked: bool,
-    /// The ticket of the thread that drives; none if the I/O thread does.
-    driver: Option<u64>,
-    tickets: u64,
-    /// A thread has driven since the I/O thread last looked.
-    was_driven: bool,
-    /// The I/O thread comes soon anyway.
-    is_watched: bool,
-    /// For what the channel is armed, reading and writing, as far as that is known.
-    armed: Option<(bool, bool)>,
-    /// The ticket for which the I/O thread has disarmed it once more.
-    disarmed_for: Option<u64>,
-}
-
-impl<C: Channel> State<C> {
-    /// Sends what can be sent now. False if the I/O thread has to see to the rest.
-    fn flush(&mut self) -> bool {
-        let Some(channel) = &mut self.channel else { return true };
-        // Of an error, reading will tell why; to wait until it takes more would be no use.
-        let is_flushed = channel.send(self.machine.outgoing()).unwrap_or(true);
-        self.is_blocked = !is_flushed;
-        is_flushed
-    }
-
-    /// Arms the channel for what the I/O thread has to do.
-    fn arm(&mut self) {
-        if let Some(channel) = &self.channel {
-            let wanted = (self.driver.is_none(), self.is_blocked);
-            channel.arm(wanted.0, wanted.1);
-            self.armed = Some(wanted);
-        }
-    }
-
-    fn is_armed(&self) -> bool {
-        self.armed == Some((self.driver.is_none(), self.is_blocked))
-    }
-
-    /// The attempt's channel, or none.
-    fn replace(&mut self, channel: Option<C>) {
-        self.channel = channel;
-        self.driver = None;
-        // As it is made.
-        self.armed = Some((true, false));
-        self.is_blocked = false;
-    }
 }
 
 /// What the task that serves a session has to do.
@@ -193,53 +125,18 @@ pub struct Due {
 
 /// For the task that serves the session.
 impl<C: Channel> Connection<C> {
-    /// A session that is to be had of these servers, on a clock that counts suspension.
-    pub fn new(hosts: &str, options: &ClientOptions, clock: Arc<dyn Clock>) -> Arc<Connection<C>> {
-        Connection::noting(hosts, options, clock, Arc::default())
-    }
-
-    /// The same, and what each attempt to connect comes to is noted.
-    pub fn noting(
+    /// A session that is to be had of these servers, on a clock that counts suspension. What each attempt to connect comes to
+    /// is noted.
+    pub fn new(
         hosts: &str,
         options: &ClientOptions,
         clock: Arc<dyn Clock>,
         noted: Arc<Noted>,
     ) -> Arc<Connection<C>> {
-        let credentials = options
-            .auth
-            .iter()
-            .map(|auth| (auth.scheme.clone(), Zeroizing::new(auth.credential.clone())))
-            .collect();
-        let terms = options.terms();
-        let setup = Setup {
-            servers: hosts::servers(hosts),
-            session_timeout: options.session_timeout,
-            connect_timeout: options.connect_timeout,
-            read_only: options.read_only,
-            credentials,
-            sasl: options
-                .sasl
-                .as_ref()
-                .map(|sasl| (sasl.user.clone(), Zeroizing::new(sasl.password.clone()))),
-            pauses: Pauses { base: options.retry.base, max: options.retry.max },
-            silence: Box::new(move |timeout| super::silence_on(terms, timeout)),
-            most_in_flight: options.max_in_flight as usize,
-            noted: noted.clone(),
-        };
-        let machine = Machine::new(setup, clock.now());
+        let machine = Machine::new(hosts::servers(hosts), options.clone(), noted.clone(), clock.now());
         Arc::new(Connection {
             seen: Seen::of(&machine),
-            state: Mutex::new(State {
-                machine,
-                channel: None,
-                is_blocked: false,
-                driver: None,
-                tickets: 0,
-                was_driven: false,
-                is_watched: false,
-                armed: None,
-                disarmed_for: None,
-            }),
+            state: Mutex::new(State::of(machine)),
             mail: Mail::default(),
             watches: AtomicU64::new(0),
             clock,
@@ -252,8 +149,7 @@ impl<C: Channel> Connection<C> {
 
     /// The session, once it is there. Dropped before, it ends what may have begun.
     pub fn opened(self: &Arc<Self>, hosts: &str) -> Flight<Box<dyn Wire>> {
-        let chroot = hosts.find('/').map_or("", |at| hosts[at..].trim_end_matches('/')).to_owned();
-        let session = Session { connection: self.clone(), chroot };
+        let session = Session::of(self, hosts);
         Box::pin(async move {
             session.connection.until(|link| link.state != LinkState::Down).await;
             match session.connection.link().state {
@@ -294,8 +190,8 @@ impl<C: Channel> Connection<C> {
     }
 
     /// What became of an attempt to connect. One that is of no use any more is dropped.
-    pub fn connected(&self, attempt: u64, channel: Result<C, String>) {
-        self.with(|state, now| state.connected(attempt, channel.map_err(Trouble::from), now));
+    pub fn connected(&self, attempt: u64, channel: Result<C, Trouble>) {
+        self.with(|state, now| state.connected(attempt, channel, now));
     }
 
     /// Bytes have arrived on the channel of an attempt.
@@ -319,40 +215,6 @@ impl<C: Channel> Connection<C> {
                 state.machine.hung_up(trouble, now);
             }
         });
-    }
-}
-
-impl<C: Channel> State<C> {
-    fn connected(&mut self, attempt: u64, channel: Result<C, Trouble>, now: Moment) {
-        match channel {
-            _ if !self.machine.wants(attempt) => {}
-            Ok(channel) => {
-                self.replace(Some(channel));
-                self.machine.connected(now);
-            }
-            Err(trouble) => self.machine.hung_up(trouble, now),
-        }
-    }
-
-    fn has(&self, attempt: u64) -> bool {
-        self.channel.as_ref().is_some_and(|channel| channel.attempt() == attempt)
-            && self.machine.wants(attempt)
-    }
-
-    fn look(&mut self, now: Moment) -> Due {
-        self.machine.tick(now);
-        if self.channel.as_ref().is_some_and(|channel| !self.machine.wants(channel.attempt())) {
-            self.replace(None);
-        }
-        let is_blocked = !self.flush();
-        let machine = &mut self.machine;
-        Due {
-            is_over: machine.is_over(),
-            dial: machine.dial(),
-            question: machine.question(),
-            wake_at: machine.wake_at(),
-            is_blocked,
-        }
     }
 }
 
@@ -461,131 +323,6 @@ impl<C: Channel> Connection<C> {
             changed.await;
         }
     }
-
-    fn request(
-        &self,
-        request: &Request<'_>,
-        answer: Answer,
-        watch: Option<(Kind, String, WatchId, Watcher)>,
-    ) {
-        match self.try_lock() {
-            Some(state) => {
-                self.within(state, move |state, now| state.machine.request(request, answer, watch, now))
-            }
-            None => {
-                let letter = Letter::of(request);
-                self.post(move |state, now| {
-                    letter.read(|request| state.machine.request(request, answer, watch, now));
-                });
-            }
-        }
-    }
-
-    /// Sends a request; its answer is the body of the reply.
-    fn ask(self: &Arc<Self>, request: &Request<'_>) -> Answered<C> {
-        let (answer, answered) = oneshot::channel();
-        self.request(request, answer, None);
-        Answered { connection: self.clone(), answered }
-    }
-
-    /// The same for a request that sets a watch.
-    fn ask_and_watch(
-        self: &Arc<Self>,
-        request: &Request<'_>,
-        kind: Kind,
-        path: &str,
-    ) -> (Answered<C>, Watch) {
-        let (answer, answered) = oneshot::channel();
-        let (watcher, told) = oneshot::channel();
-        let id = WatchId(self.watches.fetch_add(1, Ordering::Relaxed));
-        self.request(request, answer, Some((kind, path.to_owned(), id, watcher)));
-        let answered = Answered { connection: self.clone(), answered };
-        let listening =
-            Listening { connection: self.clone(), kind, path: path.to_owned(), id, is_over: false };
-        let event = async move {
-            let mut listening = listening;
-            // Without a word: the session has ended, or the watch was never set.
-            let event = told.await.unwrap_or(Event::SessionEnded);
-            listening.is_over = true;
-            event
-        };
-        (answered, Watch::new(Box::pin(event)))
-    }
-}
-
-/// An answer on its way. Nobody knows what became of a request that has none.
-struct Answered<C> {
-    connection: Arc<Connection<C>>,
-    answered: oneshot::Receiver<Result<Vec<u8>, WireError>>,
-}
-
-impl<C: Channel> Future for Answered<C> {
-    type Output = Result<Vec<u8>, WireError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let polled = Pin::new(&mut self.answered).poll(context);
-        if polled.is_pending() {
-            C::is_awaited(&self.connection);
-        }
-        polled.map(|answer| answer.unwrap_or(Err(WireError::ConnectionLoss)))
-    }
-}
-
-/// Somebody listens to a watch. Dropped before it has told, it is taken back.
-struct Listening<C: Channel> {
-    connection: Arc<Connection<C>>,
-    kind: Kind,
-    path: String,
-    id: WatchId,
-    is_over: bool,
-}
-
-impl<C: Channel> Drop for Listening<C> {
-    fn drop(&mut self) {
-        if !self.is_over && self.connection.process.is_present() {
-            let (kind, path, id) = (self.kind, std::mem::take(&mut self.path), self.id);
-            self.connection.post(move |state, now| state.machine.unwatch(kind, &path, id, now));
-        }
-    }
-}
-
-/// A node is followed.
-struct Followed<C: Channel> {
-    connection: Arc<Connection<C>>,
-    path: String,
-}
-
-impl<C: Channel> Followed<C> {
-    fn of(connection: &Arc<Connection<C>>, path: String) -> Option<Followed<C>> {
-        let is_followed = connection.with(|state, now| state.machine.follow(&path, now));
-        is_followed.then(|| Followed { connection: connection.clone(), path })
-    }
-
-    /// The next change; false when nobody tells any more.
-    fn next(&self) -> Later<bool> {
-        let (watcher, told) = oneshot::channel();
-        let path = self.path.clone();
-        self.connection.post(move |state, _| state.machine.hear(&path, watcher));
-        Box::pin(async move { !matches!(told.await, Err(_) | Ok(Event::Unwatched | Event::SessionEnded)) })
-    }
-}
-
-impl<C: Channel> Drop for Followed<C> {
-    fn drop(&mut self) {
-        if self.connection.process.is_present() {
-            let path = std::mem::take(&mut self.path);
-            self.connection.post(move |state, now| state.machine.unfollow(&path, now));
-        }
-    }
-}
-
-impl<C: Channel> Session<C> {
-    fn closed(&self) -> Later<()> {
-        let connection = self.connection.clone();
-        connection.post(|state, now| state.machine.close(now));
-        let is_over = |link: Link| matches!(link.state, LinkState::Ended | LinkState::Denied);
-        Box::pin(async move { connection.until(is_over).await })
-    }
 }
 
 #[cfg(test)]
@@ -615,7 +352,8 @@ mod tests {
     fn what_cannot_be_sent_keeps_nobody_busy() {
         for is_broken in [true, false] {
             let clock = Arc::new(SystemClock);
-            let connection = Connection::new("zk.example.org", &ClientOptions::default(), clock);
+            let connection =
+                Connection::new("zk.example.org", &ClientOptions::default(), clock, Arc::default());
             let (attempt, _) = connection.look().dial.expect("it wants to connect");
             connection.connected(attempt, Ok(Stuck { attempt, is_broken }));
             // For the new connection, once.

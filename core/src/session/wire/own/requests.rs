@@ -1,11 +1,13 @@
 //! Each request in the words of the protocol, and its answer in ours.
 
+use std::borrow::Cow;
+
 use zkrecipes_protocol::{
-    self as protocol, Code, CreateArgs, Op, ReadResult, Reader, Reply, Request, SubRead, SubWrite,
-    WriteResult,
+    Acl, Code, CreateArgs, Op, ReadResult, Reply, Request, SubRead, SubWrite, WriteResult,
 };
 
-use super::{Channel, Followed, Session};
+use super::Channel;
+use super::session::Session;
 use crate::hosts;
 use crate::options::AclChoice;
 use crate::session::wire::machine::{Kind, refusal};
@@ -42,37 +44,6 @@ impl<C: Channel> Session<C> {
             }
         }
     }
-
-    fn ask<T: Send + 'static>(
-        &self,
-        request: &Request<'_>,
-        read: impl FnOnce(Reply<'_>) -> Option<T> + Send + 'static,
-    ) -> Flight<T> {
-        let op = request.op();
-        let answered = self.connection.ask(request);
-        Box::pin(async move {
-            // Nobody knows what became of a request whose answer cannot be read.
-            let body = answered.await?;
-            let reply = Reply::read(op, &mut Reader::new(&body)).ok();
-            reply.and_then(read).ok_or(WireError::ConnectionLoss)
-        })
-    }
-
-    fn ask_and_watch<T: Send + 'static>(
-        &self,
-        request: &Request<'_>,
-        kind: Kind,
-        path: &str,
-        read: impl FnOnce(Reply<'_>) -> Option<T> + Send + 'static,
-    ) -> Flight<(T, Watch)> {
-        let op = request.op();
-        let (answered, watch) = self.connection.ask_and_watch(request, kind, path);
-        Box::pin(async move {
-            let body = answered.await?;
-            let reply = Reply::read(op, &mut Reader::new(&body)).ok();
-            reply.and_then(read).ok_or(WireError::ConnectionLoss).map(|found| (found, watch))
-        })
-    }
 }
 
 fn flags(mode: CreateMode) -> (Op, i32) {
@@ -100,9 +71,8 @@ fn create<'a>(path: String, data: &'a [u8], mode: CreateMode, acl: &AclChoice) -
     })
 }
 
-fn access_list(choice: &AclChoice) -> Vec<protocol::Acl> {
-    let one =
-        |perms, scheme: &str, id: &str| protocol::Acl { perms, scheme: scheme.to_owned(), id: id.to_owned() };
+fn access_list(choice: &AclChoice) -> Vec<Acl> {
+    let one = |perms, scheme: &str, id: &str| Acl { perms, scheme: scheme.to_owned(), id: id.to_owned() };
     match choice {
         AclChoice::Default | AclChoice::Open => vec![one(ALL, "world", "anyone")],
         AclChoice::Creator => vec![one(ALL, "auth", "")],
@@ -121,30 +91,8 @@ fn permissions(letters: &str) -> i32 {
 }
 
 fn letters(permissions: i32) -> String {
-    LETTERS
-        .chars()
-        .enumerate()
-        .filter(|(bit, _)| permissions & 1 << bit != 0)
-        .map(|(_, letter)| letter)
-        .collect()
-}
-
-fn stat(found: &protocol::Stat) -> Stat {
-    let protocol::Stat { czxid, mzxid, ctime, mtime, version, cversion, aversion, .. } = *found;
-    let protocol::Stat { ephemeral_owner, data_length, num_children, pzxid, .. } = *found;
-    Stat {
-        czxid,
-        mzxid,
-        ctime,
-        mtime,
-        version,
-        cversion,
-        aversion,
-        ephemeral_owner,
-        data_length,
-        num_children,
-        pzxid,
-    }
+    let may = |bit: &(usize, char)| permissions & 1 << bit.0 != 0;
+    LETTERS.chars().enumerate().filter(may).map(|(_, letter)| letter).collect()
 }
 
 fn is_nothing(reply: Reply<'_>) -> Option<()> {
@@ -153,20 +101,20 @@ fn is_nothing(reply: Reply<'_>) -> Option<()> {
 
 fn only_stat(reply: Reply<'_>) -> Option<Stat> {
     match reply {
-        Reply::Stat(found) => Some(stat(&found)),
+        Reply::Stat(stat) => Some(stat),
         _ => None,
     }
 }
 
 fn data(reply: Reply<'_>) -> Option<(Vec<u8>, Stat)> {
     match reply {
-        Reply::Data { data, stat: found } => Some((data.unwrap_or_default().into_owned(), stat(&found))),
+        Reply::Data { data, stat } => Some((data.unwrap_or_default().into_owned(), stat)),
         _ => None,
     }
 }
 
-fn owned(names: Vec<std::borrow::Cow<'_, str>>) -> Vec<String> {
-    names.into_iter().map(std::borrow::Cow::into_owned).collect()
+fn owned(names: Vec<Cow<'_, str>>) -> Vec<String> {
+    names.into_iter().map(Cow::into_owned).collect()
 }
 
 fn names(reply: Reply<'_>) -> Option<Vec<String>> {
@@ -178,17 +126,16 @@ fn names(reply: Reply<'_>) -> Option<Vec<String>> {
 
 fn names_and_stat(reply: Reply<'_>) -> Option<(Vec<String>, Stat)> {
     match reply {
-        Reply::NamesAndStat { names, stat: found } => Some((owned(names), stat(&found))),
+        Reply::NamesAndStat { names, stat } => Some((owned(names), stat)),
         _ => None,
     }
 }
 
 /// The path below the chroot.
 fn below(chroot: &str, path: &str) -> String {
-    match path.strip_prefix(chroot) {
-        Some("") => "/".to_owned(),
-        Some(path) => path.to_owned(),
-        None => path.to_owned(),
+    match path.strip_prefix(chroot).unwrap_or(path) {
+        "" => "/".to_owned(),
+        below => below.to_owned(),
     }
 }
 
@@ -203,29 +150,24 @@ async fn if_any<T>(flight: impl Future<Output = Result<T, WireError>>) -> Result
 
 /// What became of each part, or the first that failed for a reason of its own.
 fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, WireError> {
-    let failed = results.iter().enumerate().find_map(|(index, result)| match result {
-        WriteResult::Failed(code) if *code != 0 && *code != Code::RuntimeInconsistency as i32 => {
-            Some(WireError::Part { index, error: Box::new(refusal(*code)) })
+    let its_own = |code: i32| code != 0 && code != Code::RuntimeInconsistency as i32;
+    let created = |path: &str, czxid| Applied::Created(Created { path: below(chroot, path), czxid });
+    let (mut all, mut others_failed) = (Vec::new(), false);
+    for (index, result) in results.into_iter().enumerate() {
+        match result {
+            WriteResult::Created { path } => all.push(created(&path, -1)),
+            WriteResult::CreatedStat { path, stat } => all.push(created(&path, stat.czxid)),
+            WriteResult::Deleted => all.push(Applied::Deleted),
+            WriteResult::Set(stat) => all.push(Applied::Set(stat)),
+            WriteResult::Checked => all.push(Applied::Checked),
+            WriteResult::Failed(code) if its_own(code) => {
+                return Err(WireError::Part { index, error: Box::new(refusal(code)) });
+            }
+            WriteResult::Failed(_) => others_failed = true,
         }
-        _ => None,
-    });
-    if let Some(error) = failed {
-        return Err(error);
     }
-    let each = |result| match result {
-        WriteResult::Created { path } => {
-            Ok(Applied::Created(Created { path: below(chroot, &path), czxid: -1 }))
-        }
-        WriteResult::CreatedStat { path, stat } => {
-            Ok(Applied::Created(Created { path: below(chroot, &path), czxid: stat.czxid }))
-        }
-        WriteResult::Deleted => Ok(Applied::Deleted),
-        WriteResult::Set(found) => Ok(Applied::Set(stat(&found))),
-        WriteResult::Checked => Ok(Applied::Checked),
-        // Failed, and none for a reason of its own.
-        WriteResult::Failed(_) => Err(WireError::ConnectionLoss),
-    };
-    results.into_iter().map(each).collect()
+    // Failed, and none for a reason of its own.
+    if others_failed { Err(WireError::ConnectionLoss) } else { Ok(all) }
 }
 
 impl<C: Channel> Wire for Session<C> {
@@ -260,7 +202,10 @@ impl<C: Channel> Wire for Session<C> {
     }
 
     fn close(&self) -> Later<()> {
-        self.closed()
+        let connection = self.connection.clone();
+        connection.post(|state, now| state.machine.close(now));
+        let is_over = |link: Link| matches!(link.state, LinkState::Ended | LinkState::Denied);
+        Box::pin(async move { connection.until(is_over).await })
     }
 
     fn create(&self, path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created> {
@@ -291,9 +236,7 @@ impl<C: Channel> Wire for Session<C> {
         self.ask(&Request::MultiRead(paths.iter().map(read).collect()), |reply| {
             let Reply::Reads(results) = reply else { return None };
             let each = |result| match result {
-                ReadResult::Data { data, stat: found } => {
-                    Some(Ok((data.unwrap_or_default().into_owned(), stat(&found))))
-                }
+                ReadResult::Data { data, stat } => Some(Ok((data.unwrap_or_default().into_owned(), stat))),
                 ReadResult::Failed(code) => Some(Err(refusal(code))),
                 ReadResult::Names(_) => None,
             };
@@ -319,41 +262,33 @@ impl<C: Channel> Wire for Session<C> {
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
         let path = self.full(path);
         let request = Request::GetData { path: (&*path).into(), watch: true };
-        let flight = self.ask_and_watch(&request, Kind::Data, &path, data);
-        Box::pin(async move { flight.await.map(|((data, stat), watch)| (data, stat, watch)) })
+        let (answer, watch) = self.ask_and_watch(&request, Kind::Data, &path, data);
+        Box::pin(async move { answer.await.map(|(data, stat)| (data, stat, watch)) })
     }
 
     fn watch_exists(&self, path: &str) -> Flight<(Option<Stat>, Watch)> {
         let path = self.full(path);
         let request = Request::Exists { path: (&*path).into(), watch: true };
-        let (answered, watch) = self.connection.ask_and_watch(&request, Kind::Data, &path);
-        Box::pin(async move {
-            let answer = answered.await;
-            let read = |body: Vec<u8>| {
-                let reply = Reply::read(Op::EXISTS, &mut Reader::new(&body)).ok();
-                reply.and_then(only_stat).ok_or(WireError::ConnectionLoss)
-            };
-            if_any(std::future::ready(answer.and_then(read))).await.map(|found| (found, watch))
-        })
+        let (answer, watch) = self.ask_and_watch(&request, Kind::Data, &path, only_stat);
+        Box::pin(async move { if_any(answer).await.map(|found| (found, watch)) })
     }
 
     fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
         let path = self.full(path);
         let request = Request::GetChildren2 { path: (&*path).into(), watch: true };
-        let flight = self.ask_and_watch(&request, Kind::Children, &path, names_and_stat);
-        Box::pin(async move { flight.await.map(|((names, stat), watch)| (names, stat, watch)) })
+        let (answer, watch) = self.ask_and_watch(&request, Kind::Children, &path, names_and_stat);
+        Box::pin(async move { answer.await.map(|(names, stat)| (names, stat, watch)) })
     }
 
     fn follow_children(&self, path: &str) -> Option<Following> {
-        let followed = Followed::of(&self.connection, self.full(path))?;
-        Some(Box::new(move || followed.next()))
+        self.follow(self.full(path))
     }
 
     fn access_list(&self, path: &str) -> Flight<Vec<AclEntry>> {
         let path = self.full(path).into();
         self.ask(&Request::GetAcl { path }, |reply| {
             let Reply::Acl { acl, .. } = reply else { return None };
-            let entry = |one: protocol::Acl| AclEntry::new(one.scheme, one.id, letters(one.perms));
+            let entry = |one: Acl| AclEntry::new(one.scheme, one.id, letters(one.perms));
             Some(acl.into_iter().map(entry).collect())
         })
     }
@@ -364,14 +299,12 @@ impl<C: Channel> Wire for Session<C> {
     }
 
     fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
-        let chroot = self.chroot.clone();
-        let flight = self.ask(
-            &Request::Multi(writes.iter().map(|write| self.part(write, acl)).collect()),
-            move |reply| match reply {
-                Reply::Writes(results) => Some(applied(results, &chroot)),
-                _ => None,
-            },
-        );
+        let (parts, chroot) =
+            (writes.iter().map(|write| self.part(write, acl)).collect(), self.chroot.clone());
+        let flight = self.ask(&Request::Multi(parts), move |reply| match reply {
+            Reply::Writes(results) => Some(applied(results, &chroot)),
+            _ => None,
+        });
         Box::pin(async move { flight.await? })
     }
 
@@ -389,13 +322,11 @@ impl<C: Channel> Wire for Session<C> {
     fn create_chroot(&self, acl: &AclChoice) -> Flight<()> {
         // Persistent: a chroot outlives its users. Each part of it leaves now; all but the last may be there already.
         let ends = self.chroot.match_indices('/').map(|(at, _)| at).skip(1).chain([self.chroot.len()]);
-        let parts: Vec<_> = ends.filter(|end| *end > 0).map(|end| self.chroot[..end].to_owned()).collect();
-        let flights: Vec<_> = parts
-            .into_iter()
-            .map(|part| {
-                self.ask(&Request::Write(create(part, b"", CreateMode::Persistent, acl)), |_| Some(()))
-            })
-            .collect();
+        let make = |end| {
+            let part = self.chroot[..end].to_owned();
+            self.ask(&Request::Write(create(part, b"", CreateMode::Persistent, acl)), |_| Some(()))
+        };
+        let flights: Vec<_> = ends.filter(|end| *end > 0).map(make).collect();
         Box::pin(async move {
             for flight in flights {
                 match flight.await {

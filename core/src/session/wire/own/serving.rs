@@ -5,13 +5,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::OptionFuture;
 use tokio::net::TcpStream;
 
+use super::Connection;
 #[cfg(target_os = "linux")]
 use super::driving::WATCHDOG;
-use super::socket::{Ready, Socket};
+use super::socket::Socket;
+use super::state::State;
+use super::stream::Ready;
 use super::trust::Trust;
-use super::{Channel, Connection, State};
 use crate::hosts::Server;
 use crate::metrics::Counters;
 use crate::runtime;
@@ -53,7 +56,7 @@ pub(super) async fn serve(
     let mut connecting: Option<Connecting> = None;
     let mut connected = None;
     let mut asking: Option<Asking> = None;
-    let mut learnt: Option<(u64, Server, bool)> = None;
+    let mut learnt = None;
     let mut ready: Option<Ready> = None;
     let mut is_ready = false;
     let mut watch_at: Option<Instant> = None;
@@ -68,9 +71,10 @@ pub(super) async fn serve(
             }
             let more = state.read_or_leave_it(is_ready, is_due, now);
             let due = state.look(now);
-            (due, more, state.watch(), state.channel.as_ref().map(|socket| socket.stream.clone()))
+            let socket = state.channel.as_ref().map(|socket| (socket.attempt, socket.stream.clone()));
+            (due, more, state.watch(), socket.unzip())
         });
-        let Some((due, more, is_watched, stream)) = looked else {
+        let Some((due, more, is_watched, (attempt, stream))) = looked else {
             // Somebody is inside, and calls when they leave. This thread has others to serve.
             tokio::select! {
                 () = connection.is_called() => {}
@@ -102,11 +106,12 @@ pub(super) async fn serve(
                 (attempt, server, has_quorum)
             }));
         }
-        if !Ready::is_of(ready.as_ref(), stream.as_ref()) {
+        let has_changed =
+            ready.as_ref().map(|ready| Arc::as_ptr(&ready.stream)) != stream.as_ref().map(Arc::as_ptr);
+        if has_changed {
             ready = match stream.as_ref().map(Ready::new).transpose() {
                 Ok(ready) => ready,
                 Err(error) => {
-                    let attempt = connection.with(|state, _| state.channel.as_ref().map(Channel::attempt));
                     attempt.into_iter().for_each(|attempt| connection.hung_up(attempt, error.to_string()));
                     continue;
                 }
@@ -117,35 +122,12 @@ pub(super) async fn serve(
             tokio::task::yield_now().await;
             continue;
         }
-        let is_readable = async {
-            match &ready {
-                Some(ready) => ready.until(due.is_blocked).await,
-                None => std::future::pending().await,
-            }
-        };
-        let is_connected = async {
-            match &mut connecting {
-                Some(connecting) => connecting.await,
-                None => std::future::pending().await,
-            }
-        };
-        let is_told = async {
-            match &mut asking {
-                Some(asking) => asking.await,
-                None => std::future::pending().await,
-            }
-        };
+        let is_readable = ready.as_ref().map(|ready| ready.until(due.is_blocked));
         tokio::select! {
             biased;
-            () = is_readable => is_ready = true,
-            made = is_connected => {
-                connecting = None;
-                connected = Some(made);
-            }
-            told = is_told => {
-                asking = None;
-                learnt = Some(told);
-            }
+            Some(()) = OptionFuture::from(is_readable) => is_ready = true,
+            Some(made) = OptionFuture::from(connecting.as_mut()) => (connecting, connected) = (None, Some(made)),
+            Some(told) = OptionFuture::from(asking.as_mut()) => (asking, learnt) = (None, Some(told)),
             () = connection.is_called() => {}
             () = nap(due.wake_at, watch_at) => {}
         }
@@ -300,7 +282,8 @@ mod tests {
         let server = Embedded::start().expect("a free port");
         let test = async move {
             let hosts = server.connect_string();
-            let connection = Connection::new(&hosts, &ClientOptions::default(), Arc::new(SystemClock));
+            let connection =
+                Connection::new(&hosts, &ClientOptions::default(), Arc::new(SystemClock), Arc::default());
             let serving = serve(connection.clone(), None, Entry::new(), Arc::default());
             let task = runtime::spawn(Box::pin(serving));
             let wire = connection.opened(&hosts).await.expect("a session");

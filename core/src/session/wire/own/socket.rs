@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use rustls::ClientConnection;
 
+use super::stream::Stream;
 use super::trust::Trust;
 use super::{Channel, Connection};
 use crate::metrics::Counters;
 use crate::process::Process;
-pub(super) use kind::{Ready, Stream};
 
 /// How much is read at once.
 const SPACE: usize = 64 << 10;
@@ -147,148 +147,4 @@ fn write(stream: &Stream, bytes: &mut Vec<u8>) -> io::Result<bool> {
     };
     bytes.drain(..sent);
     outcome
-}
-
-/// Read by the I/O thread, or by a thread that waits for an answer. SIGPIPE comes of neither: what is sent by the standard
-/// library is sent with MSG_NOSIGNAL.
-#[cfg(target_os = "linux")]
-mod kind {
-    use std::io::{self, Read, Write};
-    use std::net::{Shutdown, TcpStream};
-    use std::os::fd::{AsRawFd, RawFd};
-    use std::sync::Arc;
-
-    use tokio::io::Interest;
-    use tokio::io::unix::AsyncFd;
-
-    use crate::session::wire::own::system::Watch;
-
-    /// A socket that never blocks, and what has the I/O thread come to it.
-    pub(in super::super) struct Stream {
-        tcp: TcpStream,
-        watch: Watch,
-    }
-
-    impl Stream {
-        pub(in super::super) fn new(tcp: tokio::net::TcpStream) -> io::Result<Stream> {
-            let tcp = tcp.into_std()?;
-            Ok(Stream { watch: Watch::new(&tcp)?, tcp })
-        }
-
-        pub(in super::super) fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
-            (&self.tcp).read(space)
-        }
-
-        pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-            (&self.tcp).write(bytes)
-        }
-
-        pub(in super::super) fn shut(&self) {
-            let _ = self.tcp.shutdown(Shutdown::Both);
-        }
-
-        pub(in super::super) fn arm(&self, reads: bool, writes: bool) {
-            self.watch.arm(&self.tcp, reads, writes);
-        }
-    }
-
-    impl AsRawFd for Stream {
-        fn as_raw_fd(&self) -> RawFd {
-            self.tcp.as_raw_fd()
-        }
-    }
-
-    /// Tells the I/O thread what its stream is armed for.
-    pub(in super::super) struct Ready(AsyncFd<Watched>);
-
-    struct Watched(Arc<Stream>);
-
-    impl AsRawFd for Watched {
-        fn as_raw_fd(&self) -> RawFd {
-            self.0.watch.as_raw_fd()
-        }
-    }
-
-    impl Ready {
-        #[allow(
-            deprecated,
-            reason = "only the newest tokio has its successor; the descriptor lives as long as this"
-        )]
-        pub(in super::super) fn new(stream: &Arc<Stream>) -> io::Result<Ready> {
-            AsyncFd::with_interest(Watched(stream.clone()), Interest::READABLE).map(Ready)
-        }
-
-        pub(in super::super) fn is_of(ready: Option<&Ready>, stream: Option<&Arc<Stream>>) -> bool {
-            match (ready, stream) {
-                (Some(ready), Some(stream)) => Arc::ptr_eq(&ready.0.get_ref().0, stream),
-                (ready, stream) => ready.is_none() && stream.is_none(),
-            }
-        }
-
-        /// Resolves when something has come, to be read until nothing is there.
-        pub(in super::super) async fn until(&self, _is_blocked: bool) {
-            match self.0.readable().await {
-                // First here, then there: what comes in between is told again.
-                Ok(mut ready) => {
-                    ready.clear_ready();
-                    self.0.get_ref().0.watch.heard();
-                }
-                // The runtime is at its end.
-                Err(_) => std::future::pending().await,
-            }
-        }
-    }
-}
-
-/// Here the I/O thread drives alone: it is told by tokio when there is something to be read or written.
-#[cfg(not(target_os = "linux"))]
-mod kind {
-    use std::io;
-    use std::sync::Arc;
-
-    use tokio::net::TcpStream;
-
-    pub(in super::super) struct Stream(TcpStream);
-
-    impl Stream {
-        pub(super) fn new(tcp: TcpStream) -> io::Result<Stream> {
-            Ok(Stream(tcp))
-        }
-
-        pub(super) fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
-            self.0.try_read(space)
-        }
-
-        pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.try_write(bytes)
-        }
-
-        /// Nobody else has it: it is closed at once.
-        pub(super) fn shut(&self) {}
-
-        pub(in super::super) fn arm(&self, _reads: bool, _writes: bool) {}
-    }
-
-    pub(in super::super) struct Ready(Arc<Stream>);
-
-    impl Ready {
-        pub(in super::super) fn new(stream: &Arc<Stream>) -> io::Result<Ready> {
-            Ok(Ready(stream.clone()))
-        }
-
-        pub(in super::super) fn is_of(ready: Option<&Ready>, stream: Option<&Arc<Stream>>) -> bool {
-            match (ready, stream) {
-                (Some(ready), Some(stream)) => Arc::ptr_eq(&ready.0, stream),
-                (ready, stream) => ready.is_none() && stream.is_none(),
-            }
-        }
-
-        pub(in super::super) async fn until(&self, is_blocked: bool) {
-            let stream = &self.0.0;
-            tokio::select! {
-                _ = stream.readable() => {}
-                _ = stream.writable(), if is_blocked => {}
-            }
-        }
-    }
 }

@@ -16,7 +16,7 @@ use crate::runtime;
 use crate::session::system_clock::SystemClock;
 use crate::session::wire::open::Entry;
 use crate::session::wire::own::serving;
-use crate::session::wire::own::socket::Ready;
+use crate::session::wire::own::stream::Ready;
 use crate::session::wire::own::system;
 use crate::session::wire::{CreateMode, Event, Flight, LinkState, Wire, WireError};
 
@@ -40,7 +40,7 @@ fn world() -> World {
     let server = server.expect("a free port");
     let hosts = server.connect_string();
     let options = ClientOptions::default().session_timeout(LONG);
-    let connection = Connection::new(&hosts, &options, Arc::new(SystemClock));
+    let connection = Connection::new(&hosts, &options, Arc::new(SystemClock), Arc::default());
     let opened = connection.opened(&hosts);
     runtime::spawn(Box::pin(serving::serve(connection.clone(), None, Entry::new(), Arc::default())));
     let wire = drive::wait(async move { opened.await.map_err(told) }, None, None).expect("a session");
