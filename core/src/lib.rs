@@ -36,6 +36,8 @@ pub mod sanitizer;
 #[doc(hidden)]
 pub mod session;
 mod signals;
+#[cfg(target_os = "linux")]
+mod stack;
 pub mod time;
 mod tls;
 mod turn;

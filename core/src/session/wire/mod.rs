@@ -4,6 +4,8 @@
 //! Every request **leaves when the method is called**; the returned future only waits for the answer. That is how one
 //! flight carries two requests, and a dropped future does not take its request back.
 
+#![cfg_attr(not(test), forbid(unsafe_code))]
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

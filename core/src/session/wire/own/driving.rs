@@ -17,7 +17,7 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::task::Wake;
@@ -28,6 +28,7 @@ use super::socket::Socket;
 use super::stream::Stream;
 use super::system::{self, Wakeup};
 use crate::process::{PerProcess, Process};
+use crate::stack;
 
 /// How late an answer may be because the thread that drives does not come to it.
 pub(super) const WATCHDOG: Duration = Duration::from_millis(20);
@@ -37,7 +38,7 @@ const ROOM: usize = if cfg!(debug_assertions) { 3 << 20 } else { 512 << 10 };
 
 /// Whether this thread has the stack to poll a future of the library.
 pub(crate) fn has_room() -> bool {
-    system::stack_left().is_some_and(|left| left >= ROOM)
+    stack::left().is_some_and(|left| left >= ROOM)
 }
 
 thread_local! {
@@ -270,8 +271,8 @@ impl Parker {
         if self.state.compare_exchange(EMPTY, POLLS, Ordering::SeqCst, Ordering::SeqCst).is_err() {
             return None;
         }
-        let streams = drives.driving.iter().map(|one| &*one.stream as &dyn AsRawFd);
-        let descriptors: Vec<_> = std::iter::once(wakeup as &dyn AsRawFd).chain(streams).collect();
+        let streams = drives.driving.iter().map(|one| one.stream.as_fd());
+        let descriptors: Vec<_> = std::iter::once(wakeup.as_fd()).chain(streams).collect();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let polled = system::poll(&descriptors, left);
         // What follows is the parent's.

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
 
 use tokio::io::Interest;
@@ -13,7 +13,7 @@ use super::system::Watch;
 
 pub(super) struct Stream {
     tcp: TcpStream,
-    watch: Watch,
+    pub(super) watch: Watch,
 }
 
 impl Stream {
@@ -39,9 +39,9 @@ impl Stream {
     }
 }
 
-impl AsRawFd for Stream {
-    fn as_raw_fd(&self) -> RawFd {
-        self.tcp.as_raw_fd()
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tcp.as_fd()
     }
 }
 
@@ -58,7 +58,7 @@ impl Ready {
         reason = "only the newest tokio has its successor; the descriptor lives as long as this"
     )]
     pub(super) fn new(stream: &Arc<Stream>) -> io::Result<Ready> {
-        let told = AsyncFd::with_interest(stream.watch.as_raw_fd(), Interest::READABLE)?;
+        let told = AsyncFd::with_interest(stream.watch.as_fd().as_raw_fd(), Interest::READABLE)?;
         Ok(Ready { told, stream: stream.clone() })
     }
 

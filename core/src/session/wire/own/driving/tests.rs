@@ -154,7 +154,7 @@ fn what_comes_while_nobody_reads_is_told_when_the_io_thread_is_armed_again() {
             assert_eq!(stream.try_read(&mut [0; 8]).expect("read"), 1);
             stream.arm(false, false);
             peer.write_all(b"y").expect("sent");
-            assert!(system::poll(&[&*stream], Some(SOON)).expect("polled")[0]);
+            assert!(system::poll(&[stream.as_fd()], Some(SOON)).expect("polled")[0]);
             stream.arm(true, false);
             ready.until(false).await;
             assert_eq!(stream.try_read(&mut [0; 8]).expect("read"), 1);
@@ -334,7 +334,7 @@ fn a_connection_that_ends_is_shut_down_and_closed_by_its_last_user() {
     let sent = driving.stream.try_write(b"x");
     assert!(sent.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe));
     // The number is still its own, and who polls it comes back.
-    let polled = system::poll(&[&*driving.stream], Some(SOON)).expect("polled");
+    let polled = system::poll(&[driving.stream.as_fd()], Some(SOON)).expect("polled");
     assert_eq!(polled, [true]);
     assert!(!driving.read());
     assert!(stream.upgrade().is_some());
