@@ -327,6 +327,9 @@ impl<C: Channel> Connection<C> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Context, Wake};
+
     use futures_util::FutureExt;
 
     use super::*;
@@ -346,6 +349,29 @@ mod tests {
         fn send(&mut self, _: &mut Vec<u8>) -> io::Result<bool> {
             if self.is_broken { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(false) }
         }
+    }
+
+    /// Says whether the lock is free when it is called.
+    struct Looks(Arc<Connection<Stuck>>, AtomicBool);
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            self.1.store(self.0.try_lock().is_some(), Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn who_is_woken_may_ask_at_once() {
+        let clock = Arc::new(SystemClock);
+        let connection =
+            Connection::<Stuck>::new("zk.example.org", &ClientOptions::default(), clock, Arc::default());
+        let looks = Arc::new(Looks(connection.clone(), AtomicBool::new(false)));
+        let session = Session::of(&connection, "");
+        let mut flight = session.exists("/");
+        assert!(flight.as_mut().poll(&mut Context::from_waker(&looks.clone().into())).is_pending());
+        connection.give_up();
+        assert!(looks.1.load(Ordering::SeqCst), "woken while the lock was taken, or not at all");
+        assert_eq!(flight.now_or_never(), Some(Err(WireError::SessionEnded)));
     }
 
     #[test]
