@@ -149,6 +149,7 @@ def node_client() -> list[str | Path]:
 
 LIBRARIES = [
     Library("rust", "zkrecipes, Rust", True, rust("ours")),
+    Library("blocking", "zkrecipes, blocking Rust", True, rust("blocking")),
     Library("c", "zkrecipes, C", True, ours_in_c),
     Library("python", "zkrecipes, Python", True, ours_in_python("ours"), {"PYTHONPATH": str(BUILT / "ours")}),
     Library("aio", "zkrecipes, asyncio", True, ours_in_python("ours_aio"), {"PYTHONPATH": str(BUILT / "ours_aio")}),

@@ -23,7 +23,7 @@ def one_worker(arena: Arena, name: str, hosts: str | None = None) -> Callable[[]
 
 
 def free(arena: Arena) -> dict[str, Any]:
-    return free_on(arena, arena.server(), EVERYBODY, rounds=14, ops=80)
+    return free_on(arena, arena.server(), ["blocking", *EVERYBODY], rounds=14, ops=400)
 
 
 def free_on_three(arena: Arena) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def free_on(arena: Arena, server: Server, names: list[str], rounds: int, ops: in
 
 def background(arena: Arena) -> dict[str, Any]:
     found = []
-    for name in arena.has(["raw", "rust", "c", "python", "aio", "node"]):
+    for name in arena.has(["raw", "rust", "blocking", "c", "python", "aio", "node"]):
         path = arena.path()
         verb = "lock" if name == "raw" else "background"
         found.append(

@@ -18,21 +18,27 @@ class Reason:
 REASONS = [
     Reason(
         (
-            "acquire, free, of",
-            "acquire and release, of a raw",
+            "acquire, free, in C",
+            "acquire and release in C",
+            "acquire and release in blocking Rust",
+            "acquire and release in Python",
+            "client CPU of acquire and release in C",
+        ),
+        "The requests are the same two, a create and a delete, and who blocks reads the answer from the socket itself: "
+        "a request is a send, a poll and a receive, and two calls that say whether the library's thread has to look "
+        "at the socket. The rest is some 55,000 instructions a pair for what a lock is besides its requests: the "
+        "queue of the handle, the lease, the span, the name of the node, who is told of a loss. It is spread thin.",
+        ("c-lock",),
+    ),
+    Reason(
+        (
+            "acquire and release in Rust",
+            "client CPU of acquire and release in Rust",
             "the same, of Curator's",
             "the same, of kazoo's",
         ),
-        "The requests are the same two, a create and a delete. But a caller and the library's thread wake each other "
-        "for each of them, which is some six waits or more in a pair where the blocking socket has two. The "
-        "library's thread cannot be left out: it keeps the session and the lease while callers do something else.",
-        ("rust-lock",),
-    ),
-    Reason(
-        ("client CPU of acquire",),
-        "Half of it is the kernel's: four wake-ups besides the two writes and reads, each with its way through the "
-        "scheduler. The rest is spread thin: no function of ours has more than one part in a hundred. "
-        "zookeeper-client's own lock, with one thread and a list more, has twice the socket's.",
+        "Who awaits writes its request on its own thread, and the library's thread reads the answer and wakes it: that "
+        "is two wake-ups more in a pair than the blocking socket has.",
         ("rust-lock",),
     ),
     Reason(
@@ -101,16 +107,10 @@ REASONS = [
         ("rust-away",),
     ),
     Reason(
-        ("acquire and release in C",),
-        "A call that blocks is one task on the library's thread and one wake-up of the caller, as it is in Rust. What "
-        "the C interface adds is some microseconds of hundreds, and two runs on this machine differ by more.",
-        ("c-lock",),
-    ),
-    Reason(
-        ("acquire and release in Python", "acquire and release in asyncio", "acquire and release in Node"),
-        "A call of a face is one task on the library's thread and one wake-up of the caller. What is on top "
-        "is the language's: its loop, which is woken by a descriptor and runs the callback in its next turn; and the "
-        "lock of Python's interpreter, which a thread of its own waits for in place of the library's.",
+        ("acquire and release in asyncio", "acquire and release in Node"),
+        "The library's thread reads the answer and wakes the loop by a descriptor; the loop runs the callback in its "
+        "next turn, and the coroutine in the one behind it. In Python the two threads also wait for each other, for "
+        "the lock of the interpreter.",
         ("aio-lock", "node-lock"),
     ),
     Reason(

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
-FACES = {"c": ("C", 1.03), "python": ("Python", 1.15), "aio": ("asyncio", 1.3), "node": ("Node", 1.2)}
+# By calls that block, of the raw socket; by those that are awaited, of Rust.
+BLOCKING = {"c": ("C", 1.12), "blocking": ("blocking Rust", 1.12), "python": ("Python", 1.25)}
+AWAITED = {"aio": ("asyncio", 1.3), "node": ("Node", 1.2)}
 
 
 class Results:
@@ -80,8 +82,16 @@ def targets(results: Results) -> Iterator[Target]:
         return Target(work, ratio, limit, False)
 
     both, alone = "acquire and release", "acquire"
-    yield less("acquire, free, of one raw create", "lock", ("rust", alone), ("raw", alone), 1.15)
-    yield less("acquire and release, of a raw create and delete", "lock", ("rust", both), ("raw", both), 1.1)
+    yield less("acquire, free, in C, of one raw create", "lock", ("c", alone), ("raw", alone), 1.15)
+    yield less(
+        "acquire and release in Rust, awaited, of a raw create and delete", "lock", ("rust", both), ("raw", both), 1.3
+    )
+    for face, (title, limit) in BLOCKING.items():
+        yield less(
+            f"acquire and release in {title}, of a raw create and delete", "lock", (face, both), ("raw", both), limit
+        )
+    for face, (title, limit) in AWAITED.items():
+        yield less(f"acquire and release in {title}, of that in Rust", "lock", (face, both), ("rust", both), limit)
     yield less("the same, of Curator's", "lock", ("rust", both), ("curator", both), 0.7)
     yield less("the same, of kazoo's", "lock", ("rust", both), ("kazoo", both), 0.3)
     case = "acquire, release in the background"
@@ -91,8 +101,9 @@ def targets(results: Results) -> Iterator[Target]:
     yield faster(
         "100 locks at once, to raw pipelined pairs", "disjoint", ("rust", "100 paths"), ("raw", "100 paths"), 0.9
     )
-    work = "client CPU of acquire and release, of the raw socket's"
-    yield less(work, "lock", ("rust", both), ("raw", both), 2.0, "client_cpu_ns")
+    for face, title in (("c", "C"), ("rust", "Rust, awaited")):
+        work = f"client CPU of acquire and release in {title}, of the raw socket's"
+        yield less(work, "lock", (face, both), ("raw", both), 2.0, "client_cpu_ns")
     hundred = "100 once"
     yield less("hand-off, 100 waiters, of one raw write", "handoff", ("rust", hundred), ("raw", "a write"), 1.3)
     yield faster("the same per second, to Curator's", "handoff", ("rust", hundred), ("curator", hundred), 3)
@@ -158,8 +169,6 @@ def targets(results: Results) -> Iterator[Target]:
     ]
     yield Target("round trips of acquire and release, 5 ms each way", trips(far[0]), 2.1, True, "")
     yield Target("round trips of a hand-off, 5 ms each way", trips(far[1]), 1.1, True, "")
-    for face, (title, limit) in FACES.items():
-        yield less(f"acquire and release in {title}, of that in Rust", "lock", (face, both), ("rust", both), limit)
     # The program's own threads: the main one, and in Rust the one that reads lines.
     for name, title, own in (("rust", "Rust", 2), ("c", "C", 1)):
         largest = max((row for row in results.rows("memory") if row["library"] == name), key=size, default=None)

@@ -1,10 +1,12 @@
 //! The workers of the benchmarks that are written in Rust; bench/README.md says what a worker is.
 //!
 //!     zkrecipes-bench ours HOSTS SESSION_MS       zkrecipes
+//!     zkrecipes-bench blocking HOSTS SESSION_MS   zkrecipes, by calls that block
 //!     zkrecipes-bench client HOSTS SESSION_MS     zookeeper-client's own lock
 //!     zkrecipes-bench raw HOSTS SESSION_MS        the floor: one blocking socket
 //!     zkrecipes-bench delay HOST:PORT MS          no worker: a proxy that makes the way longer
 
+mod blocking;
 mod delay;
 mod line;
 mod ours;
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
     let Ok(milliseconds) = number.parse() else { return usage() };
     match what.as_str() {
         "ours" => ours::serve(address, milliseconds),
+        "blocking" => blocking::serve(address, milliseconds),
         "client" => rust_client::serve(address, milliseconds),
         "raw" => raw::serve(address, milliseconds),
         "delay" => delay::serve(address, milliseconds),
@@ -28,6 +31,6 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: zkrecipes-bench ours|client|raw|delay ADDRESS MILLISECONDS");
+    eprintln!("usage: zkrecipes-bench ours|blocking|client|raw|delay ADDRESS MILLISECONDS");
     ExitCode::from(2)
 }
