@@ -253,7 +253,6 @@ impl Ledger {
     pub fn crashed(&self, host: HostId) {
         self.tally.lock().crashes += 1;
         self.items.crashed(host);
-        self.rounds.crashed(host);
     }
 
     /// What is wrong at the end, when everybody has done what there was to do.

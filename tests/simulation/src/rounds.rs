@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::Plan;
-use crate::sim::{HostId, Instant, Sim};
+use crate::sim::{Instant, Sim};
 use crate::snapshot::Node;
 use crate::solo::Solo;
 use crate::subject::PATH;
@@ -25,14 +25,9 @@ struct Inner {
     /// `ready`, by its czxid, if it stands.
     ready: Option<i64>,
     declared: Vec<Round>,
-    /// The nodes of members that stand, with the member's name and its number.
-    standing: BTreeMap<String, (i64, String)>,
-    /// When each node was seen first.
-    seen: BTreeMap<String, Instant>,
+    /// The nodes of members that stand, with their number, the session they are of, and the member's name.
+    standing: BTreeMap<String, (i64, i64, String)>,
     members: BTreeMap<String, Member>,
-    /// When each host's process ended last.
-    crashed: BTreeMap<HostId, Instant>,
-    now: Instant,
     /// Who has been in a round and out of it since the last fault.
     through: BTreeSet<String>,
     done: usize,
@@ -63,11 +58,6 @@ impl Rounds {
     /// What stands there now; why that cannot be.
     pub fn look(&self, sim: &Sim, nodes: &[Node]) -> Option<String> {
         self.0.lock().look(sim, nodes)
-    }
-
-    pub fn crashed(&self, host: HostId) {
-        let rounds = &mut *self.0.lock();
-        rounds.crashed.insert(host, rounds.now);
     }
 
     // ---- what members do
@@ -137,17 +127,13 @@ fn all_of(members: &[(String, String)]) -> String {
 
 impl Inner {
     fn look(&mut self, sim: &Sim, nodes: &[Node]) -> Option<String> {
-        let now = sim.now();
-        self.now = now;
         let below = |node: &Node| node.path.strip_prefix(PATH)?.strip_prefix('/').map(str::to_owned);
         let ready = nodes.iter().find(|node| below(node).as_deref() == Some("ready"));
         let members = nodes.iter().filter(|node| below(node).is_some_and(|name| name != "ready"));
         let members = members.filter(|node| node.data != ALONE.as_bytes());
-        let named = |node: &Node| (node.czxid, String::from_utf8_lossy(&node.data).into_owned());
+        let named =
+            |node: &Node| (node.czxid, node.session, String::from_utf8_lossy(&node.data).into_owned());
         self.standing = members.map(|node| (node.path.clone(), named(node))).collect();
-        for node in self.standing.keys() {
-            self.seen.entry(node.clone()).or_insert(now);
-        }
         let ready = ready.map(|node| node.czxid);
         let before = std::mem::replace(&mut self.ready, ready);
         if ready.is_none() || ready == before || self.done == self.everybody {
@@ -155,27 +141,16 @@ impl Inner {
         }
         // Those who came first.
         let mut members: Vec<_> = self.standing.iter().collect();
-        members.sort_by_key(|(_, (czxid, _))| *czxid);
+        members.sort_by_key(|(_, (czxid, ..))| *czxid);
+        // What an earlier session of a member has left looks alive to everybody, until that session ends.
+        let different: BTreeSet<_> = members.iter().map(|(_, (_, session, name))| (session, name)).collect();
+        let wrong = (different.len() < self.parties)
+            .then(|| format!("a round of {} was declared with {different:?}", self.parties));
         let members: Vec<_> =
-            members.into_iter().map(|(node, (_, name))| (node.clone(), name.clone())).collect();
+            members.into_iter().map(|(node, (.., name))| (node.clone(), name.clone())).collect();
         tell!(sim, "a round is declared, there are {}", all_of(&members));
-        let names: BTreeSet<_> = members.iter().map(|(_, name)| name).collect();
-        let twice = (members.len() - names.len()).saturating_sub(self.left_by_the_dead(&members));
-        let wrong = (members.len() - twice < self.parties)
-            .then(|| format!("a round of {} was declared with {names:?}", self.parties));
         let members = members.into_iter().take(self.parties).collect();
-        self.declared.push(Round { declared: now, members });
+        self.declared.push(Round { declared: sim.now(), members });
         wrong
-    }
-
-    /// How many nodes are of processes that have ended, beside one of the same name: they look alive to everybody.
-    fn left_by_the_dead(&self, members: &[(String, String)]) -> usize {
-        let is_dead = |node: &str, name: &str| {
-            let host = name.strip_prefix('h').and_then(|rest| rest.split('w').next()?.parse().ok());
-            let crashed = host.and_then(|host: HostId| self.crashed.get(&host));
-            crashed.is_some_and(|crashed| self.seen[node] <= *crashed)
-        };
-        let has_another = |name: &str| members.iter().filter(|(_, other)| other == name).count() > 1;
-        members.iter().filter(|(node, name)| has_another(name) && is_dead(node, name)).count()
     }
 }
