@@ -76,8 +76,8 @@ REASONS = [
     Reason(
         ("local hand-off",),
         "A pass is no request and no wake-up, but a whole acquisition in memory: a place at the gate of the "
-        "handle, the guard of hand-offs, a hold with its own callbacks, metrics and log, and a timer in case that it waits "
-        "long.",
+        "handle, the guard of hand-offs, a hold with its own callbacks, metrics and log, and a timer in case that it "
+        "waits long.",
         ("rust-local",),
     ),
     Reason(
