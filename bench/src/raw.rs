@@ -1,25 +1,22 @@
-//! The floor: one blocking socket that speaks ZooKeeper's protocol by hand, with nothing around it. What a recipe has to send
-//! cannot cost less than these requests do.
+//! The floor: one blocking socket that speaks ZooKeeper's protocol, with nothing around it. What a recipe has to send cannot
+//! cost less than these requests do.
 
 use std::collections::VecDeque;
 use std::error::Error;
-use std::io::{self, Read, Write, stdin};
+use std::io::{Read, Write, stdin};
 use std::net::TcpStream;
+
+use zkrecipes_protocol::{
+    Acl, Code, CreateArgs, Hello, Op, Reader, Reply, ReplyHead, Request, SubRead, SubWrite, WriteResult,
+    Writer, frame_at,
+};
 
 use crate::line::{Answer, Order, done, list, now, say};
 
 /// How many items are read in one request.
 const AHEAD: usize = 8;
-
-const CREATE: i32 = 1;
-const GET_DATA: i32 = 4;
-const DELETE: i32 = 2;
-const SET: i32 = 5;
-const GET_CHILDREN: i32 = 8;
-const MULTI: i32 = 14;
-const MULTI_READ: i32 = 22;
-const CLOSE: i32 = -11;
-const NODE_EXISTS: i32 = -110;
+/// What a server answers is shorter.
+const LONGEST: usize = 64 << 20;
 const DATA: [u8; 100] = [b'x'; 100];
 
 #[derive(Copy, Clone)]
@@ -44,7 +41,7 @@ fn obey(order: &Order, hosts: &str, milliseconds: u64) -> Answer {
         "get" => consume(order, &mut socket, connect),
         _ => perform(order, &mut socket),
     };
-    socket.call(CLOSE, |_| ())?;
+    socket.call(&Request::Close)?;
     answer
 }
 
@@ -69,11 +66,8 @@ fn perform(order: &Order, socket: &mut Socket) -> Answer {
             let mut times = Vec::new();
             for _ in 0..order.number("ops") {
                 let begun = now();
-                socket.call(SET, |body| {
-                    text(body, order.path().as_bytes());
-                    text(body, b"bench");
-                    int(body, -1);
-                })?;
+                let (path, data) = (order.path().into(), Some(&b"bench"[..]));
+                socket.call(&Request::Write(SubWrite::SetData { path, data, version: -1 }))?;
                 times.push(now() - begun);
             }
             Ok(Some(list("both", &times)))
@@ -89,7 +83,7 @@ fn perform(order: &Order, socket: &mut Socket) -> Answer {
                     socket.answer()?;
                     flights -= 1;
                 }
-                socket.send_create(&prefix, &DATA, Mode::PersistentSequential)?;
+                socket.send_create(&prefix, &DATA, Mode::PersistentSequential);
                 flights += 1;
             }
             for _ in 0..flights {
@@ -106,11 +100,9 @@ fn perform(order: &Order, socket: &mut Socket) -> Answer {
 /// and for each item a transaction that says so in a mark and deletes it. Nobody takes an item that another one wants.
 fn consume(order: &Order, socket: &mut Socket, connect: impl Fn() -> Outcome<Socket>) -> Answer {
     let (items, clients) = (order.number("ops"), order.number("clients"));
-    let reply = socket.call(GET_CHILDREN, |body| {
-        text(body, order.path().as_bytes());
-        body.push(0);
-    })?;
-    let mut names = texts(&reply)?;
+    let reply = socket.call(&Request::GetChildren { path: order.path().into(), watch: false })?;
+    let Reply::Names(names) = read(Op::GET_CHILDREN, &reply)? else { return Err("no list".into()) };
+    let mut names: Vec<_> = names.into_iter().map(String::from).collect();
     names.sort_unstable();
     names.truncate(items);
     let mut consumers = Vec::new();
@@ -134,7 +126,7 @@ fn consume(order: &Order, socket: &mut Socket, connect: impl Fn() -> Outcome<Soc
     let took = now() - begun;
     for (mut consumer, mark, _) in consumers {
         consumer.delete(&mark)?;
-        consumer.call(CLOSE, |_| ())?;
+        consumer.call(&Request::Close)?;
     }
     Ok(Some(format!("took={took}")))
 }
@@ -146,12 +138,12 @@ fn background(order: &Order, socket: &mut Socket) -> Answer {
     let mut times = Vec::new();
     for number in 0..order.number("ops") {
         let begun = now();
-        socket.send_create(&prefix, b"bench", Mode::EphemeralSequential)?;
+        socket.send_create(&prefix, b"bench", Mode::EphemeralSequential);
         if number > 0 {
             socket.answer()?;
         }
         let node = created(&socket.answer()?)?;
-        socket.send_delete(&node)?;
+        socket.send_delete(&node);
         times.push(now() - begun);
     }
     socket.answer()?;
@@ -172,7 +164,7 @@ fn disjoint(order: &Order, socket: &mut Socket) -> Answer {
     let mut flights = VecDeque::new();
     let (mut begun_pairs, mut ended) = (0, 0);
     while begun_pairs < paths.min(pairs) {
-        socket.send_create(&prefixes[begun_pairs % paths], b"bench", Mode::EphemeralSequential)?;
+        socket.send_create(&prefixes[begun_pairs % paths], b"bench", Mode::EphemeralSequential);
         flights.push_back((begun_pairs % paths, true));
         begun_pairs += 1;
     }
@@ -180,12 +172,12 @@ fn disjoint(order: &Order, socket: &mut Socket) -> Answer {
         let reply = socket.answer()?;
         let (path, made) = flights.pop_front().expect("as many as there are answers");
         if made {
-            socket.send_delete(&created(&reply)?)?;
+            socket.send_delete(&created(&reply)?);
             flights.push_back((path, false));
         } else {
             ended += 1;
             if begun_pairs < pairs {
-                socket.send_create(&prefixes[path], b"bench", Mode::EphemeralSequential)?;
+                socket.send_create(&prefixes[path], b"bench", Mode::EphemeralSequential);
                 flights.push_back((path, true));
                 begun_pairs += 1;
             }
@@ -210,33 +202,26 @@ impl Socket {
         let stream = TcpStream::connect(host)?;
         stream.set_nodelay(true)?;
         let mut socket = Socket { stream, out: Vec::new(), read: Vec::new(), at: 0, xid: 0 };
-        let mut hello = vec![0; 4];
-        int(&mut hello, 0);
-        hello.extend(0i64.to_be_bytes());
-        int(&mut hello, milliseconds as i32);
-        hello.extend(0i64.to_be_bytes());
-        text(&mut hello, &[0; 16]);
-        hello.push(0);
-        socket.out.extend(sized(hello));
+        let timeout = milliseconds as i32;
+        let hello = Hello { zxid_seen: 0, timeout, session: 0, password: &[0; 16], read_only: Some(false) };
+        socket.out.extend(hello.frame());
         socket.frame()?;
         Ok(socket)
     }
 
-    fn send(&mut self, op: i32, body: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    fn send(&mut self, request: &Request) {
         self.xid += 1;
-        let mut frame = vec![0; 4];
-        int(&mut frame, self.xid);
-        int(&mut frame, op);
-        body(&mut frame);
-        self.out.extend(sized(frame));
-        Ok(())
+        let mut frame = Writer::request(self.xid, request.op());
+        request.write(&mut frame);
+        self.out.extend(frame.finish());
     }
 
     /// The next answer: what comes behind its head. Whatever was sent before leaves first, in one write.
     fn answer(&mut self) -> Outcome<Vec<u8>> {
         let frame = self.frame()?;
-        match int_at(&frame, 12)? {
-            0 => Ok(frame[16..].to_vec()),
+        let mut r = Reader::new(&frame);
+        match ReplyHead::read(&mut r).map_err(|_| UNREADABLE)?.err {
+            0 => Ok(r.rest().to_vec()),
             code => Err(Refusal(code).into()),
         }
     }
@@ -244,14 +229,11 @@ impl Socket {
     fn frame(&mut self) -> Outcome<Vec<u8>> {
         // While answers are here already, requests gather.
         loop {
-            let rest = &self.read[self.at..];
-            if let Some(length) = rest.first_chunk::<4>() {
-                let length = u32::from_be_bytes(*length) as usize;
-                if rest.len() >= 4 + length {
-                    let frame = rest[4..4 + length].to_vec();
-                    self.at += 4 + length;
-                    return Ok(frame);
-                }
+            let whole = frame_at(&self.read[self.at..], LONGEST).map_err(|_| UNREADABLE)?;
+            if let Some((frame, taken)) = whole {
+                let frame = frame.to_vec();
+                self.at += taken;
+                return Ok(frame);
             }
             self.read.drain(..self.at);
             self.at = 0;
@@ -267,29 +249,27 @@ impl Socket {
         }
     }
 
-    fn call(&mut self, op: i32, body: impl FnOnce(&mut Vec<u8>)) -> Outcome<Vec<u8>> {
-        self.send(op, body)?;
+    fn call(&mut self, request: &Request) -> Outcome<Vec<u8>> {
+        self.send(request);
         self.answer()
     }
 
-    fn send_create(&mut self, path: &str, data: &[u8], mode: Mode) -> io::Result<()> {
-        self.send(CREATE, |body| {
-            text(body, path.as_bytes());
-            text(body, data);
-            // One entry of the ACL: everybody may do everything.
-            int(body, 1);
-            int(body, 31);
-            text(body, b"world");
-            text(body, b"anyone");
-            int(body, mode as i32);
-        })
+    fn send_create(&mut self, path: &str, data: &[u8], mode: Mode) {
+        // Everybody may do everything.
+        let acl = vec![Acl { perms: 31, scheme: "world".into(), id: "anyone".into() }];
+        let (path, data, flags) = (path.into(), Some(data), mode as i32);
+        self.send(&Request::Write(SubWrite::Create(CreateArgs {
+            op: Op::CREATE,
+            path,
+            data,
+            acl,
+            flags,
+            ttl: -1,
+        })));
     }
 
-    fn send_delete(&mut self, path: &str) -> io::Result<()> {
-        self.send(DELETE, |body| {
-            text(body, path.as_bytes());
-            int(body, -1);
-        })
+    fn send_delete(&mut self, path: &str) {
+        self.send(&Request::Write(SubWrite::Delete { path: path.into(), version: -1 }));
     }
 
     /// Takes these items, one after the other.
@@ -297,7 +277,7 @@ impl Socket {
         let mut parts = items.chunks(AHEAD);
         let mut is_read = false;
         if let Some(first) = parts.next() {
-            self.send_reads(first)?;
+            self.send_reads(first);
             is_read = true;
         }
         for (made, item) in items.iter().enumerate() {
@@ -308,55 +288,46 @@ impl Socket {
             if made % AHEAD == AHEAD / 2
                 && let Some(next) = parts.next()
             {
-                self.send_reads(next)?;
+                self.send_reads(next);
                 is_read = true;
             }
-            self.send(MULTI, |body| {
-                part(body, SET);
-                text(body, mark.as_bytes());
-                text(body, b"1 60000");
-                int(body, made as i32);
-                part(body, DELETE);
-                text(body, item.as_bytes());
-                int(body, 0);
-                end(body);
-            })?;
+            self.send(&Request::Multi(vec![
+                SubWrite::SetData { path: mark.into(), data: Some(b"1 60000"), version: made as i32 },
+                SubWrite::Delete { path: item.into(), version: 0 },
+            ]));
             if made % AHEAD == AHEAD / 2 && std::mem::take(&mut is_read) {
                 self.answer()?;
             }
             let reply = self.answer()?;
-            if int_at(&reply, 0)? == -1 {
-                return Err("a transaction was refused".into());
+            match read(Op::MULTI, &reply)? {
+                Reply::Writes(results) if !matches!(results[..], [WriteResult::Failed(_), ..]) => {}
+                _ => return Err("a transaction was refused".into()),
             }
         }
         Ok(())
     }
 
-    fn send_reads(&mut self, items: &[String]) -> io::Result<()> {
-        self.send(MULTI_READ, |body| {
-            for item in items {
-                part(body, GET_DATA);
-                text(body, item.as_bytes());
-                body.push(0);
-            }
-            end(body);
-        })
+    fn send_reads(&mut self, items: &[String]) {
+        let reads = items.iter().map(|item| SubRead::GetData { path: item.into(), watch: false });
+        self.send(&Request::MultiRead(reads.collect()));
     }
 
     fn create(&mut self, path: &str, data: &[u8], mode: Mode) -> Outcome<String> {
-        self.send_create(path, data, mode)?;
+        self.send_create(path, data, mode);
         created(&self.answer()?)
     }
 
     fn delete(&mut self, path: &str) -> Outcome<()> {
-        self.send_delete(path)?;
+        self.send_delete(path);
         self.answer().map(drop)
     }
 
     fn ensure(&mut self, path: &str) -> Outcome<()> {
         for (at, _) in path.match_indices('/').skip(1).chain([(path.len(), "")]) {
             match self.create(&path[..at], b"", Mode::Persistent) {
-                Err(error) if error.downcast_ref() != Some(&Refusal(NODE_EXISTS)) => return Err(error),
+                Err(error) if error.downcast_ref() != Some(&Refusal(Code::NodeExists as i32)) => {
+                    return Err(error);
+                }
                 _ => {}
             }
         }
@@ -375,54 +346,16 @@ impl std::fmt::Display for Refusal {
 
 impl Error for Refusal {}
 
-fn int(to: &mut Vec<u8>, value: i32) {
-    to.extend(value.to_be_bytes());
-}
+const UNREADABLE: &str = "the answer cannot be read";
 
-fn text(to: &mut Vec<u8>, bytes: &[u8]) {
-    int(to, bytes.len() as i32);
-    to.extend(bytes);
-}
-
-/// The head of a part of a transaction, and its end.
-fn part(to: &mut Vec<u8>, op: i32) {
-    int(to, op);
-    to.push(0);
-    int(to, -1);
-}
-
-fn end(to: &mut Vec<u8>) {
-    int(to, -1);
-    to.push(1);
-    int(to, -1);
-}
-
-/// With its length in its first four bytes.
-fn sized(mut frame: Vec<u8>) -> Vec<u8> {
-    let length = frame.len() as u32 - 4;
-    frame[..4].copy_from_slice(&length.to_be_bytes());
-    frame
-}
-
-fn int_at(frame: &[u8], at: usize) -> Outcome<i32> {
-    let bytes = frame.get(at..).and_then(|rest| rest.first_chunk()).ok_or("the answer is too short")?;
-    Ok(i32::from_be_bytes(*bytes))
-}
-
-/// A vector of texts.
-fn texts(reply: &[u8]) -> Outcome<Vec<String>> {
-    let (mut all, mut at) = (Vec::new(), 4);
-    for _ in 0..int_at(reply, 0)? {
-        let length = int_at(reply, at)? as usize;
-        let text = reply.get(at + 4..at + 4 + length).ok_or("the answer is too short")?;
-        all.push(String::from_utf8(text.to_vec())?);
-        at += 4 + length;
-    }
-    Ok(all)
+fn read(op: Op, reply: &[u8]) -> Outcome<Reply<'_>> {
+    Reply::read(op, &mut Reader::new(reply)).map_err(|_| UNREADABLE.into())
 }
 
 /// The path that a create answers.
 fn created(reply: &[u8]) -> Outcome<String> {
-    let length = int_at(reply, 0)? as usize;
-    Ok(String::from_utf8(reply.get(4..4 + length).ok_or("the answer is too short")?.to_vec())?)
+    match read(Op::CREATE, reply)? {
+        Reply::Path(path) => Ok(path.into_owned()),
+        _ => Err(UNREADABLE.into()),
+    }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use zkrecipes::{Auth, Client, ClientOptions};
+use zkrecipes_protocol::frame_length;
 
 /// As a server with Netty may: so many times the first two answers change places.
 struct Disorder {
@@ -19,7 +20,8 @@ struct Disorder {
 fn frame(from: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
-    let mut frame = vec![0; i32::from_be_bytes(length) as usize];
+    let bytes = frame_length(length, 1 << 20).map_err(|_| io::ErrorKind::InvalidData)?;
+    let mut frame = vec![0; bytes];
     from.read_exact(&mut frame)?;
     Ok([&length[..], &frame[..]].concat())
 }

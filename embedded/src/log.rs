@@ -1,7 +1,10 @@
 //! The request log: what arrived, what came of it, for tests that count and wait.
 
 use crate::faults::glob_matches;
-use crate::wire::{Op, OpName, Reader, Request, op_name, parse_request};
+use crate::wire::{
+    Hello, Op, OpName, Reader, Reply, ReplyHead, Request, RequestHead, SubRead, SubWrite, WriteResult,
+    op_name, parse_request,
+};
 use std::collections::VecDeque;
 
 /// What became of a request.
@@ -51,35 +54,19 @@ pub(crate) struct Head {
 impl Head {
     /// The head of a handshake, with the session it wants back, or 0.
     pub fn of_handshake(frame: &[u8]) -> (Head, u64) {
-        let mut r = Reader::new(frame);
-        let session = (r.int(), r.long(), r.int(), r.long()).3.unwrap_or(0);
+        let session = Hello::read(frame).map_or(0, |hello| hello.session);
         (Head { op: op_name(Op::CONNECT), ..Head::default() }, session as u64)
     }
 
     /// Never fails: what cannot be read is left out, and the code that handles the frame reports it.
     pub fn of_request(frame: &[u8]) -> Head {
-        let mut r = Reader::new(frame);
-        let (Ok(xid), Ok(op)) = (r.int(), r.int()) else {
+        let Ok((RequestHead { xid, op }, body)) = RequestHead::split(frame) else {
             return Head { op: "unknown", ..Head::default() };
         };
-        let mut head = Head { xid, op: op_name(Op(op)), ..Head::default() };
-        match Op(op) {
-            Op::PING
-            | Op::AUTH
-            | Op::SASL
-            | Op::SET_WATCHES
-            | Op::SET_WATCHES2
-            | Op::WHO_AM_I
-            | Op::CLOSE => {}
-            Op::MULTI | Op::MULTI_READ => {
-                if let Ok(request) = parse_request(Op(op), &frame[8..]) {
-                    head.paths = request.paths().into_iter().map(str::to_owned).collect();
-                    head.parts = part_names(&request);
-                }
-            }
-            // All others that have a path begin with it.
-            _ if head.op != "unknown" => head.paths.extend(r.string().ok().map(|p| p.into_owned())),
-            _ => {}
+        let mut head = Head { xid, op: op_name(op), ..Head::default() };
+        if let Ok(request) = parse_request(op, body) {
+            head.paths = request.paths().into_iter().map(str::to_owned).collect();
+            head.parts = part_names(&request);
         }
         head
     }
@@ -105,14 +92,8 @@ impl Head {
 
 fn part_names(request: &Request) -> Vec<OpName> {
     match request {
-        Request::Multi(ops) => ops.iter().map(|o| op_name(o.op())).collect(),
-        Request::MultiRead(ops) => ops
-            .iter()
-            .map(|o| match o {
-                crate::wire::SubRead::GetData { .. } => op_name(Op::GET_DATA),
-                crate::wire::SubRead::GetChildren { .. } => op_name(Op::GET_CHILDREN),
-            })
-            .collect(),
+        Request::Multi(ops) => ops.iter().map(SubWrite::op).map(op_name).collect(),
+        Request::MultiRead(ops) => ops.iter().map(SubRead::op).map(op_name).collect(),
         _ => Vec::new(),
     }
 }
@@ -126,28 +107,24 @@ impl LogEntry {
             return;
         }
         let mut r = Reader::new(reply.get(4..).unwrap_or_default());
-        if let (Ok(xid), Ok(zxid), Ok(error)) = (r.int(), r.long(), r.int()) {
-            (self.xid, self.zxid, self.error) = (xid, zxid, error);
+        if let Ok(ReplyHead { xid, zxid, err }) = ReplyHead::read(&mut r) {
+            (self.xid, self.zxid, self.error) = (xid, zxid, err);
         }
-        if self.op == op_name(Op::MULTI) && self.error == 0 {
-            self.error = multi_error(&mut r).unwrap_or(0);
+        if self.op == op_name(Op::MULTI)
+            && self.error == 0
+            && let Ok(Reply::Writes(results)) = Reply::read(Op::MULTI, &mut r)
+        {
+            self.error = multi_error(&results).unwrap_or(0);
         }
     }
 }
 
 /// The error that made a multi fail: the first that is none of the fillers before and after it.
-fn multi_error(r: &mut Reader) -> Option<i32> {
-    loop {
-        let (kind, done) = (r.int().ok()?, r.bool().ok()?);
-        let error = r.int().ok()?;
-        if done || kind != -1 {
-            return None;
-        }
-        if error != 0 {
-            return Some(error);
-        }
-        r.int().ok()?;
-    }
+fn multi_error(results: &[WriteResult]) -> Option<i32> {
+    results.iter().find_map(|result| match result {
+        WriteResult::Failed(error) if *error != 0 => Some(*error),
+        _ => None,
+    })
 }
 
 /// The newest requests, up to a limit.

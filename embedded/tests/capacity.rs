@@ -14,8 +14,7 @@ use zkrecipes_embedded::{LogEntry, Server};
 const SLACK: u32 = if cfg!(debug_assertions) { 20 } else { 1 };
 
 fn create_frame(xid: i32, path: &str) -> Vec<u8> {
-    let mut w = Writer::frame();
-    w.int(xid).int(Op::CREATE.0);
+    let mut w = Writer::request(xid, Op::CREATE);
     Raw::create_body(&mut w, path, b"0123456789", 0);
     w.finish()
 }
@@ -141,7 +140,7 @@ fn many_reads(raw: &mut Raw, count: usize) {
         for _ in 0..count {
             w.part(Op::GET_DATA, false, -1).string("/big").bool(false);
         }
-        w.part(Op(-1), true, -1);
+        w.end_of_parts();
     });
 }
 

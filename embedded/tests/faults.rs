@@ -45,8 +45,7 @@ fn requests_behind_a_dropped_one_are_not_handled() {
     server.inject(Fault::drop_after("create").path("/a"));
     let mut burst = Vec::new();
     for path in ["/a", "/b"] {
-        let mut w = Writer::frame();
-        w.int(1).int(Op::CREATE.0);
+        let mut w = Writer::request(1, Op::CREATE);
         Raw::create_body(&mut w, path, b"", 0);
         burst.extend(w.finish());
     }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::Duration;
 use support::Raw;
 use zkrecipes_embedded::machine::{Config, Machine, Now, Output};
-use zkrecipes_embedded::wire::{Op, Writer};
+use zkrecipes_embedded::wire::{Hello, Op, Writer};
 use zkrecipes_embedded::{Fault, Server};
 
 /// splitmix64: small, seeded, and good enough to find trouble.
@@ -76,8 +76,7 @@ fn plausible(op: i32, random: &mut Random, w: &mut Writer) {
 
 /// A request frame, without its length, that has been cut, stretched or scratched.
 fn mangled(op: i32, random: &mut Random) -> Vec<u8> {
-    let mut w = Writer::frame();
-    w.int(random.next() as i32).int(op);
+    let mut w = Writer::request(random.next() as i32, Op(op));
     plausible(op, random, &mut w);
     let mut frame = w.finish().split_off(4);
     match random.below(5) {
@@ -95,9 +94,8 @@ fn mangled(op: i32, random: &mut Random) -> Vec<u8> {
 }
 
 fn handshake() -> Vec<u8> {
-    let mut w = Writer::frame();
-    w.int(0).long(0).int(5000).long(0).buffer(Some(&[0; 16])).bool(false);
-    w.finish().split_off(4)
+    let hello = Hello { zxid_seen: 0, timeout: 5000, session: 0, password: &[0; 16], read_only: Some(false) };
+    hello.frame().split_off(4)
 }
 
 #[test]

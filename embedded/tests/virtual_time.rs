@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 use support::Raw;
 use zkrecipes_embedded::machine::{Cluster, Config, ConnId, Kind, Machine, Now, Output};
-use zkrecipes_embedded::wire::{Op, ReplyHead, Writer};
+use zkrecipes_embedded::wire::{Hello, Op, ReplyHead, Writer};
 
 fn at(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), wall: 1_700_000_000_000 + ms as i64 }
@@ -18,7 +18,8 @@ fn frame(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
 }
 
 fn hello(timeout: i32) -> Vec<u8> {
-    frame(|w| _ = w.int(0).long(0).int(timeout).long(0).buffer(Some(&[0; 16])))
+    let hello = Hello { zxid_seen: 0, timeout, session: 0, password: &[0; 16], read_only: None };
+    hello.frame().split_off(4)
 }
 
 fn create(xid: i32, path: &str, flags: i32) -> Vec<u8> {

@@ -13,6 +13,11 @@ pub enum EventKind {
     ChildrenChanged = 4,
 }
 
+impl EventKind {
+    pub const ALL: [EventKind; 4] =
+        [EventKind::Created, EventKind::Deleted, EventKind::DataChanged, EventKind::ChildrenChanged];
+}
+
 /// One event, as it stands behind the header of a reply whose xid is [`XID_EVENT`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event<'a> {
@@ -26,13 +31,8 @@ const CONNECTED: i32 = 3;
 
 impl<'a> Event<'a> {
     pub fn read(r: &mut Reader<'a>) -> Result<Event<'a>, Malformed> {
-        let kind = match r.int()? {
-            1 => Some(EventKind::Created),
-            2 => Some(EventKind::Deleted),
-            3 => Some(EventKind::DataChanged),
-            4 => Some(EventKind::ChildrenChanged),
-            _ => None,
-        };
+        let number = r.int()?;
+        let kind = EventKind::ALL.into_iter().find(|kind| *kind as i32 == number);
         r.int()?;
         Ok(Event { kind, path: r.opt_string()?.unwrap_or_default() })
     }

@@ -8,9 +8,11 @@ pub struct Oversized;
 /// Frames are shorter than `limit`.
 pub fn frame_at(bytes: &[u8], limit: usize) -> Result<Option<(&[u8], usize)>, Oversized> {
     let Some((prefix, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
-    let length = usize::try_from(i32::from_be_bytes(*prefix)).map_err(|_| Oversized)?;
-    if length >= limit {
-        return Err(Oversized);
-    }
+    let length = frame_length(*prefix, limit)?;
     Ok(rest.get(..length).map(|frame| (frame, 4 + length)))
+}
+
+/// How many bytes follow the four that a frame begins with, for whoever reads exactly those. Frames are shorter than `limit`.
+pub fn frame_length(prefix: [u8; 4], limit: usize) -> Result<usize, Oversized> {
+    usize::try_from(i32::from_be_bytes(prefix)).ok().filter(|length| *length < limit).ok_or(Oversized)
 }

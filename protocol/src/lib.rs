@@ -7,16 +7,17 @@ mod handshake;
 mod record;
 mod reply;
 mod request;
+pub mod size;
 mod words;
 
 pub use codes::{Code, Op, OpName, op_name};
 pub use event::{Event, EventKind, event_path};
-pub use frame::{Oversized, frame_at};
+pub use frame::{Oversized, frame_at, frame_length};
 pub use handshake::{Hello, Welcome};
 pub use record::{Acl, Malformed, Reader, Stat, Writer};
 pub use reply::{ReadResult, Reply, ReplyHead, WriteResult};
-pub use request::{CreateArgs, Request, SubRead, SubWrite, parse_request};
-pub use words::is_word;
+pub use request::{CreateArgs, Request, RequestHead, SubRead, SubWrite, parse_request};
+pub use words::{WORDS, is_word};
 
 /// xid of an event.
 pub const XID_EVENT: i32 = -1;

@@ -18,6 +18,11 @@ impl<'a> Reader<'a> {
         Reader { rest: bytes }
     }
 
+    /// What has not been read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
@@ -230,6 +235,11 @@ impl Writer {
     /// The head of one operation of a multi, or of its result; the one behind them all is `last`.
     pub fn part(&mut self, op: Op, is_last: bool, err: i32) -> &mut Self {
         self.int(op.0).bool(is_last).int(err)
+    }
+
+    /// What stands behind the last operation of a multi, or the last result.
+    pub fn end_of_parts(&mut self) -> &mut Self {
+        self.part(Op(-1), true, -1)
     }
 
     /// How many bytes the frame has by now, with those of its length.

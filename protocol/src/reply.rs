@@ -127,18 +127,19 @@ impl<'a> Reply<'a> {
             Reply::Token(token) => _ = w.buffer(token.as_deref()),
             Reply::Writes(results) => {
                 results.iter().for_each(|result| result.write(w));
-                w.part(FAILED, true, -1);
+                w.end_of_parts();
             }
             Reply::Reads(results) => {
                 results.iter().for_each(|result| result.write(w));
-                w.part(FAILED, true, -1);
+                w.end_of_parts();
             }
         }
     }
 }
 
 impl WriteResult<'_> {
-    fn write(&self, w: &mut Writer) {
+    /// One of several, behind which [`Writer::end_of_parts`] says that no more follow.
+    pub fn write(&self, w: &mut Writer) {
         match self {
             WriteResult::Created { path } => _ = w.part(Op::CREATE, false, 0).string(path),
             WriteResult::CreatedStat { path, stat } => {
@@ -153,7 +154,8 @@ impl WriteResult<'_> {
 }
 
 impl ReadResult<'_> {
-    fn write(&self, w: &mut Writer) {
+    /// One of several, behind which [`Writer::end_of_parts`] says that no more follow.
+    pub fn write(&self, w: &mut Writer) {
         match self {
             ReadResult::Data { data, stat } => {
                 _ = w.part(Op::GET_DATA, false, 0).buffer(data.as_deref()).stat(stat)

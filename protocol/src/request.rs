@@ -3,6 +3,25 @@
 use super::{Acl, Malformed, Op, Reader, Writer};
 use std::borrow::Cow;
 
+/// The two fields every request starts with, but for the handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestHead {
+    pub xid: i32,
+    pub op: Op,
+}
+
+impl RequestHead {
+    pub fn read(r: &mut Reader) -> Result<RequestHead, Malformed> {
+        Ok(RequestHead { xid: r.int()?, op: Op(r.int()?) })
+    }
+
+    /// The head of a frame, without its length, and the body that [`parse_request`] reads.
+    pub fn split(frame: &[u8]) -> Result<(RequestHead, &[u8]), Malformed> {
+        let mut r = Reader::new(frame);
+        Ok((RequestHead::read(&mut r)?, r.rest()))
+    }
+}
+
 /// The arguments the four create opcodes share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateArgs<'a> {
@@ -198,7 +217,8 @@ fn multi<'a, T>(
 }
 
 impl SubRead<'_> {
-    fn op(&self) -> Op {
+    /// The opcode this operation would have on its own.
+    pub fn op(&self) -> Op {
         match self {
             SubRead::GetData { .. } => Op::GET_DATA,
             SubRead::GetChildren { .. } => Op::GET_CHILDREN,
@@ -284,14 +304,14 @@ impl Request<'_> {
                 for write in writes {
                     write.write(w.part(write.op(), false, -1));
                 }
-                w.part(Op(-1), true, -1);
+                w.end_of_parts();
             }
             Request::MultiRead(reads) => {
                 for read in reads {
                     let (SubRead::GetData { path, watch } | SubRead::GetChildren { path, watch }) = read;
                     w.part(read.op(), false, -1).string(path).bool(*watch);
                 }
-                w.part(Op(-1), true, -1);
+                w.end_of_parts();
             }
             Request::Exists { path, watch }
             | Request::GetData { path, watch }

@@ -1,6 +1,7 @@
 //! The four letter words that operators send instead of a handshake.
 
-const WORDS: [&[u8; 4]; 14] = [
+/// Those that a server knows.
+pub const WORDS: [&[u8; 4]; 14] = [
     b"ruok", b"srvr", b"stat", b"mntr", b"cons", b"dump", b"wchs", b"isro", b"envi", b"conf", b"wchp",
     b"wchc", b"crst", b"srst",
 ];

@@ -9,7 +9,7 @@ use std::thread;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection};
-use zkrecipes_protocol::{Op, Reader, Welcome, Writer, XID_PING};
+use zkrecipes_protocol::{Op, Reply, RequestHead, Stat, Welcome, Writer, XID_PING, frame_at, frame_length};
 
 /// Trusted by nobody else.
 pub const AUTHORITY: &str = "\
@@ -24,7 +24,7 @@ MAUGAytlcANBABwtIYmxtCeA0wrbAImAL13ITWJ2rGr/DkZV9ikuO4BeDSHM6TWd\n\
 -----END CERTIFICATE-----\n\
 ";
 /// Of localhost and 127.0.0.1.
-const CERTIFICATE: &str = "\
+pub const CERTIFICATE: &str = "\
 -----BEGIN CERTIFICATE-----\n\
 MIIBZjCCARigAwIBAgIUYLbyKsOUV2749xzCl4SEY/kseuUwBQYDK2VwMBAxDjAM\n\
 BgNVBAMMBXRlc3RzMCAXDTI2MTEyNzAxMDE0NVoYDzIxMjYxMTAzMDEwMTQ1WjAU\n\
@@ -37,7 +37,7 @@ qIL6rShI6h3TsrGWrXmT6VZw8dkBqop68gQ=\n\
 -----END CERTIFICATE-----\n\
 ";
 /// Nobody's secret.
-const KEY: &str = "\
+pub const KEY: &str = "\
 -----BEGIN PRIVATE KEY-----\n\
 MC4CAQAwBQYDK2VwBCIEIF67Jq0ol1cLSOAUVLiJImKEnIFNT38ofUt41oPIEFne\n\
 -----END PRIVATE KEY-----\n\
@@ -88,7 +88,8 @@ impl Peer {
     pub fn frame(&mut self) -> io::Result<Vec<u8>> {
         let mut length = [0; 4];
         self.socket.read_exact(&mut length)?;
-        let mut frame = vec![0; i32::from_be_bytes(length) as usize];
+        let length = frame_length(length, 1 << 20).map_err(|_| io::ErrorKind::InvalidData)?;
+        let mut frame = vec![0; length];
         self.socket.read_exact(&mut frame)?;
         Ok(frame)
     }
@@ -107,11 +108,10 @@ impl Peer {
     pub fn asked(&mut self) -> io::Result<(i32, Op)> {
         loop {
             let frame = self.frame()?;
-            let mut r = Reader::new(&frame);
-            let (Ok(xid), Ok(op)) = (r.int(), r.int()) else { return Err(io::ErrorKind::InvalidData.into()) };
-            match xid {
+            let (head, _) = RequestHead::split(&frame).map_err(|_| io::ErrorKind::InvalidData)?;
+            match head.xid {
                 XID_PING => self.send(&Writer::reply(XID_PING, 0, 0).finish())?,
-                _ => return Ok((xid, Op(op))),
+                xid => return Ok((xid, head.op)),
             }
         }
     }
@@ -172,13 +172,13 @@ impl Peer {
             plain.resize(state.plaintext_bytes_to_read(), 0);
             tls.reader().read_exact(&mut plain)?;
             // Each piece that comes is a frame, or several: the first is the hello, the others wait for answers.
-            let Some(xid) = plain.get(4..8) else { continue };
+            let Ok(Some((frame, _))) = frame_at(&plain, 1 << 20) else { continue };
             if said == 0 {
                 tls.writer().write_all(&welcome())?;
             } else {
-                let xid = i32::from_be_bytes([xid[0], xid[1], xid[2], xid[3]]);
-                let mut answer = Writer::reply(xid, 1, 0);
-                answer.stat(&zkrecipes_protocol::Stat::default());
+                let (head, _) = RequestHead::split(frame).map_err(|_| io::ErrorKind::InvalidData)?;
+                let mut answer = Writer::reply(head.xid, 1, 0);
+                Reply::Stat(Stat::default()).write(&mut answer);
                 tls.writer().write_all(&answer.finish())?;
             }
             said += 1;

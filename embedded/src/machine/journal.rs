@@ -4,7 +4,7 @@ use super::request::Caller;
 use super::tree::Node;
 use super::write::Txn;
 use super::{Conn, ConnId, Identity, Kind, Machine, Now, Output};
-use crate::wire::{Acl, EventKind, Reader, Request};
+use crate::wire::{Acl, EventKind, Request, Welcome};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -180,8 +180,8 @@ impl Machine {
 
     /// A follower learns from the leader's answer which session a connection now has.
     fn welcome(&mut self, conn: ConnId, frame: &[u8]) {
-        let mut r = Reader::new(frame.get(8..).unwrap_or_default());
-        let (Ok(timeout), Ok(session)) = (r.int(), r.long()) else { return };
+        let welcome = Welcome::read(frame.get(4..).unwrap_or_default());
+        let Ok(Welcome { timeout, session, .. }) = welcome else { return };
         if session != 0
             && let Some(c) = self.conns.get_mut(&conn)
         {

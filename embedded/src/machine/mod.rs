@@ -6,14 +6,13 @@
 //!
 //! ```
 //! use zkrecipes_embedded::machine::{Config, Machine, Now, Output};
+//! use zkrecipes_embedded::wire::Hello;
 //!
 //! let mut machine = Machine::new(Config::default());
 //! machine.open(1, "127.0.0.1:50000".parse().unwrap());
-//! // protocol 0, no zxid seen, timeout 4000, no session yet, no password
-//! let mut connect = vec![0; 16];
-//! connect[12..16].copy_from_slice(&4000i32.to_be_bytes());
-//! connect.extend_from_slice(&[0; 12]);
-//! machine.frame(1, &connect, Now::default());
+//! let hello = Hello { zxid_seen: 0, timeout: 4000, session: 0, password: &[0; 16], read_only: None };
+//! // What follows the length of the frame.
+//! machine.frame(1, &hello.frame()[4..], Now::default());
 //! let out = machine.take_output();
 //! assert!(out.iter().any(|o| matches!(o, Output::Send { conn: 1, .. })));
 //! assert_eq!(machine.sessions().len(), 1);

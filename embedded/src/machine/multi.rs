@@ -3,9 +3,8 @@
 use super::request::Caller;
 use super::write::Done;
 use super::{Machine, Now};
-use crate::wire::{Code, CreateArgs, Op, SubRead, SubWrite, Writer};
+use crate::wire::{Code, CreateArgs, Op, ReadResult, SubRead, SubWrite, WriteResult};
 
-const ERROR: i32 = -1;
 /// Sixteen times what a client takes by default.
 const LONGEST_REPLY: usize = 16 << 20;
 
@@ -47,15 +46,15 @@ impl Machine {
                     std::cmp::Ordering::Equal => code as i32,
                     std::cmp::Ordering::Greater => Code::RuntimeInconsistency as i32,
                 };
-                error_result(&mut w, err);
+                WriteResult::Failed(err).write(&mut w);
             }
         } else {
             self.commit(txn);
             for result in done {
-                write_result(&mut w, result);
+                result.into_result().write(&mut w);
             }
         }
-        trailer(&mut w);
+        w.end_of_parts();
         self.end_reply(caller, w);
     }
 
@@ -66,23 +65,20 @@ impl Machine {
     pub(super) fn multi_read(&mut self, caller: &Caller, ops: Vec<SubRead>) {
         let mut w = self.begin_reply(caller);
         for op in ops {
-            match op {
-                SubRead::GetData { path, .. } => match self.data_of(caller, &path, false) {
-                    Err(code) => error_result(&mut w, code as i32),
-                    Ok(node) => {
-                        _ = header(&mut w, Op::GET_DATA).buffer(node.data.as_deref()).stat(&node.stat())
-                    }
-                },
-                SubRead::GetChildren { path, .. } => match self.children_of(caller, &path, false) {
-                    Err(code) => error_result(&mut w, code as i32),
-                    Ok(node) => super::read::names(header(&mut w, Op::GET_CHILDREN), &node.children),
-                },
-            }
+            let found = match op {
+                SubRead::GetData { path, .. } => self
+                    .data_of(caller, &path, false)
+                    .map(|node| ReadResult::Data { data: node.content(), stat: node.stat() }),
+                SubRead::GetChildren { path, .. } => {
+                    self.children_of(caller, &path, false).map(|node| ReadResult::Names(node.names()))
+                }
+            };
+            found.unwrap_or_else(|code| ReadResult::Failed(code as i32)).write(&mut w);
             if w.size() > LONGEST_REPLY {
                 return self.reply_error(caller.conn, caller.xid, Code::MarshallingError);
             }
         }
-        trailer(&mut w);
+        w.end_of_parts();
         self.end_reply(caller, w);
     }
 }
@@ -105,24 +101,14 @@ fn settle_kind(args: &mut CreateArgs, stated: bool) -> bool {
     true
 }
 
-fn write_result(w: &mut Writer, done: Done) {
-    match done {
-        Done::Created { op: Op::CREATE, path, .. } => _ = header(w, Op::CREATE).string(&path),
-        Done::Created { path, stat, .. } => _ = header(w, Op::CREATE2).string(&path).stat(&stat),
-        Done::Deleted => _ = header(w, Op::DELETE),
-        Done::DataSet(stat) => _ = header(w, Op::SET_DATA).stat(&stat),
-        Done::Checked => _ = header(w, Op::CHECK),
+impl Done {
+    fn into_result(self) -> WriteResult<'static> {
+        match self {
+            Done::Created { op: Op::CREATE, path, .. } => WriteResult::Created { path: path.into() },
+            Done::Created { path, stat, .. } => WriteResult::CreatedStat { path: path.into(), stat },
+            Done::Deleted => WriteResult::Deleted,
+            Done::DataSet(stat) => WriteResult::Set(stat),
+            Done::Checked => WriteResult::Checked,
+        }
     }
-}
-
-fn header(w: &mut Writer, op: Op) -> &mut Writer {
-    w.int(op.0).bool(false).int(0)
-}
-
-fn error_result(w: &mut Writer, err: i32) {
-    w.int(ERROR).bool(false).int(err).int(err);
-}
-
-fn trailer(w: &mut Writer) {
-    w.int(ERROR).bool(true).int(-1);
 }

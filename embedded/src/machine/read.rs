@@ -3,9 +3,8 @@
 use super::request::Caller;
 use super::tree::Node;
 use super::{Machine, acl};
-use crate::wire::{Code, EventKind, Request, Stat, Writer};
+use crate::wire::{Code, EventKind, Reply, Request, Stat, Writer};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 impl Machine {
     pub(super) fn read_request(&mut self, caller: &Caller, request: Request) {
@@ -22,57 +21,49 @@ impl Machine {
 
     fn read(&mut self, caller: &Caller, request: Request, w: &mut Writer) -> Result<(), Code> {
         match request {
-            Request::Exists { path, watch } => {
-                let stat = self.exists(caller, &path, watch)?;
-                w.stat(&stat);
-            }
+            Request::Exists { path, watch } => Reply::Stat(self.exists(caller, &path, watch)?).write(w),
             Request::GetData { path, watch } => {
                 let node = self.data_of(caller, &path, watch)?;
-                w.buffer(node.data.as_deref()).stat(&node.stat());
+                Reply::Data { data: node.content(), stat: node.stat() }.write(w);
             }
             Request::GetChildren { path, watch } => {
-                names(w, &self.children_of(caller, &path, watch)?.children)
+                Reply::Names(self.children_of(caller, &path, watch)?.names()).write(w);
             }
             Request::GetChildren2 { path, watch } => {
                 let node = self.children_of(caller, &path, watch)?;
-                names(w, &node.children);
-                w.stat(&node.stat());
+                Reply::NamesAndStat { names: node.names(), stat: node.stat() }.write(w);
             }
             Request::GetAcl { path } => {
                 let node = self.tree.get(&path).ok_or(Code::NoNode)?;
                 acl::check(&node.acl, acl::READ | acl::ADMIN, &caller.ids)?;
-                if acl::allowed(&node.acl, acl::ADMIN, &caller.ids) {
-                    w.acl(&node.acl);
-                } else {
-                    w.acl(&acl::masked(&node.acl));
-                }
-                w.stat(&node.stat());
+                let acl = match acl::allowed(&node.acl, acl::ADMIN, &caller.ids) {
+                    true => node.acl.to_vec(),
+                    false => acl::masked(&node.acl),
+                };
+                Reply::Acl { acl, stat: node.stat() }.write(w);
             }
-            Request::Sync { path } => _ = w.string(&path),
+            Request::Sync { path } => Reply::Path(path).write(w),
             Request::GetAllChildrenNumber { path } => {
                 let node = self.tree.get(&path).ok_or(Code::NoNode)?;
                 acl::check(&node.acl, acl::READ, &caller.ids)?;
-                w.int(self.tree.descendants(&path) as i32);
+                Reply::Count(self.tree.descendants(&path) as i32).write(w);
             }
             Request::GetEphemerals { prefix } => {
                 let mut paths = self.tree.ephemerals(caller.session);
                 if !matches!(prefix.trim(), "" | "/") {
                     paths.retain(|p| p.starts_with(prefix.as_ref()));
                 }
-                w.int(paths.len() as i32);
-                for path in paths {
-                    w.string(&path);
-                }
+                Reply::Names(paths.into_iter().map(Cow::Owned).collect()).write(w);
             }
             Request::WhoAmI => {
-                w.int(caller.ids.len() as i32);
-                for id in caller.ids.iter() {
+                let known = caller.ids.iter().map(|id| {
                     let user = match id.scheme.as_str() {
                         "digest" => id.id.split(':').next().unwrap_or_default(),
                         _ => &id.id,
                     };
-                    w.string(&id.scheme).string(user);
-                }
+                    (id.scheme.as_str().into(), user.into())
+                });
+                Reply::Identities(known.collect()).write(w);
             }
             Request::AddWatch { path, mode } => {
                 match mode {
@@ -81,7 +72,7 @@ impl Machine {
                     1 => self.watches.add_recursive(&path, caller.conn),
                     _ => return Err(Code::MarshallingError),
                 }
-                w.int(0);
+                Reply::Count(0).write(w);
             }
             Request::CheckWatches { path, kind } => {
                 self.known_kind(kind)?;
@@ -176,12 +167,5 @@ impl Machine {
         for path in recursive {
             self.watches.add_recursive(path, conn);
         }
-    }
-}
-
-pub(super) fn names(w: &mut Writer, children: &BTreeSet<Box<str>>) {
-    w.int(children.len() as i32);
-    for name in children {
-        w.string(name);
     }
 }

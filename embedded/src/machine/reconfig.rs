@@ -2,7 +2,7 @@
 
 use super::request::Caller;
 use super::{Machine, Now, acl};
-use crate::wire::{Code, SubWrite};
+use crate::wire::{Code, Reply, SubWrite};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl Machine {
                 self.commit(txn);
                 let mut w = self.begin_reply(caller);
                 if let Some(node) = self.tree.get(CONFIG) {
-                    w.buffer(node.data.as_deref()).stat(&node.stat());
+                    Reply::Data { data: node.content(), stat: node.stat() }.write(&mut w);
                 }
                 self.end_reply(caller, w);
             }

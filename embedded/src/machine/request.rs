@@ -2,7 +2,7 @@
 
 use super::reconfig::Change;
 use super::{ConnId, Identity, Kind, Machine, Note, Now, acl, journal};
-use crate::wire::{Code, Op, Reader, Request, Writer, XID_PING, op_name, parse_request};
+use crate::wire::{Code, Op, Reply, Request, RequestHead, Writer, XID_PING, op_name, parse_request};
 use std::sync::Arc;
 
 /// Who asks, and with which number.
@@ -20,9 +20,7 @@ pub(super) type Body = Writer;
 
 impl Machine {
     pub(super) fn request(&mut self, conn: ConnId, session: i64, frame: &[u8], now: Now) {
-        let mut header = Reader::new(frame);
-        let (Ok(xid), Ok(op)) = (header.int(), header.int()) else { return self.close(conn) };
-        let (op, body) = (Op(op), &frame[8..]);
+        let Ok((RequestHead { xid, op }, body)) = RequestHead::split(frame) else { return self.close(conn) };
         let Some(c) = self.conns.get(&conn) else { return };
         let caller = Caller { conn, session, xid, ids: c.ids.clone() };
         if let Some(scheme) = &self.config.require_auth
@@ -61,7 +59,7 @@ impl Machine {
             Request::Sasl { .. } => {
                 // No credentials are accepted this way: refused, as a real server refuses unknown ones.
                 let mut w = Writer::reply(xid, 0, Code::AuthFailed as i32);
-                w.buffer(None);
+                Reply::Token(None).write(&mut w);
                 self.send(conn, Kind::Reply, w.finish());
                 self.close(conn);
             }
@@ -115,6 +113,12 @@ impl Machine {
 
     pub(super) fn reply_error(&mut self, conn: ConnId, xid: i32, code: Code) {
         self.send(conn, Kind::Reply, Writer::reply(xid, self.zxid, code as i32).finish());
+    }
+
+    pub(super) fn reply(&mut self, caller: &Caller, reply: &Reply) {
+        let mut body = self.begin_reply(caller);
+        reply.write(&mut body);
+        self.end_reply(caller, body);
     }
 
     pub(super) fn begin_reply(&self, caller: &Caller) -> Body {

@@ -1,6 +1,7 @@
 //! The tree of nodes: plain data, no sessions, no permissions, no events.
 
 use crate::wire::{Acl, Stat};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -49,6 +50,16 @@ impl Node {
             creates: 0,
             children: BTreeSet::new(),
         }
+    }
+
+    /// Its data, as a reply has it.
+    pub fn content(&self) -> Option<Cow<'_, [u8]>> {
+        self.data.as_deref().map(Cow::Borrowed)
+    }
+
+    /// The names of its children, as a reply has them.
+    pub fn names(&self) -> Vec<Cow<'_, str>> {
+        self.children.iter().map(|name| Cow::Borrowed(&**name)).collect()
     }
 
     pub fn stat(&self) -> Stat {

@@ -4,7 +4,7 @@ use super::journal::Change;
 use super::request::Caller;
 use super::tree::{Node, Owner, is_special, parent_of};
 use super::{Identity, Machine, Now, acl};
-use crate::wire::{Acl, Code, CreateArgs, EventKind, Op, Stat, SubWrite};
+use crate::wire::{Acl, Code, CreateArgs, EventKind, Op, Reply, Stat, SubWrite};
 use std::sync::Arc;
 
 /// Nodes with a time to live keep it in forty bits.
@@ -53,14 +53,13 @@ impl Machine {
             Err(code) => self.reply_error(caller.conn, caller.xid, code),
             Ok(done) => {
                 self.commit(txn);
-                let mut w = self.begin_reply(caller);
-                match done {
-                    Done::Created { op: Op::CREATE, path, .. } => _ = w.string(&path),
-                    Done::Created { path, stat, .. } => _ = w.string(&path).stat(&stat),
-                    Done::DataSet(stat) => _ = w.stat(&stat),
-                    Done::Deleted | Done::Checked => {}
-                }
-                self.end_reply(caller, w);
+                let reply = match done {
+                    Done::Created { op: Op::CREATE, path, .. } => Reply::Path(path.into()),
+                    Done::Created { path, stat, .. } => Reply::Created { path: path.into(), stat },
+                    Done::DataSet(stat) => Reply::Stat(stat),
+                    Done::Deleted | Done::Checked => Reply::Nothing,
+                };
+                self.reply(caller, &reply);
             }
         }
     }
@@ -235,11 +234,7 @@ impl Machine {
         self.next_zxid();
         match self.try_set_acl(caller, path, list, version) {
             Err(code) => self.reply_error(caller.conn, caller.xid, code),
-            Ok(stat) => {
-                let mut w = self.begin_reply(caller);
-                w.stat(&stat);
-                self.end_reply(caller, w);
-            }
+            Ok(stat) => self.reply(caller, &Reply::Stat(stat)),
         }
     }
 

@@ -5,7 +5,7 @@ mod world;
 
 use crate::control::Control;
 use crate::shell::{Desk, Handle, Shared};
-use crate::wire::{Op, Writer};
+use crate::wire::{Hello, Op, Welcome, Writer, frame_length};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::ops::Deref;
@@ -133,18 +133,15 @@ fn end_once(upstream: SocketAddr, session_id: u64, password: &[u8], asked: &mut 
     let mut stream = TcpStream::connect_timeout(&upstream, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
-    let mut hello = Writer::frame();
-    hello.int(0).long(0).int(10_000).long(session_id as i64).buffer(Some(password)).bool(false);
-    stream.write_all(&hello.finish())?;
+    let session = session_id as i64;
+    let hello = Hello { zxid_seen: 0, timeout: 10_000, session, password, read_only: Some(false) };
+    stream.write_all(&hello.frame())?;
     let welcome = read_frame(&mut stream)?;
-    // protocol version, timeout, session
-    if welcome.get(8..16).is_none_or(|id| id != session_id.to_be_bytes()) {
+    if !Welcome::read(&welcome).is_ok_and(|welcome| welcome.session == session) {
         return Ok(false);
     }
-    let mut close = Writer::frame();
-    close.int(1).int(Op::CLOSE.0);
     *asked = true;
-    stream.write_all(&close.finish())?;
+    stream.write_all(&Writer::request(1, Op::CLOSE).finish())?;
     read_frame(&mut stream)?;
     Ok(true)
 }
@@ -152,9 +149,8 @@ fn end_once(upstream: SocketAddr, session_id: u64, password: &[u8], asked: &mut 
 fn read_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
-    let length = usize::try_from(i32::from_be_bytes(length)).ok().filter(|n| *n < 1 << 20);
-    let length =
-        length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a ZooKeeper server"))?;
+    let length = frame_length(length, 1 << 20)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not a ZooKeeper server"))?;
     let mut frame = vec![0; length];
     stream.read_exact(&mut frame)?;
     Ok(frame)

@@ -1,7 +1,7 @@
 //! Who may do what.
 
-use crate::support::{Raw, open_acl, read_stat};
-use zkrecipes_embedded::wire::{Acl, Op, Reader};
+use crate::support::{Raw, open_acl};
+use zkrecipes_embedded::wire::{Acl, Op, Reader, Stat};
 use zkrecipes_embedded::{Server, digest};
 
 fn acl(perms: i32, scheme: &str, id: &str) -> Acl {
@@ -15,7 +15,7 @@ fn create_with(raw: &mut Raw, path: &str, list: &[Acl]) -> i32 {
 fn get_acl(raw: &mut Raw, path: &str) -> Result<Vec<Acl>, i32> {
     raw.call(Op::GET_ACL, |w| _ = w.string(path)).ok(|r| {
         let list = r.vector(Reader::acl)?;
-        read_stat(r)?;
+        Stat::read(r)?;
         Ok(list)
     })
 }

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 use zkrecipes_embedded::Server;
 use zkrecipes_embedded::machine::{Config, Machine, Now, Output};
-use zkrecipes_embedded::wire::{Op, Reader, Writer};
+use zkrecipes_embedded::wire::{Hello, Op, Reader, Welcome, frame_length};
 
 const EPHEMERAL: i32 = 1;
 
@@ -15,15 +15,12 @@ fn the_read_only_byte_is_echoed_only_to_those_who_sent_it() {
     let server = Server::start().unwrap();
     for with in [false, true] {
         let mut stream = TcpStream::connect(server.connect_string()).unwrap();
-        let mut w = Writer::frame();
-        w.int(0).long(0).int(5000).long(0).buffer(Some(&[0; 16]));
-        if with {
-            w.bool(false);
-        }
-        stream.write_all(&w.finish()).unwrap();
+        let read_only = with.then_some(false);
+        let hello = Hello { zxid_seen: 0, timeout: 5000, session: 0, password: &[0; 16], read_only };
+        stream.write_all(&hello.frame()).unwrap();
         let mut length = [0; 4];
         std::io::Read::read_exact(&mut stream, &mut length).unwrap();
-        assert_eq!(i32::from_be_bytes(length), if with { 37 } else { 36 });
+        assert_eq!(frame_length(length, 1 << 20), Ok(if with { 37 } else { 36 }));
     }
 }
 
@@ -217,17 +214,14 @@ fn nobody_can_work_out_the_password_of_a_session() {
     let config = Config { first_session_id: raw.session, ..Config::default() };
     let mut own = Machine::new(config);
     own.open(1, "127.0.0.1:50000".parse().unwrap());
-    let mut w = Writer::frame();
-    w.int(0).long(0).int(10_000).long(0).buffer(Some(&[0; 16]));
-    own.frame(1, &w.finish()[4..], Now::default());
+    let hello = Hello { zxid_seen: 0, timeout: 10_000, session: 0, password: &[0; 16], read_only: None };
+    own.frame(1, &hello.frame()[4..], Now::default());
     let answered = own.take_output().into_iter().find_map(|output| match output {
         Output::Send { frame, .. } => Some(frame),
         _ => None,
     });
     let frame = answered.unwrap();
-    let mut r = Reader::new(&frame[4..]);
-    r.int().unwrap();
-    r.int().unwrap();
-    assert_eq!(r.long().unwrap(), raw.session);
-    assert_ne!(r.buffer().unwrap().unwrap(), raw.password);
+    let welcome = Welcome::read(&frame[4..]).unwrap();
+    assert_eq!(welcome.session, raw.session);
+    assert_ne!(welcome.password, raw.password);
 }

@@ -1,8 +1,8 @@
 //! Creates, deletes, changes, multis, and the numbers they leave behind.
 
-use crate::support::{Raw, Reply, open_acl, read_stat};
+use crate::support::{Raw, Reply, open_acl};
 use zkrecipes_embedded::Server;
-use zkrecipes_embedded::wire::{Op, Reader, Writer};
+use zkrecipes_embedded::wire::{Op, Reader, Stat, Writer};
 
 const SEQUENTIAL: i32 = 2;
 
@@ -195,9 +195,9 @@ fn results(reply: &Reply) -> Vec<String> {
         lines.push(match kind {
             -1 => format!("error {} {}", err, r.int().unwrap()),
             1 => format!("create {}", r.string().unwrap()),
-            15 => format!("create2 {} v{}", r.string().unwrap(), read_stat(r).unwrap().version),
-            5 => format!("set v{}", read_stat(r).unwrap().version),
-            4 => format!("data {:?} v{}", r.buffer().unwrap(), read_stat(r).unwrap().version),
+            15 => format!("create2 {} v{}", r.string().unwrap(), Stat::read(r).unwrap().version),
+            5 => format!("set v{}", Stat::read(r).unwrap().version),
+            4 => format!("data {:?} v{}", r.buffer().unwrap(), Stat::read(r).unwrap().version),
             8 => format!("children {:?}", r.vector(|r| Ok(r.string()?.into_owned())).unwrap()),
             other => format!("op {other}"),
         });

@@ -4,7 +4,10 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use zkrecipes_embedded::wire::{Acl, Op, Reader, Stat, Writer};
+use zkrecipes_embedded::wire::{
+    Acl, Hello, Op, Reader, ReplyHead, Stat, Welcome, Writer, XID_AUTH, XID_PING, XID_SET_WATCHES,
+    frame_length,
+};
 
 pub struct Raw {
     pub stream: TcpStream,
@@ -58,17 +61,14 @@ impl Raw {
         let mut stream = TcpStream::connect(address).ok()?;
         stream.set_nodelay(true).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
-        let mut w = Writer::frame();
-        w.int(0).long(seen).int(timeout).long(session).buffer(Some(password)).bool(read_only);
-        stream.write_all(&w.finish()).ok()?;
+        let hello = Hello { zxid_seen: seen, timeout, session, password, read_only: Some(read_only) };
+        stream.write_all(&hello.frame()).ok()?;
         let mut raw =
             Raw { stream, session: 0, password: Vec::new(), timeout: 0, next_xid: 1, unnumbered: 0 };
         let frame = raw.frame()?;
-        let mut r = Reader::new(&frame);
-        r.int().ok()?;
-        raw.timeout = r.int().ok()?;
-        raw.session = r.long().ok()?;
-        raw.password = r.buffer().ok()??.to_vec();
+        let welcome = Welcome::read(&frame).ok()?;
+        (raw.timeout, raw.session, raw.password) =
+            (welcome.timeout, welcome.session, welcome.password.to_vec());
         Some(raw)
     }
 
@@ -76,7 +76,7 @@ impl Raw {
     pub fn frame(&mut self) -> Option<Vec<u8>> {
         let mut length = [0; 4];
         self.stream.read_exact(&mut length).ok()?;
-        let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+        let mut frame = vec![0; frame_length(length, 64 << 20).ok()?];
         self.stream.read_exact(&mut frame).ok()?;
         Some(frame)
     }
@@ -84,26 +84,21 @@ impl Raw {
     pub fn receive(&mut self) -> Option<Reply> {
         let frame = self.frame()?;
         let mut r = Reader::new(&frame);
-        Some(Reply {
-            xid: r.int().ok()?,
-            zxid: r.long().ok()?,
-            err: r.int().ok()?,
-            body: frame[16..].to_vec(),
-        })
+        let ReplyHead { xid, zxid, err } = ReplyHead::read(&mut r).ok()?;
+        Some(Reply { xid, zxid, err, body: r.rest().to_vec() })
     }
 
     pub fn send(&mut self, op: Op, body: impl FnOnce(&mut Writer)) -> i32 {
         let xid = match op {
-            Op::PING => -2,
-            Op::AUTH => -4,
-            Op::SET_WATCHES | Op::SET_WATCHES2 => -8,
+            Op::PING => XID_PING,
+            Op::AUTH => XID_AUTH,
+            Op::SET_WATCHES | Op::SET_WATCHES2 => XID_SET_WATCHES,
             _ => {
                 self.next_xid += 1;
                 self.next_xid - 1
             }
         };
-        let mut w = Writer::frame();
-        w.int(xid).int(op.0);
+        let mut w = Writer::request(xid, op);
         body(&mut w);
         // The server may have closed on us; reading will tell.
         let _ = self.stream.write_all(&w.finish());
@@ -211,7 +206,7 @@ impl Reply {
     }
 
     pub fn stat(&self) -> Result<Stat, i32> {
-        self.ok(read_stat)
+        self.ok(Stat::read)
     }
 
     pub fn as_event(&self) -> Option<(i32, String, i64)> {
@@ -219,22 +214,6 @@ impl Reply {
         (self.xid == -1)
             .then(|| (r.int().unwrap(), (r.int().unwrap(), r.string().unwrap()).1.into_owned(), self.zxid))
     }
-}
-
-pub fn read_stat(r: &mut Reader) -> Result<Stat, zkrecipes_embedded::wire::Malformed> {
-    Ok(Stat {
-        czxid: r.long()?,
-        mzxid: r.long()?,
-        ctime: r.long()?,
-        mtime: r.long()?,
-        version: r.int()?,
-        cversion: r.int()?,
-        aversion: r.int()?,
-        ephemeral_owner: r.long()?,
-        data_length: r.int()?,
-        num_children: r.int()?,
-        pzxid: r.long()?,
-    })
 }
 
 /// Sends a four letter word and returns the answer.

@@ -1,4 +1,4 @@
-//! A small ZooKeeper client of our own, blocking, with nothing of the product in it.
+//! A small ZooKeeper client of our own, blocking, with nothing of the client and its recipes in it.
 //!
 //! Scenarios use it to look at what the product left on the server and to play foreign contenders. It keeps one
 //! session (so that its ephemeral nodes stand for the whole scenario) and attaches to it again after a broken
@@ -8,20 +8,14 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-const CREATE: i32 = 1;
-const DELETE: i32 = 2;
-const EXISTS: i32 = 3;
-const GET_DATA: i32 = 4;
-const SET_DATA: i32 = 5;
-const SET_ACL: i32 = 7;
-const SYNC: i32 = 9;
-const GET_CHILDREN2: i32 = 12;
-const MULTI: i32 = 14;
-const CLOSE_SESSION: i32 = -11;
+use zkrecipes_embedded::wire::{
+    Acl, Code, CreateArgs, Hello, Malformed, Op, Reader, Reply, ReplyHead, Request, SubWrite, Welcome,
+    WriteResult, Writer, frame_length,
+};
 
-pub const NO_NODE: i32 = -101;
-pub const NODE_EXISTS: i32 = -110;
-const NOT_EMPTY: i32 = -111;
+pub const NO_NODE: i32 = Code::NoNode as i32;
+pub const NODE_EXISTS: i32 = Code::NodeExists as i32;
+const NOT_EMPTY: i32 = Code::NotEmpty as i32;
 
 pub const PERSISTENT: i32 = 0;
 pub const EPHEMERAL: i32 = 1;
@@ -37,6 +31,8 @@ pub fn permissions(letters: &str) -> Option<i32> {
 /// Long enough for any scenario, so the observer never has to ping.
 const SESSION_MS: i32 = 60_000;
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Answers of servers are shorter.
+const LONGEST: usize = 64 << 20;
 
 #[derive(Debug)]
 pub enum Failure {
@@ -97,12 +93,12 @@ impl Observer {
     }
 
     pub fn create(&mut self, path: &str, data: &[u8], flags: i32) -> Outcome<String> {
-        let mut body = text(path);
-        body.extend(buffer(data));
-        body.extend(everyone_may(EVERYTHING));
-        body.extend(flags.to_be_bytes());
-        let mut reply = self.request(CREATE, &body)?;
-        Ok(String::from_utf8_lossy(&reply.bytes()?).into_owned())
+        let (path, data, acl) = (path.into(), Some(data), everyone_may(EVERYTHING));
+        let create = CreateArgs { op: Op::CREATE, path, data, acl, flags, ttl: -1 };
+        self.request(&Request::Write(SubWrite::Create(create)), |reply| match reply {
+            Reply::Path(path) => Some(path.into_owned()),
+            _ => None,
+        })
     }
 
     /// Creates whatever is missing of a persistent path.
@@ -117,9 +113,7 @@ impl Observer {
     }
 
     pub fn delete(&mut self, path: &str) -> Outcome<()> {
-        let mut body = text(path);
-        body.extend((-1_i32).to_be_bytes());
-        self.request(DELETE, &body).map(drop)
+        self.request(&Request::Write(SubWrite::Delete { path: path.into(), version: -1 }), done)
     }
 
     /// Deletes a node and everything below it, whatever is added meanwhile.
@@ -141,38 +135,35 @@ impl Observer {
 
     /// Deletes a node and its children in one transaction: nobody sees a part of it.
     pub fn delete_at_once(&mut self, path: &str) -> Outcome<()> {
-        let mut body = Vec::new();
         let children = self.children(path)?.into_iter().map(|child| format!("{path}/{child}"));
-        for path in children.chain([path.to_owned()]) {
-            body.extend(multi_header(DELETE, false));
-            body.extend(text(&path));
-            body.extend((-1_i32).to_be_bytes());
-        }
-        body.extend(multi_header(-1, true));
-        let mut reply = self.request(MULTI, &body)?;
-        let (kind, _done, error) = (reply.int()?, reply.skip(1)?, reply.int()?);
-        if kind == -1 { Err(Failure::Server(error)) } else { Ok(()) }
+        let paths = children.chain([path.to_owned()]);
+        let deletes = paths.map(|path| SubWrite::Delete { path: path.into(), version: -1 }).collect();
+        let refused = self.request(&Request::Multi(deletes), |reply| match reply {
+            Reply::Writes(results) => Some(results.iter().find_map(|result| match result {
+                // 0 is for those before the one that failed.
+                WriteResult::Failed(code) if *code != 0 => Some(*code),
+                _ => None,
+            })),
+            _ => None,
+        })?;
+        refused.map_or(Ok(()), |code| Err(Failure::Server(code)))
     }
 
     pub fn set(&mut self, path: &str, data: &[u8]) -> Outcome<()> {
-        let mut body = text(path);
-        body.extend(buffer(data));
-        body.extend((-1_i32).to_be_bytes());
-        self.request(SET_DATA, &body).map(drop)
+        let write = SubWrite::SetData { path: path.into(), data: Some(data), version: -1 };
+        self.request(&Request::Write(write), done)
     }
 
     /// What everybody may do with a node and its children from now on; only its administrators can change that again.
     pub fn allow(&mut self, path: &str, permissions: i32) -> Outcome<()> {
-        let mut body = text(path);
-        body.extend(everyone_may(permissions));
-        body.extend((-1_i32).to_be_bytes());
-        self.request(SET_ACL, &body).map(drop)
+        let (path, acl) = (path.into(), everyone_may(permissions));
+        self.request(&Request::SetAcl { path, acl, version: -1 }, done)
     }
 
     pub fn exists(&mut self, path: &str) -> Outcome<bool> {
         self.sync(path)?;
-        match self.request(EXISTS, &unwatched(path)) {
-            Ok(_) => Ok(true),
+        match self.request(&Request::Exists { path: path.into(), watch: false }, done) {
+            Ok(()) => Ok(true),
             Err(Failure::Server(NO_NODE)) => Ok(false),
             Err(error) => Err(error),
         }
@@ -180,19 +171,21 @@ impl Observer {
 
     pub fn node(&mut self, path: &str) -> Outcome<Node> {
         self.sync(path)?;
-        let mut reply = self.request(GET_DATA, &unwatched(path))?;
-        let data = reply.bytes()?;
-        let czxid = reply.long()?;
-        reply.skip(8 * 3 + 4 * 3)?; // mzxid ctime mtime, version cversion aversion
-        let ephemeral_owner = reply.long()?;
-        Ok(Node { data, ephemeral_owner, czxid })
+        self.request(&Request::GetData { path: path.into(), watch: false }, |reply| match reply {
+            Reply::Data { data, stat } => {
+                let data = data.unwrap_or_default().into_owned();
+                Some(Node { data, ephemeral_owner: stat.ephemeral_owner, czxid: stat.czxid })
+            }
+            _ => None,
+        })
     }
 
     pub fn children(&mut self, path: &str) -> Outcome<Vec<String>> {
         self.sync(path)?;
-        let mut reply = self.request(GET_CHILDREN2, &unwatched(path))?;
-        let count = reply.int()?;
-        (0..count).map(|_| Ok(String::from_utf8_lossy(&reply.bytes()?).into_owned())).collect()
+        self.request(&Request::GetChildren { path: path.into(), watch: false }, |reply| match reply {
+            Reply::Names(names) => Some(names.into_iter().map(String::from).collect()),
+            _ => None,
+        })
     }
 
     /// Every node below a path, parents first.
@@ -221,7 +214,7 @@ impl Observer {
     pub fn end_session(&mut self) {
         for _ in 0..3 {
             // A broken connection leaves the session alive, so it is attached to once more in order to end it.
-            if self.session == 0 || self.attempt(CLOSE_SESSION, &[]).is_ok() {
+            if self.session == 0 || self.attempt(&Request::Close).is_ok() {
                 break;
             }
             self.wire = None;
@@ -231,13 +224,13 @@ impl Observer {
 
     /// In an ensemble the node we are connected to may lag behind what a driver was already told.
     fn sync(&mut self, path: &str) -> Outcome<()> {
-        self.request(SYNC, &text(path)).map(drop)
+        self.request(&Request::Sync { path: path.into() }, done)
     }
 
-    fn request(&mut self, op: i32, body: &[u8]) -> Outcome<Reply> {
+    fn request<T>(&mut self, request: &Request, read: impl Fn(Reply) -> Option<T>) -> Outcome<T> {
         let end = Instant::now() + PATIENCE;
         loop {
-            match self.attempt(op, body) {
+            match self.attempt(request) {
                 Err(Failure::Io(error)) => {
                     self.wire = None;
                     if Instant::now() > end {
@@ -245,26 +238,31 @@ impl Observer {
                     }
                     std::thread::sleep(Duration::from_millis(20));
                 }
-                answered => return answered,
+                Err(refused) => return Err(refused),
+                Ok(body) => {
+                    let reply = Reply::read(request.op(), &mut Reader::new(&body)).map_err(unreadable)?;
+                    return read(reply).ok_or_else(|| unreadable(Malformed).into());
+                }
             }
         }
     }
 
-    fn attempt(&mut self, op: i32, body: &[u8]) -> Outcome<Reply> {
+    /// The body of the answer.
+    fn attempt(&mut self, request: &Request) -> Outcome<Vec<u8>> {
         if self.wire.is_none() {
             self.connect()?;
         }
         let wire = self.wire.as_mut().expect("connected above");
         self.xid += 1;
-        let mut frame = self.xid.to_be_bytes().to_vec();
-        frame.extend(op.to_be_bytes());
-        frame.extend(body);
-        send(wire, &frame)?;
-        let mut reply = receive(wire)?;
-        let _xid = reply.int()?;
-        self.last_zxid = self.last_zxid.max(reply.long()?);
-        match reply.int()? {
-            0 => Ok(reply),
+        let mut frame = Writer::request(self.xid, request.op());
+        request.write(&mut frame);
+        wire.write_all(&frame.finish())?;
+        let frame = receive(wire)?;
+        let mut r = Reader::new(&frame);
+        let head = ReplyHead::read(&mut r).map_err(unreadable)?;
+        self.last_zxid = self.last_zxid.max(head.zxid);
+        match head.err {
+            0 => Ok(r.rest().to_vec()),
             code => Err(Failure::Server(code)),
         }
     }
@@ -274,21 +272,21 @@ impl Observer {
         let mut wire = TcpStream::connect(&self.hosts[0])?;
         wire.set_nodelay(true)?;
         wire.set_read_timeout(Some(Duration::from_secs(5)))?;
-        let mut hello = 0_i32.to_be_bytes().to_vec();
-        hello.extend(self.last_zxid.to_be_bytes());
-        hello.extend(SESSION_MS.to_be_bytes());
-        hello.extend(self.session.to_be_bytes());
-        hello.extend(buffer(&self.password));
-        hello.push(0);
-        send(&mut wire, &hello)?;
-        let mut welcome = receive(&mut wire)?;
-        welcome.skip(4)?;
-        if welcome.int()? <= 0 {
+        let hello = Hello {
+            zxid_seen: self.last_zxid,
+            timeout: SESSION_MS,
+            session: self.session,
+            password: &self.password,
+            read_only: Some(false),
+        };
+        wire.write_all(&hello.frame())?;
+        let frame = receive(&mut wire)?;
+        let welcome = Welcome::read(&frame).map_err(unreadable)?;
+        if welcome.timeout <= 0 {
             (self.session, self.password) = (0, vec![0; 16]);
             return Err(io::Error::other("the observer's session has expired").into());
         }
-        self.session = welcome.long()?;
-        self.password = welcome.bytes()?;
+        (self.session, self.password) = (welcome.session, welcome.password.to_vec());
         self.wire = Some(wire);
         Ok(())
     }
@@ -300,79 +298,27 @@ impl Drop for Observer {
     }
 }
 
-fn text(text: &str) -> Vec<u8> {
-    buffer(text.as_bytes())
-}
-
-fn buffer(bytes: &[u8]) -> Vec<u8> {
-    let mut framed = (bytes.len() as i32).to_be_bytes().to_vec();
-    framed.extend(bytes);
-    framed
+/// An answer of which nothing is of interest but that it is one.
+fn done(_: Reply) -> Option<()> {
+    Some(())
 }
 
 /// An ACL of one entry.
-fn everyone_may(permissions: i32) -> Vec<u8> {
-    let mut acl = 1_i32.to_be_bytes().to_vec();
-    acl.extend(permissions.to_be_bytes());
-    acl.extend(text("world"));
-    acl.extend(text("anyone"));
-    acl
+fn everyone_may(perms: i32) -> Vec<Acl> {
+    vec![Acl { perms, scheme: "world".into(), id: "anyone".into() }]
 }
 
-fn multi_header(op: i32, last: bool) -> Vec<u8> {
-    let mut header = op.to_be_bytes().to_vec();
-    header.push(last.into());
-    header.extend((-1_i32).to_be_bytes());
-    header
+fn unreadable(_: Malformed) -> io::Error {
+    io::Error::other("the answer cannot be read")
 }
 
-fn unwatched(path: &str) -> Vec<u8> {
-    let mut body = text(path);
-    body.push(0);
-    body
-}
-
-fn send(wire: &mut TcpStream, frame: &[u8]) -> io::Result<()> {
-    wire.write_all(&buffer(frame))
-}
-
-fn receive(wire: &mut TcpStream) -> io::Result<Reply> {
-    let mut length = [0; 4];
-    wire.read_exact(&mut length)?;
-    let mut bytes = vec![0; u32::from_be_bytes(length) as usize];
-    wire.read_exact(&mut bytes)?;
-    Ok(Reply { bytes, at: 0 })
-}
-
-struct Reply {
-    bytes: Vec<u8>,
-    at: usize,
-}
-
-impl Reply {
-    fn take(&mut self, count: usize) -> io::Result<&[u8]> {
-        let from = self.at;
-        self.at += count;
-        self.bytes.get(from..from + count).ok_or_else(|| io::Error::other("the reply is too short"))
-    }
-
-    fn skip(&mut self, count: usize) -> io::Result<()> {
-        self.take(count).map(drop)
-    }
-
-    fn int(&mut self) -> io::Result<i32> {
-        Ok(i32::from_be_bytes(self.take(4)?.try_into().expect("four bytes")))
-    }
-
-    fn long(&mut self) -> io::Result<i64> {
-        Ok(i64::from_be_bytes(self.take(8)?.try_into().expect("eight bytes")))
-    }
-
-    /// A byte buffer; a null one reads as empty.
-    fn bytes(&mut self) -> io::Result<Vec<u8>> {
-        let length = self.int()?.max(0) as usize;
-        self.take(length).map(<[u8]>::to_vec)
-    }
+fn receive(wire: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut prefix = [0; 4];
+    wire.read_exact(&mut prefix)?;
+    let length = frame_length(prefix, LONGEST).map_err(|_| unreadable(Malformed))?;
+    let mut frame = vec![0; length];
+    wire.read_exact(&mut frame)?;
+    Ok(frame)
 }
 
 #[cfg(test)]

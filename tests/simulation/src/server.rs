@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use zkrecipes_embedded::machine::{Cluster, Config, Machine, Note, Now, Output};
 use zkrecipes_embedded::wire::{
-    Event, Hello, Op, Reader, ReplyHead, Request, SubWrite, Writer, XID_EVENT, frame_at, op_name,
-    parse_request,
+    Event, Hello, Op, Reader, ReplyHead, Request, RequestHead, SubWrite, Writer, XID_EVENT, frame_at,
+    op_name, parse_request,
 };
 
 use crate::net::{ConnId, Down, Net, Up};
@@ -278,10 +278,9 @@ impl Net {
     /// One request, unless a fault comes before, with or behind it.
     fn frame(&mut self, sim: &Sim, conn: ConnId, frame: &[u8]) {
         let op = match self.server.cluster.session_of(conn) {
-            Some(_) => frame.get(4..8).map(|op| Op(i32::from_be_bytes([op[0], op[1], op[2], op[3]]))),
-            None => Some(Op::CONNECT),
+            Some(_) => RequestHead::split(frame).map_or(Op::CLOSE, |(head, _)| head.op),
+            None => Op::CONNECT,
         };
-        let op = op.unwrap_or(Op::CLOSE);
         if op == Op::MULTI
             && let Some(host) = self.conn(conn).map(|conn| conn.host)
         {
@@ -360,8 +359,9 @@ impl Net {
                 Output::Send { conn, .. } | Output::Close { conn } if conn >= ADMIN || mute == Some(conn) => {
                 }
                 Output::Send { conn, frame, .. } => {
-                    if ReplyHead::of(&frame).is_some_and(|head| head.xid == XID_EVENT)
-                        && let Ok(Event { kind, path }) = Event::read(&mut Reader::new(&frame[20..]))
+                    let mut r = Reader::new(&frame[4..]);
+                    if ReplyHead::read(&mut r).is_ok_and(|head| head.xid == XID_EVENT)
+                        && let Ok(Event { kind, path }) = Event::read(&mut r)
                     {
                         tell!(sim, "c{conn} ← event {kind:?} {}", short(&path));
                     }
@@ -587,7 +587,8 @@ fn request(xid: i32, request: &Request<'_>) -> Vec<u8> {
 
 fn describe(op: Op, frame: &[u8]) -> String {
     let name = op_name(op);
-    match parse_request(op, frame.get(8..).unwrap_or_default()) {
+    let body = RequestHead::split(frame).map_or(&[][..], |(_, body)| body);
+    match parse_request(op, body) {
         Ok(Request::SetWatches { lists, .. }) => {
             let paths: Vec<_> = lists.iter().flatten().map(|path| short(path)).collect();
             format!("{name} {}", paths.join(" "))

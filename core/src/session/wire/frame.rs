@@ -1,17 +1,12 @@
 //! How many bytes a request takes on the wire, exactly: the server closes the connection on a frame that passes its limit,
 //! and everybody on that connection suffers. What a server appends to a sequential name is not part of the request.
 
+use zkrecipes_protocol::size;
+
 use super::{CreateMode, WireError, Write};
 use crate::hosts;
 use crate::options::AclChoice;
 use crate::path::PACKET_LIMIT;
-
-/// The number of the request and its kind.
-const HEADER: usize = 8;
-const INT: usize = 4;
-const LONG: usize = 8;
-/// Before each part of a transaction, and once behind the last: its kind, whether it is the end, an error.
-const PART: usize = 9;
 
 /// Measures requests whose paths stand below a chroot and whose nodes have an access list.
 #[derive(Copy, Clone, Debug)]
@@ -27,16 +22,16 @@ impl Measure {
 
     /// The path alone: reads, with or without a watch, carry hardly more.
     pub(crate) fn read(&self, path: &str) -> usize {
-        HEADER + self.path(path) + 1
+        size::read(self.path(path))
     }
 
     /// Several in one request.
     pub(crate) fn reads(&self, paths: &[String]) -> usize {
-        self.empty_multi() + paths.iter().map(|path| PART + self.path(path) + 1).sum::<usize>()
+        self.empty_multi() + paths.iter().map(|path| size::part(self.read(path))).sum::<usize>()
     }
 
     pub(crate) fn sync(&self, path: &str) -> usize {
-        HEADER + self.path(path)
+        size::sync(self.path(path))
     }
 
     pub(crate) fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> usize {
@@ -44,15 +39,15 @@ impl Measure {
     }
 
     fn create_with(&self, path: &str, data: &[u8], mode: CreateMode, acl: usize) -> usize {
-        HEADER + self.path(path) + INT + data.len() + acl + INT + mode.ttl().map_or(0, |_| LONG)
+        size::create(self.path(path), data.len(), acl, mode.ttl().is_some())
     }
 
     pub(crate) fn set(&self, path: &str, data: &[u8]) -> usize {
-        HEADER + self.path(path) + INT + data.len() + INT
+        size::set_data(self.path(path), data.len())
     }
 
     pub(crate) fn delete(&self, path: &str) -> usize {
-        HEADER + self.path(path) + INT
+        size::delete(self.path(path))
     }
 
     pub(crate) fn multi<'a>(&self, writes: impl IntoIterator<Item = &'a Write>) -> usize {
@@ -61,7 +56,7 @@ impl Measure {
 
     /// A transaction without its parts.
     pub(crate) fn empty_multi(&self) -> usize {
-        HEADER + PART
+        size::empty_multi()
     }
 
     /// What one more part adds to a transaction.
@@ -74,27 +69,26 @@ impl Measure {
             }
             Write::Set { path, data, .. } => self.set(path, data),
         };
-        alone - HEADER + PART
+        size::part(alone)
     }
 
     /// What a check of one more node adds to a transaction.
     pub(crate) fn check(&self, path: &str) -> usize {
-        PART + self.path(path) + INT
+        size::part(size::check(self.path(path)))
     }
 
+    /// How long it is with the chroot before it.
     fn path(&self, path: &str) -> usize {
-        INT + self.chroot + path.len()
+        self.chroot + path.len()
     }
 }
 
 fn access_list(acl: &AclChoice) -> usize {
-    let entry = |scheme: &str, id: &str| INT + INT + scheme.len() + INT + id.len();
-    let entries: usize = match acl {
-        AclChoice::Default | AclChoice::Open => entry("world", "anyone"),
-        AclChoice::Creator => entry("auth", ""),
-        AclChoice::List(entries) => entries.iter().map(|one| entry(&one.scheme, &one.id)).sum(),
-    };
-    INT + entries
+    match acl {
+        AclChoice::Default | AclChoice::Open => size::acl([("world".len(), "anyone".len())]),
+        AclChoice::Creator => size::acl([("auth".len(), 0)]),
+        AclChoice::List(entries) => size::acl(entries.iter().map(|one| (one.scheme.len(), one.id.len()))),
+    }
 }
 
 /// Refuses a request of so many bytes if no server takes it.
