@@ -1,272 +1,209 @@
-//! What is written is read again as the same, and whatever bytes come, reading them ends well.
+//! What is written is read again as the same, whatever it is; and it is written as ZooKeeper does, byte by byte.
 
-use std::borrow::Cow;
+mod support;
 
+use std::collections::BTreeSet;
+
+use support::{Random, cases, ops, reply_frame, request_frame, seed};
 use zkrecipes_protocol::{
-    Acl, CreateArgs, Event, Hello, Op, ReadResult, Reader, Reply, ReplyHead, Request, Stat, SubRead,
-    SubWrite, Welcome, WriteResult, Writer, frame_at, parse_request,
+    Acl, Code, CreateArgs, Event, EventKind, Hello, Op, OpName, Reader, Reply, ReplyHead, Request,
+    RequestHead, Stat, SubRead, SubWrite, WORDS, Welcome, Writer, XID_AUTH, XID_EVENT, event_path, frame_at,
+    is_word, op_name, parse_request, size,
 };
 
-/// splitmix64: small, seeded, and good enough to find trouble.
-struct Random(u64);
+const DEFAULT: u64 = 20_000;
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn int(&mut self) -> i32 {
-        let near = [0, 1, -1, i32::MAX, i32::MIN];
-        if self.below(2) == 0 { near[self.below(5) as usize] } else { self.next() as i32 }
-    }
-
-    fn long(&mut self) -> i64 {
-        self.next() as i64
-    }
-
-    fn flag(&mut self) -> bool {
-        self.below(2) == 0
-    }
-
-    fn text(&mut self) -> Cow<'static, str> {
-        let texts = ["/", "/a", "/locks/x-0000000001", "", "/ö/日本", "a"];
-        texts[self.below(6) as usize].into()
-    }
-
-    fn bytes(&mut self) -> &'static [u8] {
-        [&b""[..], b"x", b"a longer piece of data", &[0; 200]][self.below(4) as usize]
-    }
-
-    fn data(&mut self) -> Option<&'static [u8]> {
-        self.flag().then(|| self.bytes())
-    }
-
-    fn many<T>(&mut self, mut one: impl FnMut(&mut Random) -> T) -> Vec<T> {
-        (0..self.below(4)).map(|_| one(self)).collect()
-    }
-
-    fn acl(&mut self) -> Vec<Acl> {
-        self.many(|r| Acl { perms: r.int(), scheme: r.text().into_owned(), id: r.text().into_owned() })
-    }
-
-    fn stat(&mut self) -> Stat {
-        Stat {
-            czxid: self.long(),
-            mzxid: self.long(),
-            ctime: self.long(),
-            mtime: self.long(),
-            version: self.int(),
-            cversion: self.int(),
-            aversion: self.int(),
-            ephemeral_owner: self.long(),
-            data_length: self.int(),
-            num_children: self.int(),
-            pzxid: self.long(),
-        }
-    }
-
-    fn write(&mut self) -> SubWrite<'static> {
-        let creates = [Op::CREATE, Op::CREATE2, Op::CREATE_CONTAINER, Op::CREATE_TTL];
-        let (path, version) = (self.text(), self.int());
-        match self.below(4) {
-            0 => {
-                let op = creates[self.below(4) as usize];
-                let ttl = if op == Op::CREATE_TTL { self.long() } else { -1 };
-                let (data, acl, flags) = (self.data(), self.acl(), self.int());
-                SubWrite::Create(CreateArgs { op, path, data, acl, flags, ttl })
-            }
-            1 => SubWrite::Delete { path, version },
-            2 => SubWrite::SetData { path, data: self.data(), version },
-            _ => SubWrite::Check { path, version },
-        }
-    }
-
-    fn read(&mut self) -> SubRead<'static> {
-        let (path, watch) = (self.text(), self.flag());
-        if self.flag() { SubRead::GetData { path, watch } } else { SubRead::GetChildren { path, watch } }
-    }
-
-    fn request(&mut self) -> Request<'static> {
-        let (path, watch, kind) = (self.text(), self.flag(), self.int());
-        match self.below(21) {
-            0 => Request::Write(self.write()),
-            1 => Request::SetAcl { path, acl: self.acl(), version: kind },
-            2 => Request::Multi(self.many(Random::write)),
-            3 => Request::MultiRead(self.many(Random::read)),
-            4 => Request::Exists { path, watch },
-            5 => Request::GetData { path, watch },
-            6 => Request::GetAcl { path },
-            7 => Request::GetChildren { path, watch },
-            8 => Request::GetChildren2 { path, watch },
-            9 => Request::Sync { path },
-            10 => Request::Ping,
-            11 => {
-                let mut part = || self.flag().then_some(Cow::Borrowed("server.1=a:1:2"));
-                let (joining, leaving, all) = (part(), part(), part());
-                Request::Reconfig { joining, leaving, all, from: self.long() }
-            }
-            12 => Request::CheckWatches { path, kind },
-            13 => Request::RemoveWatches { path, kind },
-            14 => Request::Auth { scheme: path, auth: self.bytes() },
-            15 => Request::Sasl { token: self.bytes() },
-            16 => {
-                let lists = std::array::from_fn(|_| self.many(Random::text));
-                Request::SetWatches { seen: self.long(), lists }
-            }
-            17 => Request::GetEphemerals { prefix: path },
-            18 => Request::GetAllChildrenNumber { path },
-            19 => Request::AddWatch { path, mode: kind },
-            _ => {
-                if watch {
-                    Request::WhoAmI
-                } else {
-                    Request::Close
-                }
-            }
-        }
-    }
-
-    fn read_result(&mut self) -> ReadResult<'static> {
-        match self.below(3) {
-            0 => ReadResult::Data { data: self.data().map(Cow::Borrowed), stat: self.stat() },
-            1 => ReadResult::Names(self.many(Random::text)),
-            _ => ReadResult::Failed(self.int()),
-        }
-    }
-
-    fn write_result(&mut self) -> WriteResult<'static> {
-        match self.below(6) {
-            0 => WriteResult::Created { path: self.text() },
-            1 => WriteResult::CreatedStat { path: self.text(), stat: self.stat() },
-            2 => WriteResult::Deleted,
-            3 => WriteResult::Set(self.stat()),
-            4 => WriteResult::Checked,
-            _ => WriteResult::Failed(self.int()),
-        }
-    }
-
-    /// A reply, and what it answers.
-    fn reply(&mut self) -> (Op, Reply<'static>) {
-        match self.below(13) {
-            0 => (Op::DELETE, Reply::Nothing),
-            1 => (Op::CREATE, Reply::Path(self.text())),
-            2 => (Op::CREATE2, Reply::Created { path: self.text(), stat: self.stat() }),
-            3 => (Op::SET_DATA, Reply::Stat(self.stat())),
-            4 => (Op::GET_DATA, Reply::Data { data: self.data().map(Cow::Borrowed), stat: self.stat() }),
-            5 => (Op::GET_ACL, Reply::Acl { acl: self.acl(), stat: self.stat() }),
-            6 => (Op::GET_CHILDREN, Reply::Names(self.many(Random::text))),
-            7 => {
-                (Op::GET_CHILDREN2, Reply::NamesAndStat { names: self.many(Random::text), stat: self.stat() })
-            }
-            8 => (Op::GET_ALL_CHILDREN_NUMBER, Reply::Count(self.int())),
-            9 => (Op::WHO_AM_I, Reply::Identities(self.many(|r| (r.text(), r.text())))),
-            10 => (Op::SASL, Reply::Token(self.data().map(Cow::Borrowed))),
-            11 => (Op::MULTI, Reply::Writes(self.many(Random::write_result))),
-            _ => (Op::MULTI_READ, Reply::Reads(self.many(Random::read_result))),
-        }
-    }
-}
-
-/// The body behind the header of a finished frame, whose length is right.
-fn body(frame: &[u8], header: usize) -> &[u8] {
+/// What stands behind the length, which is right.
+fn content(frame: &[u8]) -> &[u8] {
     let (content, taken) = frame_at(frame, usize::MAX).expect("in bounds").expect("whole");
     assert_eq!(taken, frame.len());
-    &content[header..]
+    content
+}
+
+/// All names but that of the handshake, which has no head, and of what servers ask themselves only.
+fn all_names() -> BTreeSet<OpName> {
+    let not_asked = [Op::CONNECT, Op::DELETE_CONTAINER].map(op_name);
+    Op::NAMES.iter().copied().filter(|name| !not_asked.contains(name)).collect()
 }
 
 #[test]
-fn what_is_written_is_read_again() {
-    let mut random = Random(1);
-    for _ in 0..20_000 {
-        let request = random.request();
-        let mut w = Writer::request(7, request.op());
-        request.write(&mut w);
-        let frame = w.finish();
-        assert_eq!(parse_request(request.op(), body(&frame, 8)).as_ref(), Ok(&request));
+fn every_request_is_read_again() {
+    let (mut random, mut seen) = (Random(seed()), BTreeSet::new());
+    for _ in 0..cases(DEFAULT) {
+        let (xid, request) = (random.int(), random.request());
+        let frame = request_frame(xid, &request);
+        let (head, body) = RequestHead::split(content(&frame)).expect("a head");
+        assert_eq!(head, RequestHead { xid, op: request.op() });
+        assert_eq!(parse_request(head.op, body).as_ref(), Ok(&request));
+        seen.insert(op_name(head.op));
+    }
+    assert_eq!(seen, all_names(), "these are all that there are");
+}
 
-        let (op, reply) = random.reply();
-        let mut w = Writer::reply(7, 9, 0);
-        reply.write(&mut w);
-        let frame = w.finish();
-        assert_eq!(ReplyHead::of(&frame), Some(ReplyHead { xid: 7, zxid: 9, err: 0 }));
-        let mut r = Reader::new(body(&frame, 16));
-        assert_eq!(Reply::read(op, &mut r).as_ref(), Ok(&reply));
+fn size_of(write: &SubWrite) -> usize {
+    let bytes = |data: Option<&[u8]>| data.map_or(0, <[u8]>::len);
+    match write {
+        SubWrite::Create(CreateArgs { op, path, data, acl, .. }) => {
+            let acl = size::acl(acl.iter().map(|entry| (entry.scheme.len(), entry.id.len())));
+            size::create(path.len(), bytes(*data), acl, *op == Op::CREATE_TTL)
+        }
+        SubWrite::Delete { path, .. } => size::delete(path.len()),
+        SubWrite::SetData { path, data, .. } => size::set_data(path.len(), bytes(*data)),
+        SubWrite::Check { path, .. } => size::check(path.len()),
+    }
+}
+
+#[test]
+fn a_request_takes_as_much_as_is_foretold() {
+    let (mut random, mut compared) = (Random(seed()), 0);
+    for _ in 0..cases(DEFAULT) {
+        let request = random.request();
+        let foretold = match &request {
+            Request::Write(write) => size_of(write),
+            Request::Multi(writes) => {
+                size::empty_multi() + writes.iter().map(|write| size::part(size_of(write))).sum::<usize>()
+            }
+            Request::MultiRead(reads) => {
+                let read = |read: &SubRead| {
+                    let (SubRead::GetData { path, .. } | SubRead::GetChildren { path, .. }) = read;
+                    size::part(size::read(path.len()))
+                };
+                size::empty_multi() + reads.iter().map(read).sum::<usize>()
+            }
+            Request::Exists { path, .. }
+            | Request::GetData { path, .. }
+            | Request::GetChildren { path, .. }
+            | Request::GetChildren2 { path, .. } => size::read(path.len()),
+            Request::Sync { path } => size::sync(path.len()),
+            _ => continue,
+        };
+        assert_eq!(content(&request_frame(1, &request)).len(), foretold, "{request:?}");
+        compared += 1;
+    }
+    assert!(compared > cases(DEFAULT) / 4);
+}
+
+#[test]
+fn every_reply_is_read_again() {
+    let mut random = Random(seed());
+    let ops = ops();
+    assert_eq!(ops.iter().copied().map(op_name).collect::<BTreeSet<_>>(), all_names());
+    for nth in 0..cases(DEFAULT) as usize {
+        let op = ops[nth % ops.len()];
+        let (head, reply) =
+            (ReplyHead { xid: random.int(), zxid: random.long(), err: random.int() }, random.reply(op));
+        let frame = reply_frame(head.xid, head.zxid, head.err, &reply);
+        assert_eq!(ReplyHead::of(&frame), Some(head));
+        let mut r = Reader::new(content(&frame));
+        assert_eq!(ReplyHead::read(&mut r), Ok(head));
+        assert_eq!(Reply::read(op, &mut r).as_ref(), Ok(&reply), "{op:?}");
         assert!(r.is_empty(), "{reply:?} has more than is read");
     }
 }
 
 #[test]
-fn a_handshake_is_read_again() {
-    for read_only in [None, Some(false), Some(true)] {
-        let hello = Hello { zxid_seen: 5, timeout: 10_000, session: -3, password: b"secret", read_only };
-        assert_eq!(Hello::read(body(&hello.frame(), 0)), Ok(hello));
-        let welcome = Welcome { timeout: 4_000, session: 77, password: &[9; 16], read_only };
-        assert_eq!(Welcome::read(body(&welcome.frame(), 0)), Ok(welcome));
-    }
-}
+fn every_handshake_and_event_is_read_again() {
+    let mut random = Random(seed());
+    for _ in 0..cases(DEFAULT) {
+        let hello = random.hello();
+        assert_eq!(Hello::read(content(&hello.frame())), Ok(hello));
+        let welcome = random.welcome();
+        assert_eq!(Welcome::read(content(&welcome.frame())), Ok(welcome));
 
-/// Reads everything that bytes could be meant to be. That it ends without a panic is what is tested, and what is kept of
-/// them takes no more than they do.
-fn read_all(bytes: &[u8]) {
-    for op in (-12..30).chain(99..110) {
-        if let Ok(Request::SetWatches { lists, .. }) = parse_request(Op(op), bytes) {
-            assert!(lists.iter().map(Vec::capacity).sum::<usize>() <= bytes.len());
-        }
-        if let Ok(Reply::Names(names)) = Reply::read(Op(op), &mut Reader::new(bytes)) {
-            assert!(names.capacity() <= bytes.len());
-        }
-    }
-    let _ = (Hello::read(bytes), Welcome::read(bytes), Event::read(&mut Reader::new(bytes)));
-    let _ = (frame_at(bytes, 1 << 20), ReplyHead::of(bytes));
-}
-
-#[test]
-fn arbitrary_bytes_are_a_value_or_malformed() {
-    let mut random = Random(2);
-    for _ in 0..5_000 {
-        let length = random.below(80);
-        // Small numbers are lengths and counts that may be right.
-        let bytes: Vec<u8> =
-            (0..length).map(|_| if random.flag() { 0 } else { random.below(300).min(255) as u8 }).collect();
-        read_all(&bytes);
+        let (kind, path, zxid) = random.event();
+        let frame = Event::frame(kind, &path, zxid);
+        assert_eq!(event_path(&frame), path);
+        let mut r = Reader::new(content(&frame));
+        assert_eq!(ReplyHead::read(&mut r), Ok(ReplyHead { xid: XID_EVENT, zxid, err: 0 }));
+        assert_eq!(Event::read(&mut r), Ok(Event { kind: Some(kind), path }));
+        assert!(r.is_empty());
     }
 }
 
 #[test]
-fn a_frame_that_was_cut_or_changed_is_a_value_or_malformed() {
-    let mut random = Random(3);
-    for _ in 0..300 {
-        let (request, (_, reply)) = (random.request(), random.reply());
-        let mut w = Writer::frame();
-        request.write(&mut w);
-        reply.write(&mut w);
-        let mut frame = w.finish().split_off(4);
-        for cut in 0..frame.len().min(60) {
-            read_all(&frame[..cut]);
-        }
-        if let Some(at) = random.below(frame.len().max(1) as u64).checked_rem(frame.len() as u64) {
-            frame[at as usize] ^= 1 << random.below(8);
-        }
-        read_all(&frame);
-    }
+fn every_code_is_itself_and_there_are_no_others() {
+    let known: Vec<Code> = (-200..=0).filter_map(Code::of).collect();
+    assert_eq!(known.len(), 20);
+    assert!(known.iter().all(|code| Code::of(*code as i32) == Some(*code)));
+    assert!([1, i32::MAX, i32::MIN].into_iter().all(|err| Code::of(err).is_none()));
 }
 
 #[test]
-fn a_count_or_a_length_that_is_a_lie_is_not_allocated_for() {
+fn a_word_is_no_length_and_a_length_is_no_word() {
+    assert!(WORDS.iter().all(|word| is_word(**word) && frame_at(&word[..], 1 << 20).is_err()));
+    let mut random = Random(seed());
+    for _ in 0..cases(DEFAULT) {
+        let prefix = (random.next() as u32).to_be_bytes();
+        assert_eq!(is_word(prefix), WORDS.contains(&&prefix));
+    }
+}
+
+/// As Java does: each half of a surrogate pair on its own, and what is no UTF-8 is read as U+FFFD.
+#[test]
+fn what_lies_beyond_the_basic_plane_takes_six_bytes() {
     let mut w = Writer::frame();
-    w.int(i32::MAX);
-    let lie = w.finish().split_off(4);
-    for op in [Op::GET_CHILDREN, Op::GET_ACL, Op::WHO_AM_I, Op::GET_DATA, Op::SASL, Op::CREATE] {
-        assert!(Reply::read(op, &mut Reader::new(&lie)).is_err(), "{op:?}");
-    }
-    assert!(frame_at(&lie, 1 << 20).is_err());
-    assert!(frame_at(&(-5_i32).to_be_bytes(), 1 << 20).is_err());
+    w.string("a😀");
+    let frame = w.finish();
+    assert_eq!(content(&frame), b"\0\0\0\x07a\xed\xa0\xbd\xed\xb8\x80");
+    let read = Reader::new(content(&frame)).string().expect("a text");
+    assert!(read.starts_with('a') && read[1..].chars().all(|c| c == '\u{fffd}'), "{read}");
+}
+
+/// Bytes as ZooKeeper's own client and server write them, by the fields of `zookeeper.jute`: a field that changed places
+/// with another one would be read again as the same.
+#[test]
+fn the_bytes_are_those_of_zookeeper() {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+
+    let acl = vec![Acl { perms: 31, scheme: "world".into(), id: "anyone".into() }];
+    let (path, data) = ("/a".into(), Some(&b"xy"[..]));
+    let create =
+        Request::Write(SubWrite::Create(CreateArgs { op: Op::CREATE2, path, data, acl, flags: 3, ttl: -1 }));
+    let head = "00000033 00000007 0000000f";
+    let body =
+        "00000002 2f61 00000002 7879 00000001 0000001f 00000005 776f726c64 00000006 616e796f6e65 00000003";
+    assert_eq!(hex(&request_frame(7, &create)), format!("{head}{body}").replace(' ', ""));
+
+    let auth = Request::Auth { scheme: "digest".into(), auth: b"u:p" };
+    let frame = "0000001d fffffffc 00000064 00000000 00000006 646967657374 00000003 753a70";
+    assert_eq!(hex(&request_frame(XID_AUTH, &auth)), frame.replace(' ', ""));
+
+    let check = Request::Multi(vec![SubWrite::Check { path: "/a".into(), version: 2 }]);
+    let parts = "0000000d 00 ffffffff 00000002 2f61 00000002 ffffffff 01 ffffffff";
+    assert_eq!(
+        hex(&request_frame(1, &check)),
+        format!("00000024 00000001 0000000e {parts}").replace(' ', "")
+    );
+
+    let stat = Stat {
+        czxid: 1,
+        mzxid: 2,
+        ctime: 3,
+        mtime: 4,
+        version: 5,
+        cversion: 6,
+        aversion: 7,
+        ephemeral_owner: 8,
+        data_length: 9,
+        num_children: 10,
+        pzxid: 11,
+    };
+    let long = |number: u64| format!("{number:016x}");
+    let int = |number: u32| format!("{number:08x}");
+    let longs = [1, 2, 3, 4].map(long).concat();
+    let fields = [longs, [5, 6, 7].map(int).concat(), long(8), [9, 10].map(int).concat(), long(11)].concat();
+    let reply = Reply::Data { data: Some(b"z"[..].into()), stat };
+    let head = ["00000059", "00000007", &long(12), "00000000", "00000001", "7a"].concat();
+    assert_eq!(hex(&reply_frame(7, 12, 0, &reply)), head + &fields);
+
+    let event = Event::frame(EventKind::Deleted, "/a", -1);
+    let frame = "0000001e ffffffff ffffffffffffffff 00000000 00000002 00000003 00000002 2f61";
+    assert_eq!(hex(&event), frame.replace(' ', ""));
+
+    let hello = Hello { zxid_seen: 1, timeout: 2, session: 3, password: b"p", read_only: Some(true) };
+    let frame = "0000001e 00000000 0000000000000001 00000002 0000000000000003 00000001 70 01";
+    assert_eq!(hex(&hello.frame()), frame.replace(' ', ""));
+    let welcome = Welcome { timeout: 2, session: 3, password: b"p", read_only: Some(false) };
+    let frame = "00000016 00000000 00000002 0000000000000003 00000001 70 00";
+    assert_eq!(hex(&welcome.frame()), frame.replace(' ', ""));
 }
