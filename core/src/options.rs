@@ -35,8 +35,9 @@ pub struct ClientOptions {
     pub identity: Option<String>,
     /// Credentials to present to the server.
     pub auth: Vec<Auth>,
-    /// Whether `auth` may travel over plain text, where everybody on the way can read it. Without it, it travels over TLS
-    /// and to servers on this machine (`localhost`, 127.0.0.0/8, `::1`) only.
+    /// Whether `auth` and `sasl` may travel over plain text, where everybody on the way can read the one, and guess the
+    /// password of the other. Without it, they travel over TLS and to servers on this machine (`localhost`, 127.0.0.0/8,
+    /// `::1`) only.
     pub allow_plaintext_auth: bool,
     /// Who may touch the nodes that we create.
     pub acl: AclChoice,

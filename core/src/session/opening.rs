@@ -35,21 +35,28 @@ pub(crate) fn transport(counters: &Arc<Counters>) -> Box<dyn Dial> {
     Box::new(Own { counters: counters.clone() })
 }
 
-/// Refuses to send a credential where everybody on the way can read it, unless that is asked for.
+/// Refuses to send a credential where everybody on the way can read it, or can guess from what it sees, unless that is asked
+/// for. What DIGEST-MD5 sends is enough to try passwords against, as many a second as a machine can hash.
 fn check_plaintext(hosts: &str, options: &ClientOptions) -> Result<()> {
     let is_readable = options.auth.iter().any(|auth| !auth.credential.is_empty());
-    if !is_readable || options.allow_plaintext_auth {
-        return Ok(());
-    }
+    let (option, danger) = match (is_readable, &options.sasl) {
+        _ if options.allow_plaintext_auth => return Ok(()),
+        (true, _) => {
+            ("auth", "it would travel to {server} in plain text, where everybody on the way can read it")
+        }
+        (false, Some(_)) => (
+            "sasl",
+            "a proof of the password would travel to {server} in plain text, from which everybody on the way can guess it",
+        ),
+        (false, None) => return Ok(()),
+    };
     match hosts::servers(hosts).into_iter().find(|server| !server.is_on_this_machine()) {
         None => Ok(()),
-        Some(server) => Err(Error::invalid(
-            "auth",
-            format!(
-                "it would travel to {server} in plain text, where everybody on the way can read it; give tls, use sasl, or \
-                 accept that with allow_plaintext_auth"
-            ),
-        )),
+        Some(server) => {
+            let danger = danger.replace("{server}", &server.to_string());
+            let problem = format!("{danger}; give tls, or accept that with allow_plaintext_auth");
+            Err(Error::invalid(option, problem))
+        }
     }
 }
 
@@ -131,21 +138,25 @@ pub(super) fn final_refusal(failure: &WireError) -> Option<Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Auth;
+    use crate::options::{Auth, SaslOptions};
 
     #[test]
     fn credentials_travel_in_plain_text_to_this_machine_only_unless_that_is_asked_for() {
         let none = ClientOptions::default;
-        let options = || none().auth(Auth::new("digest", "user:hunter2"));
-        for near in ["localhost:2181", "127.0.0.1:1,127.9.9.9:2/app", "[::1]:2181", "LOCALHOST"] {
-            check_plaintext(near, &options()).unwrap_or_else(|error| panic!("{near}: {error}"));
-        }
-        for far in ["zk1", "127.0.0.1:1,zk1:2", "10.0.0.1:2181", "localhost.example.org", "[::2]:2181"] {
-            let error = check_plaintext(far, &options()).expect_err(far).to_string();
-            assert!(error.contains("allow_plaintext_auth") && error.contains("auth:"), "{error}");
-            assert!(!error.contains("hunter2"), "{error}");
-            check_plaintext(far, &options().allow_plaintext_auth(true)).expect("asked for");
-            check_plaintext(far, &none()).expect("there is nothing to read");
+        for (name, options) in [
+            ("auth", none().auth(Auth::new("digest", "user:hunter2"))),
+            ("sasl", none().sasl(SaslOptions::new("user", "hunter2"))),
+        ] {
+            for near in ["localhost:2181", "127.0.0.1:1,127.9.9.9:2/app", "[::1]:2181", "LOCALHOST"] {
+                check_plaintext(near, &options).unwrap_or_else(|error| panic!("{near}: {error}"));
+            }
+            for far in ["zk1", "127.0.0.1:1,zk1:2", "10.0.0.1:2181", "localhost.example.org", "[::2]:2181"] {
+                let error = check_plaintext(far, &options).expect_err(far).to_string();
+                assert!(error.starts_with(&format!("invalid {name}: ")), "{error}");
+                assert!(error.contains("allow_plaintext_auth") && !error.contains("hunter2"), "{error}");
+                check_plaintext(far, &options.clone().allow_plaintext_auth(true)).expect("asked for");
+                check_plaintext(far, &none()).expect("there is nothing to read");
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ pub(super) struct DigestMd5 {
     password: Zeroizing<String>,
     /// A nonce of ours.
     cnonce: String,
+    uri: &'static str,
     /// What the server has to prove that it knows the password, too; none before we have answered.
     expected: Option<String>,
 }
@@ -30,7 +31,7 @@ pub(super) enum Step {
 impl DigestMd5 {
     pub(super) fn new(user: &str, password: &str, cnonce: String) -> DigestMd5 {
         let password = Zeroizing::new(password.to_owned());
-        DigestMd5 { user: user.to_owned(), password, cnonce, expected: None }
+        DigestMd5 { user: user.to_owned(), password, cnonce, uri: URI, expected: None }
     }
 
     /// Whether the server has been told anything yet.
@@ -61,10 +62,10 @@ impl DigestMd5 {
         let proof = self.proof(realm, nonce, "AUTHENTICATE:");
         self.expected = Some(self.proof(realm, nonce, ":"));
         let charset = if is_utf8 { "charset=utf-8," } else { "" };
-        let (user, realm, nonce, cnonce) =
-            (quoted(&self.user), quoted(realm), quoted(nonce), quoted(&self.cnonce));
+        let (user, realm, nonce, cnonce, uri) =
+            (quoted(&self.user), quoted(realm), quoted(nonce), quoted(&self.cnonce), quoted(self.uri));
         Ok(format!(
-            "{charset}username={user},realm={realm},nonce={nonce},cnonce={cnonce},nc=00000001,qop=auth,digest-uri=\"{URI}\",response={proof}"
+            "{charset}username={user},realm={realm},nonce={nonce},cnonce={cnonce},nc=00000001,qop=auth,digest-uri={uri},response={proof}"
         )
         .into_bytes())
     }
@@ -82,7 +83,7 @@ impl DigestMd5 {
         }
         let digest = Zeroizing::new(compute(&*secret).0);
         let a1 = Zeroizing::new([&digest[..], format!(":{nonce}:{}", self.cnonce).as_bytes()].concat());
-        let a2 = compute(format!("{who}{URI}"));
+        let a2 = compute(format!("{who}{}", self.uri));
         hex(compute(format!("{}:{nonce}:00000001:{}:auth:{}", hex(compute(&*a1)), self.cnonce, hex(a2))))
     }
 }
@@ -162,18 +163,35 @@ mod tests {
         DigestMd5::new("me", "secret", "OA6MHXh6VqTrRk".to_owned())
     }
 
-    /// The example of RFC 2831, section 4, which names another service.
+    /// The examples of RFC 2831, section 4, which are for other services.
     #[test]
-    fn a_proof_is_that_of_the_rfc() {
-        let proof = |who: &str| {
-            let a1 = compute("chris:elwood.innosoft.com:secret").0.to_vec();
-            let a1 = [a1, b":OA6MG9tEQGm2hh:OA6MHXh6VqTrRk".to_vec()].concat();
-            let a2 = hex(compute(format!("{who}imap/elwood.innosoft.com")));
-            let said = format!("{}:OA6MG9tEQGm2hh:00000001:OA6MHXh6VqTrRk:auth:{a2}", hex(compute(a1)));
-            hex(compute(said))
-        };
-        assert_eq!(proof("AUTHENTICATE:"), "d388dad90d4bbd760a152321f2143af7");
-        assert_eq!(proof(":"), "ea40f60335c427b5527b84dbabcdfffd");
+    fn the_exchanges_of_the_rfc_are_these() {
+        for (uri, nonce, cnonce, response, rspauth) in [
+            (
+                "imap/elwood.innosoft.com",
+                "OA6MG9tEQGm2hh",
+                "OA6MHXh6VqTrRk",
+                "d388dad90d4bbd760a152321f2143af7",
+                "ea40f60335c427b5527b84dbabcdfffd",
+            ),
+            (
+                "acap/elwood.innosoft.com",
+                "OA9BSXrbuRhWay",
+                "OA9BSuZWMSpW8m",
+                "6084c6db3fede7352c551284490fd0fc",
+                "2f0b3d7c3c2e486600ef710726aa2eae",
+            ),
+        ] {
+            let mut client = DigestMd5::new("chris", "secret", cnonce.to_owned());
+            client.uri = uri;
+            let challenge = format!(
+                "realm=\"elwood.innosoft.com\",nonce=\"{nonce}\",qop=\"auth\",algorithm=md5-sess,charset=utf-8"
+            );
+            let Ok(Step::Send(sent)) = client.step(challenge.as_bytes()) else { panic!("no response") };
+            let said = parse(&sent).expect("it can be read");
+            assert_eq!((&*said["response"], &*said["digest-uri"]), (response, uri));
+            assert_eq!(client.step(format!("rspauth={rspauth}").as_bytes()), Ok(Step::Done));
+        }
     }
 
     #[test]
