@@ -8,7 +8,7 @@ use zkrecipes_protocol::{
 };
 
 use super::*;
-use crate::options::Auth;
+use crate::options::{Auth, SaslOptions};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const GRANTED: Welcome<'static> =
@@ -803,4 +803,24 @@ fn while_a_server_only_reads_others_are_asked_in_turn_and_the_session_goes_to_on
     world.receive(&GRANTED.frame());
     world.pass(TIMEOUT / 4);
     assert_eq!(world.machine.question(), None, "it has arrived");
+}
+
+#[test]
+fn each_proof_of_who_we_are_has_a_nonce_of_its_own() {
+    let nonce = || {
+        let mut world = World::new(ClientOptions::default().sasl(SaslOptions::new("me", "secret")));
+        world.connect();
+        world.receive(&GRANTED.frame());
+        world.sent();
+        let challenge = &b"realm=\"zk\",nonce=\"n\",algorithm=md5-sess"[..];
+        let mut w = Writer::reply(0, 1, 0);
+        Reply::Token(Some(challenge.into())).write(&mut w);
+        world.receive(&w.finish());
+        let sent = world.sent();
+        let said = String::from_utf8_lossy(&sent[0]).into_owned();
+        let (_, nonce) = said.split_once("cnonce=\"").expect("a response");
+        nonce.split('"').next().expect("it ends").to_owned()
+    };
+    let (first, second) = (nonce(), nonce());
+    assert_eq!((first.len(), first == second), (32, false), "{first} {second}");
 }
