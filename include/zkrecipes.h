@@ -69,7 +69,8 @@
 /** The defaults of zkr_options. */
 #define ZKR_OPTIONS_INIT \
   { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, 0, NULL, 0, false, true, {0}, NULL, NULL, NULL, \
-    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0, false, {0}, 1000, 0 }
+    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0, false, {0}, 1000, 0, \
+    false, {0} }
 
 /** The defaults of zkr_lock_options. */
 #define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }
@@ -537,8 +538,8 @@ typedef struct zkr_options {
   /** Zero. */
   uint8_t reserved_2[6];
   /**
-   * The authorities to trust; our own certificate and its key, for servers that ask who we are. Each is the path of a PEM
-   * file, or PEM itself.
+   * The authorities to trust, and their revocation lists if there are any; our own certificate and its key, for servers that
+   * ask who we are. Each is the path of a PEM file, or PEM itself.
    */
   const char *tls_ca;
   const char *tls_cert;
@@ -562,8 +563,8 @@ typedef struct zkr_options {
   /** Zero. */
   uint8_t reserved_3[7];
   /**
-   * Whether auth may travel over plain text, where everybody on the way can read it. Without it, it travels over TLS and
-   * to servers on this machine only.
+   * Whether auth and SASL may travel over plain text, where everybody on the way can read the one, and guess the password of
+   * the other. Without it, they travel over TLS and to servers on this machine only.
    */
   bool allow_plaintext_auth;
   /** Zero. */
@@ -588,6 +589,13 @@ typedef struct zkr_options {
   uint32_t max_in_flight;
   /** Zero. */
   uint32_t reserved_6;
+  /**
+   * Whether a revocation list in tls_ca still counts when its time has passed. Without it, the certificates that the list is
+   * about are refused then.
+   */
+  bool tls_allow_expired_crls;
+  /** Zero. */
+  uint8_t reserved_7[7];
 } zkr_options;
 
 /** The end of connecting. On ZKR_OK the client belongs to the callback, otherwise it is NULL; the error is only lent. */

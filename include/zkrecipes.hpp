@@ -3505,6 +3505,7 @@ struct Options {
   struct Tls {
     std::string ca, cert, key;
     bool verify_hostname = true;
+    bool allow_expired_crls = false;
   };
   struct Sasl {
     std::string user, password;
@@ -3846,6 +3847,7 @@ class Client {
     if (options.tls) {
       c.tls = true;
       c.tls_verify_hostname = options.tls->verify_hostname;
+      c.tls_allow_expired_crls = options.tls->allow_expired_crls;
       c.tls_ca = detail::c_text_if_any("tls ca", options.tls->ca);
       c.tls_cert = detail::c_text_if_any("tls cert", options.tls->cert);
       c.tls_key = detail::c_text_if_any("tls key", options.tls->key);

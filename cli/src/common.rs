@@ -39,7 +39,7 @@ pub(crate) struct Common {
     /// A file with the same, one in a line, that nobody else may read; otherwise ZKRECIPES_AUTH_FILE
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "auth")]
     auth_file: Option<PathBuf>,
-    /// Present it over plain text to other machines, too
+    /// Present it, or prove who we are by --sasl, over plain text to other machines, too
     #[arg(long, global = true)]
     allow_plaintext_auth: bool,
     /// Speak TLS, and trust these authorities (PEM); otherwise ZKRECIPES_TLS_CA
@@ -54,6 +54,9 @@ pub(crate) struct Common {
     /// Take a certificate that is for another host
     #[arg(long, global = true)]
     tls_no_verify_hostname: bool,
+    /// Go by a revocation list whose time has passed
+    #[arg(long, global = true)]
+    tls_allow_expired_crls: bool,
     /// SASL with DIGEST-MD5; otherwise ZKRECIPES_SASL
     #[arg(long, global = true, value_name = "USER:PASSWORD")]
     sasl: Option<Zeroizing<String>>,
@@ -120,7 +123,7 @@ impl Common {
         options.auth = credentials::auth(&self.auth, self.auth_file.as_deref())?;
         options.allow_plaintext_auth = self.allow_plaintext_auth;
         let tls = Tls { ca: self.tls_ca, cert: self.tls_cert, key: self.tls_key };
-        options.tls = tls.options(!self.tls_no_verify_hostname);
+        options.tls = tls.options(!self.tls_no_verify_hostname, self.tls_allow_expired_crls);
         options.sasl = credentials::sasl(self.sasl.as_ref(), self.sasl_file.as_deref())?;
         if let Some(naming) = self.naming {
             options.naming = naming.parse()?;

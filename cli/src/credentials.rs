@@ -84,8 +84,9 @@ pub(crate) struct Tls {
 
 impl Tls {
     /// With what the environment adds; `None` for plain text.
-    pub(crate) fn options(self, verify_hostname: bool) -> Option<TlsOptions> {
-        let mut options = TlsOptions::default().verify_hostname(verify_hostname);
+    pub(crate) fn options(self, verify_hostname: bool, allow_expired_crls: bool) -> Option<TlsOptions> {
+        let mut options =
+            TlsOptions::default().verify_hostname(verify_hostname).allow_expired_crls(allow_expired_crls);
         // An empty one is no word for plain text: the core refuses it.
         options.ca = self.ca.or_else(|| std::env::var("ZKRECIPES_TLS_CA").ok());
         // A certificate and its key come from one place.
@@ -101,7 +102,7 @@ impl Tls {
         }
         (options.cert, options.key) = (cert, key.map(|mut key| std::mem::take(&mut *key)));
         let is_asked_for = options.ca.is_some() || options.cert.is_some() || options.key.is_some();
-        (is_asked_for || !verify_hostname).then_some(options)
+        (is_asked_for || !verify_hostname || allow_expired_crls).then_some(options)
     }
 }
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime};
@@ -27,6 +27,7 @@ pub(crate) struct Tls {
     /// Certificate and key.
     pub(crate) identity: Option<(Zeroizing<String>, Zeroizing<String>)>,
     pub(crate) verify_hostname: bool,
+    allow_expired_crls: bool,
     /// For a handshake that says what is wrong.
     pub(crate) config: Arc<ClientConfig>,
 }
@@ -37,6 +38,7 @@ impl Tls {
         self.ca == other.ca
             && self.identity == other.identity
             && self.verify_hostname == other.verify_hostname
+            && self.allow_expired_crls == other.allow_expired_crls
     }
 
     /// The error names the option at fault.
@@ -58,14 +60,17 @@ impl Tls {
             }
         };
         let provider = provider();
-        let verifier =
-            Inspector { strict: strict(&ca, &provider)?, verify_hostname: options.verify_hostname };
+        let (verify_hostname, allow_expired_crls) = (options.verify_hostname, options.allow_expired_crls);
+        let revoked = revocation_lists(&ca)?;
+        let has_lists = !revoked.is_empty();
+        let strict = strict(&ca, revoked, allow_expired_crls, &provider)?;
+        let verifier = Inspector { strict, verify_hostname };
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(|error| Error::invalid("tls", error))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
-        let config = match &identity {
+        let mut config = match &identity {
             None => builder.with_no_client_auth(),
             Some((cert, key)) => {
                 let certificates = certificates("tls.cert", cert)?;
@@ -80,7 +85,11 @@ impl Tls {
                 builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(identity)))
             }
         };
-        Ok(Tls { ca, identity, verify_hostname: options.verify_hostname, config: Arc::new(config) })
+        if has_lists && !allow_expired_crls {
+            // A handshake that resumes another one looks at no certificate, and at no list whose time may have passed since.
+            config.resumption = Resumption::disabled();
+        }
+        Ok(Tls { ca, identity, verify_hostname, allow_expired_crls, config: Arc::new(config) })
     }
 }
 
@@ -215,25 +224,33 @@ fn is_usual(provider: &CryptoProvider) -> bool {
     format!("{:?}", provider.key_provider) == format!("{:?}", aws_lc_rs::default_provider().key_provider)
 }
 
-fn strict(ca: &str, provider: &Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVerifier>> {
+fn revocation_lists(ca: &str) -> Result<Vec<CertificateRevocationListDer<'static>>> {
+    let found = CertificateRevocationListDer::pem_slice_iter(ca.as_bytes()).collect::<Result<Vec<_>, _>>();
+    found.map_err(|error| unusable("tls.ca", &error))
+}
+
+fn strict(
+    ca: &str,
+    revoked: Vec<CertificateRevocationListDer<'static>>,
+    allow_expired_crls: bool,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates("tls.ca", ca)? {
         roots
             .add(certificate)
             .map_err(|error| Error::invalid("tls.ca", format!("holds a certificate of no use: {error}")))?;
     }
-    let revoked = CertificateRevocationListDer::pem_slice_iter(ca.as_bytes()).collect::<Result<Vec<_>, _>>();
-    let revoked = revoked.map_err(|error| unusable("tls.ca", &error))?;
-    WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
-        .with_crls(revoked)
-        .build()
-        .map_err(|error| {
-            let problem = format!(
-                "holds a revocation list of no use ({error}); it must be of version 2 and have a number, as openssl makes \
-                 it with crl_extensions and crlnumber"
-            );
-            Error::invalid("tls.ca", problem)
-        })
+    let lenient =
+        WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).with_crls(revoked);
+    let builder = if allow_expired_crls { lenient } else { lenient.enforce_revocation_expiration() };
+    builder.build().map_err(|error| {
+        let problem = format!(
+            "holds a revocation list of no use ({error}); it must be of version 2 and have a number, as openssl makes it with \
+             crl_extensions and crlnumber"
+        );
+        Error::invalid("tls.ca", problem)
+    })
 }
 
 /// Verifies as the options ask, and puts what is wrong into words.
@@ -357,6 +374,11 @@ pub(crate) fn in_words(error: &CertificateError) -> String {
              that of the authority that signed it; add that one, or take all lists out"
                 .to_owned()
         }
+        CertificateError::ExpiredRevocationList => stale_list(""),
+        CertificateError::ExpiredRevocationListContext { time, next_update } => {
+            let since = days(time.as_secs().saturating_sub(next_update.as_secs()));
+            stale_list(&format!(", {since} ago"))
+        }
         CertificateError::UnsupportedSignatureAlgorithmContext { .. }
         | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
             "its certificate, or one that leads to it, was signed with what is not trusted any more, such as SHA-1; have it \
@@ -387,6 +409,13 @@ pub(crate) fn in_words(error: &CertificateError) -> String {
         CertificateError::Revoked => "its certificate was revoked by a list in tls.ca; renew it on the server".to_owned(),
         error => format!("its certificate is refused as one that leads to tls.ca: {error}"),
     }
+}
+
+fn stale_list(since: &str) -> String {
+    format!(
+        "nobody says whether its certificate was revoked lately: the time of the revocation list in tls.ca has passed{since}; put \
+         the newest one there, set the clock of this machine, or accept old ones with tls.allow_expired_crls"
+    )
 }
 
 /// Names as people write them.

@@ -98,6 +98,17 @@ async fn a_certificate_that_cannot_be_trusted_is_refused_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn revocation_lists_count_until_their_time_has_passed() {
+    for name in ["TLS_38", "TLS_39"] {
+        let Some(hosts) = servers(name) else { return };
+        let with = |lists| showing("client").ca(file(lists));
+        works(&hosts, over(with("lists.pem"))).await;
+        refused(&hosts, over(with("old-lists.pem")), &["revocation list", "tls.allow_expired_crls"]).await;
+        works(&hosts, over(with("old-lists.pem").allow_expired_crls(true))).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_plain_text_port_is_told_from_a_bad_certificate() {
     for name in ["PLAIN_38", "PLAIN_39"] {
         let Some(plain) = servers(name) else { return };

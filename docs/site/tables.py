@@ -280,7 +280,7 @@ BY_TIME = {
 }
 KINDS = {
     "identity": "text", "auth": "pairs", "allow_plaintext_auth": "yes or no", "refuse_open_parents": "yes or no", "acl": "choice", "tls": "", "sasl": "", "naming": "choice", "lease": "choice",
-    "retry": "", "read_only": "yes or no", "max_in_flight": "requests", "tls.ca": "file or PEM", "tls.cert": "file or PEM", "tls.key": "file or PEM", "tls.verify_hostname": "yes or no",
+    "retry": "", "read_only": "yes or no", "max_in_flight": "requests", "tls.ca": "file or PEM", "tls.cert": "file or PEM", "tls.key": "file or PEM", "tls.verify_hostname": "yes or no", "tls.allow_expired_crls": "yes or no",
     "sasl.user": "text", "sasl.password": "text", "lock.reentrant": "yes or no", "lock.local_handoff": "number", "election.layout": "choice",
     "group.layout": "choice", "counter.layout": "choice", "queues.max_items": "items", "queues.ephemeral": "yes or no", "queues.shards": "nodes",
     "queues.max_attempts": "claims", "queues.layout": "choice",

@@ -123,8 +123,8 @@ pub struct zkr_options {
     pub tls_verify_hostname: Flag,
     /// Zero.
     pub reserved_2: [u8; 6],
-    /// The authorities to trust; our own certificate and its key, for servers that ask who we are. Each is the path of a PEM
-    /// file, or PEM itself.
+    /// The authorities to trust, and their revocation lists if there are any; our own certificate and its key, for servers that
+    /// ask who we are. Each is the path of a PEM file, or PEM itself.
     pub tls_ca: *const c_char,
     pub tls_cert: *const c_char,
     pub tls_key: *const c_char,
@@ -144,8 +144,8 @@ pub struct zkr_options {
     pub read_only: Flag,
     /// Zero.
     pub reserved_3: [u8; 7],
-    /// Whether auth may travel over plain text, where everybody on the way can read it. Without it, it travels over TLS and
-    /// to servers on this machine only.
+    /// Whether auth and SASL may travel over plain text, where everybody on the way can read the one, and guess the password of
+    /// the other. Without it, they travel over TLS and to servers on this machine only.
     pub allow_plaintext_auth: Flag,
     /// Zero.
     pub reserved_4: [u8; 7],
@@ -163,6 +163,11 @@ pub struct zkr_options {
     pub max_in_flight: u32,
     /// Zero.
     pub reserved_6: u32,
+    /// Whether a revocation list in tls_ca still counts when its time has passed. Without it, the certificates that the list is
+    /// about are refused then.
+    pub tls_allow_expired_crls: Flag,
+    /// Zero.
+    pub reserved_7: [u8; 7],
 }
 
 /// How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults.
@@ -218,6 +223,8 @@ impl SelfSized for zkr_options {
             reserved_5: [0; 7],
             max_in_flight: 1000,
             reserved_6: 0,
+            tls_allow_expired_crls: Flag::default(),
+            reserved_7: [0; 7],
         }
     }
 
@@ -229,6 +236,7 @@ impl SelfSized for zkr_options {
             &self.reserved_4,
             &self.reserved_5,
             &self.reserved_6.to_ne_bytes(),
+            &self.reserved_7,
         ]
         .concat()
     }
@@ -301,8 +309,9 @@ impl zkr_options {
 
     fn tls(&self) -> Result<Option<TlsOptions>> {
         // They overwrite the key, however this ends.
-        let mut options =
-            TlsOptions::default().verify_hostname(self.tls_verify_hostname.get("tls_verify_hostname")?);
+        let mut options = TlsOptions::default()
+            .verify_hostname(self.tls_verify_hostname.get("tls_verify_hostname")?)
+            .allow_expired_crls(self.tls_allow_expired_crls.get("tls_allow_expired_crls")?);
         options.ca = input::optional_text("tls_ca", self.tls_ca)?;
         options.cert = input::optional_text("tls_cert", self.tls_cert)?;
         options.key = input::optional_text("tls_key", self.tls_key)?;

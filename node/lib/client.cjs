@@ -251,7 +251,9 @@ function connectOptions(given) {
     allowPlaintextAuth: check.flag('allowPlaintextAuth', options.allowPlaintextAuth),
     refuseOpenParents: check.flag('refuseOpenParents', options.refuseOpenParents),
     acl: accessList(options.acl),
-    tls: group('tls', options.tls, { ca: check.optionalText, cert: check.optionalText, key: check.optionalText, verifyHostname: check.flag }),
+    tls: group('tls', options.tls, {
+      ca: check.optionalText, cert: check.optionalText, key: check.optionalText, verifyHostname: check.flag, allowExpiredCrls: check.flag,
+    }),
     sasl: group('sasl', options.sasl, { user: check.text, password: check.text }),
     naming: check.optionalText('naming', options.naming),
     retry: group('retry', options.retry, { base: check.optionalMillis, max: check.optionalMillis, giveUpAfter: check.optionalMillis }),

@@ -48,8 +48,8 @@ export interface ConnectOptions {
   /** Credentials to present to the server. */
   auth?: Auth | readonly Auth[] | undefined
   /**
-   * Whether `auth` may travel over plain text, where everybody on the way can read it. Without it, it travels over TLS and
-   * to servers on this machine only.
+   * Whether `auth` and `sasl` may travel over plain text, where everybody on the way can read the one, and guess the password of
+   * the other. Without it, they travel over TLS and to servers on this machine only.
    */
   allowPlaintextAuth?: boolean | undefined
   /**
@@ -60,11 +60,18 @@ export interface ConnectOptions {
   /** Who may touch the nodes that we create; `creator` when `auth` or `sasl` is given, else `open`. */
   acl?: 'open' | 'creator' | readonly AclEntry[] | undefined
   /**
-   * TLS towards the servers: the authorities to trust (`ca`, needed), our own certificate and its key for servers that ask,
-   * and whether theirs must name the host. Each is the path of a PEM file, or PEM itself.
+   * TLS towards the servers: the authorities to trust and their revocation lists (`ca`, needed), our own certificate and its key
+   * for servers that ask, each the path of a PEM file, or PEM itself; whether theirs must name the host (`true` unless told), and
+   * whether a revocation list still counts when its time has passed (`false` unless told).
    */
   tls?:
-    | { ca?: string | undefined; cert?: string | undefined; key?: string | undefined; verifyHostname?: boolean | undefined }
+    | {
+        ca?: string | undefined
+        cert?: string | undefined
+        key?: string | undefined
+        verifyHostname?: boolean | undefined
+        allowExpiredCrls?: boolean | undefined
+      }
     | undefined
   /** SASL with DIGEST-MD5: the password itself does not travel. */
   sasl?: { user: string; password: string } | undefined

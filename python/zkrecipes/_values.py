@@ -297,13 +297,16 @@ class TlsOptions(TypedDict, total=False):
     """Each of the first three is the path of a PEM file, or PEM itself."""
 
     ca: str
-    """The authorities to trust; it must be given."""
+    """The authorities to trust, and their revocation lists if there are any; it must be given."""
     cert: str
     """Our own certificate, for servers that ask who we are."""
     key: str
     """Its private key, without a passphrase."""
     verify_hostname: bool
     """Whether the server's certificate must name its host; true by default."""
+    allow_expired_crls: bool
+    """Whether a revocation list in `ca` still counts when its time has passed. False by default: the certificates that
+    it is about are refused then."""
 
 
 class SaslOptions(TypedDict):
@@ -335,14 +338,15 @@ class ClientOptions(TypedDict, total=False):
     connect_timeout         10              how long to look for a server
     identity                host:pid        what others see as the holder
     auth                    none            (scheme, credential), or a list: ("digest", "user:password")
-    allow_plaintext_auth    False           let `auth` travel over plain text to other machines, too
+    allow_plaintext_auth    False           let `auth` and `sasl` travel over plain text to other machines, too
     refuse_open_parents     False           with credentials: refuse (Denied) a path that somebody else has
                                             made so that everybody may delete below it; else a warning
     acl                     "open", or      who may use the nodes that we make: "open", "creator", or a list
                             "creator" with  of (scheme, id, permissions) such as ("world", "anyone", "r")
                             credentials
-    tls                     none            {"ca": …, "cert": …, "key": …, "verify_hostname": True}: files,
-                                            or PEM itself; speaks TLS once it is given
+    tls                     none            {"ca": …, "cert": …, "key": …, "verify_hostname": True,
+                                            "allow_expired_crls": False}: files, or PEM itself; speaks TLS
+                                            once it is given
     sasl                    none            {"user": …, "password": …}, with DIGEST-MD5
     naming                  "curator"       whose node names: "curator", "kazoo" or "zookeeper"; those who
                                             share a path in these libraries have to have the same

@@ -58,6 +58,7 @@ void bad_options_are_refused_and_named(void) {
   REFUSED_OPTION(options.reserved_4[6] = 1, "options");
   REFUSED_OPTION(options.reserved_6 = 1, "options");
   REFUSED_OPTION(memcpy(&options.allow_plaintext_auth, &three, 1), "allow_plaintext_auth");
+  REFUSED_OPTION(memcpy(&options.tls_allow_expired_crls, &three, 1), "tls_allow_expired_crls");
   REFUSED_OPTION(memcpy(&options.refuse_open_parents, &three, 1), "refuse_open_parents");
   REFUSED_OPTION(options.size = 152, "options");
   REFUSED_OPTION(options.tls_ca = "/ca.pem", "tls");

@@ -27,6 +27,8 @@ export ZKRECIPES_HOSTS=$ZKR_SECURE_TLS_39
     [[ $got -eq 2 && $said == *'"level": "failure"'*'nothing listens there'* && $said == *'"mode": "follower"'* ]]
     [ "$(grep -c 'taken and released' <<<"$said")" -eq 3 ]
     refused 77 tls.ca --tls-ca "$folder/other.pem" ls /secure/lock
+    refused 77 tls.allow_expired_crls --tls-ca "$folder/old-lists.pem" ls /secure/lock
+    "$command" -vv lock --tls-ca "$folder/old-lists.pem" --tls-allow-expired-crls /secure/lock -- true
     refused 77 'plain text' --hosts "$ZKR_SECURE_PLAIN_39" ls /secure/lock
     # As it looks when the first line was not copied.
     ZKRECIPES_TLS_KEY=$(tail -n +2 "$folder/client.key") refused 2 tls.key ls /secure/lock
@@ -44,6 +46,7 @@ refused 2 'has credentials' --hosts "me:$ZKR_SECURE_SECRET@zk.example.org:2181" 
 refused 2 SRV --hosts _zookeeper._tcp.example.org ls /secure/lock
 refused 77 sasl --hosts "$ZKR_SECURE_PLAIN_39" --sasl "me:$ZKR_SECURE_SECRET-wrong" ls /secure/lock
 refused 2 allow_plaintext_auth --hosts zk.example.org --auth "digest:user:$ZKR_SECURE_SECRET" ls /secure/lock
+refused 2 allow_plaintext_auth --hosts zk.example.org --sasl "me:$ZKR_SECURE_SECRET" ls /secure/lock
 refused 2 ZKRECIPES_FORBID_EMBEDDED --hosts embedded: ls /secure/lock
 # What the owner holds can be neither seen, nor queued for, nor broken by whoever has no credentials.
 export ZKRECIPES_HOSTS=$ZKR_SECURE_PLAIN_39

@@ -94,6 +94,10 @@ int main(void) {
   bad(ZKR_DENIED, "plain text", plain, &options);
   options.tls_ca = file(ca, "other.pem");
   bad(ZKR_DENIED, "tls.ca", hosts, &options);
+  options.tls_ca = file(ca, "old-lists.pem");
+  bad(ZKR_DENIED, "tls.allow_expired_crls", hosts, &options);
+  options.tls_allow_expired_crls = true;
+  good(hosts, &options);
 
   options.tls_ca = text(ca, "ca.pem");
   options.tls_cert = text(cert, "client.pem");
@@ -116,6 +120,8 @@ int main(void) {
 
   options.tls = false;
   options.tls_ca = NULL;
+  bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", &options);
+  options.auth_count = 0;
   bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", &options);
   sprintf(url, "me:%s@zk.example.org:2181", secret);
   bad(ZKR_INVALID, "has credentials", url, &options);

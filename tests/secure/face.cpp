@@ -75,6 +75,10 @@ int main() {
   good(hosts, options);
   options.tls->ca = file("other.pem");
   bad(ZKR_DENIED, "tls.ca", hosts, options);
+  options.tls->ca = file("old-lists.pem");
+  bad(ZKR_DENIED, "tls.allow_expired_crls", hosts, options);
+  options.tls->allow_expired_crls = true;
+  good(hosts, options);
   // As it looks when the first line was not copied.
   options.tls->key = memory.key.substr(memory.key.find('\n') + 1);
   bad(ZKR_INVALID, "tls.key", hosts, options);
@@ -87,6 +91,8 @@ int main() {
   good(plain, options);
   stranger(plain, options);
   bad(ZKR_INVALID, "ZKRECIPES_FORBID_EMBEDDED", "embedded:", options);
+  bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", options);
+  options.auth.clear();
   bad(ZKR_INVALID, "allow_plaintext_auth", "zk.example.org", options);
   bad(ZKR_INVALID, "has credentials", "me:" + secret + "@zk.example.org:2181", options);
   bad(ZKR_INVALID, "SRV", "_zookeeper._tcp.example.org", options);

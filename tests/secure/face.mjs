@@ -21,6 +21,7 @@ const headless = memory.key.slice(memory.key.indexOf('\n') + 1)
 for (const [where, options] of [
   [hosts, { tls: files, sasl }],
   [hosts, { tls: { ...memory, verifyHostname: false }, auth }],
+  [hosts, { tls: { ...files, ca: `${folder}/old-lists.pem`, allowExpiredCrls: true }, sasl }],
   // With what an environment may leave of a list.
   [`${plain.replaceAll(',', ' , ')},`, { sasl, auth }],
 ]) {
@@ -61,6 +62,8 @@ for (const [code, word, where, options] of [
   ['INVALID', 'SRV', '_zookeeper._tcp.example.org', {}],
   ['INVALID', 'ZKRECIPES_FORBID_EMBEDDED', 'embedded:', {}],
   ['INVALID', 'allow_plaintext_auth', 'zk.example.org', { auth }],
+  ['INVALID', 'allow_plaintext_auth', 'zk.example.org', { sasl }],
+  ['DENIED', 'tls.allow_expired_crls', hosts, { tls: { ...files, ca: `${folder}/old-lists.pem` } }],
 ]) {
   await assert.rejects(Client.connect(where, options), (error) => {
     console.error(inspect(error, { depth: null, showHidden: true }))

@@ -33,6 +33,7 @@ def server(name: str) -> str:
 GOOD: list[dict[str, Any]] = [
     {"hosts": HOSTS, "tls": FILES, "sasl": SASL},
     {"hosts": HOSTS, "tls": MEMORY | {"verify_hostname": False}, "auth": AUTH},
+    {"hosts": HOSTS, "tls": FILES | {"ca": f"{FOLDER}/old-lists.pem", "allow_expired_crls": True}, "sasl": SASL},
     # With what an environment may leave of a list.
     {"hosts": " , ".join(PLAIN.split(",")) + ",", "sasl": SASL, "auth": AUTH},
 ]
@@ -52,6 +53,8 @@ BAD: list[tuple[type[zkrecipes.Error], str, dict[str, Any]]] = [
     (zkrecipes.Invalid, "SRV", {"hosts": "_zookeeper._tcp.example.org"}),
     (zkrecipes.Invalid, "ZKRECIPES_FORBID_EMBEDDED", {"hosts": "embedded:"}),
     (zkrecipes.Invalid, "allow_plaintext_auth", {"hosts": "zk.example.org", "auth": AUTH}),
+    (zkrecipes.Invalid, "allow_plaintext_auth", {"hosts": "zk.example.org", "sasl": SASL}),
+    (zkrecipes.Denied, "tls.allow_expired_crls", {"hosts": HOSTS, "tls": FILES | {"ca": f"{FOLDER}/old-lists.pem"}}),
 ]
 
 

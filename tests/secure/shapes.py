@@ -98,7 +98,14 @@ class Shop:
             *(() if serial else ("-rand_serial",)),
         )  # fmt: skip
 
-    def revoke(self, signer: str, names: Sequence[str], *, is_old: bool = False) -> str:
+    def revoke(
+        self,
+        signer: str,
+        names: Sequence[str],
+        *,
+        is_old: bool = False,
+        until: Sequence[str] = ("-crldays", "30"),
+    ) -> str:
         """A list of what is revoked, of version 2 unless it is to be old."""
         numbered = (
             "crlnumber={folder}/{name}.number\ncrl_extensions=list\n[list]\nauthorityKeyIdentifier=keyid:always\n"
@@ -110,7 +117,7 @@ class Shop:
         common = ("-config", config, "-cert", self(f"{signer}.pem"), "-keyfile", self(f"{signer}.key"))
         for name in names:
             openssl("ca", *common, "-md", "sha256", "-revoke", self(f"{name}.pem"))
-        openssl("ca", *common, "-md", "sha256", "-gencrl", "-crldays", "30", "-out", self(f"{signer}.crl"))
+        openssl("ca", *common, "-md", "sha256", "-gencrl", *until, "-out", self(f"{signer}.crl"))
         return self.read(f"{signer}.crl")
 
 
@@ -325,6 +332,8 @@ def cases(shop: Shop) -> list[Case]:
     shop.write("both.pem", me + key)
     shop.write("full.pem", shop.read("me-chained.pem") + shop.read("middle.pem"))
     shop.write("list.pem", root + shop.revoke("root", ["revoked"]))
+    passed = ("-crl_lastupdate", LONG_AGO[0], "-crl_nextupdate", LONG_AGO[1])
+    shop.write("stale.pem", root + shop.revoke("root", ["revoked"], until=passed))
     shop.write("old-list.pem", root + shop.revoke("root", ["revoked"], is_old=True))
     for name in ("root", "me"):
         openssl("x509", "-in", shop(f"{name}.pem"), "-outform", "DER", "-out", shop(f"{name}.der"))
@@ -385,6 +394,20 @@ def cases(shop: Shop) -> list[Case]:
         Case("one for clients", "for-clients", words=["for servers", "extendedKeyUsage"]),
         Case("one that is revoked", "revoked", "list.pem", words=["revoked"]),
         Case("one that is not revoked", "ec", "list.pem"),
+        Case("a list whose time has passed", "ec", "stale.pem", words=["passed", "tls.allow_expired_crls"]),
+        Case(
+            "a list whose time has passed, where that is allowed",
+            "ec",
+            "stale.pem",
+            options={"allow_expired_crls": True},
+        ),
+        Case(
+            "one that is revoked by a list whose time has passed, where that is allowed",
+            "revoked",
+            "stale.pem",
+            words=["was revoked"],
+            options={"allow_expired_crls": True},
+        ),
         Case("an old list", ca="old-list.pem", kind=bad, words=["tls.ca", "revocation list", "version 2"]),
         Case("a chain whose middle has no list", "chained", "list.pem", words=["revo", "list", "tls.ca"]),
         Case("TLS 1.2", "tls12"),

@@ -10,6 +10,9 @@ Each name is NAME.pem and NAME.key; servers need both in one file, which is NAME
     stranger        a client's, signed by other
     expired, elsewhere, alone
                     servers' whose time is over, that are for another host, that are signed by nobody
+
+`lists.pem` is ca with the revocation lists of ca and middle, which revoke nothing; in `old-lists.pem` their time has
+passed.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import tempfile
 from pathlib import Path
 
 HERE = "DNS:localhost,IP:127.0.0.1"
+LONG_AGO = ("20200101000000Z", "20200201000000Z")
 
 # name: (who signs it, what it is for, first and last day)
 CERTIFICATES = {
@@ -31,7 +35,7 @@ CERTIFICATES = {
     "chained": ("middle", f"subjectAltName={HERE}", None),
     "client": ("ca", "basicConstraints=CA:false", None),
     "stranger": ("other", "basicConstraints=CA:false", None),
-    "expired": ("ca", f"subjectAltName={HERE}", ("20200101000000Z", "20200201000000Z")),
+    "expired": ("ca", f"subjectAltName={HERE}", LONG_AGO),
     "elsewhere": ("ca", "subjectAltName=DNS:zk.example.org", None),
     "alone": (None, f"subjectAltName={HERE}", None),
 }
@@ -45,6 +49,8 @@ def make(folder: Path) -> Path:
         try:
             for name, (signer, use, days) in CERTIFICATES.items():
                 _make(partial, name, signer, use, days)
+            _list(partial, "lists", ("-crldays", "30"))
+            _list(partial, "old-lists", ("-crl_lastupdate", LONG_AGO[0], "-crl_nextupdate", LONG_AGO[1]))
             partial.rename(folder)  # atomic: the folder exists only when it is complete
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -71,12 +77,25 @@ def _make(folder: Path, name: str, signer: str | None, use: str, days: tuple[str
     (folder / f"{name}.both").write_text(pem.read_text() + key.read_text())
 
 
+def _list(folder: Path, name: str, until: tuple[str, ...]) -> None:
+    lists = []
+    (folder / "index").write_text("")
+    for signer in ("ca", "middle"):
+        (folder / "number").write_text("01\n")
+        config = _config(folder, "authorityKeyIdentifier=keyid:always")
+        made = folder / f"{signer}.crl"
+        _openssl("ca", "-gencrl", "-config", config, "-crlexts", "use", "-cert", folder / f"{signer}.pem",
+                 "-keyfile", folder / f"{signer}.key", "-out", made, *until)  # fmt: skip
+        lists.append(made.read_text())
+    (folder / f"{name}.pem").write_text("".join([(folder / "ca.pem").read_text(), *lists]))
+
+
 def _config(folder: Path, use: str) -> Path:
     config = folder / "openssl.cnf"
     config.write_text(
         "[req]\ndistinguished_name=name\n[name]\n"
         f"[ca]\ndefault_ca=it\n[it]\ndatabase={folder}/index\nnew_certs_dir={folder}\nrand_serial=yes\ndefault_md=sha256\npolicy=any\n"
-        f"unique_subject=no\n[any]\ncommonName=supplied\n[use]\n{use}\n"
+        f"unique_subject=no\ncrlnumber={folder}/number\n[any]\ncommonName=supplied\n[use]\n{use}\n"
     )
     return config
 

@@ -49,6 +49,7 @@ pub struct Tls {
     pub cert: Option<String>,
     pub key: Option<String>,
     pub verify_hostname: Option<bool>,
+    pub allow_expired_crls: Option<bool>,
 }
 
 #[napi(object)]
@@ -80,6 +81,7 @@ impl ConnectOptions {
             let mut options = TlsOptions::default();
             (options.ca, options.cert, options.key) = (tls.ca, tls.cert, tls.key);
             options.verify_hostname = tls.verify_hostname.unwrap_or(options.verify_hostname);
+            options.allow_expired_crls = tls.allow_expired_crls.unwrap_or(options.allow_expired_crls);
             options
         });
         options.sasl = self.sasl.map(|sasl| SaslOptions::new(sasl.user, sasl.password));

@@ -162,18 +162,22 @@ fn table<'a, 'py>(
 
 fn tls(value: Arg) -> PyResult<TlsOptions> {
     let mut made = TlsOptions::default();
-    each(table("tls", value, &["ca", "cert", "key", "verify_hostname"])?, |name, value| {
-        if value.is_none() {
-            return Ok(());
-        }
-        match name {
-            "ca" => made.ca = Some(text("tls.ca", value)?),
-            "cert" => made.cert = Some(text("tls.cert", value)?),
-            "key" => made.key = Some(text("tls.key", value)?),
-            _ => made.verify_hostname = flag("tls.verify_hostname", value)?,
-        }
-        Ok(())
-    })?;
+    each(
+        table("tls", value, &["ca", "cert", "key", "verify_hostname", "allow_expired_crls"])?,
+        |name, value| {
+            if value.is_none() {
+                return Ok(());
+            }
+            match name {
+                "ca" => made.ca = Some(text("tls.ca", value)?),
+                "cert" => made.cert = Some(text("tls.cert", value)?),
+                "key" => made.key = Some(text("tls.key", value)?),
+                "verify_hostname" => made.verify_hostname = flag("tls.verify_hostname", value)?,
+                _ => made.allow_expired_crls = flag("tls.allow_expired_crls", value)?,
+            }
+            Ok(())
+        },
+    )?;
     Ok(made)
 }
 

@@ -57,11 +57,14 @@ pub struct TlsOptions {
     pub key: Option<String>,
     /// Whether the server's certificate must name the host of the connect string.
     pub verify_hostname: bool,
+    /// Whether a revocation list in `ca` still counts when its time has passed (its `nextUpdate`). Without it, the certificates
+    /// that the list is about are refused then: nobody says which were revoked since.
+    pub allow_expired_crls: bool,
 }
 
 impl Default for TlsOptions {
     fn default() -> Self {
-        TlsOptions { ca: None, cert: None, key: None, verify_hostname: true }
+        TlsOptions { ca: None, cert: None, key: None, verify_hostname: true, allow_expired_crls: false }
     }
 }
 
@@ -76,6 +79,7 @@ impl fmt::Debug for TlsOptions {
             .field("cert", &shown(&self.cert))
             .field("key", &shown(&self.key))
             .field("verify_hostname", &self.verify_hostname)
+            .field("allow_expired_crls", &self.allow_expired_crls)
             .finish()
     }
 }

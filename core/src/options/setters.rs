@@ -31,7 +31,7 @@ setters! { ClientOptions {
     identity: impl Into<String> = Some(identity.into());
     /// Who may touch the nodes that we create.
     acl: AclChoice = acl;
-    /// Whether `auth` may travel over plain text to servers of other machines.
+    /// Whether `auth` and `sasl` may travel over plain text to servers of other machines.
     allow_plaintext_auth: bool = allow_plaintext_auth;
     /// Whether to refuse a path that somebody else has made so that everybody may delete below it.
     refuse_open_parents: bool = refuse_open_parents;
@@ -70,6 +70,8 @@ setters! { TlsOptions {
     key: impl Into<String> = Some(key.into());
     /// Whether the server's certificate must name its host.
     verify_hostname: bool = verify_hostname;
+    /// Whether a revocation list still counts when its time has passed.
+    allow_expired_crls: bool = allow_expired_crls;
 } }
 
 setters! { RetryOptions {
