@@ -97,7 +97,8 @@ def test_async_with_holds_and_releases(hosts: str) -> None:
 def test_a_client_can_be_connected_without_a_scope(hosts: str) -> None:
     async def body() -> None:
         client = await aio.Client.connect(hosts, session_timeout=6)
-        client.update_hosts(hosts)
+        client.update_hosts(f"127.0.0.1:1,{hosts}")
+        assert f"of 127.0.0.1:1,{hosts} connected" in repr(client)
         assert isinstance(client, aio.Client)
         assert client.session_timeout == pytest.approx(6)
         await client.close()

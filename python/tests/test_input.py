@@ -442,10 +442,11 @@ def test_a_flag_is_true_or_false(client: zkrecipes.Client, bad: Any) -> None:
 
 
 def test_other_servers_may_be_named_while_a_client_runs(client: zkrecipes.Client, hosts: str) -> None:
-    client.update_hosts(hosts)
+    client.update_hosts(f"127.0.0.1:1,{hosts}")
     for bad in ["zk1:x", ",", f"{hosts}/elsewhere", 7]:
         with pytest.raises(zkrecipes.Invalid, match="hosts"):
             client.update_hosts(bad)  # type: ignore[arg-type]
+    assert f"of 127.0.0.1:1,{hosts} connected" in repr(client)
     assert client.nodes.exists("/")
     client.close()
     with pytest.raises(zkrecipes.Closed):

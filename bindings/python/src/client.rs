@@ -1,6 +1,6 @@
 //! `Client`: one session, and the factories of everything that shares it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyResourceWarning;
@@ -22,7 +22,19 @@ use crate::{convert, options};
 /// does the session.
 pub struct Session {
     pub client: zkrecipes::Client,
-    hosts: String,
+    /// As they were named last.
+    hosts: Mutex<String>,
+}
+
+impl Session {
+    fn hosts(&self) -> MutexGuard<'_, String> {
+        self.hosts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A connect string as people see it.
+fn shown(hosts: &str) -> String {
+    if hosts.is_empty() { "ZKRECIPES_HOSTS".to_owned() } else { hosts.to_owned() }
 }
 
 impl Drop for Session {
@@ -33,7 +45,7 @@ impl Drop for Session {
         }
         warn_unless_exiting(&format!(
             "unclosed zkrecipes client of {}; use it in a with statement or close it",
-            self.hosts
+            self.hosts()
         ));
         self.client.close_in_background();
     }
@@ -175,7 +187,7 @@ fn connect(slf: &Bound<'_, SessionBase>) -> Answered {
     if base.session.get().is_some() {
         return Err(problem());
     }
-    let shown = if hosts.is_empty() { "ZKRECIPES_HOSTS".to_owned() } else { hosts.clone() };
+    let shown = Mutex::new(shown(&hosts));
     let client = slf.clone().unbind();
     base.face.run_to(
         py,
@@ -212,7 +224,14 @@ impl SessionBase {
     fn update_hosts(&self, py: Python<'_>, hosts: Arg) -> PyResult<()> {
         let hosts = convert::text("hosts", hosts)?;
         let origin = self.origin(py)?;
-        origin.guard(|| origin.session.client.update_hosts(&hosts)).or_raise(py)
+        let update = || -> Result<(), Error> {
+            // Held meanwhile, so that what is shown is what was named last.
+            let mut named = origin.session.hosts();
+            origin.session.client.update_hosts(&hosts)?;
+            *named = shown(&hosts);
+            Ok(())
+        };
+        origin.guard(update).or_raise(py)
     }
 
     #[doc = doc_of!(SessionBase.close)]
@@ -286,7 +305,7 @@ impl SessionBase {
                 let client = &session.client;
                 format!(
                     "<{class} of {} {} session={:#x}>",
-                    session.hosts,
+                    session.hosts(),
                     client.state().name(),
                     client.session_id()
                 )
