@@ -153,6 +153,12 @@ static void on_state(zkr_state state, void *user_data) {
 
 /* Verbs that cannot block -------------------------------------------------------------------------------- */
 
+static void do_update_hosts(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_client_update_hosts(c->client->handle, word(c, 1), &error);
+  answer(c, status, error);
+}
+
 static void do_state(command *c) {
   say("%s ok %s", c->seq, zkr_state_name(zkr_client_state(c->client->handle)));
 }
@@ -285,6 +291,7 @@ static void do_children(command *c) {
 static const verb verbs[] = {
     {"connect", do_connect, true},
     {"close", do_close, true},
+    {"update-hosts", do_update_hosts, false},
     {"state", do_state, false},
     {"session", do_session, false},
     {"lease", do_lease, false},

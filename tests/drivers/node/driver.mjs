@@ -72,6 +72,7 @@ const verbs = {
     clients.set(name, await Client.connect(hosts, options))
   },
   close: ({ client }, timeout) => client.close({ timeout: millis(timeout) }),
+  'update-hosts': ({ client }, hosts) => client.updateHosts(hosts),
   state: ({ client }) => client.state,
   session: ({ client }) => client.sessionId,
   lease: ({ client }) => Math.floor(client.leaseRemaining),

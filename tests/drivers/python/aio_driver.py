@@ -54,6 +54,8 @@ async def perform(command: Command) -> list[str]:
     client = clients[who]
     if verb == "close":
         await client.close(seconds(args))
+    elif verb == "update-hosts":
+        client.update_hosts(args[0])
     elif verb == "state":
         return [client.state]
     elif verb == "session":

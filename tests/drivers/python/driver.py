@@ -47,6 +47,7 @@ AT_ONCE = (
     | queues.MAKES
     | {
         "election",
+        "update-hosts",
         "state",
         "session",
         "lease",
@@ -80,6 +81,8 @@ def perform(command: Command) -> list[str]:
     client = clients[who]
     if verb == "close":
         client.close(seconds(args))
+    elif verb == "update-hosts":
+        client.update_hosts(args[0])
     elif verb == "state":
         return [client.state]
     elif verb == "session":

@@ -203,6 +203,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
     };
     match (words[1].as_str(), &arguments[..]) {
         ("close", rest) => client.close(millis(rest.first())).await.map(|()| vec![]),
+        ("update-hosts", [hosts]) => client.update_hosts(hosts).map(|()| vec![]),
         ("state", _) => one(client.state().name()),
         ("session", _) => one(client.session_id()),
         ("lease", _) => one(client.lease_remaining().as_millis()),

@@ -92,7 +92,11 @@ pub fn play(
         clients: HashMap::new(),
         labels: HashMap::new(),
         faults: HashMap::new(),
-        variables: HashMap::from([("P".to_owned(), path.clone())]),
+        variables: HashMap::from([
+            ("P".to_owned(), path.clone()),
+            ("HOSTS".to_owned(), world.hosts()),
+            ("NAMED".to_owned(), world.hosts().replace("127.0.0.1", "localhost")),
+        ]),
         runners: Vec::new(),
         counters: Vec::new(),
         known: BTreeSet::new(),
