@@ -2,13 +2,17 @@
 
 mod support;
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use support::hostile::{Hostile, Peer};
 use support::{eventually, lock_of, options, server, soon};
-use zkrecipes::{Client, State};
+use zkrecipes::{Client, CreateMode, ErrorKind, State};
 use zkrecipes_protocol::{Hello, Op, Reply, Stat, Welcome, Writer};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,4 +109,88 @@ async fn a_session_moves_from_a_server_that_only_reads_to_one_with_a_quorum() {
     eventually("it has gone back", || leading.welcomed.load(Ordering::SeqCst) > before).await;
     eventually("it is connected", || client.state() == State::Connected).await;
     assert_eq!((client.session_id(), client.metrics().sessions_lost), (8, 0));
+}
+
+/// Three real servers that let clients read without a quorum; they end with us.
+struct Ensemble {
+    hosts: String,
+    child: Child,
+    says: BufReader<ChildStdout>,
+}
+
+impl Ensemble {
+    fn start() -> Ensemble {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/zookeeper/zookeeper.py");
+        let mut command = Command::new("python3");
+        command.arg(program).args(["run", "3.9", "--nodes", "3", "--tick", "250"]);
+        // Without a quorum a server opens only sessions that no other one has to know.
+        command.args(["--property", "readonlymode.enabled=true", "--line", "localSessionsEnabled=true"]);
+        command.args(["--line", "localSessionsUpgradingEnabled=true"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3 runs");
+        let says = BufReader::new(child.stdout.take().expect("piped"));
+        let mut ensemble = Ensemble { hosts: String::new(), child, says };
+        let hosts = ensemble.line();
+        ensemble.hosts =
+            hosts.strip_prefix("ready ").expect("it starts; its last words are above").to_owned();
+        ensemble
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.says.read_line(&mut line).expect("an answer");
+        line.trim().to_owned()
+    }
+
+    /// What the last member answers to a word of four letters.
+    fn last_says(&self, word: &str) -> String {
+        let mut answer = String::new();
+        let address = self.hosts.rsplit(',').next().expect("three");
+        if let Ok(mut socket) = TcpStream::connect(address) {
+            let _ = socket.write_all(word.as_bytes());
+            let _ = socket.read_to_string(&mut answer);
+        }
+        answer
+    }
+
+    fn told(&mut self, words: &str) {
+        writeln!(self.child.stdin.as_mut().expect("piped"), "{words}").expect("it listens");
+        assert_eq!(self.line(), "ok", "{words}");
+    }
+}
+
+impl Drop for Ensemble {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_of_a_real_ensemble_that_has_lost_the_others_is_read_from_until_there_is_a_quorum_again() {
+    let mut ensemble = Ensemble::start();
+    ensemble.told("kill 1");
+    ensemble.told("kill 2");
+    // Until it knows that it is alone, it takes everybody.
+    eventually("it only reads", || ensemble.last_says("isro") == "ro").await;
+    let options = options(Duration::from_secs(20)).read_only(true).connect_timeout(Duration::from_secs(60));
+    let connecting = tokio::time::timeout(Duration::from_secs(60), Client::connect(&ensemble.hosts, options));
+    let client = connecting.await.expect("in time").expect("it may read");
+    let local = client.session_id();
+    assert!(client.nodes().exists("/zookeeper").await.expect("it reads").is_some());
+    let nodes = client.nodes();
+    let write = || nodes.create("/written", b"", CreateMode::Persistent);
+    let error = write().await.map(drop).expect_err("there is no quorum");
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+    assert!(error.to_string().contains("has lost its quorum and only reads"), "{error}");
+
+    // Whichever of them starts first has nobody but the one that was left.
+    ensemble.told("start 1");
+    ensemble.told("start 2");
+    let acquiring = tokio::time::timeout(Duration::from_secs(60), lock_of(&client, "/locks/a").acquire());
+    let held = acquiring.await.expect("in time").expect("it is free");
+    assert_ne!(client.session_id(), local);
+    held.verify().await.expect("held");
+    write().await.expect("there is a quorum");
+    held.release().await.expect("released");
+    client.close(None).await.expect("closed");
 }

@@ -257,7 +257,9 @@ class Node:
             )
 
     def serves(self) -> bool:
-        return "Mode:" in four_letters(self.port, "srvr")
+        # One that has not found the others yet may let clients read.
+        said = four_letters(self.port, "srvr")
+        return "Mode:" in said and "Mode: read-only" not in said
 
     def has_ended(self) -> bool:
         """Whether it ended by itself."""
@@ -324,6 +326,7 @@ class Ensemble:
         tick_ms: int = 300,
         max_session_ms: int = 60_000,
         properties: list[str] | None = None,
+        lines: Sequence[str] = (),
         secure: Secure | None = None,
         java: Sequence[str] = SMALL,
     ) -> None:
@@ -334,6 +337,7 @@ class Ensemble:
         config = [
             f"tickTime={tick_ms}", "initLimit=50", "syncLimit=10", f"maxSessionTimeout={max_session_ms}",
             "maxClientCnxns=0", "4lw.commands.whitelist=*", "admin.enableServer=false",
+            *lines,
         ]  # fmt: skip
         secure = secure or Secure()
         if secure.folder:
@@ -451,6 +455,7 @@ def main() -> int:
         running.add_argument("--nodes", type=int, default=1)
         running.add_argument("--tick", type=int, default=300, help="tickTime in milliseconds")
         running.add_argument("--property", action="append", dest="properties", metavar="NAME=VALUE", help="of Java")
+        running.add_argument("--line", action="append", default=[], metavar="NAME=VALUE", help="of zoo.cfg")
         running.add_argument("--tls", type=Path, metavar="DIR", help="where the certificates are; made if missing")
         running.add_argument(
             "--show", default="server", metavar="NAME,…", help="the certificate of each server in turn"
@@ -469,7 +474,12 @@ def main() -> int:
     folder = options.tls.resolve() if options.tls else None
     secure = Secure(folder, options.show.split(","), options.clients, options.sasl)
     ensemble = Ensemble(
-        options.version, options.nodes, tick_ms=options.tick, properties=options.properties, secure=secure
+        options.version,
+        options.nodes,
+        tick_ms=options.tick,
+        properties=options.properties,
+        lines=options.line,
+        secure=secure,
     )
     with ensemble:
         if options.verb == "run":
