@@ -22,3 +22,4 @@ pub(crate) mod sequencer;
 pub mod survey;
 pub mod two_phase_commit;
 pub(crate) mod waiting;
+pub(crate) mod waiting_line;

@@ -1,22 +1,28 @@
 //! Claiming an item: a node of ours says that we work on it, and goes with our session, so that the next one has it then.
 //!
-//! The transaction of a claim makes that node and writes the item's data anew, which raises its version: the version is how
-//! often it was claimed. When its answer is lost, the node tells by what is written in it.
-//!
-//! It also ends the pause of an item that was given back, or proves that there is none: see `pause`.
+//! 1. The transaction of a claim makes that node and writes the item's data anew, which raises its version: the version is how
+//!    often it was claimed. When its answer is lost, the node tells by what is written in it. It also ends the pause of an item
+//!    that was given back, or proves that there is none.
+//! 2. An `ack` removes the item and our node in one transaction, which checks that the node still is ours.
+//! 3. A `nack` gives the item back, and lets it step aside for a while. After the last attempt it moves it to the dead letters.
 //!
 //! Who may not delete the item could never acknowledge it, and who may not delete the claim never give it back. So whether we
 //! may is asked once, before the first claim.
 
+use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use super::Store;
-use super::item::{Claimed, Item};
-use super::puts::make_claims;
-use super::stock::{Out, Seen};
+use tokio::sync::oneshot;
+
+use super::item_watch::Store;
+use super::layout::{DeadLetterHeader, ItemName, Pause, make_claims};
+use super::listing::{HandedOut, ReadItem};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::log;
+use crate::nodes::Transaction;
 use crate::path;
 use crate::recipes::held::Held;
 use crate::session::Session;
@@ -26,11 +32,15 @@ use crate::session::epoch::{Epoch, Tenant};
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn::deletable;
 use crate::turn::grant::Grant;
-use crate::turn::hold::Hold;
+use crate::turn::hold::finishing::Ending;
+use crate::turn::hold::{Hold, Tenure};
 use crate::turn::name::Entry;
 use crate::turn::place::Node;
 
 pub(super) const VERB: &str = "claim";
+/// How long an item steps aside after the first attempt, and at most.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
 
 impl Store {
     /// Claims the next item, as soon as there is one.
@@ -43,27 +53,27 @@ impl Store {
         self.marks.look_after(&session);
         let since = session.now();
         loop {
-            let mut out = self.stock.next(&session, &mut call, VERB).await?;
+            let mut out = self.next(&session, &mut call, VERB).await?;
             let Some(seen) = out.read(&mut call, VERB).await? else {
-                out.lost();
+                out.mark_gone();
                 continue;
             };
-            let alive = self.unless_dead(&session, out, &seen).await?;
+            let alive = self.move_if_dead(&session, out, &seen).await?;
             let Some((out, data, rest)) = alive else { continue };
             let attempts = seen.stat.version + 1;
             let Some((grant, out)) = self.win(&session, &mut call, out, seen).await? else {
                 continue;
             };
-            self.stock.forget_pause(&out.name.text);
+            self.listing.forget_pause(&out.name.text);
             let (node, name, is_over) = (out.path(), out.name.clone(), out.is_over.clone());
-            let hold = Hold::begin(session.clone(), &self.stock.layout.path, grant, Some(Box::new(out)));
+            let hold = Hold::begin(session.clone(), &self.layout.path, grant, Some(Box::new(out)));
             // As what was waited for in a line is told: see `waiting`.
             session.counters.acquisitions.one();
             log::acquired(|| hold.tenancy(), session.now().since(since), false);
             if session.is_closing() {
                 // Closing has told the loss of everything that was held by then. This one came later.
                 hold.lose(LostReason::Closed);
-                return Err(Error::closed("client").with_path(&self.stock.layout.path));
+                return Err(Error::closed("client").with_path(&self.layout.path));
             }
             let (store, is_seen) = (self.clone(), Default::default());
             let claimed = Claimed { store, node, name, data, rest, attempts, is_over, is_seen };
@@ -77,20 +87,20 @@ impl Store {
         &self,
         session: &Arc<Session>,
         call: &mut Call,
-        out: Out,
-        seen: Seen,
-    ) -> Result<Option<(Grant, Out)>> {
+        out: HandedOut,
+        seen: ReadItem,
+    ) -> Result<Option<(Grant, HandedOut)>> {
         let version = seen.stat.version;
-        let node = path::join(&self.stock.layout.claims, &out.name.text);
+        let node = path::join(&self.layout.claims, &out.name.text);
         let said = format!("{} {}", session.identity(), chance::guid().simple()).into_bytes();
         let mut writes = vec![
             Write::Create { path: node.clone(), data: said.clone(), mode: CreateMode::Ephemeral, acl: None },
             Write::Set { path: out.path(), data: seen.bytes, version: Some(version) },
         ];
-        writes.extend(self.stock.layout.end_of_pause(&out.name.text, out.pause.as_deref(), version));
+        writes.extend(self.layout.end_of_pause(&out.name.text, out.pause.as_deref(), version));
         let guard = Write::Check { path: out.path(), version: Some(version + 1) };
         let epoch = call.epoch(VERB).await?;
-        let mut pending = Pending {
+        let mut pending = PendingClaim {
             epoch: epoch.clone(),
             node: node.clone(),
             said,
@@ -99,7 +109,7 @@ impl Store {
         };
         loop {
             if !self.could_be_settled(session, &epoch, call).await? {
-                make_claims(session, call, VERB, &self.stock.layout).await?;
+                make_claims(session, call, VERB, &self.layout).await?;
                 continue;
             }
             if epoch.connection() != Some(seen.on) {
@@ -115,21 +125,21 @@ impl Store {
                     pending.is_settled = true;
                     match (index, *error) {
                         (0, WireError::NoNode) => {
-                            epoch.forget_deletions_below(&self.stock.layout.claims);
-                            make_claims(session, call, VERB, &self.stock.layout).await?;
+                            epoch.forget_deletions_below(&self.layout.claims);
+                            make_claims(session, call, VERB, &self.layout).await?;
                             continue;
                         }
                         // It is paused, and a new list says until when.
                         (2.., WireError::NoNode | WireError::NodeExists) => {
-                            out.lost();
+                            out.mark_gone();
                             return Ok(None);
                         }
                         // Claimed and given back since it was read.
                         (_, WireError::BadVersion) => drop(out),
-                        (_, WireError::NoNode | WireError::NodeExists) => out.lost(),
-                        (_, error) => return Err(refusal(error, VERB, &self.stock.layout.path)),
+                        (_, WireError::NoNode | WireError::NodeExists) => out.mark_gone(),
+                        (_, error) => return Err(refusal(error, VERB, &self.layout.path)),
                     }
-                    self.stock.raced(true, session.now());
+                    self.listing.count_race(true, session.now());
                     return Ok(None);
                 }
                 Err(WireError::SessionEnded) => {
@@ -146,13 +156,13 @@ impl Store {
                 },
                 Err(error) => {
                     pending.is_settled = true;
-                    return Err(refusal(error, VERB, &self.stock.layout.path));
+                    return Err(refusal(error, VERB, &self.layout.path));
                 }
             };
             pending.is_settled = true;
-            self.stock.raced(false, session.now());
-            deletable::settle(&epoch, &self.stock.layout.items);
-            deletable::settle(&epoch, &self.stock.layout.claims);
+            self.listing.count_race(false, session.now());
+            deletable::settle(&epoch, &self.layout.items);
+            deletable::settle(&epoch, &self.layout.claims);
             let interest = epoch.interest(&node);
             let node = Node::of(node, Entry::lease(&out.name.text), czxid);
             let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
@@ -169,7 +179,7 @@ impl Store {
         epoch: &Arc<Epoch>,
         call: &mut Call,
     ) -> Result<bool> {
-        let layout = &self.stock.layout;
+        let layout = &self.layout;
         let of_items = deletable::check(session, epoch, call, VERB, &layout.items).await;
         of_items.map_err(|error| {
             if error.kind() == ErrorKind::Denied { never_done(&layout.items) } else { error }
@@ -188,7 +198,7 @@ fn never_done(items: &str) -> Error {
 }
 
 /// A claim that may or may not have been made. Dropped unsettled, it is deleted if it was.
-struct Pending {
+struct PendingClaim {
     epoch: Arc<Epoch>,
     node: String,
     said: Vec<u8>,
@@ -197,7 +207,7 @@ struct Pending {
     is_settled: bool,
 }
 
-impl Pending {
+impl PendingClaim {
     /// After a lost answer: the czxid of the node if it is ours. A quorum write that changes nothing goes ahead of the read:
     /// when it is answered, what was asked before has been decided.
     async fn recover(&self, call: &mut Call) -> Result<Option<i64>> {
@@ -221,11 +231,386 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingClaim {
     fn drop(&mut self) {
         if !self.is_settled && self.epoch.process().is_present() {
             let (node, said) = (std::mem::take(&mut self.node), std::mem::take(&mut self.said));
             drop(self.epoch.delete_own_in_background(node, said, self.guard.clone()));
         }
+    }
+}
+
+/// An item that we work on: a [`Held`], with the verbs of one. Nobody else has it as long as it is held. When the last of
+/// its clones is dropped unsettled it is given back in the background; if somebody has looked at its data as [`Item::nack`] does,
+/// because the work has failed then, as a rule. [`Held::release`] gives it back as if nobody had failed, to its old place.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+/// let queue = client.queue("/queues/mail", Default::default())?;
+/// queue.put(b"hello").await?;
+/// let item = queue.claim().await?;
+/// assert_eq!((item.data(), item.attempts()), (&b"hello"[..], 1));
+/// item.ack().await?;
+/// assert_eq!(queue.len().await?, 0);
+/// # Ok(()) });
+/// ```
+#[must_use = "dropping an Item gives it back at once; keep it for as long as the work takes"]
+#[derive(Clone)]
+pub struct Item {
+    work: ItemWork,
+    /// Gives it back when it is dropped.
+    _gives_back: Arc<GivesBackWhenDropped>,
+}
+
+/// What is done with an item.
+#[derive(Clone)]
+struct ItemWork {
+    held: Held,
+    claimed: Arc<Claimed>,
+}
+
+pub(super) struct Claimed {
+    pub(super) store: Arc<Store>,
+    /// The path of the item.
+    pub(super) node: String,
+    pub(super) name: ItemName,
+    pub(super) data: Vec<u8>,
+    /// What is left for others in the same node.
+    pub(super) rest: Option<Vec<u8>>,
+    pub(super) attempts: i32,
+    /// Whether it is gone.
+    pub(super) is_over: Arc<AtomicBool>,
+    /// Whether somebody has looked at the data: else nobody's work on it has failed.
+    pub(super) is_seen: AtomicBool,
+}
+
+impl Deref for Item {
+    type Target = Held;
+
+    fn deref(&self) -> &Held {
+        &self.work.held
+    }
+}
+
+impl Item {
+    pub(super) fn new(held: Held, claimed: Claimed) -> Item {
+        let work = ItemWork { held, claimed: Arc::new(claimed) };
+        Item { _gives_back: Arc::new(GivesBackWhenDropped(work.clone())), work }
+    }
+
+    /// What was put.
+    pub fn data(&self) -> &[u8] {
+        self.work.claimed.is_seen.store(true, Ordering::Relaxed);
+        &self.work.claimed.data
+    }
+
+    /// How often it was claimed, this time included.
+    pub fn attempts(&self) -> u32 {
+        self.work.claimed.attempts as u32
+    }
+
+    /// It is done: removes it from the queue, if our claim still stands; NotHeld if not, and then it is somebody else's.
+    /// An answer that gets lost is looked for; ConnectionLost says that it could not be found out.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing back that is on its way.
+    pub fn ack(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let item = self.clone();
+        async move { item.work.remove("ack", Vec::new()).await }
+    }
+
+    /// The same, together with `writes`, all in one transaction: what the work has brought about is there exactly if the
+    /// item is done. Writes that are refused leave the item claimed, and the transaction is used up either way. It may be
+    /// [`Held::guarded`] by this item, by something else that is held, or by nothing.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # use zkrecipes::CreateMode;
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let queue = client.queue("/queues/orders", Default::default())?;
+    /// queue.put(b"tea").await?;
+    /// let item = queue.claim().await?;
+    /// let bill = client.nodes().transaction();
+    /// bill.create("/bill", item.data(), CreateMode::Persistent)?;
+    /// item.ack_with(&bill).await?;
+    /// # Ok(()) });
+    /// ```
+    pub fn ack_with(&self, writes: &Transaction) -> impl Future<Output = Result<()>> + Send + use<> {
+        let (item, writes) = (self.clone(), writes.surrender());
+        async move { item.work.remove("ack", writes?).await }
+    }
+
+    /// The work has failed: gives it back, and lets it step aside for the others, for a second after the first attempt and
+    /// twice as long after each further one, up to five minutes. Then it is at its old place again. After the last of
+    /// `max_attempts` it goes to the dead letters.
+    ///
+    /// ConnectionLost says that this is not confirmed; it is given back in the background then, and may not step aside.
+    ///
+    /// # Cancel safety
+    /// It begins when it is called, and goes on when the future is dropped.
+    pub fn nack(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        self.nack_with(Nack::default())
+    }
+
+    /// The same with a pause of one's own, or a reason, which is kept with the dead letter if this was the last attempt.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// use zkrecipes::Nack;
+    ///
+    /// let queue = client.queue("/queues/mail", zkrecipes::QueueOptions::default().max_attempts(1))?;
+    /// queue.put(b"to nobody").await?;
+    /// queue.claim().await?.nack_with(Nack::default().reason("no such user")).await?;
+    /// let letters = queue.dead().items().await?;
+    /// assert_eq!(letters[0].reason.as_deref(), Some("no such user"));
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// As for [`Item::nack`].
+    pub fn nack_with(&self, nack: Nack) -> impl Future<Output = Result<()>> + Send + use<> {
+        let giving_back = self.work.begin_to_give_back(nack);
+        async move { giving_back?.await.unwrap_or_else(|_| Err(Error::connection_lost("a nack"))) }
+    }
+
+    /// Leaves a scope: done if its body succeeded, given back as by [`Item::nack`] if not; silent when it was settled before.
+    /// Lost when it was lost although the body succeeded. ConnectionLost: it may be done or not; it is given back in the
+    /// background.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives back in the background what is not done.
+    pub fn leave(&self, body_failed: bool) -> impl Future<Output = Result<()>> + Send + use<> {
+        self.leave_for(body_failed.then(Nack::default))
+    }
+
+    /// The same, given back as `failure` says if there is one.
+    pub fn leave_for(&self, failure: Option<Nack>) -> impl Future<Output = Result<()>> + Send + use<> {
+        let (item, releases) = (self.clone(), ReleasesWhenDropped(Some(self.work.held.clone())));
+        async move {
+            let held = &item.work.held;
+            held.client().process().check()?;
+            if item.is_settled() {
+                return Ok(());
+            }
+            if let Some(nack) = failure {
+                let giving_back = item.nack_with(nack);
+                // That goes on by itself from here on. The error of the body is the one to tell.
+                releases.done();
+                let _ = giving_back.await;
+                return Ok(());
+            }
+            match item.ack().await {
+                Err(error) if error.kind() == ErrorKind::NotHeld => {
+                    Err(held.hold().lost_error(error.reason().unwrap_or(LostReason::Deleted)))
+                }
+                answer => answer,
+            }
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.work.held.is_released() || self.work.held.hold().tenure() == Tenure::Released
+    }
+
+    /// Whether an `ack` or a `nack` is under way.
+    #[doc(hidden)]
+    pub fn is_being_settled(&self) -> bool {
+        self.work.held.hold().is_finishing()
+    }
+}
+
+impl ItemWork {
+    /// Removes the item and our claim, and applies `extra`.
+    async fn remove(&self, verb: &'static str, extra: Vec<Write>) -> Result<()> {
+        let Claimed { store, name, node, rest, is_over, attempts, .. } = &*self.claimed;
+        // Nobody of ours changes an item that is claimed. With another version somebody else has claimed it, or it is another
+        // one of the same name.
+        let (mut writes, goes) = store.removal_of(name, node.clone(), rest.clone(), *attempts);
+        writes.extend(extra);
+        let is_over = is_over.clone();
+        self.finish(verb, writes, move || is_over.store(goes, Ordering::Release)).await
+    }
+
+    /// Ends our claim together with `writes`, of which the first is about the item; `then` is called before anybody has it.
+    async fn finish(
+        &self,
+        verb: &'static str,
+        writes: Vec<Write>,
+        then: impl FnOnce() + Send + 'static,
+    ) -> Result<()> {
+        self.held.client().session()?;
+        self.unless_settled()?;
+        let (witness, marks) = (self.claimed.node.clone(), self.claimed.store.marks.clone());
+        self.held.hold().finish(Ending { verb, writes, witness, marks }, then).await
+    }
+
+    fn unless_settled(&self) -> Result<()> {
+        match self.held.is_released() {
+            true => Err(Error::not_held("it was settled before").with_path(self.held.path())),
+            false => Ok(()),
+        }
+    }
+
+    /// In a task of its own: whoever waits for it may stop.
+    fn begin_to_give_back(&self, nack: Nack) -> Result<oneshot::Receiver<Result<()>>> {
+        let session = self.held.client().session()?;
+        let (answer, answered) = oneshot::channel();
+        let work = self.clone();
+        session.clock().clone().spawn(Box::pin(async move { drop(answer.send(work.give_back(nack).await)) }));
+        Ok(answered)
+    }
+
+    async fn give_back(&self, nack: Nack) -> Result<()> {
+        self.unless_settled()?;
+        let Claimed { store, name, node, attempts, .. } = &*self.claimed;
+        if store.has_no_attempt_left(*attempts) {
+            return self.move_to_dead_letters(nack.reason).await;
+        }
+        let length = nack.delay.unwrap_or_else(|| pause_after(*attempts as u32));
+        if length.is_zero() {
+            return self.held.release().await;
+        }
+        let (session, listing) = (self.held.hold().session().clone(), store.listing.clone());
+        let pause = Pause::new(&name.text, session.clock().wall(), length);
+        if listing.has_room_for_pauses() {
+            let mut writes = vec![Write::Check { path: node.clone(), version: Some(*attempts) }];
+            writes.extend(listing.layout.pause(&name.text, &pause));
+            let (known, name, listing, session) =
+                (pause.clone(), name.text.clone(), listing.clone(), session.clone());
+            let then = move || listing.set_pause(&session, &name, known, true);
+            match self.finish("nack", writes, then).await {
+                Err(error) if error.kind() == ErrorKind::ConnectionLost => {
+                    let _ = self.held.release_in_background();
+                    return Err(error);
+                }
+                Err(error)
+                    if !matches!(
+                        error.kind(),
+                        ErrorKind::NotHeld | ErrorKind::Closed | ErrorKind::Forked
+                    ) =>
+                {
+                    let path = self.held.path();
+                    tracing::warn!(target: "zkrecipes", event = "pause_not_written", path, node, %error, "the pause of an item that is given back holds for this client alone");
+                }
+                answer => return answer,
+            }
+        }
+        listing.set_pause(&session, &name.text, pause, false);
+        self.held.release().await
+    }
+
+    /// Moves it to the dead letters.
+    async fn move_to_dead_letters(&self, reason: Option<String>) -> Result<()> {
+        let Claimed { store, name, data, attempts, .. } = &*self.claimed;
+        let header = DeadLetterHeader { attempts: *attempts as u32, reason };
+        let mut letters =
+            store.dead_letter_writes(name, header, &store.layout.encode(data)).into_iter().peekable();
+        loop {
+            let letter = letters.peek().cloned();
+            match self.remove("nack", letter.into_iter().collect()).await {
+                Err(error) if error.kind() == ErrorKind::NoNode => {
+                    store.make_dead_parent(self.held.hold().session()).await?
+                }
+                Err(error) if error.kind() == ErrorKind::TooLarge && letters.len() > 1 => {
+                    drop(letters.next())
+                }
+                answer => return answer,
+            }
+        }
+    }
+}
+
+/// Whoever drops an item unsettled gives it back. On its way to a caller who has gone it just goes back, with the [`Held`].
+struct GivesBackWhenDropped(ItemWork);
+
+impl Drop for GivesBackWhenDropped {
+    fn drop(&mut self) {
+        let held = &self.0.held;
+        // In a forked child it is the parent's.
+        let is_ours = held.client().process().is_present();
+        let is_seen = self.0.claimed.is_seen.load(Ordering::Relaxed);
+        if is_ours && is_seen && held.stands() && !held.hold().is_finishing() {
+            drop(self.0.begin_to_give_back(Nack::default()));
+        }
+    }
+}
+
+/// Whoever leaves a scope keeps nothing, whatever comes of it, though others may have clones.
+struct ReleasesWhenDropped(Option<Held>);
+
+impl ReleasesWhenDropped {
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for ReleasesWhenDropped {
+    fn drop(&mut self) {
+        if let Some(held) = &self.0 {
+            // Settled or lost, there is nothing to do.
+            let _ = held.release_in_background();
+        }
+    }
+}
+
+impl std::fmt::Debug for Item {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Item")
+            .field("node", &self.work.claimed.node)
+            .field("attempts", &self.attempts())
+            .finish()
+    }
+}
+
+/// How an item is given back whose work has failed: [`Item::nack_with`](crate::Item::nack_with).
+///
+/// ```
+/// # use std::time::Duration;
+/// use zkrecipes::Nack;
+///
+/// let nack = Nack::default().delay(Duration::from_secs(30)).reason("the mail server is down");
+/// assert_eq!(nack.reason.as_deref(), Some("the mail server is down"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Nack {
+    /// How long it steps aside; zero gives it back to its old place, for the next one. `None`: a second after the first
+    /// attempt and twice as long after each further one, up to five minutes.
+    pub delay: Option<Duration>,
+    /// Why, for people: it is kept with the dead letter if this was the last attempt. Of a long one the beginning.
+    pub reason: Option<String>,
+}
+
+impl Nack {
+    /// How long it steps aside.
+    pub fn delay(mut self, delay: Duration) -> Nack {
+        self.delay = Some(delay);
+        self
+    }
+
+    /// Why the work has failed.
+    pub fn reason(mut self, reason: impl Into<String>) -> Nack {
+        self.reason = Some(reason.into());
+        self
+    }
+}
+
+/// How long to step aside after so many attempts.
+fn pause_after(attempts: u32) -> Duration {
+    let times = 1u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
+    FIRST_PAUSE.saturating_mul(times).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let seconds: Vec<_> = (1..=11).map(|attempts| pause_after(attempts).as_secs()).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+        assert_eq!((pause_after(0), pause_after(u32::MAX)), (FIRST_PAUSE, LONGEST_PAUSE));
     }
 }

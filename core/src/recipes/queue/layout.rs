@@ -1,4 +1,4 @@
-//! Where the items of a queue are, how they are named, and what stands beside them.
+//! The nodes of a queue: where they are, how they are named, and what their data means.
 //!
 //! | naming | queue | item | data |
 //! |---|---|---|---|
@@ -10,16 +10,22 @@
 //! | kazoo | priority | `P/entry-%03d-N` | raw |
 //! | all | delay | `P/queue-\|%08X\|N`, milliseconds since 1970 | Curator's encoding |
 //!
-//! Some peers take every child of P for an item. So what is ours alone stands beside it, in containers: claims and marks in
-//! `P-__queue__`, dead letters in `P-__dead__` (see `letter`). A queue that is spread over several nodes is for ours alone: the items are
-//! below `P/0`, `P/1` and so on.
+//! Some peers take every child of P for an item. So what is ours alone stands beside it, in containers: claims, pauses and
+//! marks in `P-__queue__`, dead letters in `P-__dead__`. A queue that is spread over several nodes is for ours alone: the
+//! items are below `P/0`, `P/1` and so on.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::letter;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Naming, QueueLayout};
 use crate::path;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::clock::Moment;
+use crate::session::wire::{CreateMode, Write};
 
 /// In which order items are taken.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,18 +155,25 @@ impl Layout {
     }
 
     /// The path that an item's would be made from anew, in the items of `other`.
-    pub(super) fn again(&self, name: &Name, other: &Layout) -> String {
+    pub(super) fn again(&self, name: &ItemName, other: &Layout) -> String {
         path::join(&other.items, &name.text[..name.number])
     }
 
+    /// What proves that nobody has claimed an item: it makes the node of a claim and deletes it again.
+    pub(super) fn proof_of_no_claim(&self, session: &Session, item: &str) -> [Write; 2] {
+        let (path, data) = (path::join(&self.claims, item), session.identity().as_bytes().to_vec());
+        let claim = Write::Create { path: path.clone(), data, mode: CreateMode::Ephemeral, acl: None };
+        [claim, Write::Delete { path, version: None }]
+    }
+
     /// What is an item, in order.
-    pub(super) fn sort<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> Vec<Name> {
+    pub(super) fn sort<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> Vec<ItemName> {
         let mut sorted: Vec<_> = names.into_iter().filter_map(|name| self.recognise(name)).collect();
         sorted.sort_unstable();
         sorted
     }
 
-    pub(super) fn recognise(&self, text: &str) -> Option<Name> {
+    pub(super) fn recognise(&self, text: &str) -> Option<ItemName> {
         let rest = text.strip_prefix(match self.names {
             Names::Qn => "qn-",
             Names::Queue => "queue-",
@@ -182,11 +195,11 @@ impl Layout {
             }
         };
         let sequence: i32 = number.parse().ok()?;
-        Some(Name { key, sequence, number: text.len() - number.len(), text: text.to_owned() })
+        Some(ItemName { key, sequence, number: text.len() - number.len(), text: text.to_owned() })
     }
 
     /// Whether it is not due yet, `now` being milliseconds since 1970.
-    pub(super) fn is_early(&self, name: &Name, now: i64) -> bool {
+    pub(super) fn is_early(&self, name: &ItemName, now: i64) -> bool {
         self.order == Order::Due && name.key > now
     }
 
@@ -205,13 +218,13 @@ impl Layout {
 
     /// The first item of a node, and what is left for the others in it, if there are any. Curator puts several into one.
     pub(super) fn decode(&self, bytes: &[u8]) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
-        let bytes = if self.is_dead { letter::opened(bytes).1 } else { bytes };
+        let bytes = if self.is_dead { DeadLetterHeader::split(bytes).1 } else { bytes };
         if !self.is_encoded {
             return Ok((bytes.to_vec(), None));
         }
         first_of(bytes).ok_or_else(|| {
             Error::new(
-                crate::error::ErrorKind::Mismatch,
+                ErrorKind::Mismatch,
                 "the data of the item is not in Curator's encoding; make all who put agree on the layout, or choose another path",
             )
         })
@@ -223,6 +236,34 @@ pub(crate) fn is_item(name: &str) -> bool {
     let rest = ["qn-", "queue-", "entry-"].iter().find_map(|prefix| name.strip_prefix(prefix));
     // A number of the server's has ten digits, or nine behind its sign.
     rest.is_some_and(|rest| rest.bytes().rev().take_while(u8::is_ascii_digit).count() >= 9)
+}
+
+impl Layout {
+    /// What says that there is a pause of an item.
+    fn mark_of_pause(&self, item: &str) -> String {
+        path::join(&self.claims, &format!("{item}{PAUSE_SIGN}"))
+    }
+
+    /// What begins a pause.
+    pub(super) fn pause(&self, item: &str, pause: &Pause) -> [Write; 2] {
+        let create = |path| Write::Create { path, data: Vec::new(), mode: CreateMode::Persistent, acl: None };
+        [create(self.mark_of_pause(item)), create(path::join(&self.claims, &pause.node))]
+    }
+
+    /// What ends the pause of an item of that version that is taken: the one that is known, or else the proof that there is none.
+    pub(super) fn end_of_pause(&self, item: &str, known: Option<&str>, version: i32) -> Vec<Write> {
+        let mark = self.mark_of_pause(item);
+        let delete = |path| Write::Delete { path, version: None };
+        match known {
+            Some(node) => vec![delete(path::join(&self.claims, node)), delete(mark)],
+            // Nobody has given it back yet.
+            None if version == 0 => Vec::new(),
+            None => {
+                let (path, data) = (mark.clone(), Vec::new());
+                vec![Write::Create { path, data, mode: CreateMode::Ephemeral, acl: None }, delete(mark)]
+            }
+        }
+    }
 }
 
 const VERSION: [u8; 4] = [0, 1, 0, 1];
@@ -243,7 +284,7 @@ fn first_of(bytes: &[u8]) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
 
 /// The name of an item. They are ordered as they are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct ItemName {
     pub(super) text: String,
     /// Its priority, or when it is due.
     pub(super) key: i64,
@@ -252,17 +293,210 @@ pub(super) struct Name {
     number: usize,
 }
 
-impl Ord for Name {
-    fn cmp(&self, other: &Name) -> Ordering {
+impl Ord for ItemName {
+    fn cmp(&self, other: &ItemName) -> Ordering {
         // The server's counter stops at its end, and pipelined creates may pass it into the negatives.
-        let rank = |name: &Name| (name.key, name.sequence == i32::MAX || name.sequence < 0, name.sequence);
+        let rank =
+            |name: &ItemName| (name.key, name.sequence == i32::MAX || name.sequence < 0, name.sequence);
         rank(self).cmp(&rank(other)).then_with(|| self.text.cmp(&other.text))
     }
 }
 
-impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Name) -> Option<Ordering> {
+impl PartialOrd for ItemName {
+    fn partial_cmp(&self, other: &ItemName) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+/// Between an item's name and what is said of its pause. Two persistent nodes beside the claims say it. They are made by the
+/// transaction that gives the item back, and deleted by that of the next claim:
+///
+/// 1. `ITEM~DUE-LENGTHms`: until when, in milliseconds since 1970, and for how long. Whoever lists the claims learns it by
+///    the name, and reads nothing.
+/// 2. `ITEM~`: that there is a pause. Whoever knows of none and takes an item that was claimed before makes this node and
+///    deletes it in the same transaction, which is refused if there is one: so an old list leads nobody past a pause.
+const PAUSE_SIGN: char = '~';
+
+/// Whether a node among the claims is about a pause.
+pub(crate) fn is_pause(name: &str) -> bool {
+    name.contains(PAUSE_SIGN)
+}
+
+/// A thousand years in milliseconds.
+pub(super) const LONGEST_DELAY: i64 = 1000 * 365 * 24 * 3600 * 1000;
+
+/// A pause as the name of its node tells it. The clock of who gave the item back may differ from ours. So a pause lasts no
+/// longer than its length after we first saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pause {
+    pub(super) node: String,
+    due: i64,
+    length: Duration,
+}
+
+impl Pause {
+    /// One that begins `now`, in milliseconds since 1970.
+    pub(super) fn new(item: &str, now: i64, length: Duration) -> Pause {
+        // Rounded up, and less than any clock will see.
+        let millis = i64::try_from(length.as_micros().div_ceil(1000)).unwrap_or(i64::MAX).min(LONGEST_DELAY);
+        let due = now.saturating_add(millis);
+        let length = Duration::from_millis(millis as u64);
+        Pause { node: format!("{item}{PAUSE_SIGN}{due}-{millis}ms"), due, length }
+    }
+
+    fn parse(node: &str, said: &str) -> Option<Pause> {
+        let (due, millis) = said.strip_suffix("ms")?.split_once('-')?;
+        let length = Duration::from_millis(millis.parse().ok()?);
+        Some(Pause { node: node.to_owned(), due: due.parse().ok()?, length })
+    }
+
+    /// When it is over, for who sees it for the first time.
+    pub(super) fn until(&self, now: Moment, wall: i64) -> Moment {
+        let left = u64::try_from(self.due.saturating_sub(wall)).unwrap_or(0);
+        now + Duration::from_millis(left).min(self.length)
+    }
+}
+
+/// An item that nobody has claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FreeItem {
+    pub(super) name: ItemName,
+    pub(super) pause: Option<Pause>,
+}
+
+/// The items that nobody has claimed, in order; and the nodes of pauses that pause nothing any more.
+pub(super) fn free(
+    layout: &Layout,
+    names: &[String],
+    beside: &[String],
+    now: i64,
+) -> (Vec<FreeItem>, Vec<String>) {
+    let mut claimed = HashSet::new();
+    let (mut pauses, mut marked) = (BTreeMap::new(), BTreeSet::new());
+    let mut strays = Vec::new();
+    for node in beside {
+        match node.split_once(PAUSE_SIGN) {
+            None => drop(claimed.insert(&**node)),
+            Some((item, "")) => drop(marked.insert(item)),
+            Some((item, said)) => pauses.extend(Pause::parse(node, said).map(|pause| (item, pause))),
+        }
+    }
+    // One without the other was left by a hand: nobody could end such a pause.
+    for item in &marked {
+        if !pauses.contains_key(item) {
+            strays.push(format!("{item}{PAUSE_SIGN}"));
+        }
+    }
+    pauses.retain(|item, pause| {
+        let is_whole = marked.contains(item);
+        if !is_whole {
+            strays.push(pause.node.clone());
+        }
+        is_whole
+    });
+    let mut free = Vec::new();
+    for name in layout.sort(names) {
+        let pause = pauses.remove(&*name.text);
+        if !claimed.contains(&*name.text) {
+            free.push(FreeItem { name, pause });
+        }
+    }
+    // Others take items without a look at what stands beside them.
+    for (item, pause) in pauses {
+        if pause.due <= now {
+            strays.extend([format!("{item}{PAUSE_SIGN}"), pause.node]);
+        }
+    }
+    (free, strays)
+}
+
+/// Of a reason the beginning is kept.
+const LONGEST_REASON: usize = 4096;
+const HEAD: &[u8] = b"\0zkrecipes dead letter ";
+
+/// What a dead letter keeps besides the data of its item. It stands before that data, in one node, so that it is there exactly
+/// if the letter is. A letter without it is from before there were any, or was too long with it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct DeadLetterHeader {
+    pub(super) attempts: u32,
+    pub(super) reason: Option<String>,
+}
+
+impl DeadLetterHeader {
+    /// The data of a letter about an item with that data.
+    pub(super) fn join(&self, data: &[u8]) -> Vec<u8> {
+        let reason = self.reason.as_deref().map(shortened);
+        let length = reason.map_or("-".to_owned(), |reason| reason.len().to_string());
+        let mut bytes = HEAD.to_vec();
+        bytes.extend_from_slice(format!("{} {length}\n", self.attempts).as_bytes());
+        bytes.extend_from_slice(reason.unwrap_or_default().as_bytes());
+        bytes.extend_from_slice(data);
+        bytes
+    }
+
+    /// What a letter keeps, and the data of its item.
+    pub(super) fn split(bytes: &[u8]) -> (DeadLetterHeader, &[u8]) {
+        DeadLetterHeader::parse(bytes).unwrap_or_else(|| (DeadLetterHeader::default(), bytes))
+    }
+
+    fn parse(bytes: &[u8]) -> Option<(DeadLetterHeader, &[u8])> {
+        let rest = bytes.strip_prefix(HEAD)?;
+        let line = rest.iter().position(|byte| *byte == b'\n')?;
+        let (attempts, length) = std::str::from_utf8(&rest[..line]).ok()?.split_once(' ')?;
+        let (attempts, rest) = (attempts.parse().ok()?, &rest[line + 1..]);
+        if length == "-" {
+            return Some((DeadLetterHeader { attempts, reason: None }, rest));
+        }
+        let (reason, data) = rest.split_at_checked(length.parse().ok()?)?;
+        Some((
+            DeadLetterHeader { attempts, reason: Some(String::from_utf8_lossy(reason).into_owned()) },
+            data,
+        ))
+    }
+}
+
+fn shortened(reason: &str) -> &str {
+    let end = (0..=LONGEST_REASON.min(reason.len())).rev().find(|at| reason.is_char_boundary(*at));
+    &reason[..end.unwrap_or(0)]
+}
+
+/// Makes the parent of the items, which stays when it is empty: numbers would begin anew with another one, and a request that was
+/// lost could mean the next item of its name. What is above it is made as everywhere.
+pub(super) async fn make_items(
+    session: &Arc<Session>,
+    call: &mut Call,
+    verb: &str,
+    items: &str,
+) -> Result<()> {
+    if path::parent(items) != "/" {
+        make_parent(session, call, verb, path::parent(items), session.parents()).await?;
+    }
+    make_parent(session, call, verb, items, CreateMode::Persistent).await
+}
+
+/// Makes the parent of the claims, which peers may count on where they claim, too.
+pub(super) async fn make_claims(
+    session: &Arc<Session>,
+    call: &mut Call,
+    verb: &str,
+    layout: &Layout,
+) -> Result<()> {
+    let mode = if layout.has_claims_of_peers { session.parents() } else { CreateMode::Container };
+    make_parent(session, call, verb, &layout.claims, mode).await
+}
+
+/// Asks once; the caller tries again what it was for.
+pub(super) async fn make_parent(
+    session: &Arc<Session>,
+    call: &mut Call,
+    verb: &str,
+    path: &str,
+    mode: CreateMode,
+) -> Result<()> {
+    let epoch = call.epoch(verb).await?;
+    match call.briefly(verb, session.ensure(&epoch, path, mode)).await? {
+        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
+        made => made.map_err(|error| refusal(error, verb, path)),
     }
 }
 
@@ -315,5 +549,73 @@ mod tests {
         for bad in [&one[..7], b"plain", &[0, 1, 0, 1, 1, 255, 255, 255, 255, 2]] {
             assert!(distributed.decode(bad).is_err());
         }
+    }
+
+    #[test]
+    fn a_list_of_claims_tells_who_is_paused_and_what_pauses_nothing() {
+        let layout = Layout::new("/q", Order::Arrival, Naming::Curator, QueueLayout::Simple).expect("valid");
+        let name = |number: u32| format!("qn-{number:010}");
+        let pause = |number, due: i64| Pause::new(&name(number), due - 1000, Duration::from_secs(1)).node;
+        let mark = |number| format!("{}~", name(number));
+        let items: Vec<_> = (1..=6).map(name).collect();
+        let gone = (mark(8), pause(8, 5000));
+        let beside = [
+            name(1),
+            mark(2),
+            pause(2, 9000),
+            mark(4),
+            pause(5, 9000),
+            mark(7),
+            pause(7, 9000),
+            gone.0.clone(),
+            gone.1.clone(),
+            "qn-0000000006~what".to_owned(),
+        ];
+        let (free, mut strays) = free(&layout, &items, &beside, 6000);
+        let free: Vec<_> =
+            free.iter().map(|free| (&*free.name.text, free.pause.as_ref().map(|p| p.due))).collect();
+        let (two, three, four, five, six) = (name(2), name(3), name(4), name(5), name(6));
+        assert_eq!(
+            free,
+            [(&*two, Some(9000)), (&*three, None), (&*four, None), (&*five, None), (&*six, None)],
+            "one is claimed, two is paused"
+        );
+        let mut expected = [mark(4), pause(5, 9000), gone.0, gone.1];
+        strays.sort();
+        expected.sort();
+        assert_eq!(
+            strays, expected,
+            "halves, and those of items that are gone; what is not due may be of a newer item"
+        );
+    }
+
+    #[test]
+    fn a_letter_keeps_what_it_was_given() {
+        for reason in [None, Some(""), Some("no such user"), Some("ä\nö")] {
+            for data in [&b""[..], b"tea", HEAD, &[0, 255, 10]] {
+                let header = DeadLetterHeader { attempts: 16, reason: reason.map(str::to_owned) };
+                assert_eq!(DeadLetterHeader::split(&header.join(data)), (header, data));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_letter_of_this_kind_is_data() {
+        for data in
+            [&b"tea"[..], b"", HEAD, b"\0zkrecipes dead letter 1 99\nshort", b"\0zkrecipes dead letter x -\n"]
+        {
+            assert_eq!(DeadLetterHeader::split(data), (DeadLetterHeader::default(), data));
+        }
+    }
+
+    #[test]
+    fn of_a_long_reason_the_beginning_is_kept() {
+        let reason = format!("a{}", "ü".repeat(LONGEST_REASON));
+        let header = DeadLetterHeader { attempts: 1, reason: Some(reason.clone()) };
+        let bytes = header.join(b"tea");
+        let (opened, data) = DeadLetterHeader::split(&bytes);
+        let kept = opened.reason.expect("there is one");
+        assert_eq!(data, b"tea");
+        assert!(reason.starts_with(&kept) && kept.len() == LONGEST_REASON - 1, "{}", kept.len());
     }
 }

@@ -1,62 +1,83 @@
-//! Queues: items are the children of a node, in the formats of the peers (see `layout`).
+//! Queues: items are the children of a node, in the formats of the peers. What a consumer does when it finds nothing:
 //!
-//! 1. A put creates an item. What one client puts goes in order, together where it can, and once, whatever gets lost (`puts`).
-//! 2. A get removes an item before anybody sees it (`take`), together with what others of the client get (`removals`). A claim marks it with a node of ours, which goes with our
-//!    session; acknowledged, the item goes in the transaction that checks that node (`claim`, `item`).
-//! 3. A client lists the items once and uses its list up (`stock`). When there are none, one of its waiting calls watches for
-//!    all of them (`scout`), once it is in the front of the line of those who wait (`line`).
-//! 4. An item that was claimed as often as is allowed moves to the dead letters (`dead`).
+//! 1. It has listed the items and the claims in one flight (`listing`); nothing is free. With `try_…` it says so and is done.
+//! 2. One of the client's waiting calls stands in the line of all clients that wait, for all calls of its client.
+//! 3. The first four of that line watch the items and the claims; everybody else watches the four right ahead of it.
+//! 4. When a watch tells of a free item, each of the first four tries to take it; who loses takes another one, or waits on.
+//! 5. With an item, the client leaves the line, and everybody behind moves up (`item_watch`).
 //!
-//! Orders other than that of arrival differ in the names of the items, and look anew before each one.
+//! # Steps
+//!
+//! 1. A put creates an item. What one client puts goes in order, together where it can (`put`), while there is room (`room`).
+//! 2. A get removes an item before anybody sees it (`take`): at most once.
+//! 3. A claim marks the item with a node that goes with our session, and raises the item's version, which counts the
+//!    attempts. An `ack` removes both. A `nack` gives the item back and pauses it (`claim`): at least once.
+//! 4. An item that was claimed as often as is allowed moves to the dead letters (`dead_letters`).
+//!
+//! # Nodes
+//!
+//! ```text
+//! P                           the queue
+//! ├─ qn-0000000007            an item; its version is how often it was claimed
+//! └─ qn-0000000008            the next one
+//! P-__queue__                 what is ours alone
+//! ├─ claims
+//! │  ├─ qn-0000000007         ephemeral: somebody works on item 7
+//! │  ├─ qn-0000000008~        item 8 is paused,
+//! │  └─ qn-0000000008~D-Lms   until D, and not longer than L
+//! ├─ marks                    which transactions were applied, one node for each that a client has under way
+//! ├─ waiting                  the line of the clients that wait for an item
+//! ├─ room                     the line of those that wait for room, with `max_items`
+//! └─ puts                     set by every put, with `max_items`
+//! P-__dead__                  the dead letters, which are a queue, too
+//! ```
+//!
+//! The names differ with naming, layout and order: see `layout`. Orders other than that of arrival look anew before each item.
+//!
+//! # Who may be killed where
+//!
+//! Each step is one transaction, so whoever is killed before it has done nothing, and after it everything.
+//!
+//! - Who puts several in more than one transaction: the first ones are in.
+//! - Who gets: the item is gone with them.
+//! - Who has claimed: the claim goes with their session. The next one finds the item at its old place; if that was the last attempt
+//!   that is allowed, whoever reads it next moves it to the dead letters.
+//! - Who stands in a line: their node goes with their session, and those behind are told.
+//!
+//! # What a lost answer means
+//!
+//! - Of a put or a replay: it is sent again, and a mark in it sees to it that it is applied once (`session::once`).
+//! - Of a get, or of moving an item: it is never sent again, since the name may be another item's by then. A transaction
+//!   that only sets the mark decides whether it was applied (`session::once::seen`). If not, the item is read again.
+//! - Of a claim: the claim's node says by its data whether it is ours.
+//! - Of an ack or a nack: the mark in it says so (`turn::hold::finishing`).
 
-mod backlog;
 mod claim;
-mod dead;
-mod item;
-mod kept;
+mod dead_letters;
+mod item_watch;
 mod layout;
-mod letter;
-mod line;
-mod look;
-mod pause;
-mod puts;
-mod removals;
+mod listing;
+mod put;
+mod queue_base;
 mod room;
-mod scout;
-mod sending;
-mod shards;
-mod stock;
 mod take;
-mod take_back;
-mod told;
-mod undo_take;
 
-use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-pub use backlog::{Backlog, Claims, DeadLetters};
-pub use item::Item;
-pub(crate) use layout::is_item;
-use layout::{Layout, Order};
-pub use letter::DeadLetter;
-pub use pause::Nack;
-pub(crate) use pause::is_pause;
-use puts::Puts;
-pub use sending::Put;
-use sending::Waiting as Putting;
-use stock::Stock;
+pub use claim::{Item, Nack};
+pub use dead_letters::DeadLetter;
+use item_watch::{Store, Stores};
+use layout::{LONGEST_DELAY, Layout, Order};
+pub(crate) use layout::{is_item, is_pause};
+pub use put::Put;
+pub use queue_base::{Backlog, Claims, DeadLetters};
 pub use take::Got;
-use take_back::TakeBack;
 
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::options::{QueueLayout, QueueOptions};
 use crate::path;
-use crate::session::call::Call;
-use crate::session::once::Marks;
-use crate::session::wire::{CreateMode, Write};
 
 impl Client {
     /// A handle on the queue at `path`. Does no I/O.
@@ -124,49 +145,6 @@ impl Client {
 
 /// A consumer looks at all of them before it waits.
 const MOST_SHARDS: usize = 100;
-
-/// A queue, or one shard of it, through one handle.
-struct Store {
-    stock: Arc<Stock>,
-    puts: Arc<Puts>,
-    marks: Arc<Marks>,
-    options: QueueOptions,
-    /// Where the stores of other queues are to be found.
-    stores: Arc<Stores>,
-}
-
-/// What the handles of one client share, by queue.
-#[derive(Default)]
-struct Stores(Mutex<BTreeMap<Layout, Weak<Stock>>>);
-
-impl Store {
-    fn of(stores: &Arc<Stores>, layout: Layout, options: QueueOptions) -> Arc<Store> {
-        let mut known = stores.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let stock = known.get(&layout).and_then(Weak::upgrade).unwrap_or_else(|| {
-            known.retain(|_, stock| stock.strong_count() > 0);
-            let stock = Arc::new(Stock::new(layout.clone()));
-            known.insert(layout, Arc::downgrade(&stock));
-            stock
-        });
-        let (marks, puts) = (stock.marks.clone(), stock.puts(options.max_items));
-        Arc::new(Store { stock, puts, marks, options, stores: stores.clone() })
-    }
-
-    /// Puts items of that priority, or due then, in order, behind what was to be put before.
-    fn begin_to_put(&self, call: &Call, items: Vec<Vec<u8>>, key: i64) -> Result<Putting> {
-        let layout = &self.stock.layout;
-        let path = layout.fresh(key)?;
-        let mode = match self.options.ephemeral {
-            true => CreateMode::EphemeralSequential,
-            false => CreateMode::PersistentSequential,
-        };
-        let write =
-            |data: Vec<u8>| Write::Create { path: path.clone(), data: layout.encode(&data), mode, acl: None };
-        let writes: VecDeque<_> = items.into_iter().map(write).collect();
-        let take_back = TakeBack { session: call.session().clone(), stock: self.stock.clone() };
-        Ok(self.puts.begin(call, writes, take_back))
-    }
-}
 
 /// Items that are taken in the order in which they came: `client.queue(path, options)`. It is a [`Backlog`], with the verbs
 /// of one.
@@ -343,6 +321,3 @@ impl DelayQueue {
         self.backlog.put(vec![data], self.backlog.wall_clock() + delay, limit)
     }
 }
-
-/// A thousand years in milliseconds.
-const LONGEST_DELAY: i64 = 1000 * 365 * 24 * 3600 * 1000;

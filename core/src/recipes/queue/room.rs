@@ -11,15 +11,14 @@
 //!    transaction, and the numbers begin at 0. What was sent before that means a number that comes again only after as many
 //!    items as fill the whole range.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::layout::{Layout, Order};
-use super::line::Spot;
-use super::puts::{Batch, VERB, make_as};
-use super::scout::moved;
+use super::layout::{Layout, Order, make_parent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
 use crate::path::{self, PACKET_LIMIT};
+use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
@@ -27,6 +26,7 @@ use crate::session::epoch::Epoch;
 use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Following, Stat, WireError, Write};
 
+pub(super) const VERB: &str = "put";
 /// What a name takes in a list besides itself, with the number that the server appends.
 const AROUND: usize = 14;
 /// How many one client puts at least and at most between two looks at the room, and which part of the room that was left.
@@ -48,44 +48,42 @@ pub(super) struct Room {
     /// How many may still be put before the room is looked at.
     unlooked: usize,
     /// While the queue is full.
-    waiting: Waiting,
+    waiting: RoomWait,
 }
 
 /// What a wait for room has.
 #[derive(Default)]
-struct Waiting {
-    spot: Option<Spot>,
-    /// Whether we cannot stand in the line.
-    needs_no_line: bool,
-    news: Option<News>,
+struct RoomWait {
+    line: WaitingLine,
+    news: Option<RoomNews>,
 }
 
 /// What tells that there may be room.
-enum News {
+enum RoomNews {
     /// In that session. The next change is listened for before one counts: what comes meanwhile is not missed.
     Told { epoch: Arc<Epoch>, following: Following, next: Later<bool> },
     /// Where no server tells it without a list.
     Listed(Watching<Children>),
 }
 
-impl News {
-    fn of(session: &Arc<Session>, items: &str) -> News {
+impl RoomNews {
+    fn of(session: &Arc<Session>, items: &str) -> RoomNews {
         let epoch = session.epoch();
         match epoch.follow_children(items) {
-            Some(mut following) => News::Told { epoch, next: following(), following },
-            None => News::Listed(session.watch_children(VERB, items)),
+            Some(mut following) => RoomNews::Told { epoch, next: following(), following },
+            None => RoomNews::Listed(session.watch_children(VERB, items)),
         }
     }
 
     /// The next change. False: it is to be asked for in another way.
     async fn next(&mut self) -> Result<bool> {
         match self {
-            News::Told { epoch, following, next } => {
+            RoomNews::Told { epoch, following, next } => {
                 let is_told = next.as_mut().await;
                 *next = following();
                 Ok(is_told && !epoch.has_ended())
             }
-            News::Listed(watching) => watching.next().await.map(|_| true),
+            RoomNews::Listed(watching) => watching.next().await.map(|_| true),
         }
     }
 }
@@ -112,7 +110,7 @@ pub(super) fn most(layout: &Layout) -> usize {
 impl Room {
     pub(super) fn new(items: &str, bound: Option<usize>) -> Room {
         let puts = format!("{items}-__queue__/puts");
-        Room { items: items.to_owned(), puts, bound, unlooked: 0, waiting: Waiting::default() }
+        Room { items: items.to_owned(), puts, bound, unlooked: 0, waiting: RoomWait::default() }
     }
 
     pub(super) fn went_in(&mut self, many: usize) {
@@ -127,19 +125,20 @@ impl Room {
         &mut self,
         session: &Arc<Session>,
         call: &mut Call,
-        first: &Batch,
+        first: &VecDeque<Write>,
+        has_begun: bool,
         wanted: usize,
     ) -> Result<Admission> {
         // What cannot go in as a whole is refused before anything of it is sent, unless it may wait for room.
-        let is_long = self.bound.is_none() && !first.has_begun() && first.writes.len() > self.unlooked;
+        let is_long = self.bound.is_none() && !has_begun && first.len() > self.unlooked;
         if self.unlooked == 0 || is_long {
             let unlooked = self.unlooked;
             let Some(left) = self.look(session, call, first).await? else { return Ok(Admission::Full) };
             if unlooked > 0 {
                 self.unlooked = unlooked;
             }
-            if is_long && first.writes.len() > left {
-                return Err(too_many(first.writes.len(), left));
+            if is_long && first.len() > left {
+                return Err(too_many(first.len(), left));
             }
         }
         let wanted = wanted.min(self.unlooked);
@@ -158,23 +157,19 @@ impl Room {
     pub(super) async fn changed(&mut self, session: &Arc<Session>) -> Result<()> {
         let mut call = session.call(None);
         call.insist();
-        let line = format!("{}-__queue__/room", self.items);
+        let path = format!("{}-__queue__/room", self.items);
         loop {
-            let Waiting { spot, needs_no_line, news } = &mut self.waiting;
-            if spot.is_none() && !*needs_no_line {
-                *spot = Spot::enter(&line, session, &mut call, VERB).await?;
-                *needs_no_line = spot.is_none();
-            }
-            let is_in_front = spot.as_ref().is_none_or(Spot::is_in_front);
+            let RoomWait { line, news } = &mut self.waiting;
+            line.enter(&path, session, &mut call, VERB).await?;
             let told = match news {
-                _ if !is_in_front => None,
+                _ if !line.is_in_front() => None,
                 None => {
-                    *news = Some(News::of(session, &self.items));
+                    *news = Some(RoomNews::of(session, &self.items));
                     return Ok(());
                 }
                 Some(news) => Some(news),
             };
-            let has_moved = tokio::select! {
+            tokio::select! {
                 biased;
                 is_told = next(told) => {
                     if !is_told? {
@@ -182,21 +177,15 @@ impl Room {
                     }
                     return Ok(());
                 }
-                () = moved(spot.as_mut()) => true,
-            };
-            // Taken out first: if this is dropped while it looks, the next one makes a new place.
-            if has_moved
-                && let Some(mut spot) = self.waiting.spot.take()
-                && spot.look(&mut call, VERB).await?
-            {
-                self.waiting.spot = Some(spot);
+                () = line.changed() => {}
             }
+            line.look(&mut call, VERB).await?;
         }
     }
 
     /// Nobody waits any more.
     pub(super) fn give_up(&mut self) {
-        self.waiting = Waiting::default();
+        self.waiting = RoomWait::default();
     }
 
     /// How many more names a list could carry; TooLarge if it is too many already, `None` as long as no number is left for more.
@@ -204,7 +193,7 @@ impl Room {
         &mut self,
         session: &Arc<Session>,
         call: &mut Call,
-        first: &Batch,
+        first: &VecDeque<Write>,
     ) -> Result<Option<usize>> {
         let stat = loop {
             let stat = match call.ask(VERB, |epoch| epoch.exists(&self.items)).await {
@@ -227,7 +216,7 @@ impl Room {
             }
         };
         let there = stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
-        let most = most_listed(first.writes.front().map_or(0, |write| path::name(write.path()).len()));
+        let most = most_listed(first.front().map_or(0, |write| path::name(write.path()).len()));
         let left = most.saturating_sub(there);
         if left == 0 {
             return Err(Error::new(
@@ -253,7 +242,7 @@ pub(super) async fn check(items: &str, call: &mut Call, wanted: usize, first: &s
     if wanted > left { Err(too_many(wanted, left)) } else { Ok(()) }
 }
 
-async fn next(news: Option<&mut News>) -> Result<bool> {
+async fn next(news: Option<&mut RoomNews>) -> Result<bool> {
     match news {
         Some(news) => news.next().await,
         None => std::future::pending().await,
@@ -349,7 +338,7 @@ async fn count(items: &str, puts: &str, session: &Arc<Session>, call: &mut Call)
             }
             (Ok(None), Ok(_)) => {
                 let beside = path::parent(puts);
-                make_as(session, call, VERB, beside, CreateMode::Container).await?;
+                make_parent(session, call, VERB, beside, CreateMode::Container).await?;
                 match call.briefly(VERB, epoch.create(puts, b"", CreateMode::Persistent)).await? {
                     Ok(_) | Err(WireError::NodeExists | WireError::NoNode) => {}
                     Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,

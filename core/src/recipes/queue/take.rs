@@ -3,20 +3,25 @@
 //! An item of version 0 has never been claimed, so deleting it at that version is enough. Later a claim may stand; then
 //! making and deleting the node of a claim in the same transaction proves that none does. Either way it is known in the end
 //! whether the transaction was applied, so an item whose removal lost its answer is not lost; one that was not removed is read again.
+//!
+//! An item that was taken for nobody goes back to its old place, as long as that is there. Where its parent was made anew since, or
+//! somebody has its name, it goes to the end: a name from before would stand in the way of the new numbers. The parent is older
+//! than its items, so its time tells.
 
 use std::sync::Arc;
 
-use super::Store;
-use super::layout::Name;
-use super::puts::make_claims;
-use super::removals::Removed;
-use super::stock::{Out, Seen};
-use super::undo_take::Undo;
+use super::item_watch::Store;
+use super::layout::{ItemName, make_claims, make_items};
+use super::listing::{HandedOut, ReadItem};
 use crate::error::{Error, ErrorKind, Result};
-use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
+use crate::session::once::Outcome;
+use crate::session::once::combined::CombinedOutcome;
 use crate::session::wire::{CreateMode, WireError, Write};
+
+pub(super) const VERB: &str = "get";
+const PUTTING_BACK: &str = "putting back";
 
 /// An item that was taken. Dropped before somebody has it, it goes back to its old place.
 #[must_use = "dropping it puts the item back"]
@@ -25,28 +30,30 @@ pub struct Got {
     session: Arc<Session>,
     data: Vec<u8>,
     /// What undoes it; `None` once somebody has the data.
-    undo: Option<Undo>,
-    name: Name,
+    put_back: Option<PutBack>,
+    name: ItemName,
 }
 
 impl Got {
     /// The data, which is the caller's from now on.
     pub fn hand_over(mut self) -> Vec<u8> {
-        self.undo = None;
+        self.put_back = None;
         std::mem::take(&mut self.data)
     }
 }
 
 impl Drop for Got {
     fn drop(&mut self) {
-        let Some(undo) = self.undo.take().filter(|_| self.session.process().is_present()) else { return };
+        let Some(put_back) = self.put_back.take().filter(|_| self.session.process().is_present()) else {
+            return;
+        };
         let (store, session, name) = (self.store.clone(), self.session.clone(), self.name.clone());
         // Closing waits for it.
         drop(self.session.epoch().chore(async move {
-            match store.put_back(&session, undo).await {
-                Ok(()) => store.stock.comes_back(name),
+            match store.put_back(&session, put_back).await {
+                Ok(()) => store.listing.add_again(name),
                 Err(error) => {
-                    let path = &store.stock.layout.path;
+                    let path = &store.layout.path;
                     tracing::error!(target: "zkrecipes", event = "item_not_put_back", path, %error, "an item that was taken for nobody could not be put back");
                 }
             }
@@ -56,11 +63,9 @@ impl Drop for Got {
 
 impl std::fmt::Debug for Got {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Got").field("path", &self.store.stock.layout.path).finish_non_exhaustive()
+        f.debug_struct("Got").field("path", &self.store.layout.path).finish_non_exhaustive()
     }
 }
-
-pub(super) const VERB: &str = "get";
 
 /// What came of a removal.
 enum Taken {
@@ -68,7 +73,7 @@ enum Taken {
     /// Somebody else was faster.
     Lost,
     /// It was held up by another one, and is to be read again.
-    Unsure(Out),
+    Unsure(HandedOut),
 }
 
 impl Store {
@@ -78,20 +83,20 @@ impl Store {
         loop {
             let mut out = match again.take() {
                 Some(out) => out,
-                None => self.stock.next(&session, &mut call, VERB).await?,
+                None => self.next(&session, &mut call, VERB).await?,
             };
             let Some(seen) = out.read(&mut call, VERB).await? else {
-                out.lost();
+                out.mark_gone();
                 continue;
             };
-            let Some((out, ..)) = self.unless_dead(&session, out, &seen).await? else {
+            let Some((out, ..)) = self.move_if_dead(&session, out, &seen).await? else {
                 continue;
             };
             // As a chore, which closing waits for: if the caller goes, what comes of it goes back.
             let (answer, answered) = tokio::sync::oneshot::channel();
             let (store, about) = (self.clone(), session.clone());
             drop(session.epoch().chore(async move {
-                let path = store.stock.layout.path.clone();
+                let path = store.layout.path.clone();
                 if let Err(Err(error)) = answer.send(store.remove(about, out, seen).await) {
                     tracing::warn!(target: "zkrecipes", event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
                 }
@@ -109,67 +114,201 @@ impl Store {
     }
 
     /// Removes an item that was read.
-    async fn remove(self: Arc<Self>, session: Arc<Session>, out: Out, seen: Seen) -> Result<Taken> {
-        let (layout, Seen { bytes, stat, on }) = (&self.stock.layout, seen);
+    async fn remove(self: Arc<Self>, session: Arc<Session>, out: HandedOut, seen: ReadItem) -> Result<Taken> {
+        let (layout, ReadItem { bytes, stat, on }) = (&*self.layout, seen);
         let (data, rest) = layout.decode(&bytes).map_err(|error| error.with_path(out.path()))?;
-        let claim = path::join(&layout.claims, &out.name.text);
         let mut writes = Vec::new();
         let has_claim = stat.version > 0 || layout.has_claims_of_peers;
         if has_claim {
-            let identity = session.identity().as_bytes().to_vec();
-            writes.push(Write::Create {
-                path: claim.clone(),
-                data: identity,
-                mode: CreateMode::Ephemeral,
-                acl: None,
-            });
-            writes.push(Write::Delete { path: claim, version: None });
+            writes.extend(layout.proof_of_no_claim(&session, &out.name.text));
         }
         writes.extend(layout.end_of_pause(&out.name.text, out.pause.as_deref(), stat.version));
         let end = layout.again(&out.name, layout);
         // Others in the same node stay, and a copy of its own goes to the end if nobody has this one.
-        let undo = match rest {
-            None => Undo::in_its_place(out.path(), stat.czxid, bytes, end),
-            Some(_) => Undo::at_the_end(end, layout.encode(&data)),
+        let put_back = match rest {
+            None => PutBack::in_its_place(out.path(), stat.czxid, bytes, end),
+            Some(_) => PutBack::at_the_end(end, layout.encode(&data)),
         };
-        let (removal, goes) = self.without(&out.name, out.path(), rest, stat.version);
+        let (removal, goes) = self.removal_of(&out.name, out.path(), rest, stat.version);
         writes.extend(removal);
         let mut call = session.call(None).outlasting();
         loop {
-            let removed = self.stock.removals.apply(&session, writes.clone(), on).await;
+            let removed = self.removals.apply(&session, writes.clone(), on).await;
             match removed.map_err(|error| error.with_path(&layout.path))? {
-                Removed::Applied => {
-                    self.stock.raced(false, session.now());
+                CombinedOutcome::Applied => {
+                    self.listing.count_race(false, session.now());
                     let name = out.name.clone();
                     // What is left of the node is for others.
                     match goes {
-                        true => out.over(),
+                        true => out.mark_removed(),
                         false => drop(out),
                     }
-                    let (store, session, undo) = (self.clone(), session.clone(), Some(undo));
-                    return Ok(Taken::Got(Got { store, session, data, undo, name }));
+                    let (store, session, put_back) = (self.clone(), session.clone(), Some(put_back));
+                    return Ok(Taken::Got(Got { store, session, data, put_back, name }));
                 }
-                Removed::Refused(0, WireError::NoNode) if has_claim => {
+                CombinedOutcome::Refused(0, WireError::NoNode) if has_claim => {
                     make_claims(&session, &mut call, VERB, layout).await?;
                 }
                 // Claimed since it was read, or given back: it has another version.
-                Removed::Refused(_, WireError::BadVersion) => {
-                    self.stock.raced(true, session.now());
+                CombinedOutcome::Refused(_, WireError::BadVersion) => {
+                    self.listing.count_race(true, session.now());
                     return Ok(Taken::Lost);
                 }
-                Removed::Refused(_, WireError::NoNode | WireError::NodeExists) => {
-                    self.stock.raced(true, session.now());
-                    out.lost();
+                CombinedOutcome::Refused(_, WireError::NoNode | WireError::NodeExists) => {
+                    self.listing.count_race(true, session.now());
+                    out.mark_gone();
                     return Ok(Taken::Lost);
                 }
-                Removed::Refused(_, error) => return Err(refusal(error, VERB, &layout.path)),
-                Removed::Unsure => return Ok(Taken::Unsure(out)),
+                CombinedOutcome::Refused(_, error) => return Err(refusal(error, VERB, &layout.path)),
+                CombinedOutcome::Unsure => return Ok(Taken::Unsure(out)),
+            }
+        }
+    }
+
+    /// Waits for a server as long as the client lives, and closing waits for it.
+    pub(super) async fn put_back(&self, session: &Arc<Session>, mut put_back: PutBack) -> Result<()> {
+        let mut call = session.call(None).outlasting();
+        loop {
+            let refused = match put_back.is_at_the_end() {
+                true => self.add(session, &mut call, &put_back).await?,
+                false => self.create_again(session, &mut call, &put_back).await?,
+            };
+            match refused {
+                None => return Ok(()),
+                Some(WireError::NoNode) => {
+                    make_items(session, &mut call, PUTTING_BACK, &self.layout.items).await?
+                }
+                Some(WireError::NodeExists) if !put_back.is_at_the_end() => {}
+                Some(error) => return Err(refusal(error, PUTTING_BACK, &put_back.path)),
+            }
+            put_back.path.clone_from(&put_back.end);
+        }
+    }
+
+    /// Creates it at the end; answers why not.
+    async fn add(
+        &self,
+        session: &Arc<Session>,
+        call: &mut Call,
+        put_back: &PutBack,
+    ) -> Result<Option<WireError>> {
+        if !session.is_closing() {
+            return Ok(match self.marks.apply(session, call, PUTTING_BACK, &[put_back.write()]).await? {
+                Outcome::Applied => None,
+                Outcome::Refused(_, error) => Some(error),
+            });
+        }
+        // A client that closes makes no marks any more, and without a name of its own it could come twice.
+        let epoch = call.epoch(PUTTING_BACK).await?;
+        match call
+            .briefly(PUTTING_BACK, epoch.create(&put_back.path, &put_back.data, put_back.mode()))
+            .await?
+        {
+            Ok(_) => Ok(None),
+            Err(error) if error.is_unanswered() => Err(Error::connection_lost(PUTTING_BACK)),
+            Err(error) => Ok(Some(error)),
+        }
+    }
+
+    /// Creates it in its old place, if its parent is still the same; answers why not.
+    async fn create_again(
+        &self,
+        session: &Arc<Session>,
+        call: &mut Call,
+        put_back: &PutBack,
+    ) -> Result<Option<WireError>> {
+        let items = &self.layout.items;
+        loop {
+            let (epoch, on) = call.connection(PUTTING_BACK).await?;
+            let (synced, parent) = (epoch.sync(items), epoch.exists(items));
+            let synced = call.briefly(PUTTING_BACK, synced).await?;
+            match synced.and(call.briefly(PUTTING_BACK, parent).await?) {
+                Ok(Some(parent)) if parent.czxid < put_back.czxid => {}
+                Ok(Some(_)) => return Ok(Some(WireError::NodeExists)),
+                Ok(None) => return Ok(Some(WireError::NoNode)),
+                Err(error) if !error.is_unanswered() => return Ok(Some(error)),
+                Err(_) => {
+                    call.retry_after_loss(PUTTING_BACK).await?;
+                    continue;
+                }
+            }
+            if !session.is_closing() {
+                match self.marks.apply_seen(session, call, PUTTING_BACK, &[put_back.write()], on).await {
+                    Ok(Some(Outcome::Applied)) => return Ok(None),
+                    Ok(Some(Outcome::Refused(_, error))) => return Ok(Some(error)),
+                    // A client that closes makes no marks any more.
+                    Err(error) if !session.is_closing() => return Err(error),
+                    Ok(None) | Err(_) => continue,
+                }
+            }
+            if epoch.connection() != Some(on) {
+                continue;
+            }
+            let created = call
+                .briefly(PUTTING_BACK, epoch.create(&put_back.path, &put_back.data, put_back.mode()))
+                .await?;
+            return match created {
+                Ok(_) => Ok(None),
+                Err(error) if error.is_unanswered() => self.look_for(call, put_back).await,
+                Err(error) => Ok(Some(error)),
+            };
+        }
+    }
+
+    /// After a lost answer, where no mark tells: if it is there, it is back. If it is not, somebody may have it.
+    async fn look_for(&self, call: &mut Call, put_back: &PutBack) -> Result<Option<WireError>> {
+        loop {
+            call.retry_after_loss(PUTTING_BACK).await?;
+            let epoch = call.epoch(PUTTING_BACK).await?;
+            let (settled, found) = (epoch.settle(&self.layout.items), epoch.exists(&put_back.path));
+            let settled = call.briefly(PUTTING_BACK, settled).await?;
+            match settled.and(call.briefly(PUTTING_BACK, found).await?) {
+                Ok(Some(_)) => return Ok(None),
+                Ok(None) => return Err(Error::connection_lost(PUTTING_BACK)),
+                Err(error) if !error.is_unanswered() => return Ok(Some(error)),
+                Err(_) => {}
             }
         }
     }
 }
 
-pub(super) fn vanished() -> Error {
+/// What makes the item again.
+pub(super) struct PutBack {
+    path: String,
+    /// When the item was created.
+    czxid: i64,
+    data: Vec<u8>,
+    /// Where it goes to the end; `path` itself when it does.
+    end: String,
+}
+
+impl PutBack {
+    pub(super) fn in_its_place(path: String, czxid: i64, data: Vec<u8>, end: String) -> PutBack {
+        PutBack { path, czxid, data, end }
+    }
+
+    pub(super) fn at_the_end(end: String, data: Vec<u8>) -> PutBack {
+        PutBack { path: end.clone(), czxid: 0, data, end }
+    }
+
+    pub(super) fn is_at_the_end(&self) -> bool {
+        self.path == self.end
+    }
+
+    fn write(&self) -> Write {
+        Write::Create { path: self.path.clone(), data: self.data.clone(), mode: self.mode(), acl: None }
+    }
+
+    /// Persistent even if the item was not: an ephemeral node of ours would go with us, who never put it.
+    fn mode(&self) -> CreateMode {
+        match self.is_at_the_end() {
+            true => CreateMode::PersistentSequential,
+            false => CreateMode::Persistent,
+        }
+    }
+}
+
+fn vanished() -> Error {
     Error::new(
         ErrorKind::Internal,
         "an item was being taken and nothing came of it, which is a bug of zkrecipes; please report it",

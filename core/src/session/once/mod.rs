@@ -10,6 +10,7 @@
 //! 4. What says the names of nodes is not sent again, since they may be other nodes' then: see `seen`.
 //! 5. A mark goes when it has not been used for a while, and with the client. Those of clients that crashed are swept.
 
+pub(crate) mod combined;
 pub(crate) mod mark;
 mod seen;
 pub(crate) mod sweep;

@@ -1,26 +1,39 @@
-//! What all queues have: taking items, and looking at them.
+//! What all queues have, whatever their order: the verbs, and the shards of a queue that is spread over several nodes.
+//!
+//! A producer goes from one shard to the next; a consumer begins at any of them. What is known of one of them is taken without a
+//! look at the others. Else it looks and waits at all of them. A shard that we may not read does not stop a consumer at the others:
+//! it is left out, and its error is told when they have nothing.
+//!
+//! What only looks takes nothing. It is no older than the call; what cannot be read is skipped, and the log tells so once.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::select_all;
 use tokio::sync::watch;
 
-use super::item::Item;
-use super::letter::DeadLetter;
-use super::sending::{Put, SoFar};
-use super::take::Got;
-use super::{Store, claim, dead, look, room, shards, take};
+use super::claim::{self, Item};
+use super::dead_letters::{self, DeadLetter};
+use super::item_watch::{Search, Store};
+use super::layout::{FreeItem, ItemName, Layout};
+use super::put::{IN_ONE, Put, PutSoFar};
+use super::room;
+use super::take::{self, Got};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::QueueOptions;
+use crate::path::{self, PACKET_LIMIT};
 use crate::recipes::waiting::{Listeners, WaitProgress, nobody, telling};
 use crate::session::Session;
-use crate::session::call::Call;
+use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
+use crate::session::epoch::Epoch;
+use crate::session::skipped::Flaw;
+use crate::session::wire::{Flight, Stat, WireError};
 
 /// Items that wait to be taken. A [`Queue`](super::Queue), a [`PriorityQueue`](super::PriorityQueue) and a
 /// [`DelayQueue`](super::DelayQueue) each are a backlog, and so are the [`dead`](Backlog::dead) letters of one ([`DeadLetters`]).
@@ -125,7 +138,7 @@ impl Backlog {
                 let session = session.clone();
                 Box::pin(async move { store.take(session, call).await })
             };
-            let taking = shards::anywhere(&stores, &session, call, take::VERB, take);
+            let taking = anywhere(&stores, &session, call, take::VERB, take);
             let taken = telling(&session, &path, &listeners, nobody, taking).await;
             taken.map_err(|error| about(error, "no item to take came", limit, &path))
         }
@@ -172,7 +185,7 @@ impl Backlog {
                 let (session, client) = (session.clone(), backlog.client.clone());
                 Box::pin(async move { store.claim(&client, session, call).await })
             };
-            let claiming = shards::anywhere(&backlog.stores, &session, call, claim::VERB, claim);
+            let claiming = anywhere(&backlog.stores, &session, call, claim::VERB, claim);
             let claimed = telling(&session, &backlog.path, &backlog.listeners, nobody, claiming).await;
             claimed.map_err(|error| about(error, "no item to claim came", limit, backlog.path()))
         }
@@ -227,25 +240,25 @@ impl Backlog {
         limit: Option<Duration>,
     ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
         let (call, backlog, all) = (self.call(limit), self.clone(), items.len());
-        let mut rows = shards::spread(items, self.stores.len()).into_iter();
+        let mut rows = spread(items, self.stores.len()).into_iter();
         // Several shards get some, and all of them must have room before the first does.
         let is_spread = rows.len() > 1;
         // It queues now, and not when this is first polled: puts go in the order in which they were called for.
         let begun = call.map(|(session, call)| {
             let first = if is_spread { None } else { rows.next() };
-            let first = first.map(|items| self.next_store().begin_to_put(&call, items, key));
+            let first = first.map(|items| self.next_store().begin_put(&call, items, key));
             (session, call, first)
         });
         async move {
             let (session, mut call, mut next) = begun?;
             let putting = async {
-                let mut so_far = SoFar::default();
+                let mut so_far = PutSoFar::default();
                 if is_spread {
                     backlog
                         .check_room(&mut call, rows.as_slice(), key)
                         .await
                         .map_err(|error| error.with_put(0))?;
-                    next = rows.next().map(|items| backlog.next_store().begin_to_put(&call, items, key));
+                    next = rows.next().map(|items| backlog.next_store().begin_put(&call, items, key));
                 }
                 while let Some(putting) = next.take() {
                     let put = match putting {
@@ -256,7 +269,7 @@ impl Backlog {
                         Ok(put) => so_far.add(put),
                         Err(error) => {
                             let before = so_far.count();
-                            so_far.told();
+                            so_far.hand_over();
                             let error = match (all, error.put()) {
                                 (1, _) => error,
                                 (_, put) => error.with_put(before + put.unwrap_or(0)),
@@ -264,9 +277,9 @@ impl Backlog {
                             return Err(about(error, "not put", limit, backlog.path()));
                         }
                     }
-                    next = rows.next().map(|items| backlog.next_store().begin_to_put(&call, items, key));
+                    next = rows.next().map(|items| backlog.next_store().begin_put(&call, items, key));
                 }
-                Ok(so_far.told())
+                Ok(so_far.hand_over())
             };
             telling(&session, &backlog.path, &backlog.listeners, nobody, putting).await
         }
@@ -276,7 +289,7 @@ impl Backlog {
     async fn check_room(&self, call: &mut Call, rows: &[Vec<Vec<u8>>], key: i64) -> Result<()> {
         let (all, first) = (self.stores.len(), self.puts.load(Ordering::Relaxed));
         for (at, _) in rows.iter().enumerate().take(all) {
-            let layout = &self.stores[(first + at) % all].stock.layout;
+            let layout = &self.stores[(first + at) % all].layout;
             let wanted = rows.iter().skip(at).step_by(all).map(Vec::len).sum();
             room::check(&layout.items, call, wanted, &layout.fresh(key)?).await?;
         }
@@ -289,7 +302,7 @@ impl Backlog {
     pub async fn peek(&self) -> Result<Option<Vec<u8>>> {
         let session = self.client.session()?;
         for store in &*self.stores {
-            let next = look::peek(&store.stock, &session).await?;
+            let next = peek(store, &session).await?;
             if next.is_some() {
                 return Ok(next);
             }
@@ -303,7 +316,7 @@ impl Backlog {
         let session = self.client.session()?;
         let mut all = 0;
         for store in &*self.stores {
-            all += look::len(&store.stock.layout, &session).await?;
+            all += len(&store.layout, &session).await?;
         }
         Ok(all)
     }
@@ -314,7 +327,7 @@ impl Backlog {
         let session = self.client.session()?;
         let mut all = Vec::new();
         for store in &*self.stores {
-            all.append(&mut look::items(&store.stock, &session).await?);
+            all.append(&mut items(&store.layout, &session).await?);
         }
         Ok(all)
     }
@@ -323,8 +336,8 @@ impl Backlog {
 
     /// The items that were claimed `max_attempts` times in vain. Does no I/O.
     pub fn dead(&self) -> DeadLetters {
-        let Store { stock, stores, options, .. } = &*self.stores[0];
-        let layout = stock.layout.dead();
+        let Store { stores, options, .. } = &*self.stores[0];
+        let layout = self.stores[0].layout.dead();
         let options = QueueOptions { max_attempts: 0, max_items: None, ephemeral: false, ..options.clone() };
         let path = layout.path.clone();
         // In a forked child the lock is the parent's, and this handle good for nothing.
@@ -343,17 +356,17 @@ impl Backlog {
     pub async fn replay(&self) -> Result<usize> {
         let session = self.client.session()?;
         let living = self.living.as_deref().unwrap_or(self);
-        living.revive_all(&session).await.map_err(|error| error.with_path(living.path()))
+        living.replay_all(&session).await.map_err(|error| error.with_path(living.path()))
     }
 
-    async fn revive_all(&self, session: &Arc<Session>) -> Result<usize> {
+    async fn replay_all(&self, session: &Arc<Session>) -> Result<usize> {
         let mut call = session.call(None);
-        let letters = look::list(&self.stores[0].stock.layout.dead(), &mut call, dead::REPLAY).await?;
-        let mut revived = 0;
+        let letters = list(&self.stores[0].layout.dead(), &mut call, dead_letters::REPLAY).await?;
+        let mut replayed = 0;
         for letter in &letters {
-            revived += usize::from(self.next_store().revive(session, &mut call, letter).await?);
+            replayed += usize::from(self.next_store().replay_one(session, &mut call, letter).await?);
         }
-        Ok(revived)
+        Ok(replayed)
     }
 
     /// Where something is put next.
@@ -393,7 +406,7 @@ impl DeadLetters {
     /// other: its `problem` says why.
     pub async fn items(&self) -> Result<Vec<DeadLetter>> {
         let session = self.0.client.session()?;
-        dead::letters(&self.0.stores[0].stock, &session).await
+        letters(&self.0.stores[0].layout, &session).await
     }
 }
 
@@ -449,4 +462,257 @@ impl std::fmt::Debug for Backlog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Backlog").field("path", &self.path()).finish_non_exhaustive()
     }
+}
+
+/// In how many transactions at most one shard after the other gets some: they are sent at once.
+const IN_A_ROW: usize = 4;
+/// What an item takes in a packet besides its data, roughly.
+const BESIDE_DATA: usize = 200;
+
+/// What to put into one shard after the other: some transactions each, and what goes into one stays together. One shard is
+/// done before the next one gets some, so that who hears of a failure knows which of them went in: the first ones.
+fn spread(items: Vec<Vec<u8>>, shards: usize) -> Vec<Vec<Vec<u8>>> {
+    if shards == 1 {
+        return if items.is_empty() { Vec::new() } else { vec![items] };
+    }
+    let (mut transactions, mut bytes) = (Vec::<Vec<_>>::new(), 0);
+    for item in items {
+        bytes += item.len() + BESIDE_DATA;
+        match transactions.last_mut().filter(|last| last.len() < IN_ONE && bytes <= PACKET_LIMIT) {
+            Some(last) => last.push(item),
+            None => {
+                bytes = item.len() + BESIDE_DATA;
+                transactions.push(vec![item]);
+            }
+        }
+    }
+    let in_a_row = transactions.len().div_ceil(shards).clamp(1, IN_A_ROW);
+    transactions.chunks_mut(in_a_row).map(|row| row.iter_mut().flat_map(std::mem::take).collect()).collect()
+}
+
+/// What `take` brings about at one of the stores, as soon as one has something.
+async fn anywhere<T>(
+    stores: &[Arc<Store>],
+    session: &Arc<Session>,
+    mut call: Call,
+    verb: &'static str,
+    take: impl Fn(Arc<Store>, Call) -> Later<Result<T>>,
+) -> Result<T> {
+    if let [store] = stores {
+        return take(store.clone(), call).await;
+    }
+    // Whoever finds something at one of them comes again to all of them.
+    let mut search: Vec<_> = stores.iter().map(|store| store.begin_search(session)).collect();
+    let first = chance::below(stores.len());
+    let mut stores: Vec<_> = (0..stores.len()).map(|at| &stores[(first + at) % stores.len()]).collect();
+    let mut refused = None;
+    loop {
+        let mut at = 0;
+        while let Some(&store) = stores.get(at) {
+            at += 1;
+            if !call.is_single_attempt() && store.has_nothing_ready(session) {
+                continue;
+            }
+            match take(store.clone(), call.attempt()).await {
+                Err(error) if error.kind() == ErrorKind::Timeout => {}
+                Err(error) if is_of_one(&error) => {
+                    at -= 1;
+                    stores.remove(at);
+                    refused = Some(log_left_out(error, verb));
+                }
+                taken => {
+                    search.iter_mut().filter(|_| taken.is_ok()).for_each(Search::found);
+                    return taken;
+                }
+            }
+        }
+        // What is known of and cannot be taken in time would be found again and again.
+        let over = match call.is_single_attempt() {
+            true => Some(Error::timeout("no item to take came")),
+            false => call.over(),
+        };
+        if let Some(over) = over {
+            return Err(refused.filter(|_| over.kind() == ErrorKind::Timeout).unwrap_or(over));
+        }
+        if let Some(refused) = refused.take_if(|_| stores.is_empty()) {
+            return Err(refused);
+        }
+        let waits = stores.iter().map(|store| {
+            let (store, session, mut call) = (Arc::clone(store), session.clone(), call.beside());
+            Box::pin(async move { store.next(&session, &mut call, verb).await })
+        });
+        let (found, at, others) = select_all(waits).await;
+        drop(others);
+        match found {
+            // Back to its place, from where it is taken.
+            Ok(found) => drop(found),
+            Err(error) if is_of_one(&error) => {
+                stores.remove(at);
+                refused = Some(log_left_out(error, verb));
+                continue;
+            }
+            Err(error) => match (error.kind(), refused) {
+                (ErrorKind::Timeout, Some(refused)) => return Err(refused),
+                _ => return Err(error),
+            },
+        }
+        // From here on a broken connection delays us, and only our own deadline ends the wait.
+        call.insist();
+        stores.rotate_left(at);
+    }
+}
+
+/// Whether it is about one of the nodes, and not about the call or the connection.
+fn is_of_one(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Mismatch | ErrorKind::Internal
+    )
+}
+
+fn log_left_out(error: Error, verb: &str) -> Error {
+    tracing::warn!(target: "zkrecipes", event = "shard_left_out", path = error.path(), %error, "{verb}: one shard of the queue is left out");
+    error
+}
+
+/// How many nodes are read at the same time.
+const READ_AT_ONCE: usize = 64;
+
+/// Asks behind a `sync` until it is answered; `None` when there is no such node.
+async fn now<T>(
+    call: &mut Call,
+    verb: &str,
+    node: &str,
+    request: impl Fn(&Arc<Epoch>) -> Flight<T>,
+) -> Result<Option<T>> {
+    loop {
+        let epoch = call.epoch(verb).await?;
+        let link = epoch.link();
+        let (sync, answer) = (epoch.sync(node), request(&epoch));
+        let synced = call.briefly(verb, sync).await?;
+        let answer = call.briefly(verb, answer).await?;
+        match synced.and(answer) {
+            Ok(answer) if epoch.link() == link => return Ok(Some(answer)),
+            Err(WireError::NoNode) if epoch.link() == link => return Ok(None),
+            Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
+                return Err(refusal(error, verb, node));
+            }
+            _ => call.retry_after_loss(verb).await?,
+        }
+    }
+}
+
+/// All items, in order.
+async fn list(layout: &Layout, call: &mut Call, verb: &str) -> Result<Vec<ItemName>> {
+    let names = now(call, verb, &layout.items, |epoch| epoch.children(&layout.items)).await?;
+    Ok(layout.sort(&names.unwrap_or_default()))
+}
+
+/// How many there are, without listing them.
+async fn len(layout: &Layout, session: &Arc<Session>) -> Result<usize> {
+    let mut call = session.call(None);
+    let stat = now(&mut call, "len", &layout.items, |epoch| epoch.exists(&layout.items)).await?.flatten();
+    Ok(stat.and_then(|stat| usize::try_from(stat.num_children).ok()).unwrap_or(0))
+}
+
+/// The data of all, in order.
+async fn items(layout: &Layout, session: &Arc<Session>) -> Result<Vec<Vec<u8>>> {
+    let (mut call, verb) = (session.call(None), "items");
+    let names = list(layout, &mut call, verb).await?;
+    let mut all = Vec::new();
+    let visit = |name: &ItemName, read: Result<(Vec<u8>, Stat)>| {
+        let node = path::join(&layout.items, &name.text);
+        let Ok((bytes, _)) = read else { return session.skip(&node, Flaw::Denied) };
+        let mut rest = Some(bytes);
+        while let Some(bytes) = rest {
+            let Ok((data, more)) = layout.decode(&bytes) else { return session.skip(&node, Flaw::Encoding) };
+            all.push(data);
+            rest = more;
+        }
+    };
+    each(layout, &mut call, verb, &names, visit).await?;
+    Ok(all)
+}
+
+/// Reads one after the other; what is gone meanwhile is left out.
+async fn each(
+    layout: &Layout,
+    call: &mut Call,
+    verb: &str,
+    names: &[ItemName],
+    mut visit: impl FnMut(&ItemName, Result<(Vec<u8>, Stat)>) + Send,
+) -> Result<()> {
+    for names in names.chunks(READ_AT_ONCE) {
+        let epoch = call.epoch(verb).await?;
+        let nodes: Vec<_> = names.iter().map(|name| path::join(&layout.items, &name.text)).collect();
+        for ((name, node), flight) in names.iter().zip(&nodes).zip(epoch.get_each(&nodes)) {
+            let mut answer = call.briefly(verb, flight).await?;
+            while answer.as_ref().is_err_and(WireError::is_unanswered) {
+                call.retry_after_loss(verb).await?;
+                let epoch = call.epoch(verb).await?;
+                answer = call.briefly(verb, epoch.get_data(node)).await?;
+            }
+            match answer {
+                // Taken meanwhile.
+                Err(WireError::NoNode) => {}
+                Err(error @ WireError::NoAuth) => visit(name, Err(refusal(error, verb, node))),
+                Err(error) => return Err(refusal(error, verb, node)),
+                Ok(read) => visit(name, Ok(read)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The data of the next that could be taken.
+async fn peek(store: &Store, session: &Arc<Session>) -> Result<Option<Vec<u8>>> {
+    let (layout, verb) = (&store.layout, "peek");
+    let mut call = session.call(None);
+    for FreeItem { name, pause } in store.list(&mut call, verb, true).await? {
+        let wall = session.clock().wall();
+        if layout.is_early(&name, wall) {
+            break;
+        }
+        if pause.is_some_and(|pause| session.now() < pause.until(session.now(), wall)) {
+            continue;
+        }
+        let node = path::join(&layout.items, &name.text);
+        match call.ask(verb, |epoch| epoch.get_data(&node)).await {
+            Ok((bytes, _)) => match layout.decode(&bytes) {
+                Ok((data, _)) => return Ok(Some(data)),
+                Err(_) => session.skip(&node, Flaw::Encoding),
+            },
+            Err(failure) if failure.is(&WireError::NoNode) => {}
+            Err(failure) if failure.is(&WireError::NoAuth) => session.skip(&node, Flaw::Denied),
+            Err(failure) => return Err(failure.about(verb, &node)),
+        }
+    }
+    Ok(None)
+}
+
+/// All dead letters, in order; also those that cannot be read, which say so.
+async fn letters(layout: &Layout, session: &Arc<Session>) -> Result<Vec<DeadLetter>> {
+    let (mut call, verb) = (session.call(None), "items");
+    let names = list(layout, &mut call, verb).await?;
+    let mut letters = Vec::new();
+    each(layout, &mut call, verb, &names, |name, read| {
+        let node = path::join(&layout.items, &name.text);
+        let (letter, problem) = match read {
+            Ok((bytes, stat)) => {
+                let mut letter = DeadLetter::new(&name.text, &bytes, &stat);
+                let decoded = layout.decode(&bytes).map(|(data, _)| letter.data = data);
+                if decoded.is_err() {
+                    session.skip(&node, Flaw::Encoding);
+                }
+                (letter, decoded.err())
+            }
+            Err(error) => {
+                session.skip(&node, Flaw::Denied);
+                (DeadLetter::unread(&name.text), Some(error))
+            }
+        };
+        letters.push(DeadLetter { problem: problem.map(|error| error.to_string()), ..letter });
+    })
+    .await?;
+    Ok(letters)
 }

@@ -1,21 +1,21 @@
-//! Dead letters: items that were claimed as often as is allowed. They are a queue of their own, beside that which they
-//! come from, with the same names, so that they can be put back as what they were. What a letter keeps besides is in `letter`.
+//! Dead letters: items that were claimed as often as is allowed, or that nobody can read. They are a queue of their own, beside that
+//! which they come from, with the same names, so that they can be put back as what they were.
+//!
+//! An item goes there with its last `nack` (`claim`), or when whoever reads it next finds that its last claimer has crashed.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use super::Store;
-use super::layout::Name;
-use super::letter::{DeadLetter, Obituary, opened, sealed};
-use super::look;
-use super::puts::{make_claims, make_items};
-use super::stock::{Out, Seen, Stock};
+use super::item_watch::Store;
+use super::layout::{DeadLetterHeader, ItemName, make_claims, make_items};
+use super::listing::{HandedOut, ReadItem};
 use crate::error::{ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::Outcome;
 use crate::session::skipped::Flaw;
-use crate::session::wire::{CreateMode, WireError, Write};
+use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
 const VERB: &str = "moving an item to the dead letters";
 pub(super) const REPLAY: &str = "replay";
@@ -24,16 +24,21 @@ const UNREADABLE: &str = "its data is not in the encoding of this queue";
 
 impl Store {
     /// Whether an item of this version has been claimed as often as is allowed.
-    pub(super) fn is_spent(&self, version: i32) -> bool {
+    pub(super) fn has_no_attempt_left(&self, version: i32) -> bool {
         let most = self.options.max_attempts;
         most > 0 && u32::try_from(version).is_ok_and(|version| version >= most)
     }
 
     /// What makes a dead letter of an item, and the same without what does not fit into a packet with its data.
-    pub(super) fn letters(&self, name: &Name, obituary: Obituary, data: &[u8]) -> [Write; 3] {
-        let layout = &self.stock.layout;
-        let without_reason = Obituary { reason: None, ..obituary };
-        [sealed(&obituary, data), sealed(&without_reason, data), data.to_vec()].map(|data| {
+    pub(super) fn dead_letter_writes(
+        &self,
+        name: &ItemName,
+        header: DeadLetterHeader,
+        data: &[u8],
+    ) -> [Write; 3] {
+        let layout = &self.layout;
+        let without_reason = DeadLetterHeader { reason: None, ..header };
+        [header.join(data), without_reason.join(data), data.to_vec()].map(|data| {
             let path = layout.again(name, &layout.dead());
             Write::Create { path, data, mode: CreateMode::PersistentSequential, acl: None }
         })
@@ -42,34 +47,34 @@ impl Store {
     /// The item with its data and what is left for others in its node; `None` if it was moved, because it was claimed as
     /// often as is allowed, or because nobody can read it. Where none may be moved, the latter is skipped, and
     /// the log names it once.
-    pub(super) async fn unless_dead(
+    pub(super) async fn move_if_dead(
         &self,
         session: &Arc<Session>,
-        out: Out,
-        seen: &Seen,
-    ) -> Result<Option<(Out, Vec<u8>, Option<Vec<u8>>)>> {
+        out: HandedOut,
+        seen: &ReadItem,
+    ) -> Result<Option<(HandedOut, Vec<u8>, Option<Vec<u8>>)>> {
         let (bytes, version) = (&*seen.bytes, seen.stat.version);
-        let (reason, data, rest) = match self.stock.layout.decode(bytes) {
-            Ok((data, rest)) if !self.is_spent(version) => return Ok(Some((out, data, rest))),
+        let (reason, data, rest) = match self.layout.decode(bytes) {
+            Ok((data, rest)) if !self.has_no_attempt_left(version) => return Ok(Some((out, data, rest))),
             Err(_) if self.options.max_attempts == 0 => {
                 session.skip(&out.path(), Flaw::Encoding);
-                out.spoilt();
+                out.mark_unreadable();
                 return Ok(None);
             }
-            Ok((data, Some(rest))) => (UNSETTLED, self.stock.layout.encode(&data), Some(rest)),
+            Ok((data, Some(rest))) => (UNSETTLED, self.layout.encode(&data), Some(rest)),
             Ok((_, None)) => (UNSETTLED, bytes.to_vec(), None),
             Err(_) => (UNREADABLE, bytes.to_vec(), None),
         };
-        let obituary = Obituary { attempts: version as u32, reason: Some(reason.to_owned()) };
+        let header = DeadLetterHeader { attempts: version as u32, reason: Some(reason.to_owned()) };
         let node = out.path();
         // It stands in nobody's way also where nobody can move it.
         let name = out.name.text.clone();
-        match self.bury(session, out, obituary, &data, rest, seen).await {
+        match self.move_to_dead_letters(session, out, header, &data, rest, seen).await {
             Err(error)
                 if matches!(error.kind(), ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Invalid) =>
             {
-                let path = &self.stock.layout.path;
-                self.stock.sets_aside(name);
+                let path = &self.layout.path;
+                self.listing.skip_item(name);
                 tracing::warn!(target: "zkrecipes", event = "item_not_buried", path, node, %error, "an item that is over cannot go to the dead letters, and is skipped");
             }
             buried => buried?,
@@ -79,14 +84,14 @@ impl Store {
 
     /// Takes an item out of the node at `path`. What is left goes to the end, where attempts count: they are counted by
     /// node, and nobody has tried these.
-    pub(super) fn without(
+    pub(super) fn removal_of(
         &self,
-        name: &Name,
+        name: &ItemName,
         path: String,
         rest: Option<Vec<u8>>,
         version: i32,
     ) -> (Vec<Write>, bool) {
-        let (layout, version) = (&self.stock.layout, Some(version));
+        let (layout, version) = (&self.layout, Some(version));
         match rest {
             None => (vec![Write::Delete { path, version }], true),
             Some(data) if self.options.max_attempts == 0 => (vec![Write::Set { path, data, version }], false),
@@ -99,30 +104,25 @@ impl Store {
         }
     }
 
-    pub(super) async fn make_dead(&self, session: &Arc<Session>) -> Result<()> {
-        make_items(session, &mut session.call(None), VERB, &self.stock.layout.dead().items).await
+    pub(super) async fn make_dead_parent(&self, session: &Arc<Session>) -> Result<()> {
+        make_items(session, &mut session.call(None), VERB, &self.layout.dead().items).await
     }
 
     /// Moves an item whose last claimer has crashed. If somebody claims it just now, it is theirs.
-    async fn bury(
+    async fn move_to_dead_letters(
         &self,
         session: &Arc<Session>,
-        out: Out,
-        obituary: Obituary,
+        out: HandedOut,
+        header: DeadLetterHeader,
         data: &[u8],
         rest: Option<Vec<u8>>,
-        seen: &Seen,
+        seen: &ReadItem,
     ) -> Result<()> {
-        let layout = &self.stock.layout;
-        let mut letters = self.letters(&out.name, obituary, data).into_iter();
-        let claim = path::join(&layout.claims, &out.name.text);
-        let identity = session.identity().as_bytes().to_vec();
-        let mut writes = vec![
-            Write::Create { path: claim.clone(), data: identity, mode: CreateMode::Ephemeral, acl: None },
-            Write::Delete { path: claim, version: None },
-        ];
+        let layout = &self.layout;
+        let mut letters = self.dead_letter_writes(&out.name, header, data).into_iter();
+        let mut writes = layout.proof_of_no_claim(session, &out.name.text).to_vec();
         writes.extend(letters.next());
-        writes.extend(self.without(&out.name, out.path(), rest, seen.stat.version).0);
+        writes.extend(self.removal_of(&out.name, out.path(), rest, seen.stat.version).0);
         writes.extend(layout.end_of_pause(&out.name.text, out.pause.as_deref(), seen.stat.version));
         let mut call = session.call(None);
         loop {
@@ -140,15 +140,15 @@ impl Store {
                 Some(Outcome::Refused(0, WireError::NoNode)) => {
                     make_claims(session, &mut call, VERB, layout).await?;
                 }
-                Some(Outcome::Refused(2, WireError::NoNode)) => self.make_dead(session).await?,
+                Some(Outcome::Refused(2, WireError::NoNode)) => self.make_dead_parent(session).await?,
                 Some(Outcome::Applied) => {
-                    out.over();
+                    out.mark_removed();
                     return Ok(());
                 }
                 // Claimed and given back since it was read, or to be read again.
                 None | Some(Outcome::Refused(_, WireError::BadVersion)) => return Ok(()),
                 Some(Outcome::Refused(_, WireError::NoNode | WireError::NodeExists)) => {
-                    out.lost();
+                    out.mark_gone();
                     return Ok(());
                 }
                 Some(Outcome::Refused(_, error)) => return Err(refusal(error, VERB, &layout.path)),
@@ -157,8 +157,13 @@ impl Store {
     }
 
     /// Puts a dead letter back, in a transaction that is applied once; false when somebody else has it.
-    pub(super) async fn revive(&self, session: &Arc<Session>, call: &mut Call, name: &Name) -> Result<bool> {
-        let (layout, dead, verb) = (&self.stock.layout, self.stock.layout.dead(), REPLAY);
+    pub(super) async fn replay_one(
+        &self,
+        session: &Arc<Session>,
+        call: &mut Call,
+        name: &ItemName,
+    ) -> Result<bool> {
+        let (layout, dead, verb) = (&self.layout, self.layout.dead(), REPLAY);
         let node = path::join(&dead.items, &name.text);
         loop {
             let (epoch, on) = call.connection(verb).await?;
@@ -172,7 +177,8 @@ impl Store {
                 Err(error) => return Err(refusal(error, verb, &node)),
             };
             let (end, mode) = (dead.again(name, layout), CreateMode::PersistentSequential);
-            let item = Write::Create { path: end, data: opened(&data).1.to_vec(), mode, acl: None };
+            let item =
+                Write::Create { path: end, data: DeadLetterHeader::split(&data).1.to_vec(), mode, acl: None };
             let writes = [item, Write::Delete { path: node.clone(), version: Some(stat.version) }];
             match self.marks.apply_seen(session, call, verb, &writes, on).await? {
                 Some(Outcome::Applied) => return Ok(true),
@@ -187,29 +193,34 @@ impl Store {
     }
 }
 
-/// All dead letters, in order; also those that cannot be read, which say so.
-pub(super) async fn letters(stock: &Stock, session: &Arc<Session>) -> Result<Vec<DeadLetter>> {
-    let (layout, mut call, verb) = (&stock.layout, session.call(None), "items");
-    let names = look::list(layout, &mut call, verb).await?;
-    let mut letters = Vec::new();
-    look::each(layout, &mut call, verb, &names, |name, read| {
-        let node = path::join(&layout.items, &name.text);
-        let (letter, problem) = match read {
-            Ok((bytes, stat)) => {
-                let mut letter = DeadLetter::new(&name.text, &bytes, &stat);
-                let decoded = layout.decode(&bytes).map(|(data, _)| letter.data = data);
-                if decoded.is_err() {
-                    session.skip(&node, Flaw::Encoding);
-                }
-                (letter, decoded.err())
-            }
-            Err(error) => {
-                session.skip(&node, Flaw::Denied);
-                (DeadLetter::unread(&name.text), Some(error))
-            }
-        };
-        letters.push(DeadLetter { problem: problem.map(|error| error.to_string()), ..letter });
-    })
-    .await?;
-    Ok(letters)
+/// An item that is over: [`DeadLetters::items`](crate::DeadLetters::items).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeadLetter {
+    /// The name of its node among the dead letters.
+    pub id: String,
+    /// What was put; of a letter with a `problem` what stands in its node.
+    pub data: Vec<u8>,
+    /// What was said with the last `nack`, or what the library knows of it.
+    pub reason: Option<String>,
+    /// How often it was claimed; zero if that is not known.
+    pub attempts: u32,
+    /// When it came to the dead letters, by the clock of the server.
+    pub died_at: SystemTime,
+    /// Why it cannot be read, if so. It stands in nobody's way, and nobody takes it.
+    pub problem: Option<String>,
+}
+
+impl DeadLetter {
+    pub(super) fn new(id: &str, bytes: &[u8], stat: &Stat) -> DeadLetter {
+        let (DeadLetterHeader { attempts, reason }, data) = DeadLetterHeader::split(bytes);
+        let died_at = SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(stat.ctime).unwrap_or(0));
+        DeadLetter { id: id.to_owned(), data: data.to_vec(), reason, attempts, died_at, problem: None }
+    }
+
+    /// One of which nothing but the name is known.
+    pub(super) fn unread(id: &str) -> DeadLetter {
+        let (data, died_at) = (Vec::new(), SystemTime::UNIX_EPOCH);
+        DeadLetter { id: id.to_owned(), data, reason: None, attempts: 0, died_at, problem: None }
+    }
 }

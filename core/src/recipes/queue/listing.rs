@@ -1,15 +1,12 @@
 //! The items that one client knows of: listed once and used up, whoever of the client takes them, before they are listed again.
 //!
 //! 1. What is handed out is not handed out a second time until it comes back. What comes back takes its old place.
-//! 2. The data of the next few is asked for ahead, of several in one request. It counts for a moment only: when everything was taken and the parent
-//!    made anew, the same names come again, with other data and the same versions.
+//! 2. The data of the next few is read ahead, of several in one request. It counts for a moment only: when everything was
+//!    taken and the parent made anew, the same names come again, with other data and the same versions.
 //! 3. With other clients about, each begins somewhere among the first and goes on from there, until somebody was faster.
 //!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
 //!    one costs less than to find that out name by name.
-//! 4. What is paused is not handed out before that is over: see `pause`.
-//! 5. When nothing is left, one of those who wait looks for all of them: see `scout`.
-
-mod aside;
+//! 4. What is paused is not handed out before that is over, and what nobody can read is not handed out at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -19,11 +16,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::kept::Post;
-use super::layout::{Layout, Name, Order};
-use super::pause::Free;
-use super::puts::Puts;
-use super::removals::Removals;
+use super::layout::{FreeItem, ItemName, Layout, Order, Pause};
 use crate::error::Result;
 use crate::path;
 use crate::process::Process;
@@ -32,10 +25,8 @@ use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::clock::Moment;
 use crate::session::epoch::Connection;
-use crate::session::once::Marks;
 use crate::session::skipped::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
-use aside::Known;
 
 /// How many items are read ahead beside as many as are out, and at most so many more.
 const AHEAD: usize = 8;
@@ -53,13 +44,15 @@ const FEWEST_MISSES: usize = 2;
 const NAMES_FOR_A_MISS: usize = 128;
 /// How long what was read ahead counts: some round trips. Whoever works at an item for longer reads the next one again.
 const FRESH: Duration = Duration::from_millis(100);
+/// With more pauses the claims would be too long to list for everybody: then only who gives an item back knows of its pause.
+const MOST_PAUSES: usize = 2_000;
 /// When nobody was faster for so long, nobody is about.
 const ALONE_AFTER: Duration = Duration::from_secs(1);
 
 type Read = (Vec<u8>, Stat);
 
 /// What is read ahead.
-struct Ahead {
+struct ReadAhead {
     read: Flight<Read>,
     /// Until when it counts.
     until: Moment,
@@ -67,55 +60,56 @@ struct Ahead {
 }
 
 /// An item as it was read.
-pub(super) struct Seen {
+pub(super) struct ReadItem {
     pub(super) bytes: Vec<u8>,
     pub(super) stat: Stat,
     /// What is written because of it leaves on this connection: on a later one its name may be another item's.
     pub(super) on: Connection,
 }
 
-pub(super) struct Stock {
-    pub(super) layout: Layout,
-    pub(super) marks: Arc<Marks>,
-    pub(super) removals: Arc<Removals>,
-    /// By the bound of those who put: their order counts among themselves.
-    puts: Mutex<BTreeMap<Option<usize>, Arc<Puts>>>,
-    shelf: Mutex<Items>,
-    pub(super) post: Post,
+/// What the handles of one client know of the items of one queue.
+pub(super) struct ItemListing {
+    pub(super) layout: Arc<Layout>,
+    items: Mutex<Items>,
     /// Something came back.
     pub(super) back: Notify,
     process: Process,
 }
 
+/// A pause that is known.
+pub(super) struct KnownPause {
+    pub(super) until: Moment,
+    /// The node that says so; `None` where only we know.
+    pub(super) node: Option<String>,
+}
+
 #[derive(Default)]
 struct Items {
-    ready: BTreeMap<Name, Option<Ahead>>,
+    ready: BTreeMap<ItemName, Option<ReadAhead>>,
     /// Handed out: being taken, or claimed; and whether a list has shown it as free meanwhile.
     out: BTreeMap<String, bool>,
     /// Those whose data nobody can read.
-    spoilt: BTreeSet<String>,
+    unreadable: BTreeSet<String>,
     /// The pauses that are known, by item, until the item is taken; and the items that wait for the end of theirs.
-    pauses: BTreeMap<String, Known>,
-    asleep: BTreeSet<(Moment, Name)>,
+    pauses: BTreeMap<String, KnownPause>,
+    paused: BTreeSet<(Moment, ItemName)>,
     /// How wide the choice is: `LASTS` for each power of two.
     losses: usize,
     /// When that was for the last time.
     lost: Moment,
     /// With others about: what was handed out last, and how many of those behind it come next.
-    last: Option<Name>,
+    last: Option<ItemName>,
     run: usize,
     /// How many were gone, or somebody else's, since the items were listed.
     misses: usize,
-    /// How many calls look for items.
-    seekers: usize,
 }
 
 impl Items {
     /// One that could be taken now: the first; or with others about one of the next of the same rank, and then those
     /// behind it.
-    fn choose(&mut self, layout: &Layout, now: i64, dice: impl FnOnce() -> usize) -> Option<Name> {
+    fn choose(&mut self, layout: &Layout, now: i64, dice: impl FnOnce() -> usize) -> Option<ItemName> {
         let first = self.ready.keys().next().filter(|first| !layout.is_early(first, now))?;
-        let is_equal = |name: &&Name| match layout.order {
+        let is_equal = |name: &&ItemName| match layout.order {
             Order::Arrival => true,
             Order::Priority => name.key == first.key,
             Order::Due => !layout.is_early(name, now),
@@ -153,7 +147,7 @@ impl Items {
     }
 
     /// What to read ahead now, together with the one that is handed out if that has not been read.
-    fn to_be_read(&self, one: &Name, is_one_unread: bool) -> Vec<Name> {
+    fn to_be_read(&self, one: &ItemName, is_one_unread: bool) -> Vec<ItemName> {
         let mut ahead = AHEAD + self.out.len().min(MOST_AHEAD);
         let mut from = Bound::Unbounded;
         if self.losses > 0 {
@@ -169,42 +163,43 @@ impl Items {
     }
 
     /// Somebody else has or had it.
-    fn missed(&mut self) {
+    fn count_miss(&mut self) {
         self.misses += 1;
         self.run = 0;
     }
-}
 
-impl Stock {
-    pub(super) fn new(layout: Layout) -> Stock {
-        let marks = Marks::at(layout.marks.clone());
-        Stock {
-            puts: Mutex::default(),
-            removals: Removals::new(&marks),
-            marks,
-            layout,
-            shelf: Mutex::default(),
-            post: Post::default(),
-            back: Notify::new(),
-            process: Process::present(),
+    /// What is not paused any more is ready.
+    pub(super) fn end_pauses(&mut self, now: Moment) {
+        while self.paused.first().is_some_and(|(until, _)| *until <= now) {
+            if let Some((_, name)) = self.paused.pop_first() {
+                self.ready.entry(name).or_default();
+            }
         }
     }
 
-    fn items(&self) -> MutexGuard<'_, Items> {
-        self.shelf.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// It is to be taken, unless it is out.
+    pub(super) fn add(&mut self, name: ItemName, read: Option<ReadAhead>) {
+        match self.pauses.get(&name.text) {
+            Some(pause) => drop(self.paused.insert((pause.until, name))),
+            None => drop(self.ready.insert(name, read)),
+        }
+    }
+}
+
+impl ItemListing {
+    pub(super) fn new(layout: Arc<Layout>) -> Arc<ItemListing> {
+        let (items, back) = (Mutex::default(), Notify::new());
+        Arc::new(ItemListing { layout, items, back, process: Process::present() })
     }
 
-    /// What is put by those who allow so many items.
-    pub(super) fn puts(&self, bound: Option<usize>) -> Arc<Puts> {
-        let mut puts = self.puts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let new = || Arc::new(Puts::new(&self.layout.items, &self.marks, bound));
-        puts.entry(bound).or_insert_with(new).clone()
+    fn items(&self) -> MutexGuard<'_, Items> {
+        self.items.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Hands out an item, unless none is left.
-    pub(super) fn pick(self: &Arc<Self>, session: &Session, now: i64) -> Option<Out> {
+    pub(super) fn hand_out(self: &Arc<Self>, session: &Session, now: i64) -> Option<HandedOut> {
         let mut items = self.items();
-        items.wake(session.now());
+        items.end_pauses(session.now());
         items.forget_losses_before(session.now() - ALONE_AFTER);
         let name = items.choose(&self.layout, now, || chance::guid().as_u128() as usize)?;
         let mut read = items.ready.remove(&name)?;
@@ -214,7 +209,7 @@ impl Stock {
             if read.is_none() {
                 unread.insert(0, name.clone());
             }
-            let path = |name: &Name| path::join(&self.layout.items, &name.text);
+            let path = |name: &ItemName| path::join(&self.layout.items, &name.text);
             let epoch = session.epoch();
             let on = epoch.connection();
             let flights = epoch.get_each(&unread.iter().map(path).collect::<Vec<_>>());
@@ -222,59 +217,61 @@ impl Stock {
             for (unread, read_ahead) in unread.iter().zip(flights) {
                 let slot = if *unread == name { Some(&mut read) } else { items.ready.get_mut(unread) };
                 if let Some(slot) = slot {
-                    *slot = Some(Ahead { read: read_ahead, until, on });
+                    *slot = Some(ReadAhead { read: read_ahead, until, on });
                 }
             }
         }
         let pause = items.pauses.get(&name.text).and_then(|pause| pause.node.clone());
         drop(items);
         let is_over = Arc::default();
-        Some(Out { stock: self.clone(), name, pause, read, is_lost: false, is_over })
+        Some(HandedOut { listing: self.clone(), name, pause, read, is_lost: false, is_over })
     }
 
     /// What a list has shown: everything but what is handed out already.
-    pub(super) fn fill(&self, now: Moment, wall: i64, found: Vec<Free>) {
+    pub(super) fn replace_all(&self, now: Moment, wall: i64, found: Vec<FreeItem>) {
         let mut items = self.items();
         items.misses = 0;
         let mut known = std::mem::take(&mut items.ready);
-        let spoilt = std::mem::take(&mut items.spoilt);
+        let unreadable = std::mem::take(&mut items.unreadable);
         let mut pauses = std::mem::take(&mut items.pauses);
-        items.asleep.clear();
-        for Free { name, pause } in found {
+        items.paused.clear();
+        for FreeItem { name, pause } in found {
             let pause = match (pauses.remove(&name.text), pause) {
                 (Some(known), None) => (known.node.is_none() && known.until > now).then_some(known),
                 (Some(known), Some(told)) if known.node.as_ref() == Some(&told.node) => Some(known),
-                (_, told) => told.map(|told| Known { until: told.until(now, wall), node: Some(told.node) }),
+                (_, told) => {
+                    told.map(|told| KnownPause { until: told.until(now, wall), node: Some(told.node) })
+                }
             };
             if let Some(pause) = pause {
                 items.pauses.insert(name.text.clone(), pause);
             }
             if let Some(is_shown) = items.out.get_mut(&name.text) {
                 *is_shown = true;
-            } else if spoilt.contains(&name.text) {
-                items.spoilt.insert(name.text);
+            } else if unreadable.contains(&name.text) {
+                items.unreadable.insert(name.text);
             } else {
                 let read = known.remove(&name).flatten();
-                items.comes(name, read);
+                items.add(name, read);
             }
         }
     }
 
     /// An item is there again that we had taken.
-    pub(super) fn comes_back(&self, name: Name) {
+    pub(super) fn add_again(&self, name: ItemName) {
         self.items().ready.entry(name).or_default();
         self.back.notify_waiters();
     }
 
     /// The first that is left, in order.
-    pub(super) fn first(&self, now: Moment) -> Option<Name> {
+    pub(super) fn first(&self, now: Moment) -> Option<ItemName> {
         let mut items = self.items();
-        items.wake(now);
+        items.end_pauses(now);
         items.ready.keys().next().cloned()
     }
 
     /// Somebody else was faster, or nobody.
-    pub(super) fn raced(&self, is_lost: bool, now: Moment) {
+    pub(super) fn count_race(&self, is_lost: bool, now: Moment) {
         let mut items = self.items();
         if is_lost {
             items.lost = now;
@@ -297,82 +294,76 @@ impl Stock {
         is_outdated
     }
 
-    /// One call more looks for items, until the answer is dropped.
-    pub(super) fn seek(self: &Arc<Self>, session: &Arc<Session>) -> Seeking {
-        self.items().seekers += 1;
-        Seeking { stock: self.clone(), session: session.clone(), has_found: false }
+    /// It stands in nobody's way as long as it is there.
+    pub(super) fn skip_item(&self, item: String) {
+        let mut items = self.items();
+        items.ready.retain(|name, _| name.text != item);
+        items.unreadable.insert(item);
     }
-}
 
-/// While somebody looks for items, what is watched for that stays.
-pub(super) struct Seeking {
-    stock: Arc<Stock>,
-    session: Arc<Session>,
-    has_found: bool,
-}
-
-impl Seeking {
-    /// It has what it was looking for, and may soon look for the next one.
-    pub(super) fn found(&mut self) {
-        self.has_found = true;
+    /// An item that is out steps aside when it comes back. If its pause could not be `written`, we alone know of it.
+    pub(super) fn set_pause(&self, session: &Session, item: &str, pause: Pause, is_written: bool) {
+        let until = pause.until(session.now(), session.clock().wall());
+        let known = KnownPause { until, node: is_written.then_some(pause.node) };
+        self.items().pauses.insert(item.to_owned(), known);
     }
-}
 
-impl Drop for Seeking {
-    fn drop(&mut self) {
-        if !self.session.process().is_present() {
-            return;
-        }
-        let mut items = self.stock.items();
-        items.seekers -= 1;
-        let is_last = items.seekers == 0;
-        drop(items);
-        if is_last {
-            self.stock.post.leave(&self.session, self.has_found);
-        }
+    /// What pauses an item that is taken is over.
+    pub(super) fn forget_pause(&self, item: &str) {
+        self.items().pauses.remove(item);
+    }
+
+    /// Whether one more pause may be written down.
+    pub(super) fn has_room_for_pauses(&self) -> bool {
+        self.items().pauses.len() < MOST_PAUSES
+    }
+
+    /// When the first of those that are paused may be taken again.
+    pub(super) fn first_end_of_pause(&self) -> Option<Moment> {
+        self.items().paused.first().map(|(until, _)| *until)
     }
 }
 
 /// An item that was handed out. It comes back when this is dropped, unless it is over with it.
-pub(super) struct Out {
-    stock: Arc<Stock>,
-    pub(super) name: Name,
+pub(super) struct HandedOut {
+    listing: Arc<ItemListing>,
+    pub(super) name: ItemName,
     /// The node of a pause that is over.
     pub(super) pause: Option<String>,
-    read: Option<Ahead>,
+    read: Option<ReadAhead>,
     /// Whether somebody else has or had it.
     is_lost: bool,
     /// Whether we have removed it.
     pub(super) is_over: Arc<AtomicBool>,
 }
 
-impl Out {
+impl HandedOut {
     pub(super) fn path(&self) -> String {
-        path::join(&self.stock.layout.items, &self.name.text)
+        path::join(&self.listing.layout.items, &self.name.text)
     }
 
     /// We have removed it.
-    pub(super) fn over(self) {
+    pub(super) fn mark_removed(self) {
         self.is_over.store(true, Ordering::Release);
     }
 
     /// It is gone, or somebody else's: who wants it has to find it again. A list may have shown that it came back before
     /// we knew that it was lost; nothing would show that a second time.
-    pub(super) fn lost(mut self) {
+    pub(super) fn mark_gone(mut self) {
         self.is_lost = true;
-        let mut items = self.stock.items();
+        let mut items = self.listing.items();
         items.pauses.remove(&self.name.text);
-        items.missed();
+        items.count_miss();
     }
 
     /// Nobody can read it: it stands in nobody's way.
-    pub(super) fn spoilt(mut self) {
+    pub(super) fn mark_unreadable(mut self) {
         self.is_lost = true;
-        self.stock.items().spoilt.insert(self.name.text.clone());
+        self.listing.items().unreadable.insert(self.name.text.clone());
     }
 
-    /// What it says; `None` when it is gone, or when we may not read it: then it is left out, as one that is spoilt.
-    pub(super) async fn read(&mut self, call: &mut Call, verb: &str) -> Result<Option<Seen>> {
+    /// What it says; `None` when it is gone, or when we may not read it: then it is left out, as one that is unreadable.
+    pub(super) async fn read(&mut self, call: &mut Call, verb: &str) -> Result<Option<ReadItem>> {
         let node = self.path();
         loop {
             let (epoch, on) = call.connection(verb).await?;
@@ -382,12 +373,12 @@ impl Out {
             };
             match call.briefly(verb, flight).await? {
                 Ok((bytes, stat)) if epoch.connection() == Some(on) => {
-                    return Ok(Some(Seen { bytes, stat, on }));
+                    return Ok(Some(ReadItem { bytes, stat, on }));
                 }
                 Err(WireError::NoNode) => return Ok(None),
                 Err(WireError::NoAuth) => {
                     call.session().skip(&node, Flaw::Denied);
-                    self.stock.items().spoilt.insert(self.name.text.clone());
+                    self.listing.items().unreadable.insert(self.name.text.clone());
                     return Ok(None);
                 }
                 Err(error) if !error.is_unanswered() => return Err(refusal(error, verb, &node)),
@@ -398,22 +389,22 @@ impl Out {
     }
 }
 
-impl Drop for Out {
+impl Drop for HandedOut {
     fn drop(&mut self) {
-        if !self.stock.process.is_present() {
+        if !self.listing.process.is_present() {
             // A forked child: the lock may be held by a thread that stayed with the parent.
             std::mem::forget(self.read.take());
             return;
         }
-        let mut items = self.stock.items();
+        let mut items = self.listing.items();
         let is_shown = items.out.remove(&self.name.text) == Some(true);
-        let is_spoilt = items.spoilt.contains(&self.name.text);
-        let is_over = self.is_over.load(Ordering::Acquire) || is_spoilt;
+        let is_unreadable = items.unreadable.contains(&self.name.text);
+        let is_over = self.is_over.load(Ordering::Acquire) || is_unreadable;
         if !is_over && (!self.is_lost || is_shown) {
-            items.comes(self.name.clone(), None);
+            items.add(self.name.clone(), None);
         }
         drop(items);
-        self.stock.back.notify_waiters();
+        self.listing.back.notify_waiters();
     }
 }
 
@@ -422,47 +413,53 @@ mod tests {
     use super::*;
     use crate::options::{Naming, QueueLayout};
 
-    fn stock(order: Order) -> Arc<Stock> {
-        Arc::new(Stock::new(Layout::new("/q", order, Naming::Curator, QueueLayout::Simple).expect("valid")))
+    fn listing(order: Order) -> Arc<ItemListing> {
+        ItemListing::new(Arc::new(
+            Layout::new("/q", order, Naming::Curator, QueueLayout::Simple).expect("valid"),
+        ))
     }
 
-    fn names(stock: &Stock, keys: &[i64]) -> Vec<Name> {
+    fn names(listing: &ItemListing, keys: &[i64]) -> Vec<ItemName> {
         let name = |(number, key): (usize, &i64)| {
-            path::name(&stock.layout.fresh(*key).expect("valid")).to_owned() + &format!("{number:010}")
+            path::name(&listing.layout.fresh(*key).expect("valid")).to_owned() + &format!("{number:010}")
         };
-        stock.layout.sort(&keys.iter().enumerate().map(name).collect::<Vec<_>>())
+        listing.layout.sort(&keys.iter().enumerate().map(name).collect::<Vec<_>>())
     }
 
-    fn fill(stock: &Stock, names: Vec<Name>) {
-        let free = |name| Free { name, pause: None };
-        stock.fill(Moment(0), 0, names.into_iter().map(free).collect());
+    fn fill(listing: &ItemListing, names: Vec<ItemName>) {
+        let free = |name| FreeItem { name, pause: None };
+        listing.replace_all(Moment(0), 0, names.into_iter().map(free).collect());
     }
 
-    fn hand_out(stock: &Arc<Stock>, name: &Name) -> Out {
-        let mut items = stock.items();
+    fn hand_out(listing: &Arc<ItemListing>, name: &ItemName) -> HandedOut {
+        let mut items = listing.items();
         items.ready.remove(name);
         items.out.insert(name.text.clone(), false);
         drop(items);
         let (name, is_over) = (name.clone(), Arc::default());
-        Out { stock: stock.clone(), name, pause: None, read: None, is_lost: false, is_over }
+        HandedOut { listing: listing.clone(), name, pause: None, read: None, is_lost: false, is_over }
     }
 
     #[test]
     fn what_a_list_has_shown_while_it_was_out_is_found_again_unless_we_have_removed_it() {
-        let stock = stock(Order::Arrival);
-        let names = names(&stock, &[0]);
+        let listing = listing(Order::Arrival);
+        let names = names(&listing, &[0]);
         for (is_shown, is_removed) in [(true, false), (false, false), (true, true)] {
-            let out = hand_out(&stock, &names[0]);
+            let out = hand_out(&listing, &names[0]);
             if is_shown {
-                fill(&stock, names.clone());
+                fill(&listing, names.clone());
             }
             if is_removed {
-                out.over()
+                out.mark_removed()
             } else {
-                out.lost()
+                out.mark_gone()
             }
-            assert_eq!(stock.first(Moment(0)).is_some(), is_shown && !is_removed, "{is_shown} {is_removed}");
-            fill(&stock, Vec::new());
+            assert_eq!(
+                listing.first(Moment(0)).is_some(),
+                is_shown && !is_removed,
+                "{is_shown} {is_removed}"
+            );
+            fill(&listing, Vec::new());
         }
     }
 
@@ -474,13 +471,13 @@ mod tests {
             (Order::Due, &[10, 20, 30, 40], 3),
         ];
         for (order, keys, expected) in cases {
-            let stock = stock(order);
-            fill(&stock, names(&stock, keys));
-            (0..6).for_each(|_| stock.raced(true, Moment(20)));
-            let mut items = stock.items();
+            let listing = listing(order);
+            fill(&listing, names(&listing, keys));
+            (0..6).for_each(|_| listing.count_race(true, Moment(20)));
+            let mut items = listing.items();
             let mut chosen = |dice| {
                 items.run = 0;
-                items.choose(&stock.layout, 30, || dice).map(|name| name.text)
+                items.choose(&listing.layout, 30, || dice).map(|name| name.text)
             };
             let all: BTreeSet<_> = (0..64).map(&mut chosen).collect();
             assert_eq!(all.len(), expected, "{order:?}: {all:?}");
@@ -488,7 +485,7 @@ mod tests {
             items.forget_losses_before(Moment(20));
             assert!(items.losses > 0, "{order:?}");
             items.forget_losses_before(Moment(21));
-            let only = items.choose(&stock.layout, 30, || 1).map(|name| name.text);
+            let only = items.choose(&listing.layout, 30, || 1).map(|name| name.text);
             assert_eq!(only.as_ref(), all.first().and_then(Option::as_ref), "{order:?}");
         }
     }
@@ -496,45 +493,45 @@ mod tests {
     #[test]
     fn a_list_of_which_many_were_gone_is_made_anew_once_and_a_long_one_later() {
         for (listed, most) in [(20, 2), (NAMES_FOR_A_MISS * 20, 20)] {
-            let stock = stock(Order::Arrival);
-            let names = names(&stock, &vec![0; listed + most]);
-            fill(&stock, names.clone());
+            let listing = listing(Order::Arrival);
+            let names = names(&listing, &vec![0; listed + most]);
+            fill(&listing, names.clone());
             for name in &names[..most] {
-                assert!(!stock.is_outdated());
-                hand_out(&stock, name).lost();
+                assert!(!listing.is_outdated());
+                hand_out(&listing, name).mark_gone();
             }
-            assert!(stock.is_outdated(), "after {most} of {listed}");
-            assert!(!stock.is_outdated());
+            assert!(listing.is_outdated(), "after {most} of {listed}");
+            assert!(!listing.is_outdated());
         }
     }
 
     #[test]
     fn eight_that_compete_are_seldom_in_each_others_way() {
         const ALL: usize = 1000;
-        let stocks: Vec<_> = (0..8).map(|_| stock(Order::Arrival)).collect();
-        let mut left: BTreeSet<_> = names(&stocks[0], &[0; ALL]).into_iter().collect();
+        let listings: Vec<_> = (0..8).map(|_| listing(Order::Arrival)).collect();
+        let mut left: BTreeSet<_> = names(&listings[0], &[0; ALL]).into_iter().collect();
         let (mut refused, mut lists, mut seed) = (0, 0, 1u64);
-        let mut turns = stocks.iter().cycle();
+        let mut turns = listings.iter().cycle();
         while !left.is_empty() {
-            let stock = turns.next().expect("it has no end");
-            if stock.is_outdated() || stock.first(Moment(0)).is_none() {
+            let listing = turns.next().expect("it has no end");
+            if listing.is_outdated() || listing.first(Moment(0)).is_none() {
                 lists += 1;
-                fill(stock, left.iter().cloned().collect());
+                fill(listing, left.iter().cloned().collect());
                 continue;
             }
             let dice = || {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (seed >> 33) as usize
             };
-            let name = stock.items().choose(&stock.layout, 0, dice).expect("some are ready");
-            let out = hand_out(stock, &name);
+            let name = listing.items().choose(&listing.layout, 0, dice).expect("some are ready");
+            let out = hand_out(listing, &name);
             let is_lost = !left.remove(&name);
-            stock.raced(is_lost, Moment(0));
+            listing.count_race(is_lost, Moment(0));
             if is_lost {
                 refused += 1;
-                out.lost();
+                out.mark_gone();
             } else {
-                out.over();
+                out.mark_removed();
             }
         }
         assert!(refused < ALL / 10 && lists < 5 * 8, "{refused} refused, {lists} lists");

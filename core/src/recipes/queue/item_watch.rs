@@ -1,0 +1,574 @@
+//! Handing out the next item, and waiting for one when none is left.
+//!
+//! One call of a client waits for all of its calls on the path: it has the watch of the items. It stands in a line with those of
+//! other clients, and only the first few of that line watch the items and the claims (see `waiting_line`).
+//!
+//! A call that has waited and got an item leaves the watch and its place in the line for the next one: so a consumer that
+//! works for a while on each item need not queue again for every one. They are kept for a while, and the place only as long
+//! as all who stand in the line are in its front: else those behind would wait for one who is busy.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use futures_util::future::join;
+use tokio::sync::{MutexGuard, OwnedMutexGuard, watch};
+
+use super::layout::{self, FreeItem, Layout, Order};
+use super::listing::{HandedOut, ItemListing};
+use super::put::{PutAnswer, Puts};
+use crate::error::{Error, Result};
+use crate::options::QueueOptions;
+use crate::path;
+use crate::recipes::waiting_line::WaitingLine;
+use crate::session::Session;
+use crate::session::call::{Call, refusal};
+use crate::session::once::Marks;
+use crate::session::once::combined::CombinedChanges;
+use crate::session::watching::{Children, Watching};
+use crate::session::wire::{CreateMode, WireError, Write};
+
+/// After how long at most to look at the clock that says what is due: somebody may have set it. It asks no server.
+const MOST_UNLOOKED: Duration = Duration::from_millis(500);
+/// How long a watch is kept for the next call.
+const KEPT: Duration = Duration::from_secs(5);
+
+/// What the handles of one client share of one queue, or of one shard of it.
+pub(super) struct SharedQueue {
+    pub(super) layout: Arc<Layout>,
+    pub(super) listing: Arc<ItemListing>,
+    pub(super) marks: Arc<Marks>,
+    pub(super) removals: Arc<CombinedChanges>,
+    /// By the bound of those who put: their order counts among themselves.
+    puts: Mutex<BTreeMap<Option<usize>, Arc<Puts>>>,
+    watch: Arc<tokio::sync::Mutex<ItemWatch>>,
+    /// Changes when the watch is wanted by who cannot have it at once. Only who keeps it listens.
+    wanted: watch::Sender<()>,
+    /// How many calls look for items.
+    searches: AtomicUsize,
+}
+
+/// The same for one handle, with its options.
+pub(super) struct Store {
+    shared: Arc<SharedQueue>,
+    puts: Arc<Puts>,
+    pub(super) options: QueueOptions,
+    /// Where the stores of other queues are to be found.
+    pub(super) stores: Arc<Stores>,
+}
+
+/// What the handles of one client share, by queue.
+#[derive(Default)]
+pub(super) struct Stores(Mutex<BTreeMap<Arc<Layout>, (Weak<SharedQueue>, Weak<ItemListing>)>>);
+
+impl Deref for Store {
+    type Target = Arc<SharedQueue>;
+
+    fn deref(&self) -> &Arc<SharedQueue> {
+        &self.shared
+    }
+}
+
+impl Store {
+    pub(super) fn of(stores: &Arc<Stores>, layout: Layout, options: QueueOptions) -> Arc<Store> {
+        let mut known = stores.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let shared = known.get(&layout).and_then(|(shared, _)| shared.upgrade()).unwrap_or_else(|| {
+            known.retain(|_, (_, listing)| listing.strong_count() > 0);
+            // What is handed out may outlast the handles.
+            let listing = known.get(&layout).and_then(|(_, listing)| listing.upgrade());
+            let listing = listing.unwrap_or_else(|| ItemListing::new(Arc::new(layout)));
+            let shared = Arc::new(SharedQueue::new(listing));
+            let known_again = (Arc::downgrade(&shared), Arc::downgrade(&shared.listing));
+            known.insert(shared.layout.clone(), known_again);
+            shared
+        });
+        let puts = shared.puts(options.max_items);
+        Arc::new(Store { shared, puts, options, stores: stores.clone() })
+    }
+
+    /// Puts items of that priority, or due then, in order, behind what was to be put before.
+    pub(super) fn begin_put(&self, call: &Call, items: Vec<Vec<u8>>, key: i64) -> Result<PutAnswer> {
+        let layout = &self.layout;
+        let path = layout.fresh(key)?;
+        let mode = match self.options.ephemeral {
+            true => CreateMode::EphemeralSequential,
+            false => CreateMode::PersistentSequential,
+        };
+        let write =
+            |data: Vec<u8>| Write::Create { path: path.clone(), data: layout.encode(&data), mode, acl: None };
+        let writes: VecDeque<_> = items.into_iter().map(write).collect();
+        Ok(self.puts.begin(call, writes))
+    }
+}
+
+impl SharedQueue {
+    fn new(listing: Arc<ItemListing>) -> SharedQueue {
+        let layout = listing.layout.clone();
+        let marks = Marks::at(layout.marks.clone());
+        SharedQueue {
+            puts: Mutex::default(),
+            removals: CombinedChanges::new(&marks, "get"),
+            marks,
+            listing,
+            layout,
+            watch: Arc::default(),
+            wanted: watch::Sender::default(),
+            searches: AtomicUsize::new(0),
+        }
+    }
+
+    /// What is put by those who allow so many items.
+    fn puts(&self, bound: Option<usize>) -> Arc<Puts> {
+        let mut puts = self.puts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        puts.entry(bound).or_insert_with(|| Puts::new(&self.layout, &self.marks, bound)).clone()
+    }
+
+    /// One call more looks for items, until the answer is dropped.
+    pub(super) fn begin_search(self: &Arc<Self>, session: &Arc<Session>) -> Search {
+        self.searches.fetch_add(1, Ordering::Relaxed);
+        Search { queue: self.clone(), session: session.clone(), has_found: false }
+    }
+
+    /// The watch, as soon as no other call of this client has it.
+    async fn item_watch(&self) -> MutexGuard<'_, ItemWatch> {
+        if let Ok(watch) = self.watch.try_lock() {
+            return watch;
+        }
+        self.wanted.send_replace(());
+        self.watch.lock().await
+    }
+
+    /// The same; `None` if another call may have it for long.
+    async fn item_watch_unless_busy(&self) -> Option<MutexGuard<'_, ItemWatch>> {
+        match self.watch.try_lock() {
+            Ok(watch) => Some(watch),
+            Err(_) if self.wanted.receiver_count() == 0 => None,
+            Err(_) => Some(self.item_watch().await),
+        }
+    }
+
+    /// Keeps the watch for the next call, or ends it. If a call has it now, that one will do so.
+    fn keep_or_end_watch(&self, session: &Arc<Session>, may_come_again: bool) {
+        // First: whoever finds it locked says that it is wanted, and is heard.
+        let wanted = self.wanted.subscribe();
+        let Ok(mut watch) = self.watch.clone().try_lock_owned() else { return };
+        if may_come_again && watch.is_worth_keeping() && !session.is_closing() {
+            let clock = session.clock().clone();
+            clock.spawn(Box::pin(keep(watch, wanted, session.clone())));
+        } else {
+            *watch = ItemWatch::default();
+        }
+    }
+
+    /// Hands out the next item, as soon as there is one. Timeout when there is none and the caller does not wait.
+    pub(super) async fn next(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<HandedOut> {
+        let mut search = self.begin_search(session);
+        if self.layout.order != Order::Arrival {
+            // Whatever came since the last look may come before what is left of it.
+            self.catch_up(session, call, verb).await?;
+        }
+        loop {
+            if self.listing.is_outdated() {
+                self.list_anew(call, verb, false).await?;
+            }
+            if let Some(out) = self.listing.hand_out(session, session.clock().wall()) {
+                search.found();
+                return Ok(out);
+            }
+            self.replenish(session, call, verb).await?;
+        }
+    }
+
+    /// Knows all that is there now.
+    async fn catch_up(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<()> {
+        let watch = match call.is_single_attempt() {
+            // This call does not wait for others, so it lists by itself.
+            true => None,
+            false => call.patiently(self.item_watch_unless_busy()).await?,
+        };
+        let Some(mut watch) = watch else {
+            self.list_anew(call, verb, true).await?;
+            return Ok(());
+        };
+        watch.serves_all = true;
+        let lists = watch.lists.get_or_insert_with(|| WatchedLists::new(session, &self.layout, verb));
+        loop {
+            let epoch = call.epoch(verb).await?;
+            let link = epoch.link();
+            // Both in one flight: what changed before the `sync` is told before the `sync` is answered.
+            let synced = epoch.sync(&self.layout.items);
+            lists.catch_up_within(call, verb).await?;
+            let synced = call.briefly(verb, synced).await?;
+            lists.catch_up_within(call, verb).await?;
+            self.note_news(session, lists);
+            match synced {
+                Ok(()) if epoch.link() == link => return Ok(()),
+                Err(error) if !error.is_unanswered() => {
+                    return Err(refusal(error, verb, &self.layout.items));
+                }
+                _ => call.retry_after_loss(verb).await?,
+            }
+        }
+    }
+
+    fn note_news(&self, session: &Arc<Session>, lists: &mut WatchedLists) {
+        if let Some((found, strays)) = lists.news(&self.layout, session.clock().wall()) {
+            delete_strays(session, &self.layout, strays);
+            self.listing.replace_all(session.now(), session.clock().wall(), found);
+        }
+    }
+
+    /// Returns when there may be something to hand_out.
+    async fn replenish(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<()> {
+        if call.is_single_attempt() {
+            // The call that has the watch may keep it for long, so this one lists by itself.
+            self.list_anew(call, verb, true).await?;
+            let nothing = || Error::timeout("no item to take came").with_path(&self.layout.path);
+            return if self.has_nothing_ready(session) { Err(nothing()) } else { Ok(()) };
+        }
+        let mut watch = call.patiently(self.item_watch()).await?;
+        if !self.has_nothing_ready(session) {
+            return Ok(());
+        }
+        if watch.lists.is_none() {
+            self.list_anew(call, verb, false).await?;
+            if !self.has_nothing_ready(session) {
+                return Ok(());
+            }
+        }
+        // From here on a broken connection delays us, and only our own deadline ends the wait.
+        call.insist();
+        self.wait(&mut watch, session, call, verb).await
+    }
+
+    /// Whether nothing that is ready can be taken now.
+    pub(super) fn has_nothing_ready(&self, session: &Session) -> bool {
+        self.listing
+            .first(session.now())
+            .is_none_or(|name| self.layout.is_early(&name, session.clock().wall()))
+    }
+
+    async fn list_anew(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<()> {
+        let found = self.list(call, verb, is_synced).await?;
+        self.listing.replace_all(call.now(), call.session().clock().wall(), found);
+        Ok(())
+    }
+
+    /// Lists the items that nobody has claimed, in order.
+    pub(super) async fn list(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<Vec<FreeItem>> {
+        let (layout, session) = (&self.layout, call.session().clone());
+        loop {
+            let epoch = call.epoch(verb).await?;
+            // In one flight. The claims first: what is claimed in between shows when it is taken.
+            let sync = is_synced.then(|| epoch.sync(&layout.items));
+            let claims = epoch.children(&layout.claims);
+            let items = epoch.children(&layout.items);
+            let synced = match sync {
+                Some(sync) => call.briefly(verb, sync).await?,
+                None => Ok(()),
+            };
+            let claims = missing_is_empty(call.briefly(verb, claims).await?);
+            let items = missing_is_empty(call.briefly(verb, items).await?);
+            match (synced, claims, items) {
+                (Ok(()), Ok(claimed), Ok(names)) => {
+                    let (found, strays) = layout::free(layout, &names, &claimed, session.clock().wall());
+                    delete_strays(&session, layout, strays);
+                    return Ok(found);
+                }
+                (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) if error.is_unanswered() => {
+                    call.retry_after_loss(verb).await?;
+                }
+                (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => {
+                    return Err(refusal(error, verb, &layout.items));
+                }
+            }
+        }
+    }
+
+    async fn wait(
+        self: &Arc<Self>,
+        watch: &mut ItemWatch,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<()> {
+        let path = format!("{}-__queue__/waiting", self.layout.path);
+        loop {
+            watch.line.enter(&path, session, call, verb).await?;
+            let mut back = std::pin::pin!(self.listing.back.notified());
+            back.as_mut().enable();
+            let ItemWatch { lists, line, .. } = &mut *watch;
+            if let Some(lists) = lists {
+                self.note_news(session, lists);
+            }
+            if !self.has_nothing_ready(session) {
+                return Ok(());
+            }
+            // Those in the front of the line are told about the items, and everybody about the line.
+            let is_in_front = line.is_in_front();
+            let items = async {
+                match is_in_front {
+                    true => {
+                        let new = || WatchedLists::new(session, &self.layout, verb);
+                        lists.get_or_insert_with(new).changed().await
+                    }
+                    false => std::future::pending().await,
+                }
+            };
+            let has_moved = async {
+                tokio::select! {
+                    biased;
+                    changed = items => changed.map(|()| false),
+                    () = line.changed() => Ok(true),
+                    () = back => Ok(false),
+                    () = self.until_due(session) => Ok(false),
+                }
+            };
+            if call.patiently(has_moved).await?? {
+                line.look(call, verb).await?;
+            }
+        }
+    }
+
+    /// Resolves when the first item that is known is due, by a clock that may be set meanwhile, or when the pause of the first
+    /// that is paused is over.
+    async fn until_due(&self, session: &Session) {
+        let due = async {
+            let Some(name) = self.listing.first(session.now()) else { return std::future::pending().await };
+            while let Ok(left) = u64::try_from(name.key - session.clock().wall()) {
+                let left = Duration::from_millis(left + 1).min(MOST_UNLOOKED);
+                session.clock().sleep_until(session.now() + left).await;
+            }
+        };
+        let awake = async {
+            match self.listing.first_end_of_pause() {
+                Some(at) => session.clock().sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = awake => {}
+            () = due => {}
+        }
+    }
+}
+
+/// While somebody looks for items, what is watched for that stays.
+pub(super) struct Search {
+    queue: Arc<SharedQueue>,
+    session: Arc<Session>,
+    has_found: bool,
+}
+
+impl Search {
+    /// It has what it was looking for, and may soon look for the next one.
+    pub(super) fn found(&mut self) {
+        self.has_found = true;
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        if !self.session.process().is_present() {
+            return;
+        }
+        if self.queue.searches.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.queue.keep_or_end_watch(&self.session, self.has_found);
+        }
+    }
+}
+
+/// What the call that waits for items has learned; the other calls of the client use it, too.
+#[derive(Default)]
+struct ItemWatch {
+    /// What is watched.
+    lists: Option<WatchedLists>,
+    line: WaitingLine,
+    /// Whether calls that do not wait use it, too.
+    serves_all: bool,
+}
+
+impl ItemWatch {
+    /// Whether the next call can go on with it, and it does no harm meanwhile.
+    fn is_worth_keeping(&self) -> bool {
+        let has_place = self.serves_all || !self.line.needs_place();
+        self.lists.is_some() && has_place && self.line.is_harmless()
+    }
+}
+
+async fn keep(mut watch: OwnedMutexGuard<ItemWatch>, mut wanted: watch::Receiver<()>, session: Arc<Session>) {
+    tokio::select! {
+        biased;
+        // The handles may be gone, too.
+        changed = wanted.changed() => if changed.is_ok() { return },
+        () = watch.line.until_in_the_way(&session) => {}
+        () = session.clock().sleep_until(session.now() + KEPT) => {}
+        () = session.until_closing() => {}
+    }
+    *watch = ItemWatch::default();
+}
+/// What the watches have told: which items there are, and which of them are claimed.
+struct WatchedLists {
+    items: WatchedChildren,
+    claims: WatchedChildren,
+}
+
+/// The children of one node, as they were told last.
+struct WatchedChildren {
+    watching: Watching<Children>,
+    names: Option<Vec<String>>,
+    /// Whether nobody has taken note of that yet.
+    is_news: bool,
+}
+
+impl WatchedLists {
+    fn new(session: &Arc<Session>, layout: &Layout, verb: &'static str) -> WatchedLists {
+        let watch = |path| WatchedChildren {
+            watching: session.watch_children(verb, path),
+            names: None,
+            is_news: false,
+        };
+        WatchedLists { items: watch(&layout.items), claims: watch(&layout.claims) }
+    }
+
+    /// What `layout::free` answers, if that is news.
+    fn news(&mut self, layout: &Layout, now: i64) -> Option<(Vec<FreeItem>, Vec<String>)> {
+        let (Some(names), Some(claimed)) = (&self.items.names, &self.claims.names) else { return None };
+        let is_new = std::mem::take(&mut self.items.is_news) | std::mem::take(&mut self.claims.is_news);
+        is_new.then(|| layout::free(layout, names, claimed, now))
+    }
+
+    /// Resolves when there is news.
+    async fn changed(&mut self) -> Result<()> {
+        tokio::select! {
+            biased;
+            told = self.claims.watching.next() => self.claims.learn(told?),
+            told = self.items.watching.next() => self.items.learn(told?),
+        }
+        // What was asked for at the same time comes now, too.
+        self.catch_up().await
+    }
+
+    /// Learns all that the server has told until now. What that takes is asked in one flight.
+    async fn catch_up(&mut self) -> Result<()> {
+        // The claims first: what is claimed in between shows when it is taken.
+        let (claims, items) = join(self.claims.catch_up(), self.items.catch_up()).await;
+        claims.and(items)
+    }
+
+    /// The same within the budget of the call.
+    async fn catch_up_within(&mut self, call: &mut Call, verb: &str) -> Result<()> {
+        // The answer is an error of ours, and none of the server's.
+        let caught_up = async { Ok(self.catch_up().await) };
+        call.briefly(verb, caught_up).await?.unwrap_or(Ok(()))
+    }
+}
+
+impl WatchedChildren {
+    fn learn(&mut self, children: Children) {
+        self.names = Some(children.0.map(|(names, _)| names).unwrap_or_default());
+        self.is_news = true;
+    }
+
+    /// What it learns it keeps, also if the other one takes longer than anybody waits: it is told once.
+    async fn catch_up(&mut self) -> Result<()> {
+        if let Some(children) = self.watching.latest().await? {
+            self.learn(children);
+        }
+        Ok(())
+    }
+}
+
+/// Deletes what pauses nothing any more.
+fn delete_strays(session: &Arc<Session>, layout: &Layout, strays: Vec<String>) {
+    for node in strays {
+        let deletion = session.epoch().delete(&path::join(&layout.claims, &node), None);
+        drop(session.epoch().chore(async move { drop(deletion.await) }));
+    }
+}
+
+fn missing_is_empty(listed: Result<Vec<String>, WireError>) -> Result<Vec<String>, WireError> {
+    match listed {
+        Err(WireError::NoNode) => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use zkrecipes_embedded::Server;
+
+    use crate::Client;
+    use crate::session::clock::{Clock, Later, Moment};
+    use crate::session::system_clock::SystemClock;
+    use crate::session::wire::own::Own;
+
+    use super::*;
+
+    /// Somebody sets it.
+    #[derive(Default)]
+    struct SetClock(AtomicI64);
+
+    impl Clock for SetClock {
+        fn now(&self) -> Moment {
+            SystemClock.now()
+        }
+
+        fn wall(&self) -> i64 {
+            SystemClock.wall() + self.0.load(Ordering::Relaxed)
+        }
+
+        fn sleep_until(&self, at: Moment) -> Later<()> {
+            SystemClock.sleep_until(at)
+        }
+
+        fn spawn(&self, task: Later<()>) {
+            SystemClock.spawn(task);
+        }
+
+        fn alarm(&self, at: Moment, alarm: Box<dyn FnOnce() + Send>) {
+            SystemClock.alarm(at, alarm);
+        }
+    }
+
+    #[test]
+    fn an_item_is_due_when_the_clock_is_set_forward() {
+        let server = Server::start().expect("a free port");
+        let clock = Arc::new(SetClock::default());
+        let hosts = server.connect_string();
+        let test = async move {
+            let dial = Box::new(Own { counters: Arc::default() });
+            let client = Client::connect_over(dial, clock.clone(), &hosts, Default::default()).await?;
+            let queue = client.delay_queue("/queues/due", Default::default())?;
+            queue.put(b"tomorrow", Duration::from_secs(24 * 3600)).await?;
+            let mut getting = std::pin::pin!(queue.get());
+            let early = Duration::from_millis(300);
+            assert!(tokio::time::timeout(early, getting.as_mut()).await.is_err(), "it is not due");
+            clock.0.store(25 * 3600 * 1000, Ordering::Relaxed);
+            let due = tokio::time::timeout(Duration::from_secs(20), getting).await;
+            due.unwrap_or_else(|_| Err(Error::timeout("it did not come")))
+        };
+        let got = crate::drive::wait(test, None, None).expect("it is due");
+        assert_eq!(got, b"tomorrow");
+    }
+}
