@@ -17,8 +17,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::item_watch::Store;
-use super::layout::{DeadLetterHeader, ItemName, Pause, make_claims};
-use super::listing::{HandedOut, ReadItem};
+use super::layout::{DeadLetterHeader, ItemName, ItemPause, make_claims};
+use super::listing::{HandedOutItem, ReadItem};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::log;
@@ -87,9 +87,9 @@ impl Store {
         &self,
         session: &Arc<Session>,
         call: &mut Call,
-        out: HandedOut,
+        out: HandedOutItem,
         seen: ReadItem,
-    ) -> Result<Option<(Grant, HandedOut)>> {
+    ) -> Result<Option<(Grant, HandedOutItem)>> {
         let version = seen.stat.version;
         let node = path::join(&self.layout.claims, &out.name.text);
         let said = format!("{} {}", session.identity(), chance::guid().simple()).into_bytes();
@@ -473,7 +473,7 @@ impl ItemWork {
             return self.held.release().await;
         }
         let (session, listing) = (self.held.hold().session().clone(), store.listing.clone());
-        let pause = Pause::new(&name.text, session.clock().wall(), length);
+        let pause = ItemPause::new(&name.text, session.clock().wall(), length);
         if listing.has_room_for_pauses() {
             let mut writes = vec![Write::Check { path: node.clone(), version: Some(*attempts) }];
             writes.extend(listing.layout.pause(&name.text, &pause));

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::item_watch::Store;
 use super::layout::{DeadLetterHeader, ItemName, make_claims, make_items};
-use super::listing::{HandedOut, ReadItem};
+use super::listing::{HandedOutItem, ReadItem};
 use crate::error::{ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
@@ -50,9 +50,9 @@ impl Store {
     pub(super) async fn move_if_dead(
         &self,
         session: &Arc<Session>,
-        out: HandedOut,
+        out: HandedOutItem,
         seen: &ReadItem,
-    ) -> Result<Option<(HandedOut, Vec<u8>, Option<Vec<u8>>)>> {
+    ) -> Result<Option<(HandedOutItem, Vec<u8>, Option<Vec<u8>>)>> {
         let (bytes, version) = (&*seen.bytes, seen.stat.version);
         let (reason, data, rest) = match self.layout.decode(bytes) {
             Ok((data, rest)) if !self.has_no_attempt_left(version) => return Ok(Some((out, data, rest))),
@@ -112,7 +112,7 @@ impl Store {
     async fn move_to_dead_letters(
         &self,
         session: &Arc<Session>,
-        out: HandedOut,
+        out: HandedOutItem,
         header: DeadLetterHeader,
         data: &[u8],
         rest: Option<Vec<u8>>,

@@ -16,8 +16,8 @@ use std::time::Duration;
 use futures_util::future::join;
 use tokio::sync::{MutexGuard, OwnedMutexGuard, watch};
 
-use super::layout::{self, FreeItem, Layout, Order};
-use super::listing::{HandedOut, ItemListing};
+use super::layout::{self, FreeItem, NodeLayout, Order};
+use super::listing::{HandedOutItem, ItemListing};
 use super::put::{PutAnswer, Puts};
 use crate::error::{Error, Result};
 use crate::options::QueueOptions;
@@ -32,12 +32,13 @@ use crate::session::wire::{CreateMode, WireError, Write};
 
 /// After how long at most to look at the clock that says what is due: somebody may have set it. It asks no server.
 const MOST_UNLOOKED: Duration = Duration::from_millis(500);
-/// How long a watch is kept for the next call.
+/// How long a watch is kept for the next call. So an item that was waited for costs four requests, as
+/// `a_consumer_that_waits_for_each_item_asks_for_little_more_than_the_item` counts, and no place in the line.
 const KEPT: Duration = Duration::from_secs(5);
 
 /// What the handles of one client share of one queue, or of one shard of it.
 pub(super) struct SharedQueue {
-    pub(super) layout: Arc<Layout>,
+    pub(super) layout: Arc<NodeLayout>,
     pub(super) listing: Arc<ItemListing>,
     pub(super) marks: Arc<Marks>,
     pub(super) removals: Arc<CombinedChanges>,
@@ -61,7 +62,7 @@ pub(super) struct Store {
 
 /// What the handles of one client share, by queue.
 #[derive(Default)]
-pub(super) struct Stores(Mutex<BTreeMap<Arc<Layout>, (Weak<SharedQueue>, Weak<ItemListing>)>>);
+pub(super) struct Stores(Mutex<BTreeMap<Arc<NodeLayout>, (Weak<SharedQueue>, Weak<ItemListing>)>>);
 
 impl Deref for Store {
     type Target = Arc<SharedQueue>;
@@ -72,7 +73,7 @@ impl Deref for Store {
 }
 
 impl Store {
-    pub(super) fn of(stores: &Arc<Stores>, layout: Layout, options: QueueOptions) -> Arc<Store> {
+    pub(super) fn of(stores: &Arc<Stores>, layout: NodeLayout, options: QueueOptions) -> Arc<Store> {
         let mut known = stores.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let shared = known.get(&layout).and_then(|(shared, _)| shared.upgrade()).unwrap_or_else(|| {
             known.retain(|_, (_, listing)| listing.strong_count() > 0);
@@ -168,7 +169,7 @@ impl SharedQueue {
         session: &Arc<Session>,
         call: &mut Call,
         verb: &'static str,
-    ) -> Result<HandedOut> {
+    ) -> Result<HandedOutItem> {
         let mut search = self.begin_search(session);
         if self.layout.order != Order::Arrival {
             // Whatever came since the last look may come before what is left of it.
@@ -440,7 +441,7 @@ struct WatchedChildren {
 }
 
 impl WatchedLists {
-    fn new(session: &Arc<Session>, layout: &Layout, verb: &'static str) -> WatchedLists {
+    fn new(session: &Arc<Session>, layout: &NodeLayout, verb: &'static str) -> WatchedLists {
         let watch = |path| WatchedChildren {
             watching: session.watch_children(verb, path),
             names: None,
@@ -450,7 +451,7 @@ impl WatchedLists {
     }
 
     /// What `layout::free` answers, if that is news.
-    fn news(&mut self, layout: &Layout, now: i64) -> Option<(Vec<FreeItem>, Vec<String>)> {
+    fn news(&mut self, layout: &NodeLayout, now: i64) -> Option<(Vec<FreeItem>, Vec<String>)> {
         let (Some(names), Some(claimed)) = (&self.items.names, &self.claims.names) else { return None };
         let is_new = std::mem::take(&mut self.items.is_news) | std::mem::take(&mut self.claims.is_news);
         is_new.then(|| layout::free(layout, names, claimed, now))
@@ -498,7 +499,7 @@ impl WatchedChildren {
 }
 
 /// Deletes what pauses nothing any more.
-fn delete_strays(session: &Arc<Session>, layout: &Layout, strays: Vec<String>) {
+fn delete_strays(session: &Arc<Session>, layout: &NodeLayout, strays: Vec<String>) {
     for node in strays {
         let deletion = session.epoch().delete(&path::join(&layout.claims, &node), None);
         drop(session.epoch().chore(async move { drop(deletion.await) }));

@@ -40,14 +40,14 @@ pub(super) enum Order {
 
 /// What of a number of an item goes before the sequence number of its name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Names {
+enum NamePrefix {
     Qn,
     Queue,
     Entry,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Layout {
+pub(super) struct NodeLayout {
     /// The path of the queue.
     pub(super) path: String,
     /// The parent of the items.
@@ -59,7 +59,7 @@ pub(super) struct Layout {
     /// Where the dead letters are.
     dead: String,
     pub(super) order: Order,
-    names: Names,
+    names: NamePrefix,
     /// Whether the data of a node is Curator's encoding of items.
     is_encoded: bool,
     /// Whether these are dead letters, which keep more than the data of an item.
@@ -68,8 +68,8 @@ pub(super) struct Layout {
     pub(super) has_claims_of_peers: bool,
 }
 
-impl Layout {
-    pub(super) fn new(path: &str, order: Order, naming: Naming, layout: QueueLayout) -> Result<Layout> {
+impl NodeLayout {
+    pub(super) fn new(path: &str, order: Order, naming: Naming, layout: QueueLayout) -> Result<NodeLayout> {
         let refused = |why: &str| Err(Error::invalid("layout", why));
         let is_kazoo = naming == Naming::Kazoo;
         let names = match (order, layout) {
@@ -84,14 +84,14 @@ impl Layout {
                     "distributed is Curator's; connect with naming curator, or leave the layout out",
                 );
             }
-            (Order::Due, _) => Names::Queue,
-            (_, _) if is_kazoo => Names::Entry,
-            (Order::Arrival, QueueLayout::Simple) => Names::Qn,
-            _ => Names::Queue,
+            (Order::Due, _) => NamePrefix::Queue,
+            (_, _) if is_kazoo => NamePrefix::Entry,
+            (Order::Arrival, QueueLayout::Simple) => NamePrefix::Qn,
+            _ => NamePrefix::Queue,
         };
         let is_locking = layout == QueueLayout::Locking;
         let beside = format!("{path}-__queue__");
-        Ok(Layout {
+        Ok(NodeLayout {
             path: path.to_owned(),
             items: if is_locking { path::join(path, "entries") } else { path.to_owned() },
             claims: if is_locking { path::join(path, "taken") } else { path::join(&beside, "claims") },
@@ -99,16 +99,16 @@ impl Layout {
             dead: format!("{path}-__dead__"),
             order,
             names,
-            is_encoded: names == Names::Queue,
+            is_encoded: names == NamePrefix::Queue,
             is_dead: false,
             has_claims_of_peers: is_locking,
         })
     }
 
     /// Where the dead letters of this queue are.
-    pub(super) fn dead(&self) -> Layout {
+    pub(super) fn dead(&self) -> NodeLayout {
         let layout = self.at(self.dead.clone());
-        Layout {
+        NodeLayout {
             dead: format!("{}-__dead__", self.dead),
             is_dead: true,
             has_claims_of_peers: false,
@@ -117,14 +117,14 @@ impl Layout {
     }
 
     /// One of the nodes over which this queue is spread. They have their dead letters together.
-    pub(super) fn shard(&self, number: usize) -> Layout {
+    pub(super) fn shard(&self, number: usize) -> NodeLayout {
         self.at(path::join(&self.path, &number.to_string()))
     }
 
     /// The same elsewhere, with what is ours beside it.
-    fn at(&self, path: String) -> Layout {
+    fn at(&self, path: String) -> NodeLayout {
         let beside = format!("{path}-__queue__");
-        Layout {
+        NodeLayout {
             items: path.clone(),
             claims: path::join(&beside, "claims"),
             marks: path::join(&beside, "marks"),
@@ -136,26 +136,26 @@ impl Layout {
     /// The path of a new item of that priority, or due then, to which the server appends a number.
     pub(super) fn fresh(&self, key: i64) -> Result<String> {
         let name = match (self.names, self.order) {
-            (Names::Qn, _) => "qn-".to_owned(),
-            (Names::Queue, Order::Arrival) => "queue-".to_owned(),
-            (Names::Queue, Order::Priority) => {
+            (NamePrefix::Qn, _) => "qn-".to_owned(),
+            (NamePrefix::Queue, Order::Arrival) => "queue-".to_owned(),
+            (NamePrefix::Queue, Order::Priority) => {
                 format!("queue-{}{:08X}", i32::from(key >= 0), key as u32)
             }
-            (Names::Queue, Order::Due) => format!("queue-|{key:08X}|"),
-            (Names::Entry, Order::Priority) if !(0..=999).contains(&key) => {
+            (NamePrefix::Queue, Order::Due) => format!("queue-|{key:08X}|"),
+            (NamePrefix::Entry, Order::Priority) if !(0..=999).contains(&key) => {
                 return Err(Error::invalid(
                     "priority",
                     format!("{key} is not between 0 and 999, as kazoo has it"),
                 ));
             }
-            (Names::Entry, Order::Priority) => format!("entry-{key:03}-"),
-            (Names::Entry, _) => "entry-100-".to_owned(),
+            (NamePrefix::Entry, Order::Priority) => format!("entry-{key:03}-"),
+            (NamePrefix::Entry, _) => "entry-100-".to_owned(),
         };
         Ok(path::join(&self.items, &name))
     }
 
     /// The path that an item's would be made from anew, in the items of `other`.
-    pub(super) fn again(&self, name: &ItemName, other: &Layout) -> String {
+    pub(super) fn again(&self, name: &ItemName, other: &NodeLayout) -> String {
         path::join(&other.items, &name.text[..name.number])
     }
 
@@ -175,21 +175,21 @@ impl Layout {
 
     pub(super) fn recognise(&self, text: &str) -> Option<ItemName> {
         let rest = text.strip_prefix(match self.names {
-            Names::Qn => "qn-",
-            Names::Queue => "queue-",
-            Names::Entry => "entry-",
+            NamePrefix::Qn => "qn-",
+            NamePrefix::Queue => "queue-",
+            NamePrefix::Entry => "entry-",
         })?;
         let (key, number) = match (self.names, self.order) {
-            (Names::Qn, _) | (Names::Queue, Order::Arrival) => (0, rest),
-            (Names::Queue, Order::Priority) => {
+            (NamePrefix::Qn, _) | (NamePrefix::Queue, Order::Arrival) => (0, rest),
+            (NamePrefix::Queue, Order::Priority) => {
                 let (key, number) = (rest.get(1..9)?, rest.get(9..)?);
                 (i64::from(u32::from_str_radix(key, 16).ok()? as i32), number)
             }
-            (Names::Queue, Order::Due) => {
+            (NamePrefix::Queue, Order::Due) => {
                 let (key, number) = rest.strip_prefix('|')?.split_once('|')?;
                 (i64::from_str_radix(key, 16).ok()?, number)
             }
-            (Names::Entry, _) => {
+            (NamePrefix::Entry, _) => {
                 let (key, number) = rest.split_once('-')?;
                 (key.parse().ok()?, number)
             }
@@ -238,14 +238,14 @@ pub(crate) fn is_item(name: &str) -> bool {
     rest.is_some_and(|rest| rest.bytes().rev().take_while(u8::is_ascii_digit).count() >= 9)
 }
 
-impl Layout {
+impl NodeLayout {
     /// What says that there is a pause of an item.
     fn mark_of_pause(&self, item: &str) -> String {
         path::join(&self.claims, &format!("{item}{PAUSE_SIGN}"))
     }
 
     /// What begins a pause.
-    pub(super) fn pause(&self, item: &str, pause: &Pause) -> [Write; 2] {
+    pub(super) fn pause(&self, item: &str, pause: &ItemPause) -> [Write; 2] {
         let create = |path| Write::Create { path, data: Vec::new(), mode: CreateMode::Persistent, acl: None };
         [create(self.mark_of_pause(item)), create(path::join(&self.claims, &pause.node))]
     }
@@ -328,26 +328,26 @@ pub(super) const LONGEST_DELAY: i64 = 1000 * 365 * 24 * 3600 * 1000;
 /// A pause as the name of its node tells it. The clock of who gave the item back may differ from ours. So a pause lasts no
 /// longer than its length after we first saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pause {
+pub(super) struct ItemPause {
     pub(super) node: String,
     due: i64,
     length: Duration,
 }
 
-impl Pause {
+impl ItemPause {
     /// One that begins `now`, in milliseconds since 1970.
-    pub(super) fn new(item: &str, now: i64, length: Duration) -> Pause {
+    pub(super) fn new(item: &str, now: i64, length: Duration) -> ItemPause {
         // Rounded up, and less than any clock will see.
         let millis = i64::try_from(length.as_micros().div_ceil(1000)).unwrap_or(i64::MAX).min(LONGEST_DELAY);
         let due = now.saturating_add(millis);
         let length = Duration::from_millis(millis as u64);
-        Pause { node: format!("{item}{PAUSE_SIGN}{due}-{millis}ms"), due, length }
+        ItemPause { node: format!("{item}{PAUSE_SIGN}{due}-{millis}ms"), due, length }
     }
 
-    fn parse(node: &str, said: &str) -> Option<Pause> {
+    fn parse(node: &str, said: &str) -> Option<ItemPause> {
         let (due, millis) = said.strip_suffix("ms")?.split_once('-')?;
         let length = Duration::from_millis(millis.parse().ok()?);
-        Some(Pause { node: node.to_owned(), due: due.parse().ok()?, length })
+        Some(ItemPause { node: node.to_owned(), due: due.parse().ok()?, length })
     }
 
     /// When it is over, for who sees it for the first time.
@@ -361,12 +361,12 @@ impl Pause {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FreeItem {
     pub(super) name: ItemName,
-    pub(super) pause: Option<Pause>,
+    pub(super) pause: Option<ItemPause>,
 }
 
 /// The items that nobody has claimed, in order; and the nodes of pauses that pause nothing any more.
 pub(super) fn free(
-    layout: &Layout,
+    layout: &NodeLayout,
     names: &[String],
     beside: &[String],
     now: i64,
@@ -378,7 +378,7 @@ pub(super) fn free(
         match node.split_once(PAUSE_SIGN) {
             None => drop(claimed.insert(&**node)),
             Some((item, "")) => drop(marked.insert(item)),
-            Some((item, said)) => pauses.extend(Pause::parse(node, said).map(|pause| (item, pause))),
+            Some((item, said)) => pauses.extend(ItemPause::parse(node, said).map(|pause| (item, pause))),
         }
     }
     // One without the other was left by a hand: nobody could end such a pause.
@@ -479,7 +479,7 @@ pub(super) async fn make_claims(
     session: &Arc<Session>,
     call: &mut Call,
     verb: &str,
-    layout: &Layout,
+    layout: &NodeLayout,
 ) -> Result<()> {
     let mode = if layout.has_claims_of_peers { session.parents() } else { CreateMode::Container };
     make_parent(session, call, verb, &layout.claims, mode).await
@@ -504,8 +504,8 @@ pub(super) async fn make_parent(
 mod tests {
     use super::*;
 
-    fn layout(order: Order, naming: Naming) -> Layout {
-        Layout::new("/q", order, naming, QueueLayout::Simple).expect("valid")
+    fn layout(order: Order, naming: Naming) -> NodeLayout {
+        NodeLayout::new("/q", order, naming, QueueLayout::Simple).expect("valid")
     }
 
     #[test]
@@ -539,7 +539,7 @@ mod tests {
     #[test]
     fn items_are_encoded_as_curator_does() {
         let distributed =
-            Layout::new("/q", Order::Arrival, Naming::Curator, QueueLayout::Distributed).expect("valid");
+            NodeLayout::new("/q", Order::Arrival, Naming::Curator, QueueLayout::Distributed).expect("valid");
         let one = distributed.encode(b"ab");
         assert_eq!(one, [0, 1, 0, 1, 1, 0, 0, 0, 2, b'a', b'b', 2]);
         assert_eq!(distributed.decode(&one), Ok((b"ab".to_vec(), None)));
@@ -553,9 +553,10 @@ mod tests {
 
     #[test]
     fn a_list_of_claims_tells_who_is_paused_and_what_pauses_nothing() {
-        let layout = Layout::new("/q", Order::Arrival, Naming::Curator, QueueLayout::Simple).expect("valid");
+        let layout =
+            NodeLayout::new("/q", Order::Arrival, Naming::Curator, QueueLayout::Simple).expect("valid");
         let name = |number: u32| format!("qn-{number:010}");
-        let pause = |number, due: i64| Pause::new(&name(number), due - 1000, Duration::from_secs(1)).node;
+        let pause = |number, due: i64| ItemPause::new(&name(number), due - 1000, Duration::from_secs(1)).node;
         let mark = |number| format!("{}~", name(number));
         let items: Vec<_> = (1..=6).map(name).collect();
         let gone = (mark(8), pause(8, 5000));

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::layout::{FreeItem, ItemName, Layout, Order, Pause};
+use super::layout::{FreeItem, ItemName, ItemPause, NodeLayout, Order};
 use crate::error::Result;
 use crate::path;
 use crate::process::Process;
@@ -28,32 +28,37 @@ use crate::session::epoch::Connection;
 use crate::session::skipped::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
-/// How many items are read ahead beside as many as are out, and at most so many more.
+/// How many items are read ahead beside as many as are out, in one request; and at most so many more. So a get costs about a
+/// sixth of a read, and with 64 at a time a fiftieth.
 const AHEAD: usize = 8;
 const MOST_AHEAD: usize = 64;
-/// Among how many to choose at most, as a power of two. So many that the starts of a dozen clients are far from each other.
+
+// The figures of these four are of a thousand items among eight clients, as in the test `eight_that_compete_…`: 85 of the
+// removals are refused, and 26 lists are made. If everybody took the first it would be 7,000 and 2,300.
+
+/// Among how many to choose at most, as a power of two: with 8 for it 128 are refused, with 6 350.
 const WIDEST: usize = 10;
-/// By how many powers of two one that somebody else was faster at makes the choice wider.
+/// By how many powers of two one that somebody else was faster at makes the choice wider: with 1 137 are refused.
 const WIDENS: usize = 3;
-/// The choice is as many times as wide as the client has items at a time, and at most so many times.
-const MOST_AT_ONCE: usize = 16;
-/// After how many times that nobody was faster the choice is half as wide.
+/// After how many times that nobody was faster the choice is half as wide: with 8 109 are refused, and 47 instead of 25 between
+/// two clients.
 const LASTS: usize = 32;
-/// After how many misses to list anew at least, and how many names in a list cost as much as a miss.
-const FEWEST_MISSES: usize = 2;
-const NAMES_FOR_A_MISS: usize = 128;
+/// After how many misses to list anew: with 2 there are 43 lists and 79 are refused, without a new list 476.
+const MOST_MISSES: usize = 4;
+
+/// When nobody was faster for so long, nobody is about, and the first comes first again. Else that took up to 320 items.
+const ALONE_AFTER: Duration = Duration::from_secs(1);
 /// How long what was read ahead counts: some round trips. Whoever works at an item for longer reads the next one again.
 const FRESH: Duration = Duration::from_millis(100);
-/// With more pauses the claims would be too long to list for everybody: then only who gives an item back knows of its pause.
+/// With more pauses the claims would be too long to list for everybody, as each adds two names of some 65 bytes together: then
+/// only who gives an item back knows of its pause.
 const MOST_PAUSES: usize = 2_000;
-/// When nobody was faster for so long, nobody is about.
-const ALONE_AFTER: Duration = Duration::from_secs(1);
 
-type Read = (Vec<u8>, Stat);
+type DataAndStat = (Vec<u8>, Stat);
 
 /// What is read ahead.
 struct ReadAhead {
-    read: Flight<Read>,
+    read: Flight<DataAndStat>,
     /// Until when it counts.
     until: Moment,
     on: Option<Connection>,
@@ -69,25 +74,25 @@ pub(super) struct ReadItem {
 
 /// What the handles of one client know of the items of one queue.
 pub(super) struct ItemListing {
-    pub(super) layout: Arc<Layout>,
-    items: Mutex<Items>,
+    pub(super) layout: Arc<NodeLayout>,
+    items: Mutex<KnownItems>,
     /// Something came back.
     pub(super) back: Notify,
     process: Process,
 }
 
 /// A pause that is known.
-pub(super) struct KnownPause {
-    pub(super) until: Moment,
+struct KnownPause {
+    until: Moment,
     /// The node that says so; `None` where only we know.
-    pub(super) node: Option<String>,
+    node: Option<String>,
 }
 
 #[derive(Default)]
-struct Items {
+struct KnownItems {
     ready: BTreeMap<ItemName, Option<ReadAhead>>,
     /// Handed out: being taken, or claimed; and whether a list has shown it as free meanwhile.
-    out: BTreeMap<String, bool>,
+    handed_out: BTreeMap<String, bool>,
     /// Those whose data nobody can read.
     unreadable: BTreeSet<String>,
     /// The pauses that are known, by item, until the item is taken; and the items that wait for the end of theirs.
@@ -104,18 +109,17 @@ struct Items {
     misses: usize,
 }
 
-impl Items {
+impl KnownItems {
     /// One that could be taken now: the first; or with others about one of the next of the same rank, and then those
     /// behind it.
-    fn choose(&mut self, layout: &Layout, now: i64, dice: impl FnOnce() -> usize) -> Option<ItemName> {
+    fn choose(&mut self, layout: &NodeLayout, now: i64, dice: impl FnOnce() -> usize) -> Option<ItemName> {
         let first = self.ready.keys().next().filter(|first| !layout.is_early(first, now))?;
         let is_equal = |name: &&ItemName| match layout.order {
             Order::Arrival => true,
             Order::Priority => name.key == first.key,
             Order::Due => !layout.is_early(name, now),
         };
-        let width = 1usize << self.losses.div_ceil(LASTS).min(WIDEST);
-        let width = if width > 1 { width * self.out.len().clamp(1, MOST_AT_ONCE) } else { 1 };
+        let width = 1usize << self.losses.div_ceil(LASTS);
         let behind = self.last.as_ref().filter(|_| width > 1 && self.run > 0).and_then(|last| {
             self.ready
                 .range((Bound::Excluded(last), Bound::Unbounded))
@@ -148,7 +152,7 @@ impl Items {
 
     /// What to read ahead now, together with the one that is handed out if that has not been read.
     fn to_be_read(&self, one: &ItemName, is_one_unread: bool) -> Vec<ItemName> {
-        let mut ahead = AHEAD + self.out.len().min(MOST_AHEAD);
+        let mut ahead = AHEAD + self.handed_out.len().min(MOST_AHEAD);
         let mut from = Bound::Unbounded;
         if self.losses > 0 {
             // With others about, what is taken next is behind this one.
@@ -169,7 +173,7 @@ impl Items {
     }
 
     /// What is not paused any more is ready.
-    pub(super) fn end_pauses(&mut self, now: Moment) {
+    fn end_pauses(&mut self, now: Moment) {
         while self.paused.first().is_some_and(|(until, _)| *until <= now) {
             if let Some((_, name)) = self.paused.pop_first() {
                 self.ready.entry(name).or_default();
@@ -178,7 +182,7 @@ impl Items {
     }
 
     /// It is to be taken, unless it is out.
-    pub(super) fn add(&mut self, name: ItemName, read: Option<ReadAhead>) {
+    fn add(&mut self, name: ItemName, read: Option<ReadAhead>) {
         match self.pauses.get(&name.text) {
             Some(pause) => drop(self.paused.insert((pause.until, name))),
             None => drop(self.ready.insert(name, read)),
@@ -187,23 +191,23 @@ impl Items {
 }
 
 impl ItemListing {
-    pub(super) fn new(layout: Arc<Layout>) -> Arc<ItemListing> {
+    pub(super) fn new(layout: Arc<NodeLayout>) -> Arc<ItemListing> {
         let (items, back) = (Mutex::default(), Notify::new());
         Arc::new(ItemListing { layout, items, back, process: Process::present() })
     }
 
-    fn items(&self) -> MutexGuard<'_, Items> {
+    fn items(&self) -> MutexGuard<'_, KnownItems> {
         self.items.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Hands out an item, unless none is left.
-    pub(super) fn hand_out(self: &Arc<Self>, session: &Session, now: i64) -> Option<HandedOut> {
+    pub(super) fn hand_out(self: &Arc<Self>, session: &Session, now: i64) -> Option<HandedOutItem> {
         let mut items = self.items();
         items.end_pauses(session.now());
         items.forget_losses_before(session.now() - ALONE_AFTER);
         let name = items.choose(&self.layout, now, || chance::guid().as_u128() as usize)?;
         let mut read = items.ready.remove(&name)?;
-        items.out.insert(name.text.clone(), false);
+        items.handed_out.insert(name.text.clone(), false);
         let mut unread = items.to_be_read(&name, read.is_none());
         if !unread.is_empty() {
             if read.is_none() {
@@ -224,7 +228,7 @@ impl ItemListing {
         let pause = items.pauses.get(&name.text).and_then(|pause| pause.node.clone());
         drop(items);
         let is_over = Arc::default();
-        Some(HandedOut { listing: self.clone(), name, pause, read, is_lost: false, is_over })
+        Some(HandedOutItem { listing: self.clone(), name, pause, read, is_lost: false, is_over })
     }
 
     /// What a list has shown: everything but what is handed out already.
@@ -246,7 +250,7 @@ impl ItemListing {
             if let Some(pause) = pause {
                 items.pauses.insert(name.text.clone(), pause);
             }
-            if let Some(is_shown) = items.out.get_mut(&name.text) {
+            if let Some(is_shown) = items.handed_out.get_mut(&name.text) {
                 *is_shown = true;
             } else if unreadable.contains(&name.text) {
                 items.unreadable.insert(name.text);
@@ -287,7 +291,7 @@ impl ItemListing {
     /// makes the list.
     pub(super) fn is_outdated(&self) -> bool {
         let mut items = self.items();
-        let is_outdated = items.misses >= FEWEST_MISSES.max(items.ready.len() / NAMES_FOR_A_MISS);
+        let is_outdated = items.misses >= MOST_MISSES;
         if is_outdated {
             items.misses = 0;
         }
@@ -302,7 +306,7 @@ impl ItemListing {
     }
 
     /// An item that is out steps aside when it comes back. If its pause could not be `written`, we alone know of it.
-    pub(super) fn set_pause(&self, session: &Session, item: &str, pause: Pause, is_written: bool) {
+    pub(super) fn set_pause(&self, session: &Session, item: &str, pause: ItemPause, is_written: bool) {
         let until = pause.until(session.now(), session.clock().wall());
         let known = KnownPause { until, node: is_written.then_some(pause.node) };
         self.items().pauses.insert(item.to_owned(), known);
@@ -325,7 +329,7 @@ impl ItemListing {
 }
 
 /// An item that was handed out. It comes back when this is dropped, unless it is over with it.
-pub(super) struct HandedOut {
+pub(super) struct HandedOutItem {
     listing: Arc<ItemListing>,
     pub(super) name: ItemName,
     /// The node of a pause that is over.
@@ -337,7 +341,7 @@ pub(super) struct HandedOut {
     pub(super) is_over: Arc<AtomicBool>,
 }
 
-impl HandedOut {
+impl HandedOutItem {
     pub(super) fn path(&self) -> String {
         path::join(&self.listing.layout.items, &self.name.text)
     }
@@ -389,7 +393,7 @@ impl HandedOut {
     }
 }
 
-impl Drop for HandedOut {
+impl Drop for HandedOutItem {
     fn drop(&mut self) {
         if !self.listing.process.is_present() {
             // A forked child: the lock may be held by a thread that stayed with the parent.
@@ -397,7 +401,7 @@ impl Drop for HandedOut {
             return;
         }
         let mut items = self.listing.items();
-        let is_shown = items.out.remove(&self.name.text) == Some(true);
+        let is_shown = items.handed_out.remove(&self.name.text) == Some(true);
         let is_unreadable = items.unreadable.contains(&self.name.text);
         let is_over = self.is_over.load(Ordering::Acquire) || is_unreadable;
         if !is_over && (!self.is_lost || is_shown) {
@@ -415,7 +419,7 @@ mod tests {
 
     fn listing(order: Order) -> Arc<ItemListing> {
         ItemListing::new(Arc::new(
-            Layout::new("/q", order, Naming::Curator, QueueLayout::Simple).expect("valid"),
+            NodeLayout::new("/q", order, Naming::Curator, QueueLayout::Simple).expect("valid"),
         ))
     }
 
@@ -431,13 +435,13 @@ mod tests {
         listing.replace_all(Moment(0), 0, names.into_iter().map(free).collect());
     }
 
-    fn hand_out(listing: &Arc<ItemListing>, name: &ItemName) -> HandedOut {
+    fn hand_out(listing: &Arc<ItemListing>, name: &ItemName) -> HandedOutItem {
         let mut items = listing.items();
         items.ready.remove(name);
-        items.out.insert(name.text.clone(), false);
+        items.handed_out.insert(name.text.clone(), false);
         drop(items);
         let (name, is_over) = (name.clone(), Arc::default());
-        HandedOut { listing: listing.clone(), name, pause: None, read: None, is_lost: false, is_over }
+        HandedOutItem { listing: listing.clone(), name, pause: None, read: None, is_lost: false, is_over }
     }
 
     #[test]
@@ -491,18 +495,16 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_which_many_were_gone_is_made_anew_once_and_a_long_one_later() {
-        for (listed, most) in [(20, 2), (NAMES_FOR_A_MISS * 20, 20)] {
-            let listing = listing(Order::Arrival);
-            let names = names(&listing, &vec![0; listed + most]);
-            fill(&listing, names.clone());
-            for name in &names[..most] {
-                assert!(!listing.is_outdated());
-                hand_out(&listing, name).mark_gone();
-            }
-            assert!(listing.is_outdated(), "after {most} of {listed}");
+    fn a_list_of_which_some_were_gone_is_made_anew_once() {
+        let listing = listing(Order::Arrival);
+        let names = names(&listing, &[0; 20]);
+        fill(&listing, names.clone());
+        for name in &names[..MOST_MISSES] {
             assert!(!listing.is_outdated());
+            hand_out(&listing, name).mark_gone();
         }
+        assert!(listing.is_outdated());
+        assert!(!listing.is_outdated());
     }
 
     #[test]

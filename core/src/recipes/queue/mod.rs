@@ -4,7 +4,8 @@
 //! 2. One of the client's waiting calls stands in the line of all clients that wait, for all calls of its client.
 //! 3. The first four of that line watch the items and the claims; everybody else watches the four right ahead of it.
 //! 4. When a watch tells of a free item, each of the first four tries to take it; who loses takes another one, or waits on.
-//! 5. With an item, the client leaves the line, and everybody behind moves up (`item_watch`).
+//! 5. With an item, the client leaves the line, and those behind move up; while nobody is behind the front, it keeps its
+//!    place for its next call, for five seconds (`item_watch`).
 //!
 //! # Steps
 //!
@@ -39,6 +40,7 @@
 //! Each step is one transaction, so whoever is killed before it has done nothing, and after it everything.
 //!
 //! - Who puts several in more than one transaction: the first ones are in.
+//! - Who has put items that are `ephemeral`: those go with their session.
 //! - Who gets: the item is gone with them.
 //! - Who has claimed: the claim goes with their session. The next one finds the item at its old place; if that was the last attempt
 //!   that is allowed, whoever reads it next moves it to the dead letters.
@@ -46,9 +48,10 @@
 //!
 //! # What a lost answer means
 //!
-//! - Of a put or a replay: it is sent again, and a mark in it sees to it that it is applied once (`session::once`).
-//! - Of a get, or of moving an item: it is never sent again, since the name may be another item's by then. A transaction
-//!   that only sets the mark decides whether it was applied (`session::once::seen`). If not, the item is read again.
+//! - Of a put: it is sent again, and a mark in it sees to it that it is applied once (`session::once`).
+//! - Of a get, and of what moves an item to the dead letters or back: it is never sent again, since the name may be another
+//!   item's by then. A transaction that only sets the mark decides whether it was applied (`session::once::seen`). If not, the
+//!   item is read again.
 //! - Of a claim: the claim's node says by its data whether it is ours.
 //! - Of an ack or a nack: the mark in it says so (`turn::hold::finishing`).
 
@@ -68,7 +71,7 @@ use std::time::Duration;
 pub use claim::{Item, Nack};
 pub use dead_letters::DeadLetter;
 use item_watch::{Store, Stores};
-use layout::{LONGEST_DELAY, Layout, Order};
+use layout::{LONGEST_DELAY, NodeLayout, Order};
 pub(crate) use layout::{is_item, is_pause};
 pub use put::Put;
 pub use queue_base::{Backlog, Claims, DeadLetters};
@@ -122,7 +125,7 @@ impl Client {
                 "cannot be kept over several shards; leave out one of the two",
             ));
         }
-        let layout = Layout::new(path, order, session.options().naming, options.layout)?;
+        let layout = NodeLayout::new(path, order, session.options().naming, options.layout)?;
         let most = room::most(&layout);
         if options.max_items.is_some_and(|items| items > most) {
             return Err(Error::invalid(

@@ -21,8 +21,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
-use super::layout::{Layout, make_claims, make_items};
-use super::room::{Admission, Room, VERB, used_up};
+use super::layout::{NodeLayout, make_claims, make_items};
+use super::room::{Admission, QueueRoom, VERB, used_up};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::{self, PACKET_LIMIT};
 use crate::session::Session;
@@ -45,11 +45,11 @@ const TAKING_BACK: &str = "taking back a put";
 const AT_ONCE: usize = 100;
 
 pub(super) struct Puts {
-    layout: Arc<Layout>,
+    layout: Arc<NodeLayout>,
     marks: Arc<Marks>,
     waiting: Mutex<PendingPuts>,
     /// What the one who serves knows of the room there is.
-    room: tokio::sync::Mutex<Room>,
+    room: tokio::sync::Mutex<QueueRoom>,
 }
 
 #[derive(Default)]
@@ -71,15 +71,15 @@ pub(super) struct Batch {
 }
 
 /// What has failed.
-struct Failure {
+struct PutFailure {
     /// Of how many of the batches that are left, from the first on.
     of: usize,
     error: Error,
 }
 
 impl Puts {
-    pub(super) fn new(layout: &Arc<Layout>, marks: &Arc<Marks>, bound: Option<usize>) -> Arc<Puts> {
-        let room = tokio::sync::Mutex::new(Room::new(&layout.items, bound));
+    pub(super) fn new(layout: &Arc<NodeLayout>, marks: &Arc<Marks>, bound: Option<usize>) -> Arc<Puts> {
+        let room = tokio::sync::Mutex::new(QueueRoom::new(&layout.items, bound));
         Arc::new(Puts { layout: layout.clone(), marks: marks.clone(), waiting: Mutex::default(), room })
     }
 
@@ -110,7 +110,7 @@ impl Puts {
     }
 
     async fn serve(self: Arc<Self>, session: Arc<Session>) {
-        let mut served = Served(Some(&self));
+        let mut served = ServingPuts(Some(&self));
         let mut room = self.room.lock().await;
         loop {
             let mut batches = self.next(&session);
@@ -123,7 +123,7 @@ impl Puts {
                 }
                 continue;
             }
-            if let Err(Failure { of, error }) = self.serve_some(&session, &mut room, &mut batches).await {
+            if let Err(PutFailure { of, error }) = self.serve_some(&session, &mut room, &mut batches).await {
                 for batch in batches.drain(..of) {
                     let _ = batch.answer.send(Err(error.clone()));
                 }
@@ -140,10 +140,10 @@ impl Puts {
     async fn serve_some(
         &self,
         session: &Arc<Session>,
-        room: &mut Room,
+        room: &mut QueueRoom,
         batches: &mut VecDeque<Batch>,
-    ) -> Result<(), Failure> {
-        let failure = |of, error: Error| Failure { of, error: error.with_path(&self.layout.items) };
+    ) -> Result<(), PutFailure> {
+        let failure = |of, error: Error| PutFailure { of, error: error.with_path(&self.layout.items) };
         let first = |error| failure(1, error);
         let fitting = self.cut(session, batches).map_err(first)?;
         let mut call = session.call(None);
@@ -359,9 +359,9 @@ pub(super) fn vanished() -> Error {
 }
 
 /// If serving ends by a panic, nobody is to wait for it.
-struct Served<'a>(Option<&'a Puts>);
+struct ServingPuts<'a>(Option<&'a Puts>);
 
-impl Drop for Served<'_> {
+impl Drop for ServingPuts<'_> {
     fn drop(&mut self) {
         if let Some(puts) = self.0 {
             let mut waiting = puts.waiting();
@@ -570,7 +570,7 @@ impl Drop for PutSoFar {
 /// Where something is to be taken back.
 pub(super) struct TakeBack {
     session: Arc<Session>,
-    layout: Arc<Layout>,
+    layout: Arc<NodeLayout>,
 }
 
 impl TakeBack {

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::claim::{self, Item};
 use super::dead_letters::{self, DeadLetter};
 use super::item_watch::{Search, Store};
-use super::layout::{FreeItem, ItemName, Layout};
+use super::layout::{FreeItem, ItemName, NodeLayout};
 use super::put::{IN_ONE, Put, PutSoFar};
 use super::room;
 use super::take::{self, Got};
@@ -603,20 +603,20 @@ async fn now<T>(
 }
 
 /// All items, in order.
-async fn list(layout: &Layout, call: &mut Call, verb: &str) -> Result<Vec<ItemName>> {
+async fn list(layout: &NodeLayout, call: &mut Call, verb: &str) -> Result<Vec<ItemName>> {
     let names = now(call, verb, &layout.items, |epoch| epoch.children(&layout.items)).await?;
     Ok(layout.sort(&names.unwrap_or_default()))
 }
 
 /// How many there are, without listing them.
-async fn len(layout: &Layout, session: &Arc<Session>) -> Result<usize> {
+async fn len(layout: &NodeLayout, session: &Arc<Session>) -> Result<usize> {
     let mut call = session.call(None);
     let stat = now(&mut call, "len", &layout.items, |epoch| epoch.exists(&layout.items)).await?.flatten();
     Ok(stat.and_then(|stat| usize::try_from(stat.num_children).ok()).unwrap_or(0))
 }
 
 /// The data of all, in order.
-async fn items(layout: &Layout, session: &Arc<Session>) -> Result<Vec<Vec<u8>>> {
+async fn items(layout: &NodeLayout, session: &Arc<Session>) -> Result<Vec<Vec<u8>>> {
     let (mut call, verb) = (session.call(None), "items");
     let names = list(layout, &mut call, verb).await?;
     let mut all = Vec::new();
@@ -636,7 +636,7 @@ async fn items(layout: &Layout, session: &Arc<Session>) -> Result<Vec<Vec<u8>>> 
 
 /// Reads one after the other; what is gone meanwhile is left out.
 async fn each(
-    layout: &Layout,
+    layout: &NodeLayout,
     call: &mut Call,
     verb: &str,
     names: &[ItemName],
@@ -691,7 +691,7 @@ async fn peek(store: &Store, session: &Arc<Session>) -> Result<Option<Vec<u8>>> 
 }
 
 /// All dead letters, in order; also those that cannot be read, which say so.
-async fn letters(layout: &Layout, session: &Arc<Session>) -> Result<Vec<DeadLetter>> {
+async fn letters(layout: &NodeLayout, session: &Arc<Session>) -> Result<Vec<DeadLetter>> {
     let (mut call, verb) = (session.call(None), "items");
     let names = list(layout, &mut call, verb).await?;
     let mut letters = Vec::new();

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::layout::{Layout, Order, make_parent};
+use super::layout::{NodeLayout, Order, make_parent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
 use crate::path::{self, PACKET_LIMIT};
@@ -39,7 +39,7 @@ const MOST_LATER: usize = 250;
 /// How many numbers are left over: for those who have looked before the others put, and for what goes back to the end.
 const NUMBERS_LEFT_OVER: u32 = 100_000;
 
-pub(super) struct Room {
+pub(super) struct QueueRoom {
     items: String,
     /// The node that is set by every put into a queue with a bound.
     puts: String,
@@ -101,16 +101,16 @@ fn most_listed(name: usize) -> usize {
 }
 
 /// The same for the items of a queue.
-pub(super) fn most(layout: &Layout) -> usize {
+pub(super) fn most(layout: &NodeLayout) -> usize {
     // The names of a delay queue say when; in some hundred years they are one letter longer.
     let key = if layout.order == Order::Due { 1 << 44 } else { 0 };
     layout.fresh(key).map_or(0, |fresh| most_listed(path::name(&fresh).len()))
 }
 
-impl Room {
-    pub(super) fn new(items: &str, bound: Option<usize>) -> Room {
+impl QueueRoom {
+    pub(super) fn new(items: &str, bound: Option<usize>) -> QueueRoom {
         let puts = format!("{items}-__queue__/puts");
-        Room { items: items.to_owned(), puts, bound, unlooked: 0, waiting: RoomWait::default() }
+        QueueRoom { items: items.to_owned(), puts, bound, unlooked: 0, waiting: RoomWait::default() }
     }
 
     pub(super) fn went_in(&mut self, many: usize) {

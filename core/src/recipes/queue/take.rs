@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::item_watch::Store;
 use super::layout::{ItemName, make_claims, make_items};
-use super::listing::{HandedOut, ReadItem};
+use super::listing::{HandedOutItem, ReadItem};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
@@ -68,12 +68,12 @@ impl std::fmt::Debug for Got {
 }
 
 /// What came of a removal.
-enum Taken {
+enum Removal {
     Got(Got),
     /// Somebody else was faster.
     Lost,
     /// It was held up by another one, and is to be read again.
-    Unsure(HandedOut),
+    Unsure(HandedOutItem),
 }
 
 impl Store {
@@ -105,16 +105,21 @@ impl Store {
             // The answer is an error of ours, and none of the server's.
             if let Ok(removed) = call.briefly(VERB, answered).await? {
                 match removed? {
-                    Taken::Got(got) => return Ok(got),
-                    Taken::Unsure(out) => again = Some(out),
-                    Taken::Lost => {}
+                    Removal::Got(got) => return Ok(got),
+                    Removal::Unsure(out) => again = Some(out),
+                    Removal::Lost => {}
                 }
             }
         }
     }
 
     /// Removes an item that was read.
-    async fn remove(self: Arc<Self>, session: Arc<Session>, out: HandedOut, seen: ReadItem) -> Result<Taken> {
+    async fn remove(
+        self: Arc<Self>,
+        session: Arc<Session>,
+        out: HandedOutItem,
+        seen: ReadItem,
+    ) -> Result<Removal> {
         let (layout, ReadItem { bytes, stat, on }) = (&*self.layout, seen);
         let (data, rest) = layout.decode(&bytes).map_err(|error| error.with_path(out.path()))?;
         let mut writes = Vec::new();
@@ -144,7 +149,7 @@ impl Store {
                         false => drop(out),
                     }
                     let (store, session, put_back) = (self.clone(), session.clone(), Some(put_back));
-                    return Ok(Taken::Got(Got { store, session, data, put_back, name }));
+                    return Ok(Removal::Got(Got { store, session, data, put_back, name }));
                 }
                 CombinedOutcome::Refused(0, WireError::NoNode) if has_claim => {
                     make_claims(&session, &mut call, VERB, layout).await?;
@@ -152,15 +157,15 @@ impl Store {
                 // Claimed since it was read, or given back: it has another version.
                 CombinedOutcome::Refused(_, WireError::BadVersion) => {
                     self.listing.count_race(true, session.now());
-                    return Ok(Taken::Lost);
+                    return Ok(Removal::Lost);
                 }
                 CombinedOutcome::Refused(_, WireError::NoNode | WireError::NodeExists) => {
                     self.listing.count_race(true, session.now());
                     out.mark_gone();
-                    return Ok(Taken::Lost);
+                    return Ok(Removal::Lost);
                 }
                 CombinedOutcome::Refused(_, error) => return Err(refusal(error, VERB, &layout.path)),
-                CombinedOutcome::Unsure => return Ok(Taken::Unsure(out)),
+                CombinedOutcome::Unsure => return Ok(Removal::Unsure(out)),
             }
         }
     }
