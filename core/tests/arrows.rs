@@ -28,12 +28,6 @@ const HOUSE: &[&[&str]] = &[
     &["printable"],
 ];
 
-/// The files of a recipe, from who knows all to who knows nobody. Its `mod.rs` stands above them.
-const RECIPES: &[(&str, &[&str])] = &[(
-    "recipes::queue",
-    &["queue_base", "claim", "take", "dead_letters", "item_watch", "put", "room", "listing", "layout"],
-)];
-
 /// Where a part stands; `None` for a path that leads into none.
 fn floor(path: &[&str]) -> Option<(usize, &'static str)> {
     let joined = path.join("::");
@@ -174,9 +168,6 @@ fn no_part_of_the_core_knows_what_stands_above_it() {
     assert!(wrong.is_empty(), "arrows that run back:\n{}", wrong.join("\n"));
 }
 
-/// The recipes whose files still know each other in a ring.
-const RINGS: &[&str] = &["queue"];
-
 /// Which of a recipe's files a path leads into, `mod` for what stands in none of the others; `None` if it leads elsewhere.
 fn file_of<'a>(
     path: &[&'a str],
@@ -247,39 +238,7 @@ fn no_files_of_a_recipe_know_each_other_in_a_ring() {
             }
         }
         // Who has untangled one takes it off the list.
-        let is_ring = !left.is_empty();
-        assert_eq!(
-            is_ring,
-            RINGS.contains(&recipe.as_str()),
-            "the files of {recipe} that are left over: {left:?}"
-        );
-    }
-}
-
-#[test]
-fn no_file_of_a_recipe_knows_one_beside_or_above_it() {
-    for (recipe, files) in RECIPES {
-        let (inside, mut wrong, mut arrows) = (format!("{recipe}::"), Vec::new(), 0);
-        for (file, modules, text) in sources() {
-            let here = modules.join("::");
-            let Some(own) = here.strip_prefix(&inside) else { continue };
-            let place = files.iter().position(|file| *file == own);
-            let place = place.unwrap_or_else(|| panic!("{file:?} has no place in {recipe}"));
-            for (number, line) in statements(&text) {
-                if line.trim_start().starts_with("//") {
-                    continue;
-                }
-                let named = [paths_after(&line, "super::"), paths_after(&line, &format!("crate::{inside}"))];
-                for path in named.concat() {
-                    arrows += 1;
-                    if !files[place + 1..].contains(&path[0]) {
-                        wrong.push(format!("{}:{number}: {own} knows {}", file.display(), path[0]));
-                    }
-                }
-            }
-        }
-        assert!(arrows > files.len(), "only {arrows} arrows were found in {recipe}: it is read wrongly");
-        assert!(wrong.is_empty(), "arrows that run back:\n{}", wrong.join("\n"));
+        assert!(left.is_empty(), "the files of {recipe} that are left over: {left:?}");
     }
 }
 
