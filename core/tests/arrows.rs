@@ -237,7 +237,6 @@ fn no_files_of_a_recipe_know_each_other_in_a_ring() {
                 knows.remove(&lowest);
             }
         }
-        // Who has untangled one takes it off the list.
         assert!(left.is_empty(), "the files of {recipe} that are left over: {left:?}");
     }
 }

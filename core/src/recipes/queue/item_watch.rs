@@ -20,6 +20,7 @@ use super::layout::{self, FreeItem, NodeLayout, Order};
 use super::listing::{HandedOutItem, ItemListing};
 use super::put::{PutAnswer, Puts};
 use crate::error::{Error, Result};
+use crate::mutex::lock;
 use crate::options::QueueOptions;
 use crate::path;
 use crate::recipes::waiting_line::WaitingLine;
@@ -74,7 +75,7 @@ impl Deref for Store {
 
 impl Store {
     pub(super) fn of(stores: &Arc<Stores>, layout: NodeLayout, options: QueueOptions) -> Arc<Store> {
-        let mut known = stores.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut known = lock(&stores.0);
         let shared = known.get(&layout).and_then(|(shared, _)| shared.upgrade()).unwrap_or_else(|| {
             known.retain(|_, (_, listing)| listing.strong_count() > 0);
             // What is handed out may outlast the handles.
@@ -122,7 +123,7 @@ impl SharedQueue {
 
     /// What is put by those who allow so many items.
     fn puts(&self, bound: Option<usize>) -> Arc<Puts> {
-        let mut puts = self.puts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut puts = lock(&self.puts);
         puts.entry(bound).or_insert_with(|| Puts::new(&self.layout, &self.marks, bound)).clone()
     }
 

@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 
 use super::layout::{FreeItem, ItemName, ItemPause, NodeLayout, Order};
 use crate::error::Result;
+use crate::mutex::lock;
 use crate::path;
 use crate::process::Process;
 use crate::session::Session;
@@ -197,7 +198,7 @@ impl ItemListing {
     }
 
     fn items(&self) -> MutexGuard<'_, KnownItems> {
-        self.items.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.items)
     }
 
     /// Hands out an item, unless none is left.

@@ -24,6 +24,7 @@ use tokio::sync::oneshot;
 use super::layout::{NodeLayout, make_claims, make_items};
 use super::room::{Admission, QueueRoom, VERB, used_up};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::path::{self, PACKET_LIMIT};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
@@ -84,7 +85,7 @@ impl Puts {
     }
 
     fn waiting(&self) -> MutexGuard<'_, PendingPuts> {
-        self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.waiting)
     }
 
     /// Puts all of `writes`, in order, behind what was to be put before. In a task of its own, so that a caller who goes takes no
@@ -390,7 +391,7 @@ struct Progress {
 
 impl PutProgress {
     fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 
     /// A transaction is about to leave. False if it must not.

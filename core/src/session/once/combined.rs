@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::{Marks, Outcome};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::path::PACKET_LIMIT;
 use crate::session::Session;
 use crate::session::epoch::Connection;
@@ -60,7 +61,7 @@ impl CombinedChanges {
     }
 
     fn waiting(&self) -> MutexGuard<'_, PendingChanges> {
-        self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.waiting)
     }
 
     /// Applies `writes` once, maybe together with others. Must not be dropped before it is done, for then nobody knows.
