@@ -63,7 +63,10 @@ pub(super) struct Store {
 
 /// What the handles of one client share, by queue.
 #[derive(Default)]
-pub(super) struct Stores(Mutex<BTreeMap<Arc<NodeLayout>, (Weak<SharedQueue>, Weak<ItemListing>)>>);
+pub(super) struct Stores(Mutex<BTreeMap<Arc<NodeLayout>, KnownQueue>>);
+
+/// What of a queue is in use. What is handed out may outlast the handles.
+type KnownQueue = (Weak<SharedQueue>, Weak<ItemListing>);
 
 impl Deref for Store {
     type Target = Arc<SharedQueue>;
@@ -78,7 +81,6 @@ impl Store {
         let mut known = lock(&stores.0);
         let shared = known.get(&layout).and_then(|(shared, _)| shared.upgrade()).unwrap_or_else(|| {
             known.retain(|_, (_, listing)| listing.strong_count() > 0);
-            // What is handed out may outlast the handles.
             let listing = known.get(&layout).and_then(|(_, listing)| listing.upgrade());
             let listing = listing.unwrap_or_else(|| ItemListing::new(Arc::new(layout)));
             let shared = Arc::new(SharedQueue::new(listing));
