@@ -511,32 +511,35 @@ mod tests {
     #[test]
     fn eight_that_compete_are_seldom_in_each_others_way() {
         const ALL: usize = 1000;
-        let listings: Vec<_> = (0..8).map(|_| listing(Order::Arrival)).collect();
-        let mut left: BTreeSet<_> = names(&listings[0], &[0; ALL]).into_iter().collect();
+        const ROUNDS: usize = 10;
         let (mut refused, mut lists, mut seed) = (0, 0, 1u64);
-        let mut turns = listings.iter().cycle();
-        while !left.is_empty() {
-            let listing = turns.next().expect("it has no end");
-            if listing.is_outdated() || listing.first(Moment(0)).is_none() {
-                lists += 1;
-                fill(listing, left.iter().cloned().collect());
-                continue;
-            }
-            let dice = || {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (seed >> 33) as usize
-            };
-            let name = listing.items().choose(&listing.layout, 0, dice).expect("some are ready");
-            let out = hand_out(listing, &name);
-            let is_lost = !left.remove(&name);
-            listing.count_race(is_lost, Moment(0));
-            if is_lost {
-                refused += 1;
-                out.mark_gone();
-            } else {
-                out.mark_removed();
+        for _ in 0..ROUNDS {
+            let listings: Vec<_> = (0..8).map(|_| listing(Order::Arrival)).collect();
+            let mut left: BTreeSet<_> = names(&listings[0], &[0; ALL]).into_iter().collect();
+            let mut turns = listings.iter().cycle();
+            while !left.is_empty() {
+                let listing = turns.next().expect("it has no end");
+                if listing.is_outdated() || listing.first(Moment(0)).is_none() {
+                    lists += 1;
+                    fill(listing, left.iter().cloned().collect());
+                    continue;
+                }
+                let dice = || {
+                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (seed >> 33) as usize
+                };
+                let name = listing.items().choose(&listing.layout, 0, dice).expect("some are ready");
+                let out = hand_out(listing, &name);
+                let is_lost = !left.remove(&name);
+                listing.count_race(is_lost, Moment(0));
+                if is_lost {
+                    refused += 1;
+                    out.mark_gone();
+                } else {
+                    out.mark_removed();
+                }
             }
         }
-        assert!(refused < ALL / 10 && lists < 5 * 8, "{refused} refused, {lists} lists");
+        assert!(refused < ROUNDS * ALL / 10 && lists < ROUNDS * 5 * 8, "{refused} refused, {lists} lists");
     }
 }
