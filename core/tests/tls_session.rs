@@ -46,11 +46,13 @@ fn certified() -> CertifiedKey {
     )
 }
 
+/// The certificate that the client showed in a handshake, and whether it was a whole one.
+type Handshake = (Option<CertificateDer<'static>>, HandshakeKind);
+
 /// A server over TLS that tells how each handshake went.
 struct Shown {
     hostile: Hostile,
-    /// The certificate that the client showed, and whether the handshake was a whole one.
-    seen: Arc<Mutex<Vec<(Option<CertificateDer<'static>>, HandshakeKind)>>>,
+    seen: Arc<Mutex<Vec<Handshake>>>,
     /// It hangs up instead of answering.
     breaks: Arc<AtomicBool>,
 }
@@ -74,7 +76,7 @@ impl Shown {
         Shown { hostile, seen, breaks }
     }
 
-    fn seen(&self) -> Vec<(Option<CertificateDer<'static>>, HandshakeKind)> {
+    fn seen(&self) -> Vec<Handshake> {
         self.seen.lock().expect("no panic").clone()
     }
 
