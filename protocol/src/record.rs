@@ -43,6 +43,22 @@ impl<'a> Reader<'a> {
         self.array().map(i32::from_be_bytes)
     }
 
+    pub fn stat(&mut self) -> Result<Stat, Malformed> {
+        Ok(Stat {
+            czxid: self.long()?,
+            mzxid: self.long()?,
+            ctime: self.long()?,
+            mtime: self.long()?,
+            version: self.int()?,
+            cversion: self.int()?,
+            aversion: self.int()?,
+            ephemeral_owner: self.long()?,
+            data_length: self.int()?,
+            num_children: self.int()?,
+            pzxid: self.long()?,
+        })
+    }
+
     pub fn long(&mut self) -> Result<i64, Malformed> {
         self.array().map(i64::from_be_bytes)
     }
@@ -115,24 +131,6 @@ pub struct Stat {
     pub data_length: i32,
     pub num_children: i32,
     pub pzxid: i64,
-}
-
-impl Stat {
-    pub fn read(r: &mut Reader) -> Result<Stat, Malformed> {
-        Ok(Stat {
-            czxid: r.long()?,
-            mzxid: r.long()?,
-            ctime: r.long()?,
-            mtime: r.long()?,
-            version: r.int()?,
-            cversion: r.int()?,
-            aversion: r.int()?,
-            ephemeral_owner: r.long()?,
-            data_length: r.int()?,
-            num_children: r.int()?,
-            pzxid: r.long()?,
-        })
-    }
 }
 
 /// Writes one frame: a length, then records.

@@ -89,15 +89,13 @@ impl<'a> Reply<'a> {
         Ok(match op {
             Op::CREATE | Op::SYNC => Reply::Path(r.string()?),
             Op::CREATE2 | Op::CREATE_CONTAINER | Op::CREATE_TTL => {
-                Reply::Created { path: r.string()?, stat: Stat::read(r)? }
+                Reply::Created { path: r.string()?, stat: r.stat()? }
             }
-            Op::EXISTS | Op::SET_DATA | Op::SET_ACL => Reply::Stat(Stat::read(r)?),
-            Op::GET_DATA | Op::RECONFIG => Reply::Data { data: bytes(r)?, stat: Stat::read(r)? },
-            Op::GET_ACL => Reply::Acl { acl: r.vector(Reader::acl)?, stat: Stat::read(r)? },
+            Op::EXISTS | Op::SET_DATA | Op::SET_ACL => Reply::Stat(r.stat()?),
+            Op::GET_DATA | Op::RECONFIG => Reply::Data { data: bytes(r)?, stat: r.stat()? },
+            Op::GET_ACL => Reply::Acl { acl: r.vector(Reader::acl)?, stat: r.stat()? },
             Op::GET_CHILDREN | Op::GET_EPHEMERALS => Reply::Names(r.vector(Reader::string)?),
-            Op::GET_CHILDREN2 => {
-                Reply::NamesAndStat { names: r.vector(Reader::string)?, stat: Stat::read(r)? }
-            }
+            Op::GET_CHILDREN2 => Reply::NamesAndStat { names: r.vector(Reader::string)?, stat: r.stat()? },
             Op::GET_ALL_CHILDREN_NUMBER | Op::ADD_WATCH => Reply::Count(r.int()?),
             Op::WHO_AM_I => Reply::Identities(r.vector(|r| Ok((r.string()?, r.string()?)))?),
             Op::SASL => Reply::Token(bytes(r)?),
@@ -189,10 +187,10 @@ fn write_result<'a>(op: Op, r: &mut Reader<'a>) -> Result<WriteResult<'a>, Malfo
     Ok(match op {
         Op::CREATE => WriteResult::Created { path: r.string()? },
         Op::CREATE2 | Op::CREATE_CONTAINER | Op::CREATE_TTL => {
-            WriteResult::CreatedStat { path: r.string()?, stat: Stat::read(r)? }
+            WriteResult::CreatedStat { path: r.string()?, stat: r.stat()? }
         }
         Op::DELETE => WriteResult::Deleted,
-        Op::SET_DATA => WriteResult::Set(Stat::read(r)?),
+        Op::SET_DATA => WriteResult::Set(r.stat()?),
         Op::CHECK => WriteResult::Checked,
         FAILED => WriteResult::Failed(r.int()?),
         _ => return Err(Malformed),
@@ -201,7 +199,7 @@ fn write_result<'a>(op: Op, r: &mut Reader<'a>) -> Result<WriteResult<'a>, Malfo
 
 fn read_result<'a>(op: Op, r: &mut Reader<'a>) -> Result<ReadResult<'a>, Malformed> {
     Ok(match op {
-        Op::GET_DATA => ReadResult::Data { data: bytes(r)?, stat: Stat::read(r)? },
+        Op::GET_DATA => ReadResult::Data { data: bytes(r)?, stat: r.stat()? },
         Op::GET_CHILDREN => ReadResult::Names(r.vector(Reader::string)?),
         FAILED => ReadResult::Failed(r.int()?),
         _ => return Err(Malformed),

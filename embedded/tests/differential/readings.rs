@@ -96,24 +96,24 @@ fn read_body(op: Op, r: &mut Reader, text: &mut String, base: i64, births: &[i64
         Op::CREATE | Op::SYNC => push(text, r.string()?.into_owned()),
         Op::CREATE2 | Op::CREATE_CONTAINER | Op::CREATE_TTL => {
             push(text, r.string()?.into_owned());
-            push(text, stat_line(&Stat::read(r)?, base, births));
+            push(text, stat_line(&r.stat()?, base, births));
         }
-        Op::EXISTS | Op::SET_DATA | Op::SET_ACL => push(text, stat_line(&Stat::read(r)?, base, births)),
+        Op::EXISTS | Op::SET_DATA | Op::SET_ACL => push(text, stat_line(&r.stat()?, base, births)),
         Op::GET_DATA => {
             push(text, format!("{:?}", r.buffer()?));
-            push(text, stat_line(&Stat::read(r)?, base, births));
+            push(text, stat_line(&r.stat()?, base, births));
         }
         Op::GET_CHILDREN | Op::GET_EPHEMERALS => push(text, names(r)?),
         Op::GET_CHILDREN2 => {
             push(text, names(r)?);
-            push(text, stat_line(&Stat::read(r)?, base, births));
+            push(text, stat_line(&r.stat()?, base, births));
         }
         Op::GET_ACL => {
             // The identities that "auth" stands for are kept as a set.
             let mut list = r.vector(Reader::acl)?;
             list.sort_unstable_by_key(|a| (a.perms, a.scheme.clone(), a.id.clone()));
             push(text, format!("{list:?}"));
-            push(text, stat_line(&Stat::read(r)?, base, births));
+            push(text, stat_line(&r.stat()?, base, births));
         }
         Op::GET_ALL_CHILDREN_NUMBER | Op::ADD_WATCH => push(text, r.int()?.to_string()),
         Op::WHO_AM_I => {

@@ -15,7 +15,7 @@ fn create_with(raw: &mut Raw, path: &str, list: &[Acl]) -> i32 {
 fn get_acl(raw: &mut Raw, path: &str) -> Result<Vec<Acl>, i32> {
     raw.call(Op::GET_ACL, |w| _ = w.string(path)).ok(|r| {
         let list = r.vector(Reader::acl)?;
-        Stat::read(r)?;
+        r.stat()?;
         Ok(list)
     })
 }

@@ -195,9 +195,9 @@ fn results(reply: &Reply) -> Vec<String> {
         lines.push(match kind {
             -1 => format!("error {} {}", err, r.int().unwrap()),
             1 => format!("create {}", r.string().unwrap()),
-            15 => format!("create2 {} v{}", r.string().unwrap(), Stat::read(r).unwrap().version),
-            5 => format!("set v{}", Stat::read(r).unwrap().version),
-            4 => format!("data {:?} v{}", r.buffer().unwrap(), Stat::read(r).unwrap().version),
+            15 => format!("create2 {} v{}", r.string().unwrap(), r.stat().unwrap().version),
+            5 => format!("set v{}", r.stat().unwrap().version),
+            4 => format!("data {:?} v{}", r.buffer().unwrap(), r.stat().unwrap().version),
             8 => format!("children {:?}", r.vector(|r| Ok(r.string()?.into_owned())).unwrap()),
             other => format!("op {other}"),
         });

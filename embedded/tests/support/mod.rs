@@ -206,7 +206,7 @@ impl Reply {
     }
 
     pub fn stat(&self) -> Result<Stat, i32> {
-        self.ok(Stat::read)
+        self.ok(|r| r.stat())
     }
 
     pub fn as_event(&self) -> Option<(i32, String, i64)> {
