@@ -1,7 +1,7 @@
 //! Who may do what.
 
 use crate::support::{Raw, open_acl};
-use zkrecipes_embedded::wire::{Acl, Op, Reader, Stat};
+use zkrecipes_embedded::wire::{Acl, Op, Reader};
 use zkrecipes_embedded::{Server, digest};
 
 fn acl(perms: i32, scheme: &str, id: &str) -> Acl {

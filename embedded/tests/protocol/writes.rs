@@ -2,7 +2,7 @@
 
 use crate::support::{Raw, Reply, open_acl};
 use zkrecipes_embedded::Server;
-use zkrecipes_embedded::wire::{Op, Reader, Stat, Writer};
+use zkrecipes_embedded::wire::{Op, Reader, Writer};
 
 const SEQUENTIAL: i32 = 2;
 
