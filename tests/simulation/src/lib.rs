@@ -151,13 +151,14 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
 
     let left = |sim: &Sim| {
         let server = &sim.net.lock().server;
-        (server.leftovers(), server.watches())
+        (server.leftovers().len(), server.watches())
     };
     let sweeping = patience + sim.plan.sweeping(left(sim).0);
     if !until(sim, sweeping, |sim| left(sim) == (0, 0))? {
         let (nodes, watches) = left(sim);
-        let watched = sim.net.lock().server.watched();
-        return Err(format!("{nodes} nodes and {watches} watches are left behind: {watched}"));
+        let server = &mut sim.net.lock().server;
+        let (names, watched) = (server.leftovers().join(", "), server.watched());
+        return Err(format!("{nodes} nodes and {watches} watches are left behind: {names}; {watched}"));
     }
 
     parties.iter().for_each(|party| party.close());

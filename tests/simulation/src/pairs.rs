@@ -192,7 +192,7 @@ impl Course {
             return Err(wrong);
         }
         let server = &sim.net.lock().server;
-        match (server.leftovers(), server.watches()) {
+        match (server.leftovers().len(), server.watches()) {
             (0, 0) => Ok(()),
             (nodes, watches) => Err(format!("{nodes} nodes and {watches} watches are left behind")),
         }

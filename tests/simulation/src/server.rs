@@ -50,7 +50,7 @@ pub struct Server {
     /// Which parents of contenders there were at the last look.
     parents: Vec<String>,
     /// Nodes that should not outlast the last worker.
-    leftovers: usize,
+    leftovers: Vec<String>,
     changes: Changes,
 }
 
@@ -106,7 +106,7 @@ impl Server {
             standing: Arc::default(),
             asked: HashSet::new(),
             parents: Vec::new(),
-            leftovers: 0,
+            leftovers: Vec::new(),
             changes: Changes::default(),
         }
     }
@@ -143,7 +143,8 @@ impl Server {
         let parents: Vec<_> =
             parents.into_iter().filter(|parent| nodes.iter().any(|node| node.path == *parent)).collect();
         self.changes.is_parent_missing = parents.len() < self.ground.parents().count();
-        self.leftovers = nodes.iter().filter(|node| !self.ground.is_lasting(&node.path)).count();
+        let leftovers = nodes.iter().map(|node| &node.path).filter(|path| !self.ground.is_lasting(path));
+        self.leftovers = leftovers.cloned().collect();
         if self.is_followed {
             self.followed = nodes.iter().filter(|node| node.path.starts_with(PATH)).cloned().collect();
         }
@@ -172,8 +173,8 @@ impl Server {
     }
 
     /// Contenders, and whatever else a recipe should have taken away.
-    pub fn leftovers(&self) -> usize {
-        self.leftovers
+    pub fn leftovers(&self) -> &[String] {
+        &self.leftovers
     }
 
     pub fn followed(&self) -> &[Node] {
