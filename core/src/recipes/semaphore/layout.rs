@@ -32,11 +32,17 @@ pub(super) struct Size {
     agreed: AtomicUsize,
     /// What the handle is changing it to, as long as it is open which of the two the server has; else 0.
     proposed: AtomicUsize,
+    /// How often the handle has changed it.
+    changes: AtomicUsize,
 }
 
 impl Size {
     pub(super) fn of(permits: usize) -> Size {
-        Size { agreed: AtomicUsize::new(permits), proposed: AtomicUsize::new(0) }
+        Size {
+            agreed: AtomicUsize::new(permits),
+            proposed: AtomicUsize::new(0),
+            changes: AtomicUsize::new(0),
+        }
     }
 
     pub(super) fn get(&self) -> usize {
@@ -53,8 +59,14 @@ impl Size {
     }
 
     pub(super) fn settle(&self, permits: usize) {
+        // First, so that whoever is told of a mismatch with the new one knows that what it has read may be older.
+        self.changes.fetch_add(1, Ordering::AcqRel);
         self.agreed.store(permits, Ordering::Release);
         self.proposed.store(0, Ordering::Release);
+    }
+
+    pub(super) fn changes(&self) -> usize {
+        self.changes.load(Ordering::Acquire)
     }
 
     fn allows(&self, permits: usize) -> bool {

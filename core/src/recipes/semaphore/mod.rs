@@ -315,6 +315,7 @@ impl Taking {
         let (layout, known) = (&self.permits.layout, &self.permits.size);
         loop {
             let link = epoch.link();
+            let changes = known.changes();
             let caught_up = (current != Some(link)).then(|| epoch.sync(&layout.leases));
             let (leases, size, own_watch) = (
                 epoch.watch_children(&layout.leases),
@@ -342,9 +343,12 @@ impl Taking {
                         continue;
                     }
                     current = Some(link);
-                    let permits = match layout.agree(known, &data)? {
-                        Agreement::Agreed(permits) => permits,
-                        Agreement::Unwritten => {
+                    let permits = match layout.agree(known, &data) {
+                        Ok(Agreement::Agreed(permits)) => permits,
+                        // This handle was resized after it had been read.
+                        Err(_) if known.changes() != changes => continue,
+                        Err(error) => return Err(error),
+                        Ok(Agreement::Unwritten) => {
                             self.write_size(epoch, call, stat.version).await?;
                             continue;
                         }
