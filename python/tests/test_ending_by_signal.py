@@ -69,7 +69,7 @@ async def main():
         async with client.lock("/lock") as held:
             held.on_lost(told)
             print("ready", flush=True)
-            await asyncio.sleep(60)
+            while True: await asyncio.sleep(0.05)
 asyncio.run(main())
 """,
 }
