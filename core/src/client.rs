@@ -191,17 +191,17 @@ impl Client {
 
     /// The id of the current session; another one after an expiry. 0 when closed.
     pub fn session_id(&self) -> u64 {
-        self.session().map_or(0, |session| session.epoch().session_id())
+        self.session().map_or(0, |session| session.server_session().session_id())
     }
 
     /// The session timeout as negotiated with the server.
     pub fn session_timeout(&self) -> Duration {
-        self.session().map_or(Duration::ZERO, |session| session.epoch().session_timeout())
+        self.session().map_or(Duration::ZERO, |session| session.server_session().session_timeout())
     }
 
     /// How long the server certainly still honours the session; zero while nothing is held.
     pub fn lease_remaining(&self) -> Duration {
-        self.session().map_or(Duration::ZERO, |session| session.epoch().lease_remaining())
+        self.session().map_or(Duration::ZERO, |session| session.server_session().lease_remaining())
     }
 
     /// What this client has done and seen since it connected, and how it stands.

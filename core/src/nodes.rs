@@ -70,12 +70,12 @@ impl Nodes {
         check_ttl(mode)?;
         let session = self.client.session()?;
         let mut call = session.call(None);
-        let epoch = call.epoch("create").await?;
-        let mut answer = call.briefly("create", epoch.create(path, data, mode)).await?;
+        let server_session = call.server_session("create").await?;
+        let mut answer = call.briefly("create", server_session.create(path, data, mode)).await?;
         if answer == Err(WireError::NoNode) && path::parent(path) == "/" {
             // The root is missing: a chroot that nobody has created yet.
-            answer = match call.briefly("create", epoch.create_chroot()).await? {
-                Ok(()) => call.briefly("create", epoch.create(path, data, mode)).await?,
+            answer = match call.briefly("create", server_session.create_chroot()).await? {
+                Ok(()) => call.briefly("create", server_session.create(path, data, mode)).await?,
                 Err(error) => Err(error),
             };
         }
@@ -84,29 +84,29 @@ impl Nodes {
 
     /// The data and metadata of a node.
     pub async fn get(&self, path: &str) -> Result<(Vec<u8>, Stat)> {
-        self.read("get", path, |epoch| epoch.get_data(path)).await
+        self.read("get", path, |server_session| server_session.get_data(path)).await
     }
 
     /// Replaces the data, if the node has that version; `None` for whichever it has.
     pub async fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<Stat> {
         path::validate(path)?;
-        self.write("set", path, |epoch| epoch.set_data(path, data, version)).await
+        self.write("set", path, |server_session| server_session.set_data(path, data, version)).await
     }
 
     /// Deletes a node without children, if it has that version; `None` for whichever it has.
     pub async fn delete(&self, path: &str, version: Option<i32>) -> Result<()> {
         path::changeable(path)?;
-        self.write("delete", path, |epoch| epoch.delete(path, version)).await
+        self.write("delete", path, |server_session| server_session.delete(path, version)).await
     }
 
     /// The metadata of a node, or `None`.
     pub async fn exists(&self, path: &str) -> Result<Option<Stat>> {
-        self.read("exists", path, |epoch| epoch.exists(path)).await
+        self.read("exists", path, |server_session| server_session.exists(path)).await
     }
 
     /// The names of a node's children, sorted.
     pub async fn children(&self, path: &str) -> Result<Vec<String>> {
-        let mut names = self.read("children", path, |epoch| epoch.children(path)).await?;
+        let mut names = self.read("children", path, |server_session| server_session.children(path)).await?;
         names.sort_unstable();
         Ok(names)
     }
@@ -117,8 +117,11 @@ impl Nodes {
         let session = self.client.session()?;
         let mut call = session.call(None);
         loop {
-            let epoch = call.epoch("ensure").await?;
-            match call.briefly("ensure", session.ensure(&epoch, path, CreateMode::Persistent)).await? {
+            let server_session = call.server_session("ensure").await?;
+            match call
+                .briefly("ensure", session.ensure(&server_session, path, CreateMode::Persistent))
+                .await?
+            {
                 Err(error) if error.is_unanswered() => call.retry_after_loss("ensure").await?,
                 answer => return answer.map_err(|error| refusal(error, "ensure", path)),
             }
@@ -133,7 +136,7 @@ impl Nodes {
         while let Some(top) = pending.pop() {
             // Everything is to go, so a deletion whose answer got lost is made again.
             let mut call = self.client.session()?.call(None);
-            match call.ask("delete", |epoch| epoch.delete(&top, None)).await {
+            match call.ask("delete", |server_session| server_session.delete(&top, None)).await {
                 Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
                 Err(Failure::Refused(WireError::NotEmpty)) => {
                     let names = match self.children(&top).await {
@@ -160,7 +163,7 @@ impl Nodes {
         &self,
         verb: &str,
         path: &str,
-        request: impl Fn(&Arc<crate::session::epoch::Epoch>) -> F,
+        request: impl Fn(&Arc<crate::session::server_session::ServerSession>) -> F,
     ) -> Result<T>
     where
         F: Future<Output = Result<T, WireError>>,
@@ -169,9 +172,9 @@ impl Nodes {
         let session = self.client.session()?;
         let mut call = session.call(None);
         let answer = call
-            .ask(verb, |epoch| {
-                let (epoch, request) = (epoch.clone(), &request);
-                async move { epoch.caught_up(path, || request(&epoch)).await }
+            .ask(verb, |server_session| {
+                let (server_session, request) = (server_session.clone(), &request);
+                async move { server_session.caught_up(path, || request(&server_session)).await }
             })
             .await;
         answer.map_err(|failure: Failure| failure.about(verb, path))
@@ -181,15 +184,16 @@ impl Nodes {
         &self,
         verb: &str,
         path: &str,
-        request: impl FnOnce(&Arc<crate::session::epoch::Epoch>) -> F,
+        request: impl FnOnce(&Arc<crate::session::server_session::ServerSession>) -> F,
     ) -> Result<T>
     where
         F: Future<Output = Result<T, WireError>>,
     {
         let session = self.client.session()?;
         let mut call = session.call(None);
-        let epoch = call.epoch(verb).await?;
-        let answer = call.briefly(verb, request(&epoch)).await.map_err(|error| error.with_path(path))?;
+        let server_session = call.server_session(verb).await?;
+        let answer =
+            call.briefly(verb, request(&server_session)).await.map_err(|error| error.with_path(path))?;
         answer.map_err(|error| refusal(error, verb, path))
     }
 }
@@ -265,7 +269,7 @@ impl Transaction {
         let writes = writes.as_mut().ok_or_else(committed)?;
         // A caller who may not use the client is told so by the commit.
         if let Ok(session) = self.shared.client.session() {
-            let measure = session.epoch().measure();
+            let measure = session.server_session().measure();
             if writes.parts.is_empty() {
                 let checks = match &self.shared.guard {
                     Guard::Hold(hold) => hold.checks(),
@@ -319,8 +323,8 @@ impl Transaction {
             Guard::None => {
                 let verb = "a transaction";
                 let mut call = session.call(None);
-                let epoch = call.epoch(verb).await?;
-                match call.briefly(verb, epoch.multi(&writes)).await? {
+                let server_session = call.server_session(verb).await?;
+                match call.briefly(verb, server_session.multi(&writes)).await? {
                     Ok(applied) => Ok(applied),
                     Err(WireError::Part { index, error }) => {
                         let part = writes.get(index);

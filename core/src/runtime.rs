@@ -263,9 +263,9 @@ pub(crate) mod tests {
         held.on_lost(move |_| drop(kept));
         let kept = Parents(Process::present());
         let _telling = lock.on_wait(move |_| _ = &kept)?;
-        let epoch = client.session()?.epoch();
+        let server_session = client.session()?.server_session();
         let free = crate::path::join("/locks/forked", "x-lock-0000000009");
-        let place = dropped_in_a_child("a place", Place::reserve(&epoch, "/locks/forked", free));
+        let place = dropped_in_a_child("a place", Place::reserve(&server_session, "/locks/forked", free));
         drop(place);
         let semaphore = client.semaphore("/locks/forked-permits", 2)?;
         let permits = dropped_in_a_child("permits", drive::wait(semaphore.acquire(2), None, None)?);
@@ -276,7 +276,7 @@ pub(crate) mod tests {
         let used = dropped_in_a_child("a handle that is used there", Uses(lock.clone(), Process::present()));
         drop(used);
         // In the child the client goes with the last that knows it.
-        let all = dropped_in_a_child("the client", (held, permits, lock, semaphore, epoch, client));
+        let all = dropped_in_a_child("the client", (held, permits, lock, semaphore, server_session, client));
         let (held, _, _, _, _, client) = all;
         drive::wait(async move { held.verify().await }, None, None)?;
         drive::wait(async move { client.close(None).await }, None, None)

@@ -21,8 +21,8 @@ use crate::path;
 use crate::session::call::{Call, Failure};
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
-use crate::session::epoch::Epoch;
 use crate::session::open_parents;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, Flight, Stat, WireError};
 use crate::time;
 
@@ -80,19 +80,21 @@ impl Barrier {
         let session = self.client.session()?;
         let (path, identity) = (&*self.path, session.identity().as_bytes());
         let mut call = session.call(None);
-        let epoch = call.epoch(Barrier::CREATE).await?;
-        open_parents::look(&session, &epoch, &mut call, Barrier::CREATE, path::parent(path)).await?;
+        let server_session = call.server_session(Barrier::CREATE).await?;
+        open_parents::look(&session, &server_session, &mut call, Barrier::CREATE, path::parent(path)).await?;
         loop {
             match call
-                .ask(Barrier::CREATE, |epoch| epoch.create(path, identity, CreateMode::Persistent))
+                .ask(Barrier::CREATE, |server_session| {
+                    server_session.create(path, identity, CreateMode::Persistent)
+                })
                 .await
             {
                 Ok(_) | Err(Failure::Refused(WireError::NodeExists)) => return Ok(()),
                 Err(Failure::Refused(WireError::NoNode)) => {
                     let parent = path::parent(path);
-                    let made = call.ask(Barrier::CREATE, |epoch| {
-                        let (session, epoch) = (session.clone(), epoch.clone());
-                        async move { session.ensure(&epoch, parent, session.parents()).await }
+                    let made = call.ask(Barrier::CREATE, |server_session| {
+                        let (session, server_session) = (session.clone(), server_session.clone());
+                        async move { session.ensure(&server_session, parent, session.parents()).await }
                     });
                     made.await.map_err(|failure| failure.about(Barrier::CREATE, parent))?;
                 }
@@ -107,7 +109,7 @@ impl Barrier {
     pub async fn remove(&self) -> Result<()> {
         let session = self.client.session()?;
         let mut call = session.call(None);
-        match call.ask(Barrier::REMOVE, |epoch| epoch.delete(&self.path, None)).await {
+        match call.ask(Barrier::REMOVE, |server_session| server_session.delete(&self.path, None)).await {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => Ok(()),
             Err(failure) => Err(failure.about(Barrier::REMOVE, &self.path)),
         }
@@ -120,7 +122,7 @@ impl Barrier {
     }
 
     async fn stands(&self, call: &mut Call, verb: &'static str) -> Result<bool> {
-        let found = self.look(call, verb, |epoch| epoch.exists(&self.path));
+        let found = self.look(call, verb, |server_session| server_session.exists(&self.path));
         Ok(found.await?.is_some())
     }
 
@@ -155,15 +157,16 @@ impl Barrier {
         }
         let mut first = None;
         loop {
-            let (found, watch) =
-                self.look(call, Barrier::WAIT, |epoch| epoch.watch_exists(&self.path)).await?;
+            let (found, watch) = self
+                .look(call, Barrier::WAIT, |server_session| server_session.watch_exists(&self.path))
+                .await?;
             let Some(stat) = found else { return Ok(()) };
             if *first.get_or_insert(stat.czxid) < stat.czxid {
                 // Ours was lifted, and this one was put up since.
                 return Ok(());
             }
             call.insist();
-            let said = call.session().epoch().get_data(&self.path);
+            let said = call.session().server_session().get_data(&self.path);
             let woken = async {
                 let mut watch = watch;
                 tokio::select! {
@@ -183,10 +186,10 @@ impl Barrier {
         &self,
         call: &mut Call,
         verb: &'static str,
-        look: impl Fn(&Arc<Epoch>) -> Flight<T>,
+        look: impl Fn(&Arc<ServerSession>) -> Flight<T>,
     ) -> Result<T> {
-        let answer = call.ask(verb, |epoch| {
-            let (sync, look) = (epoch.sync(&self.path), look(epoch));
+        let answer = call.ask(verb, |server_session| {
+            let (sync, look) = (server_session.sync(&self.path), look(server_session));
             async move {
                 sync.await?;
                 look.await
@@ -199,7 +202,7 @@ impl Barrier {
     fn who(&self, mut call: Call) -> Later<Found> {
         let path = self.path.clone();
         Box::pin(async move {
-            let read = call.ask(Barrier::WAIT, |epoch| epoch.get_data(&path)).await;
+            let read = call.ask(Barrier::WAIT, |server_session| server_session.get_data(&path)).await;
             let node = path::name(&path).to_owned();
             let holder = read.ok().map(|(data, stat)| Contender {
                 node,

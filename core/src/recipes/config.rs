@@ -19,8 +19,8 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Moment;
-use crate::session::epoch::Epoch;
 use crate::session::open_parents;
+use crate::session::server_session::ServerSession;
 use crate::session::watching::standing::Standings;
 use crate::session::watching::{Data, Mark, Sight, Watching};
 use crate::session::wire::{CreateMode, Stat, WireError};
@@ -95,10 +95,10 @@ impl Config {
         let mut call = session.call(None);
         let path = &*self.path;
         let (asked, answer) = call
-            .ask(Config::GET, |epoch| {
-                let (epoch, asked) = (epoch.clone(), session.now());
+            .ask(Config::GET, |server_session| {
+                let (server_session, asked) = (server_session.clone(), session.now());
                 async move {
-                    match epoch.as_of_now(path, || epoch.get_data(path)).await {
+                    match server_session.as_of_now(path, || server_session.get_data(path)).await {
                         Ok(found) => Ok((asked, Some(found))),
                         Err(WireError::NoNode) => Ok((asked, None)),
                         Err(error) => Err(error),
@@ -253,18 +253,19 @@ impl Setting<'_> {
     async fn apply(&self, call: &mut Call) -> Result<i32> {
         let mut creates = false;
         loop {
-            let epoch = call.epoch(self.verb).await?;
-            open_parents::look(self.session, &epoch, call, self.verb, path::parent(self.path)).await?;
+            let server_session = call.server_session(self.verb).await?;
+            open_parents::look(self.session, &server_session, call, self.verb, path::parent(self.path))
+                .await?;
             let answer = if creates {
-                let created = epoch.create(self.path, self.value, CreateMode::Persistent);
+                let created = server_session.create(self.path, self.value, CreateMode::Persistent);
                 call.briefly(self.verb, created).await?.map(|_| 0)
             } else {
-                let set = epoch.set_data(self.path, self.value, self.version);
+                let set = server_session.set_data(self.path, self.value, self.version);
                 call.briefly(self.verb, set).await?.map(|stat| stat.version)
             };
             match answer {
                 Ok(version) => return Ok(version),
-                Err(WireError::NoNode) if creates => self.prepare(&epoch, call).await?,
+                Err(WireError::NoNode) if creates => self.prepare(&server_session, call).await?,
                 Err(WireError::NoNode) if self.version.is_none() => creates = true,
                 // Somebody was first; then it is there to be set.
                 Err(WireError::NodeExists) => creates = false,
@@ -280,12 +281,13 @@ impl Setting<'_> {
 
     async fn create(&self, call: &mut Call) -> Result<i32> {
         loop {
-            let epoch = call.epoch(self.verb).await?;
-            open_parents::look(self.session, &epoch, call, self.verb, path::parent(self.path)).await?;
-            let created = epoch.create(self.path, self.value, CreateMode::Persistent);
+            let server_session = call.server_session(self.verb).await?;
+            open_parents::look(self.session, &server_session, call, self.verb, path::parent(self.path))
+                .await?;
+            let created = server_session.create(self.path, self.value, CreateMode::Persistent);
             match call.briefly(self.verb, created).await? {
                 Ok(_) => return Ok(0),
-                Err(WireError::NoNode) => self.prepare(&epoch, call).await?,
+                Err(WireError::NoNode) => self.prepare(&server_session, call).await?,
                 Err(error) if error.is_unanswered() => match self.look_behind(call).await? {
                     // Ours was never there, or somebody has deleted it since.
                     None => {}
@@ -300,9 +302,9 @@ impl Setting<'_> {
         }
     }
 
-    async fn prepare(&self, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
+    async fn prepare(&self, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {
         let parent = path::parent(self.path);
-        let made = self.session.ensure(epoch, parent, CreateMode::Persistent);
+        let made = self.session.ensure(server_session, parent, CreateMode::Persistent);
         match call.briefly(self.verb, made).await? {
             Err(error) if error.is_unanswered() => call.retry_after_loss(self.verb).await,
             answer => answer.map_err(|error| refusal(error, self.verb, parent)),
@@ -313,9 +315,9 @@ impl Setting<'_> {
     async fn look_behind(&self, call: &mut Call) -> Result<Option<(Vec<u8>, Stat)>> {
         loop {
             call.retry_after_loss(self.verb).await?;
-            let epoch = call.epoch(self.verb).await?;
+            let server_session = call.server_session(self.verb).await?;
             // What was asked before has been decided when this is answered, and the read sees it.
-            let (settled, read) = (epoch.settle(self.path), epoch.get_data(self.path));
+            let (settled, read) = (server_session.settle(self.path), server_session.get_data(self.path));
             match (call.briefly(self.verb, settled).await?, call.briefly(self.verb, read).await?) {
                 (Err(error), _) | (_, Err(error)) if error.is_unanswered() => {}
                 (_, Err(WireError::NoNode)) => return Ok(None),

@@ -93,14 +93,14 @@ pub(crate) fn sort_names(a: &Entry, b: &Entry) -> Ordering {
 
 /// Who is first under `path` in the line of `kind`, for two requests, however many there are.
 pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Option<Contender>> {
-    let names = match call.ask(VERB, |epoch| epoch.children(path)).await {
+    let names = match call.ask(VERB, |server_session| server_session.children(path)).await {
         Ok(names) => names,
         Err(failure) => return Err(failure.about(VERB, path)),
     };
     let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(sort_names);
     let Some(entry) = first else { return Ok(None) };
     let node = path::join(path, &entry.name);
-    let seen = match call.ask(VERB, |epoch| epoch.get_data(&node)).await {
+    let seen = match call.ask(VERB, |server_session| server_session.get_data(&node)).await {
         Ok((data, stat)) => Seen { entry, data, stat },
         Err(Failure::Refused(WireError::NoAuth)) => Seen::unreadable(entry),
         Err(failure) => return Err(failure.about(VERB, &node)),
@@ -111,7 +111,7 @@ pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Opt
 /// One contender under `path`, if it can be read.
 pub(crate) async fn seen(call: &mut Call, path: &str, entry: Entry) -> Option<Seen> {
     let node = path::join(path, &entry.name);
-    let (data, stat) = call.ask(VERB, |epoch| epoch.get_data(&node)).await.ok()?;
+    let (data, stat) = call.ask(VERB, |server_session| server_session.get_data(&node)).await.ok()?;
     Some(Seen { entry, data, stat })
 }
 
@@ -124,7 +124,7 @@ pub(crate) async fn leases(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
 
 /// The children of `path` that take part, as they are now. As many reads in one flight as make sense.
 async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<Entry>) -> Result<Vec<Seen>> {
-    let names = match call.ask(VERB, |epoch| epoch.children(path)).await {
+    let names = match call.ask(VERB, |server_session| server_session.children(path)).await {
         Ok(names) => names,
         Err(Failure::Refused(WireError::NoNode)) => return Ok(Vec::new()),
         Err(failure) => return Err(failure.about(VERB, path)),
@@ -132,11 +132,13 @@ async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<En
     let entries: Vec<Entry> = names.iter().filter_map(|name| recognise(name)).collect();
     let mut seen = Vec::new();
     for batch in entries.chunks(READS_IN_FLIGHT) {
-        let epoch = call.epoch(VERB).await?;
+        let server_session = call.server_session(VERB).await?;
         let nodes: Vec<_> = batch.iter().map(|entry| path::join(path, &entry.name)).collect();
-        for ((entry, node), flight) in batch.iter().zip(&nodes).zip(epoch.get_each(&nodes)) {
+        for ((entry, node), flight) in batch.iter().zip(&nodes).zip(server_session.get_each(&nodes)) {
             let answer = match call.briefly(VERB, flight).await? {
-                Err(error) if error.is_unanswered() => call.ask(VERB, |epoch| epoch.get_data(node)).await,
+                Err(error) if error.is_unanswered() => {
+                    call.ask(VERB, |server_session| server_session.get_data(node)).await
+                }
                 answer => answer.map_err(Failure::Refused),
             };
             match answer {
@@ -221,7 +223,7 @@ pub(crate) async fn revoke(
     let mut asked = Vec::new();
     for node in nodes {
         // Writing the same word twice asks once.
-        match call.ask(verb, |epoch| epoch.set_data(&node, REVOKE, None)).await {
+        match call.ask(verb, |server_session| server_session.set_data(&node, REVOKE, None)).await {
             Ok(_) => asked.push(node),
             Err(Failure::Refused(WireError::NoNode)) => {}
             Err(failure) => return Err(failure.about(verb, &node)),
@@ -234,7 +236,7 @@ pub(crate) async fn revoke(
         if is_gone_in_time(&mut patient, &node).await? {
             continue;
         }
-        match call.ask(verb, |epoch| epoch.delete(&node, None)).await {
+        match call.ask(verb, |server_session| server_session.delete(&node, None)).await {
             Ok(()) => {
                 call.session().counters.forced.one();
                 log::forced(&node, force_after);

@@ -20,18 +20,18 @@ pub(super) async fn declare(
     data: &[u8],
 ) -> Result<Kept> {
     let mut call = session.call(None);
-    let epoch = loop {
-        let epoch = call.epoch(verb).await.map_err(|error| error.with_path(&node))?;
-        if deletable::check(session, &epoch, &mut call, verb, parent).await? {
-            break epoch;
+    let server_session = loop {
+        let server_session = call.server_session(verb).await.map_err(|error| error.with_path(&node))?;
+        if deletable::check(session, &server_session, &mut call, verb, parent).await? {
+            break server_session;
         }
-        match call.briefly(verb, session.ensure(&epoch, parent, session.parents())).await? {
+        match call.briefly(verb, session.ensure(&server_session, parent, session.parents())).await? {
             Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
             made => made.map_err(|error| refusal(error, verb, parent))?,
         }
     };
     let kept = Kept::declare(session, verb, node, data, session.parents()).await?;
-    deletable::settle(&epoch, parent);
+    deletable::settle(&server_session, parent);
     Ok(kept)
 }
 

@@ -50,11 +50,11 @@ async fn look(
     meant: Meant,
     is_decided: bool,
 ) -> Result<Result<Sight, WireError>, Failure> {
-    let epoch = call.epoch(verb).await?;
+    let server_session = call.server_session(verb).await?;
     // They leave in one flight; the server answers the read when it has carried out the transaction.
     let check = [Write::Check { path: node.to_owned(), version: None }];
-    let decision = is_decided.then(|| epoch.multi(&check));
-    let read = epoch.watch_data(node);
+    let decision = is_decided.then(|| server_session.multi(&check));
+    let read = server_session.watch_data(node);
     if let Some(decision) = decision {
         match call.briefly(verb, decision).await? {
             Ok(_) => {}
@@ -70,7 +70,7 @@ async fn look(
         (Ok((_, _, watch)), _) => Ok(Sight::Stands(watch)),
         (Err(WireError::NoNode), _) => Ok(Sight::Gone),
         (Err(WireError::NoAuth), Meant::Named) => {
-            let siblings = call.briefly(verb, epoch.watch_children(path::parent(node))).await?;
+            let siblings = call.briefly(verb, server_session.watch_children(path::parent(node))).await?;
             match siblings {
                 Ok((names, _, watch)) if names.iter().any(|name| name == path::name(node)) => {
                     Ok(Sight::Stands(watch))

@@ -1,6 +1,6 @@
 //! A group: each member is an ephemeral child of the path, and its data is what the member says of itself.
 //!
-//! 1. Joining creates the node. It is kept in every epoch and made again when somebody deletes it, until the member leaves,
+//! 1. Joining creates the node. It is kept in every server session and made again when somebody deletes it, until the member leaves,
 //!    its handle is dropped or its client closed.
 //! 2. Updating sets the node's data.
 //! 3. Following is one watch on the list and one on each member: a change costs one list and one read of that member,
@@ -25,8 +25,8 @@ use crate::options::{GroupLayout, GroupOptions, Naming};
 use crate::path;
 use crate::session::Session;
 use crate::session::chance;
-use crate::session::epoch::Epoch;
 use crate::session::kept::{Kept, not_declared};
+use crate::session::server_session::ServerSession;
 use crate::session::skipped::Flaw;
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::WireError;
@@ -162,10 +162,13 @@ impl Group {
         let session = self.client.session()?;
         let (path, layout) = (&*self.path, self.layout);
         let mut call = session.call(None);
-        let answer = call.ask(Group::MEMBERS, |epoch| {
-            let (epoch, session) = (epoch.clone(), &session);
-            async move { epoch.as_of_now(path, || members(session, &epoch, path, layout)).await }
-        });
+        let answer =
+            call.ask(Group::MEMBERS, |server_session| {
+                let (server_session, session) = (server_session.clone(), &session);
+                async move {
+                    server_session.as_of_now(path, || members(session, &server_session, path, layout)).await
+                }
+            });
         answer.await.map_err(|failure| failure.about(Group::MEMBERS, path))
     }
 
@@ -193,11 +196,11 @@ impl std::fmt::Debug for Group {
 /// read.
 async fn members(
     session: &Session,
-    epoch: &Arc<Epoch>,
+    server_session: &Arc<ServerSession>,
     path: &str,
     layout: GroupLayout,
 ) -> Result<BTreeMap<String, Vec<u8>>, WireError> {
-    let names = match epoch.children(path).await {
+    let names = match server_session.children(path).await {
         Err(WireError::NoNode) => return Ok(BTreeMap::new()),
         answer => answer?,
     };
@@ -206,7 +209,7 @@ async fn members(
     }
     let nodes: Vec<_> = names.iter().map(|name| path::join(path, name)).collect();
     let mut members = BTreeMap::new();
-    for (name, read) in names.iter().zip(epoch.get_each(&nodes)) {
+    for (name, read) in names.iter().zip(server_session.get_each(&nodes)) {
         match read.await {
             Ok((data, _)) => members.extend(layout.member_of(name, &data)),
             Err(WireError::NoNode) => {}

@@ -19,8 +19,8 @@ use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
-use crate::session::epoch::Tenant;
 use crate::session::line::Line;
+use crate::session::server_session::Tenant;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 

@@ -149,9 +149,12 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
             return Ok(all);
         }
         loop {
-            match call.briefly(verb, all.epoch.check(all.nodes.iter().map(|node| node.path.clone()))).await? {
-                Ok(_) if all.epoch.is_firm() => return Ok(all),
-                Ok(_) => call.until(verb, all.epoch.until_firm_or_soon()).await?,
+            match call
+                .briefly(verb, all.server_session.check(all.nodes.iter().map(|node| node.path.clone())))
+                .await?
+            {
+                Ok(_) if all.server_session.is_firm() => return Ok(all),
+                Ok(_) => call.until(verb, all.server_session.until_firm_or_soon()).await?,
                 // One of them is gone: from the start.
                 Err(WireError::Part { .. } | WireError::SessionEnded) => break,
                 Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await?,

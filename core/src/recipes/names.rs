@@ -1,7 +1,7 @@
 //! Names and what they stand for: each name is a child of the path, and its data is what it stands for.
 //!
 //! 1. Binding creates the node. Binding a name that is bound already is refused.
-//! 2. An ephemeral binding goes with the client: it is kept in every epoch and made again when somebody deletes it, until
+//! 2. An ephemeral binding goes with the client: it is kept in every server session and made again when somebody deletes it, until
 //!    it is unbound or the client is closed.
 //! 3. Following is one watch on the list and one on each node: a change costs one list or one read.
 
@@ -89,13 +89,13 @@ impl Names {
         let mut call = session.call(None);
         let mut in_doubt = false;
         loop {
-            let epoch = call.epoch(Names::BIND).await?;
-            open_parents::look(session, &epoch, &mut call, Names::BIND, &self.path).await?;
-            let created = epoch.create(node, data, CreateMode::Persistent);
+            let server_session = call.server_session(Names::BIND).await?;
+            open_parents::look(session, &server_session, &mut call, Names::BIND, &self.path).await?;
+            let created = server_session.create(node, data, CreateMode::Persistent);
             match call.briefly(Names::BIND, created).await? {
                 Ok(_) => return Ok(()),
                 Err(WireError::NoNode) => {
-                    let made = session.ensure(&epoch, &self.path, session.parents());
+                    let made = session.ensure(&server_session, &self.path, session.parents());
                     match call.briefly(Names::BIND, made).await? {
                         Err(error) if error.is_unanswered() => call.retry_after_loss(Names::BIND).await?,
                         made => made.map_err(|error| refusal(error, Names::BIND, &self.path))?,
@@ -107,7 +107,7 @@ impl Names {
                 }
                 Err(WireError::NodeExists) if in_doubt => {
                     // Ours if it is as ours would be: nobody can tell it from somebody else's of the same data.
-                    match call.briefly(Names::BIND, epoch.get_data(node)).await? {
+                    match call.briefly(Names::BIND, server_session.get_data(node)).await? {
                         Ok((found, stat)) if found == data && is_as_created(&stat) => return Ok(()),
                         Ok(_) => return Err(refusal(WireError::NodeExists, Names::BIND, node)),
                         Err(error) if error.is_unanswered() => call.retry_after_loss(Names::BIND).await?,
@@ -125,10 +125,10 @@ impl Names {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
         let mut call = session.call(None);
-        let answer = call.ask(Names::LOOKUP, |epoch| {
-            let (epoch, node) = (epoch.clone(), node.as_str());
+        let answer = call.ask(Names::LOOKUP, |server_session| {
+            let (server_session, node) = (server_session.clone(), node.as_str());
             async move {
-                match epoch.as_of_now(node, || epoch.get_data(node)).await {
+                match server_session.as_of_now(node, || server_session.get_data(node)).await {
                     Ok((data, _)) => Ok(Some(data)),
                     Err(WireError::NoNode) => Ok(None),
                     Err(error) => Err(error),
@@ -154,8 +154,8 @@ impl Names {
         }
         let mut call = session.call(None);
         loop {
-            let epoch = call.epoch(Names::UNBIND).await?;
-            match call.briefly(Names::UNBIND, epoch.delete(&node, None)).await? {
+            let server_session = call.server_session(Names::UNBIND).await?;
+            match call.briefly(Names::UNBIND, server_session.delete(&node, None)).await? {
                 Ok(()) => return Ok(()),
                 // Gone by the attempt whose answer was lost, or before.
                 Err(WireError::NoNode) if in_doubt => return Ok(()),
@@ -173,10 +173,10 @@ impl Names {
         let session = self.client.session()?;
         let path = &*self.path;
         let mut call = session.call(None);
-        let answer = call.ask(Names::LIST, |epoch| {
-            let epoch = epoch.clone();
+        let answer = call.ask(Names::LIST, |server_session| {
+            let server_session = server_session.clone();
             async move {
-                match epoch.as_of_now(path, || epoch.children(path)).await {
+                match server_session.as_of_now(path, || server_session.children(path)).await {
                     Err(WireError::NoNode) => Ok(Vec::new()),
                     answer => answer,
                 }

@@ -18,7 +18,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
-use crate::session::epoch::Tenant;
+use crate::session::server_session::Tenant;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn;
 use crate::turn::grant::Grant;
@@ -159,7 +159,7 @@ impl Readers for Reading {
 
 /// A reader's node with the number of the writer that holds, so that it stands before everybody behind the writer.
 async fn join(session: &Arc<Session>, call: &mut Call, path: &str, writing: &Arc<Hold>) -> Result<Grant> {
-    let (verb, writer, epoch) = ("downgrade", writing.node(), writing.epoch());
+    let (verb, writer, server_session) = ("downgrade", writing.node(), writing.server_session());
     if !writing.is_held() {
         return Err(writing.not_held());
     }
@@ -172,7 +172,7 @@ async fn join(session: &Arc<Session>, call: &mut Call, path: &str, writing: &Arc
     }
     let (prefix, _) = name::fresh(session.options().naming, Kind::Read);
     let node = path::join(path, &format!("{prefix}{:010}", writer.entry.sequence));
-    let place = Place::reserve(epoch, path, node.clone());
+    let place = Place::reserve(server_session, path, node.clone());
     let parts = [
         Write::Check { path: writer.path.clone(), version: None },
         Write::Create {
@@ -183,9 +183,9 @@ async fn join(session: &Arc<Session>, call: &mut Call, path: &str, writing: &Arc
         },
     ];
     // From before the node is there, so that the heart does not pause for it.
-    let interest = epoch.interest(&node);
+    let interest = server_session.interest(&node);
     let czxid = loop {
-        match call.briefly(verb, epoch.multi(&parts)).await? {
+        match call.briefly(verb, server_session.multi(&parts)).await? {
             Ok(applied) => {
                 break applied.into_iter().find_map(Applied::created).map_or(-1, |created| created.czxid);
             }
@@ -207,7 +207,7 @@ async fn join(session: &Arc<Session>, call: &mut Call, path: &str, writing: &Arc
     };
     let reader = place.forget();
     let nodes = reader.map(|node| Node { czxid, inherited: Some(writer.token()), ..node });
-    let mut grant = Grant::of(epoch.clone(), Vec::from_iter(nodes), vec![interest]);
+    let mut grant = Grant::of(server_session.clone(), Vec::from_iter(nodes), vec![interest]);
     // Whoever has asked the writer for the lock still waits for it.
     grant.is_revoked = writing.is_revoked();
     match grant.becomes_firm(call, verb).await? {

@@ -15,7 +15,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::looks::Names;
+use crate::session::server_session::looks::Names;
 use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Watch, WireError};
 use crate::turn::name::{Entry, Kind};
@@ -134,7 +134,7 @@ impl PlaceInLine {
     }
 
     async fn changed(&mut self) {
-        let ended = self.place.epoch.until_ended();
+        let ended = self.place.server_session.until_ended();
         if self.ahead.is_empty() {
             return ended.await;
         }
@@ -175,8 +175,8 @@ impl PlaceInLine {
         self.ahead.retain(|(name, _)| nearest.contains(name));
         let is_new = |name: &String| self.ahead.iter().all(|(other, _)| other != name);
         let new: Vec<_> = nearest.into_iter().filter(is_new).collect();
-        let epoch = self.place.epoch.clone();
-        let watch = |name: &String| epoch.watch_data(&path::join(&self.place.parent, name));
+        let server_session = self.place.server_session.clone();
+        let watch = |name: &String| server_session.watch_data(&path::join(&self.place.parent, name));
         // In one flight.
         let flights: Vec<_> = new.iter().map(watch).collect();
         for (name, flight) in new.into_iter().zip(flights) {
@@ -189,7 +189,7 @@ impl PlaceInLine {
                     break;
                 }
                 Err(error) if error.is_unanswered() => {
-                    if !epoch.has_ended() {
+                    if !server_session.has_ended() {
                         call.retry_after_loss(verb).await?;
                     }
                     return Ok(false);

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `briefly` | the answer to a request | the last answer to this call, or when it began to ask |
 //! | `ask` | the same; asks again when the answer got lost | the same |
-//! | `epoch` | a session that has not ended | the same |
+//! | `server_session` | a session that has not ended | the same |
 //! | `until` | what the session's own requests bring about | a single attempt's: the last answer to any of them; else it has none |
 //! | `patiently` | what others do | it has none, and others' time is no silence: the budget begins anew |
 //!
@@ -27,8 +27,8 @@ use tokio::sync::watch;
 
 use super::arrival::{Arrival, Arrived};
 use super::clock::{Deadline, Later, Moment};
-use super::epoch::{Connection, Epoch};
 use super::line::Line;
+use super::server_session::{Connection, ServerSession};
 use super::wire::{LinkState, WireError};
 use super::{GRACE, Session, State};
 use crate::error::{Error, ErrorKind, Result};
@@ -68,7 +68,7 @@ pub(crate) struct Call {
     ended: Option<End>,
     /// Rings when the budget is used up, or before that.
     bell: Option<Later<()>>,
-    /// What came instead of an answer, since the call last had a look at its epoch.
+    /// What came instead of an answer, since the call last had a look at its server session.
     missing: Option<WireError>,
 }
 
@@ -272,51 +272,51 @@ impl Call {
         }
         let mut event = pin!(event);
         loop {
-            self.heard = self.heard.max(self.session.epoch().heard());
+            self.heard = self.heard.max(self.session.server_session().heard());
             let heard = self.heard;
             match self.in_budget(what, event.as_mut()).await {
-                Err(_) if self.session.epoch().heard() > heard => {}
+                Err(_) if self.session.server_session().heard() > heard => {}
                 outcome => return outcome,
             }
         }
     }
 
-    /// An epoch that has not ended, within the budget.
-    pub(crate) async fn epoch(&mut self, what: &str) -> Result<Arc<Epoch>> {
+    /// A server session that has not ended, within the budget.
+    pub(crate) async fn server_session(&mut self, what: &str) -> Result<Arc<ServerSession>> {
         if self.session.state() == State::Closed || (self.session.is_closing() && !self.outlasts) {
             return Err(Error::closed("client"));
         }
         self.missing = None;
         let (session, is_instant) = (self.session.clone(), self.is_instant);
-        let is_new = session.epoch().has_ended();
+        let is_new = session.server_session().has_ended();
         let ready = async {
-            let epoch = session.ready().await?;
+            let server_session = session.ready().await?;
             if is_instant {
                 // What is asked for now would be asked whenever there is a connection.
-                epoch.until_up().await;
+                server_session.until_up().await;
             }
-            Ok::<_, Error>(epoch)
+            Ok::<_, Error>(server_session)
         };
-        let epoch = self.in_budget(what, pin!(ready)).await??;
+        let server_session = self.in_budget(what, pin!(ready)).await??;
         if is_new {
             // Opening a session is an answer, too.
             self.heard = self.session.now();
         }
-        Ok(epoch)
+        Ok(server_session)
     }
 
     /// A connection, within the budget. What leaves while there is none waits in the transport, and nobody tells what it
     /// means by the time it arrives.
-    pub(crate) async fn connection(&mut self, what: &str) -> Result<(Arc<Epoch>, Connection)> {
+    pub(crate) async fn connection(&mut self, what: &str) -> Result<(Arc<ServerSession>, Connection)> {
         loop {
-            let epoch = self.epoch(what).await?;
-            let link = epoch.link();
-            if let Some(connection) = epoch.connection() {
-                return Ok((epoch, connection));
+            let server_session = self.server_session(what).await?;
+            let link = server_session.link();
+            if let Some(connection) = server_session.connection() {
+                return Ok((server_session, connection));
             }
             // No answer of a server, which the budget waits for.
             let changed = async {
-                epoch.link_changed(link).await;
+                server_session.link_changed(link).await;
                 Err::<(), _>(WireError::ConnectionLoss)
             };
             let _ = self.briefly(what, changed).await?;
@@ -341,15 +341,15 @@ impl Call {
 
     /// Why the answer was of no use; `missing` is what came instead of one.
     fn cause(&self, missing: Option<WireError>) -> Cow<'static, str> {
-        let epoch = self.session.epoch();
-        let is_broken = || epoch.link().state != LinkState::Up;
+        let server_session = self.session.server_session();
+        let is_broken = || server_session.link().state != LinkState::Up;
         match missing {
             Some(WireError::SessionEnded) => "the session ended before the answer came".into(),
-            None if epoch.has_ended() => "the session has ended".into(),
+            None if server_session.has_ended() => "the session has ended".into(),
             None if !is_broken() => {
                 "the answers do not belong together: the connection, or a node, changed in between".into()
             }
-            _ => match epoch.cause() {
+            _ => match server_session.cause() {
                 Some(cause) => format!("the connection broke before the answer came: {cause}").into(),
                 None => "the connection broke before the answer came".into(),
             },
@@ -399,7 +399,7 @@ impl Call {
 
     /// There is no connection, and none that is made again at once.
     fn poll_absence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.session.epoch().link().state == LinkState::Up {
+        if self.session.server_session().link().state == LinkState::Up {
             self.absence = None;
             return Poll::Pending;
         }
@@ -461,14 +461,14 @@ impl Call {
     pub(crate) async fn ask<T, F>(
         &mut self,
         what: &str,
-        request: impl Fn(&Arc<Epoch>) -> F,
+        request: impl Fn(&Arc<ServerSession>) -> F,
     ) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, WireError>>,
     {
         loop {
-            let epoch = self.epoch(what).await?;
-            let answer = self.briefly(what, request(&epoch)).await?;
+            let server_session = self.server_session(what).await?;
+            let answer = self.briefly(what, request(&server_session)).await?;
             match answer {
                 Err(error) if error.is_unanswered() => self.retry_after_loss(what).await?,
                 answer => return answer.map_err(Failure::Refused),

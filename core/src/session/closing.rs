@@ -20,7 +20,7 @@ impl Session {
             () = self.until_closed() => Ok(()),
             () = self.until_over(deadline) => {
                 // Whatever the first closer still waits for, the session is to end now.
-                self.clock.spawn(self.epoch().close());
+                self.clock.spawn(self.server_session().close());
                 self.enter(State::Closed);
                 Err(Error::timeout("no server confirmed that the session is closed"))
             }
@@ -34,7 +34,7 @@ impl Session {
         // then.
         self.take_back_all();
         if !self.closing.send_replace(true) {
-            self.epoch().lose_all(LostReason::Closed);
+            self.server_session().lose_all(LostReason::Closed);
             self.clock.spawn(Box::pin(self.clone().shut(deadline)));
         }
     }
@@ -42,22 +42,22 @@ impl Session {
     /// Closes at once, whatever is still to be tidied: it goes with the session.
     pub(crate) fn end(self: &Arc<Self>) {
         self.begin_closing(Deadline::after(self.clock.now(), Some(Duration::ZERO)));
-        drop(self.epoch().close());
+        drop(self.server_session().close());
     }
 
     async fn shut(self: Arc<Self>, deadline: Deadline) {
-        let epoch = self.epoch();
+        let server_session = self.server_session();
         tokio::select! {
             biased;
-            () = self.until_tidy(&epoch) => {}
+            () = self.until_tidy(&server_session) => {}
             () = self.until_over(deadline) => {}
         }
-        epoch.close().await;
+        server_session.close().await;
         let mut tended = self.tended.subscribe();
         // The sender lives in `self`, so this cannot fail.
         let _ = tended.wait_for(|tended| *tended).await;
         self.enter(State::Closed);
-        log::closed(epoch.session_id());
+        log::closed(server_session.session_id());
         self.closed.send_replace(true);
     }
 

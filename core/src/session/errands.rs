@@ -1,4 +1,4 @@
-//! What has to be done however many epochs that takes, and that closing waits for: a chore ends with its epoch, an errand
+//! What has to be done however many server sessions that takes, and that closing waits for: a chore ends with its server session, an errand
 //! goes on in the next one.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, oneshot};
 
 use super::clock::Later;
-use super::epoch::Epoch;
+use super::server_session::ServerSession;
 use super::{Session, unless};
 
 #[derive(Default)]
@@ -44,10 +44,10 @@ impl Session {
         })
     }
 
-    /// Resolves when no errand is left, nor a chore of this epoch; or when it has ended, for then nothing can be done.
-    pub(super) async fn until_tidy(&self, epoch: &Epoch) {
-        unless(self.until_no_errand(), epoch.until_ended()).await;
-        epoch.until_tidy().await;
+    /// Resolves when no errand is left, nor a chore of this server session; or when it has ended, for then nothing can be done.
+    pub(super) async fn until_tidy(&self, server_session: &ServerSession) {
+        unless(self.until_no_errand(), server_session.until_ended()).await;
+        server_session.until_tidy().await;
     }
 
     async fn until_no_errand(&self) {

@@ -47,9 +47,9 @@ impl Session {
         self.leftovers.nodes().as_ref().is_some_and(|nodes| nodes.iter().any(|other| other == node))
     }
 
-    /// Deletes what [`Session::leave`] was said of, in whatever epoch that can be done. The first attempt leaves now.
+    /// Deletes what [`Session::leave`] was said of, in whatever server session that can be done. The first attempt leaves now.
     pub(crate) fn take_back(self: &Arc<Self>, node: String) {
-        let (session, first) = (self.clone(), self.epoch().delete(&node, None));
+        let (session, first) = (self.clone(), self.server_session().delete(&node, None));
         self.clock.spawn(Box::pin(async move {
             let deleting = async {
                 let mut pause = Pause::new(Duration::from_millis(50), Duration::from_secs(2));
@@ -57,8 +57,8 @@ impl Session {
                 // A client that may not delete it never will.
                 while !matches!(answer, Ok(()) | Err(WireError::NoNode | WireError::NoAuth)) {
                     pause.pass(&session.clock).await;
-                    if let Ok(epoch) = session.ready().await {
-                        answer = epoch.delete(&node, None).await;
+                    if let Ok(server_session) = session.ready().await {
+                        answer = server_session.delete(&node, None).await;
                     }
                 }
                 session.leftovers.forget(&node);
@@ -70,10 +70,10 @@ impl Session {
 
     /// The last attempts leave now, ahead of the end of the session.
     pub(super) fn take_back_all(&self) {
-        let epoch = self.epoch();
+        let server_session = self.server_session();
         let mut nodes = self.leftovers.nodes();
         for node in nodes.take().into_iter().flatten() {
-            drop(epoch.delete_in_background(node, 0));
+            drop(server_session.delete_in_background(node, 0));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A client's session with ZooKeeper, over as many sessions of the server (epochs) as it takes.
+//! A client's session with ZooKeeper, over as many sessions of the server as it takes: each of them is a server session.
 //!
-//! One task tends it: it follows the connection, tells subscribers, and opens a new epoch when one has ended. What was
-//! held in an ended epoch is lost for good; what waits moves on to the next by itself.
+//! One task tends it: it follows the connection, tells subscribers, and opens a new server session when one has ended. What was
+//! held in an ended server session is lost for good; what waits moves on to the next by itself.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -25,7 +25,6 @@ pub mod chance;
 pub mod clock;
 mod closing;
 pub(crate) mod delivery;
-pub(crate) mod epoch;
 mod errands;
 pub(crate) mod exit;
 pub(crate) mod kept;
@@ -38,6 +37,7 @@ pub(crate) mod opening;
 pub(crate) mod owed;
 mod parents;
 pub(crate) mod pause;
+pub(crate) mod server_session;
 pub(crate) mod shelf;
 pub(crate) mod skipped;
 mod state;
@@ -50,9 +50,9 @@ use arrival::Arrivals;
 use call::Call;
 use clock::{Clock, Moment};
 use delivery::Delivery;
-use epoch::Epoch;
 use errands::Errands;
 use leftovers::Leftovers;
+use server_session::ServerSession;
 use shelf::Shelf;
 pub use state::State;
 use state::Status;
@@ -71,15 +71,15 @@ pub(crate) struct Session {
     identity: String,
     clock: Arc<dyn Clock>,
     dial: Box<dyn Dial>,
-    current: Mutex<Arc<Epoch>>,
-    /// There is another epoch, or it is known why there is none. Waiters are woken in the order of waiting, so that one
+    current: Mutex<Arc<ServerSession>>,
+    /// There is another server session, or it is known why there is none. Waiters are woken in the order of waiting, so that one
     /// seed of the simulation is one schedule.
     renewed: Notify,
     /// Set once, by `close`.
     closing: watch::Sender<bool>,
     /// Set once, when the server has confirmed the end of the session or never will.
     closed: watch::Sender<bool>,
-    /// Set once, when no epoch will be opened any more and the last one is closed.
+    /// Set once, when no server session will be opened any more and the last one is closed.
     tended: watch::Sender<bool>,
     status: Mutex<Status>,
     order: Mutex<()>,
@@ -103,7 +103,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens the first epoch within `connect_timeout` and starts tending.
+    /// Opens the first server session within `connect_timeout` and starts tending.
     pub(crate) async fn open(
         hosts: String,
         options: ClientOptions,
@@ -112,8 +112,8 @@ impl Session {
         counters: Arc<Counters>,
     ) -> Result<Arc<Session>> {
         let asked = clock.now();
-        let epoch = opening::first(&hosts, &options, &clock, &*dial, &counters).await?;
-        log::connected(epoch.peer(), epoch.session_timeout(), clock.now().since(asked));
+        let server_session = opening::first(&hosts, &options, &clock, &*dial, &counters).await?;
+        log::connected(server_session.peer(), server_session.session_timeout(), clock.now().since(asked));
         let identity = options.identity.clone().unwrap_or_else(default_identity);
         let session = Arc::new(Session {
             hosts: Mutex::new(hosts),
@@ -122,7 +122,7 @@ impl Session {
             identity,
             clock,
             dial,
-            current: Mutex::new(epoch.clone()),
+            current: Mutex::new(server_session.clone()),
             renewed: Notify::new(),
             closing: watch::Sender::new(false),
             closed: watch::Sender::new(false),
@@ -146,8 +146,8 @@ impl Session {
             refusal: Mutex::new(None),
             process: Process::present(),
         });
-        session.clock.spawn(Box::pin(epoch.clone().keep()));
-        session.clock.spawn(Box::pin(session.clone().tend(epoch)));
+        session.clock.spawn(Box::pin(server_session.clone().keep()));
+        session.clock.spawn(Box::pin(session.clone().tend(server_session)));
         Ok(session)
     }
 
@@ -177,7 +177,7 @@ impl Session {
             ));
         }
         // Under the lock, so that the list that was given last is the one that counts.
-        self.epoch().update_hosts(&hosts);
+        self.server_session().update_hosts(&hosts);
         *current = hosts;
         drop(current);
         self.hosts_changed.notify_waiters();
@@ -206,8 +206,8 @@ impl Session {
         lock(&self.status).state
     }
 
-    /// The newest epoch, ended or not.
-    pub(crate) fn epoch(&self) -> Arc<Epoch> {
+    /// The newest server session, ended or not.
+    pub(crate) fn server_session(&self) -> Arc<ServerSession> {
         lock(&self.current).clone()
     }
 
@@ -239,14 +239,14 @@ impl Session {
         let _ = closed.wait_for(|closed| *closed).await;
     }
 
-    /// An epoch that has not ended. Only waits when there is none.
-    pub(crate) async fn ready(&self) -> Result<Arc<Epoch>> {
+    /// A server session that has not ended. Only waits when there is none.
+    pub(crate) async fn ready(&self) -> Result<Arc<ServerSession>> {
         loop {
             let mut renewed = std::pin::pin!(self.renewed.notified());
             renewed.as_mut().enable();
-            let epoch = self.epoch();
-            if !epoch.has_ended() {
-                return Ok(epoch);
+            let server_session = self.server_session();
+            if !server_session.has_ended() {
+                return Ok(server_session);
             }
             if let Some(refusal) = lock(&self.refusal).clone() {
                 return Err(refusal);

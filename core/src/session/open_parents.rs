@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Session;
 use super::call::{Call, Failure};
-use super::epoch::Epoch;
+use super::server_session::ServerSession;
 use super::wire::WireError;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
@@ -16,16 +16,16 @@ use crate::options::AclChoice;
 /// Warns once of a parent below which strangers may delete; Denied where the options refuse such.
 pub(crate) async fn look(
     session: &Arc<Session>,
-    epoch: &Arc<Epoch>,
+    server_session: &Arc<ServerSession>,
     call: &mut Call,
     verb: &str,
     parent: &str,
 ) -> Result<()> {
     let options = session.options();
-    if options.access() == AclChoice::Open || epoch.is_vouched_for(parent) {
+    if options.access() == AclChoice::Open || server_session.is_vouched_for(parent) {
         return Ok(());
     }
-    match call.ask(verb, |epoch| epoch.is_open_to_deletion(parent)).await {
+    match call.ask(verb, |server_session| server_session.is_open_to_deletion(parent)).await {
         // Asked again each time: somebody may have closed it.
         Ok(true) if options.refuse_open_parents => return Err(refused(parent)),
         Ok(true) => {
@@ -45,7 +45,7 @@ pub(crate) async fn look(
         Ok(false) | Err(Failure::Refused(_)) => {}
         Err(failure) => return Err(failure.about(verb, parent)),
     }
-    epoch.vouch_for(parent);
+    server_session.vouch_for(parent);
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::clock::Clock;
-use super::epoch::Epoch;
+use super::server_session::ServerSession;
 use super::wire::own::Own;
 use super::wire::{Dial, Noted, WireError};
 use crate::error::{Error, ErrorKind, Result};
@@ -60,21 +60,21 @@ fn check_plaintext(hosts: &str, options: &ClientOptions) -> Result<()> {
     }
 }
 
-/// The first epoch, within `connect_timeout`.
+/// The first server session, within `connect_timeout`.
 pub(super) async fn first(
     hosts: &str,
     options: &ClientOptions,
     clock: &Arc<dyn Clock>,
     dial: &dyn Dial,
     counters: &Arc<Counters>,
-) -> Result<Arc<Epoch>> {
+) -> Result<Arc<ServerSession>> {
     let until = clock.now() + options.connect_timeout;
     let noted = Arc::<Noted>::default();
     loop {
         let failure = tokio::select! {
             biased;
             dialled = once(hosts, options, clock, dial, counters, &noted) => match dialled {
-                Ok(epoch) => return Ok(epoch),
+                Ok(server_session) => return Ok(server_session),
                 Err(failure) => failure,
             },
             () = clock.sleep_until(until) => WireError::ConnectionLoss,
@@ -115,12 +115,12 @@ pub(super) async fn once(
     dial: &dyn Dial,
     counters: &Arc<Counters>,
     noted: &Arc<Noted>,
-) -> Result<Arc<Epoch>, WireError> {
+) -> Result<Arc<ServerSession>, WireError> {
     let asked = clock.now();
     let wire = dial.dial(hosts, options, noted).await?;
     counters.sessions.one();
     let (access, terms) = (options.access(), options.terms());
-    Ok(Epoch::new(wire, clock.clone(), hosts, access, terms, asked, counters.clone()))
+    Ok(ServerSession::new(wire, clock.clone(), hosts, access, terms, asked, counters.clone()))
 }
 
 /// What a failure says that no further attempt would change.

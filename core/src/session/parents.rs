@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Session;
-use super::epoch::Epoch;
+use super::server_session::ServerSession;
 use super::wire::{CreateMode, WireError};
 use crate::options::Naming;
 use crate::path;
@@ -22,12 +22,12 @@ impl Session {
     /// child has gone; servers that refuse them, or hang up on them, get persistent nodes.
     pub(crate) async fn ensure(
         &self,
-        epoch: &Arc<Epoch>,
+        server_session: &Arc<ServerSession>,
         path: &str,
         wanted: CreateMode,
     ) -> Result<(), WireError> {
         if path == "/" {
-            return epoch.create_chroot().await;
+            return server_session.create_chroot().await;
         }
         let (mut missing, mut is_refused) = (vec![path], false);
         while let Some(top) = missing.last().copied() {
@@ -35,8 +35,8 @@ impl Session {
                 CreateMode::Container if is_refused || self.containers.is_absent() => CreateMode::Persistent,
                 wanted => wanted,
             };
-            let link = epoch.link();
-            let created = epoch.create(top, b"", mode).await;
+            let link = server_session.link();
+            let created = server_session.create(top, b"", mode).await;
             if mode == CreateMode::Container {
                 self.containers.learn(link, &created);
             } else if is_refused && matches!(created, Ok(_) | Err(WireError::NodeExists)) {
@@ -46,14 +46,14 @@ impl Session {
             match created {
                 Ok(_) => {
                     if self.options.access().lets_creators_delete() {
-                        epoch.deletions_below(top.to_owned(), true);
+                        server_session.deletions_below(top.to_owned(), true);
                     }
-                    epoch.vouch_for(top);
+                    server_session.vouch_for(top);
                     missing.pop();
                 }
                 Err(WireError::NodeExists) => drop(missing.pop()),
                 Err(WireError::NoNode) => match path::parent(top) {
-                    "/" => epoch.create_chroot().await?,
+                    "/" => server_session.create_chroot().await?,
                     parent => missing.push(parent),
                 },
                 Err(WireError::Unimplemented | WireError::BadRequest(_)) if mode == CreateMode::Container => {
@@ -61,7 +61,7 @@ impl Session {
                 }
                 // A client that may not create there may still use what exists. Reading is refused only where there is
                 // a node.
-                Err(WireError::NoAuth) => match epoch.exists(top).await {
+                Err(WireError::NoAuth) => match server_session.exists(top).await {
                     Ok(Some(_)) | Err(WireError::NoAuth) => drop(missing.pop()),
                     Ok(None) => return Err(WireError::NoAuth),
                     Err(error) => return Err(error),

@@ -1,10 +1,10 @@
-//! Tending a client's session: following the connection, and opening a new epoch when one has ended.
+//! Tending a client's session: following the connection, and opening a new server session when one has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::Moment;
-use super::epoch::Epoch;
+use super::server_session::ServerSession;
 use super::state::State;
 use super::wire::{FIRST_CONNECTION, LinkState};
 use super::{Session, opening, unless};
@@ -18,36 +18,36 @@ const MOST_SESSIONS_REMEMBERED: usize = 100;
 const DIAL_GRACE: Duration = Duration::from_secs(1);
 
 impl Session {
-    pub(super) async fn tend(self: Arc<Self>, first: Arc<Epoch>) {
-        self.tend_epochs(first).await;
+    pub(super) async fn tend(self: Arc<Self>, first: Arc<ServerSession>) {
+        self.tend_server_sessions(first).await;
         self.tended.send_replace(true);
     }
 
-    /// Follows the connection, tells subscribers, opens new epochs. Ends when the client is closed.
-    async fn tend_epochs(self: &Arc<Self>, mut epoch: Arc<Epoch>) {
+    /// Follows the connection, tells subscribers, opens new server sessions. Ends when the client is closed.
+    async fn tend_server_sessions(self: &Arc<Self>, mut server_session: Arc<ServerSession>) {
         loop {
-            let Some(broke_at) = self.follow(&epoch).await else {
-                // Closing: the one who closes may have seen the epoch before this one.
-                self.until_tidy(&epoch).await;
-                return epoch.close().await;
+            let Some(broke_at) = self.follow(&server_session).await else {
+                // Closing: the one who closes may have seen the server session before this one.
+                self.until_tidy(&server_session).await;
+                return server_session.close().await;
             };
-            epoch.lose_all(LostReason::Session);
-            self.remember(epoch.session_id());
+            server_session.lose_all(LostReason::Session);
+            self.remember(server_session.session_id());
             self.enter(State::Lost);
             match self.reopen().await {
-                Some(next) => epoch = next,
+                Some(next) => server_session = next,
                 None => return,
             }
             if self.is_closing() {
                 // Too late for anybody to use it, so nobody else will close it.
-                return epoch.close().await;
+                return server_session.close().await;
             }
-            self.clock.spawn(Box::pin(epoch.clone().keep()));
+            self.clock.spawn(Box::pin(server_session.clone().keep()));
             let after = self.clock.now().since(broke_at);
-            log::session_renewed(epoch.peer(), self.epoch().session_id(), after);
-            let ended = std::mem::replace(&mut *lock(&self.current), epoch.clone());
+            log::session_renewed(server_session.peer(), self.server_session().session_id(), after);
+            let ended = std::mem::replace(&mut *lock(&self.current), server_session.clone());
             // There may be other servers since it was asked for.
-            epoch.update_hosts(&lock(&self.hosts));
+            server_session.update_hosts(&lock(&self.hosts));
             self.renewed.notify_waiters();
             drop(ended);
         }
@@ -62,27 +62,27 @@ impl Session {
         past.push(session_id);
     }
 
-    /// Until the epoch has ended: answers since when we have been out of touch. `None` when the client is being closed.
-    async fn follow(&self, epoch: &Arc<Epoch>) -> Option<Moment> {
+    /// Until the server session has ended: answers since when we have been out of touch. `None` when the client is being closed.
+    async fn follow(&self, server_session: &Arc<ServerSession>) -> Option<Moment> {
         let mut down_since = None;
         // Not the connection that is found now: the first one may have broken, and another one come, before this began.
         let mut up = Some(FIRST_CONNECTION);
         let mut is_lost = false;
         // By the time we look, the session may be at another one.
-        let mut last = epoch.peer();
+        let mut last = server_session.peer();
         loop {
-            let link = epoch.link();
+            let link = server_session.link();
             match link.state {
                 LinkState::Up => {
                     if up.replace(link.generation).is_some_and(|before| before < link.generation) {
                         // It broke and was mended before we looked; who follows the state hears of it all the same.
                         self.enter(State::Connected);
-                        self.suspend(epoch, &last);
+                        self.suspend(server_session, &last);
                         down_since = Some(self.clock.now());
                     }
                     if let Some(since) = down_since.take() {
                         self.counters.reconnections.one();
-                        last = epoch.peer();
+                        last = server_session.peer();
                         log::reconnected(last.clone(), self.clock.now().since(since));
                     }
                     is_lost = false;
@@ -92,7 +92,7 @@ impl Session {
                     up = None;
                     if down_since.is_none() {
                         down_since = Some(self.clock.now());
-                        self.suspend(epoch, &last);
+                        self.suspend(server_session, &last);
                     }
                 }
                 // The end that a close asked for is no loss.
@@ -100,7 +100,7 @@ impl Session {
                 state => {
                     let end = if state == LinkState::Denied { End::Denied } else { End::Expired };
                     if !is_lost {
-                        self.count_loss(epoch, end, down_since);
+                        self.count_loss(server_session, end, down_since);
                     }
                     return Some(down_since.unwrap_or_else(|| self.clock.now()));
                 }
@@ -108,20 +108,20 @@ impl Session {
             // Out of touch for a whole session timeout: the server may have given the session up.
             let presumed_lost = async {
                 match down_since {
-                    Some(since) => self.clock.sleep_until(since + epoch.session_timeout()).await,
+                    Some(since) => self.clock.sleep_until(since + server_session.session_timeout()).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 biased;
-                () = epoch.link_changed(link) => {}
+                () = server_session.link_changed(link) => {}
                 () = presumed_lost => {
                     is_lost = true;
-                    self.count_loss(epoch, End::OutOfTouch, down_since);
+                    self.count_loss(server_session, End::OutOfTouch, down_since);
                     self.enter(State::Lost);
                     tokio::select! {
                         biased;
-                        () = epoch.link_changed(link) => {}
+                        () = server_session.link_changed(link) => {}
                         () = self.until_closing() => return None,
                     }
                 }
@@ -130,19 +130,19 @@ impl Session {
         }
     }
 
-    fn suspend(&self, epoch: &Epoch, last: &Peer) {
+    fn suspend(&self, server_session: &ServerSession, last: &Peer) {
         self.counters.suspensions.one();
-        log::suspended(last.clone(), epoch.cause(), epoch.lease_remaining());
+        log::suspended(last.clone(), server_session.cause(), server_session.lease_remaining());
         self.enter(State::Suspended);
     }
 
-    fn count_loss(&self, epoch: &Epoch, end: End, down_since: Option<Moment>) {
+    fn count_loss(&self, server_session: &ServerSession, end: End, down_since: Option<Moment>) {
         self.counters.sessions_lost.one();
         let after = down_since.map(|since| self.clock.now().since(since));
-        log::session_lost(epoch.session_id(), end, after);
+        log::session_lost(server_session.session_id(), end, after);
     }
 
-    async fn reopen(&self) -> Option<Arc<Epoch>> {
+    async fn reopen(&self) -> Option<Arc<ServerSession>> {
         let mut pause = self.options.retry.base;
         let noted = Arc::default();
         loop {
@@ -164,9 +164,9 @@ impl Session {
                 }
             };
             match dialled {
-                Ok(epoch) => {
+                Ok(server_session) => {
                     *lock(&self.refusal) = None;
-                    return Some(epoch);
+                    return Some(server_session);
                 }
                 Err(failure) => match opening::final_refusal(&failure) {
                     Some(refusal) => {

@@ -13,25 +13,25 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
 use crate::session::chance;
-use crate::session::epoch::Epoch;
 use crate::session::open_parents;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::WireError;
 
 /// Denied if a node below `parent` could not be deleted again. False if there certainly is no such path.
 pub(crate) async fn check(
     session: &Arc<Session>,
-    epoch: &Arc<Epoch>,
+    server_session: &Arc<ServerSession>,
     call: &mut Call,
     verb: &str,
     parent: &str,
 ) -> Result<bool> {
-    open_parents::look(session, epoch, call, verb, parent).await?;
+    open_parents::look(session, server_session, call, verb, parent).await?;
     // What was refused once is asked again: the right may have been granted meanwhile.
-    if epoch.may_delete_below(parent) == Some(true) {
+    if server_session.may_delete_below(parent) == Some(true) {
         return Ok(true);
     }
     if !session.options().is_restricted() {
-        match call.ask(verb, |epoch| epoch.is_open_to_deletion(parent)).await {
+        match call.ask(verb, |server_session| server_session.is_open_to_deletion(parent)).await {
             Ok(true) => return Ok(true),
             Err(Failure::Refused(WireError::NoNode)) => return Ok(false),
             // Not for everybody, or not for everybody to know: what counts is who we are to the server.
@@ -40,7 +40,7 @@ pub(crate) async fn check(
         }
     }
     let nobody = path::join(parent, &chance::guid().simple().to_string());
-    match call.ask(verb, |epoch| epoch.delete(&nobody, None)).await {
+    match call.ask(verb, |server_session| server_session.delete(&nobody, None)).await {
         Err(Failure::Refused(WireError::NoAuth)) => Err(denied(parent)),
         Ok(()) | Err(Failure::Refused(WireError::NoNode)) => Ok(true),
         Err(failure) => Err(failure.about(verb, parent)),
@@ -48,9 +48,9 @@ pub(crate) async fn check(
 }
 
 /// A node was created below `parent` after [`check`]: the parent existed when it was asked about.
-pub(crate) fn settle(epoch: &Arc<Epoch>, parent: &str) {
-    if epoch.may_delete_below(parent) != Some(true) {
-        epoch.deletions_below(parent.to_owned(), true);
+pub(crate) fn settle(server_session: &Arc<ServerSession>, parent: &str) {
+    if server_session.may_delete_below(parent) != Some(true) {
+        server_session.deletions_below(parent.to_owned(), true);
     }
 }
 

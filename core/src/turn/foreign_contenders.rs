@@ -7,7 +7,7 @@
 use super::order::Contenders;
 use super::place::{Place, Queue};
 use crate::options::Naming;
-use crate::session::epoch::looks::Names;
+use crate::session::server_session::looks::Names;
 
 /// Says once per path that somebody in the line goes by other names than ours.
 pub(super) fn warn(queue: &Queue<'_>, place: &Place, names: &Names) {

@@ -8,7 +8,7 @@ use super::place::Node;
 use super::uncontended::Uncontended;
 use crate::error::Result;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::{Epoch, Interest};
+use crate::session::server_session::{Interest, ServerSession};
 use crate::session::wire::{Watch, WireError, Write};
 
 /// What tells of a node of ours.
@@ -21,7 +21,7 @@ pub(crate) enum Own {
 
 /// Nodes that were won in one session and will be held together.
 pub(crate) struct Grant {
-    pub(crate) epoch: Arc<Epoch>,
+    pub(crate) server_session: Arc<ServerSession>,
     /// Until a hold takes them over. Those that are left when this is dropped are deleted.
     pub(crate) nodes: Vec<Node>,
     /// One for each node: the heartbeat asks for them.
@@ -43,15 +43,30 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    pub(crate) fn of(epoch: Arc<Epoch>, nodes: Vec<Node>, interests: Vec<Interest>) -> Grant {
+    pub(crate) fn of(
+        server_session: Arc<ServerSession>,
+        nodes: Vec<Node>,
+        interests: Vec<Interest>,
+    ) -> Grant {
         let (own, says, handoff) = (Vec::new(), None, None);
         let (is_revoked, is_watched, guard, uncontended) = (false, false, None, None);
-        Grant { epoch, nodes, interests, own, is_revoked, says, handoff, guard, is_watched, uncontended }
+        Grant {
+            server_session,
+            nodes,
+            interests,
+            own,
+            is_revoked,
+            says,
+            handoff,
+            guard,
+            is_watched,
+            uncontended,
+        }
     }
 
     /// Both together; `None`, and neither, if they were won in different sessions.
     pub(crate) fn join(mut self, mut other: Grant) -> Option<Grant> {
-        if !Arc::ptr_eq(&self.epoch, &other.epoch) || self.epoch.has_ended() {
+        if !Arc::ptr_eq(&self.server_session, &other.server_session) || self.server_session.has_ended() {
             return None;
         }
         self.nodes.append(&mut other.nodes);
@@ -61,19 +76,19 @@ impl Grant {
         Some(self)
     }
 
-    /// Waits until what was won is certain for some time, since only then it is worth having; see [`Epoch::is_firm`]. False if a
+    /// Waits until what was won is certain for some time, since only then it is worth having; see [`ServerSession::is_firm`]. False if a
     /// node of it is gone by then.
     pub(crate) async fn becomes_firm(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
         if !self.learn_czxids(call, verb).await? {
             return Ok(false);
         }
-        while !self.epoch.is_firm() {
-            call.until(verb, self.epoch.until_firm_or_soon()).await?;
-            if self.epoch.is_firm() {
+        while !self.server_session.is_firm() {
+            call.until(verb, self.server_session.until_firm_or_soon()).await?;
+            if self.server_session.is_firm() {
                 break;
             }
             match call
-                .briefly(verb, self.epoch.check(self.nodes.iter().map(|node| node.path.clone())))
+                .briefly(verb, self.server_session.check(self.nodes.iter().map(|node| node.path.clone())))
                 .await?
             {
                 Ok(()) => {}
@@ -89,7 +104,7 @@ impl Grant {
     /// False if a node is gone already.
     async fn learn_czxids(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
         let unknown: Vec<_> = self.nodes.iter_mut().filter(|node| node.czxid <= 0).collect();
-        let flights: Vec<_> = unknown.iter().map(|node| self.epoch.exists(&node.path)).collect();
+        let flights: Vec<_> = unknown.iter().map(|node| self.server_session.exists(&node.path)).collect();
         for (node, mut flight) in unknown.into_iter().zip(flights) {
             let mut is_caught_up = false;
             node.czxid = loop {
@@ -98,18 +113,18 @@ impl Grant {
                     Ok(None) if is_caught_up => return Ok(false),
                     // After a reconnection the server may lag.
                     Ok(None) => {
-                        let synced = self.epoch.sync(&node.path);
-                        flight = self.epoch.exists(&node.path);
+                        let synced = self.server_session.sync(&node.path);
+                        flight = self.server_session.exists(&node.path);
                         is_caught_up = call.briefly(verb, synced).await?.is_ok();
                         if !is_caught_up {
                             call.retry_after_loss(verb).await?;
                         }
                     }
-                    Err(_) if self.epoch.has_ended() => return Ok(false),
+                    Err(_) if self.server_session.has_ended() => return Ok(false),
                     Err(error) if error.is_unanswered() => {
                         is_caught_up = false;
                         call.retry_after_loss(verb).await?;
-                        flight = self.epoch.exists(&node.path);
+                        flight = self.server_session.exists(&node.path);
                     }
                     Err(error) => return Err(refusal(error, verb, &node.path)),
                 }
@@ -126,7 +141,7 @@ impl Grant {
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        if !self.epoch.process().is_present() {
+        if !self.server_session.process().is_present() {
             // A forked child: the locks below may be held by threads that stayed with the parent. Touch nothing.
             let (interests, own) = (std::mem::take(&mut self.interests), std::mem::take(&mut self.own));
             std::mem::forget((interests, own, self.handoff.take()));
@@ -134,7 +149,7 @@ impl Drop for Grant {
         }
         for node in self.nodes.drain(..) {
             let guard = self.guard.as_deref().cloned();
-            drop(self.epoch.delete_guarded_in_background(node.path, node.czxid, guard));
+            drop(self.server_session.delete_guarded_in_background(node.path, node.czxid, guard));
         }
     }
 }
@@ -151,13 +166,13 @@ mod tests {
     fn what_a_forked_child_drops_takes_no_lock() {
         let client = Client::connect("embedded:", Default::default());
         let client = crate::drive::wait(client, None, None).expect("a server in this process");
-        let epoch = client.session().expect("open").epoch();
+        let server_session = client.session().expect("open").server_session();
         let entry = Entry::recognise("x-lock-0000000001").expect("a contender");
         let node = Node::of("/locks/none/x-lock-0000000001".to_owned(), entry, 1);
-        let interest = |node: &str| epoch.interest(&format!("/locks/none/{node}"));
-        let grant = Grant::of(epoch.clone(), vec![node], vec![interest("one")]);
+        let interest = |node: &str| server_session.interest(&format!("/locks/none/{node}"));
+        let grant = Grant::of(server_session.clone(), vec![node], vec![interest("one")]);
         let interest = interest("another");
-        let locked = epoch.lock_interests();
+        let locked = server_session.lock_interests();
         let dropped = dropped_in_a_child("a grant", (interest, grant));
         drop(locked);
         drop(dropped);

@@ -127,7 +127,9 @@ pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Resu
     // One whose node is known to be gone is no turn any more.
     let passed_on = lock.take().filter(|turn| turn.grant.stands());
     let (mut grant, passes) = match passed_on {
-        Some(turn) if turn.passes < limit && turn.grant.epoch.is_firm() => (turn.grant, turn.passes + 1),
+        Some(turn) if turn.passes < limit && turn.grant.server_session.is_firm() => {
+            (turn.grant, turn.passes + 1)
+        }
         // Had often enough, or not certain any more: others first. The deletion leaves before our create.
         spent => {
             drop(spent);

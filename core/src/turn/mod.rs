@@ -13,8 +13,8 @@ use futures_util::FutureExt;
 use crate::error::{Error, Result};
 use crate::path;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::Interest;
-use crate::session::epoch::looks::Names;
+use crate::session::server_session::Interest;
+use crate::session::server_session::looks::Names;
 use crate::session::wire::{Event, Link, Watch, WireError};
 
 pub(crate) mod deletable;
@@ -50,12 +50,12 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
                     queue.session.counters.hand_offs.one();
                 }
                 let (own, is_revoked) = (wait.own.take(), wait.is_revoked);
-                let epoch = place.epoch.clone();
+                let server_session = place.server_session.clone();
                 if let Some(line) = call.line() {
                     line.left();
                 }
                 if let Some(node) = place.forget() {
-                    let mut grant = Grant::of(epoch, vec![node], vec![interest]);
+                    let mut grant = Grant::of(server_session, vec![node], vec![interest]);
                     grant.own.extend(own.map(|armed| Own::Armed(armed.watch)));
                     grant.is_revoked = is_revoked;
                     let is_more = queue.data != queue.session.identity().as_bytes();
@@ -151,7 +151,7 @@ impl<'a> Wait<'a> {
 
     async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, names: Names) -> Result<Outcome> {
         let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
-        let epoch = &self.place.epoch;
+        let server_session = &self.place.server_session;
         // Until it is looked at. Each of a thousand waiters would else keep a thousand names.
         let mut names = Some(names);
         let (mut ahead, mut interest) = (Ahead::default(), None);
@@ -168,15 +168,15 @@ impl<'a> Wait<'a> {
                 // Past the end of the range it is looked at again: that tells which of those ahead have gone.
                 names.take_if(|_| !node.entry.is_late());
                 self.tell(queue, call, &ahead);
-                interest = (ahead.count <= 1).then(|| epoch.interest(&node.path));
+                interest = (ahead.count <= 1).then(|| server_session.interest(&node.path));
             }
             if ahead.count == 0 {
-                if let Some(interest) = interest.take_if(|_| epoch.is_firm() && self.own_stands()) {
+                if let Some(interest) = interest.take_if(|_| server_session.is_firm() && self.own_stands()) {
                     return Ok(Outcome::Ours { interest });
                 }
                 // First in line, but the session is in doubt, or our node is: once it is certain again, look again,
                 // for somebody may have deleted our node meanwhile.
-                Box::pin(call.until(queue.verb, epoch.until_firm_or_soon())).await?;
+                Box::pin(call.until(queue.verb, server_session.until_firm_or_soon())).await?;
                 match self.place.list(call, queue.verb).await? {
                     Listing::Names(listed) => names = Some(listed),
                     Listing::Gone => return Ok(Outcome::Gone),
@@ -186,12 +186,12 @@ impl<'a> Wait<'a> {
             if call.is_single_attempt() {
                 return Err(Error::timeout("not acquired"));
             }
-            let link = epoch.link();
+            let link = server_session.link();
             let is_armed = loop {
                 match Box::pin(self.arm(call, queue.verb, node, &ahead.nearest)).await? {
                     Arming::Armed => break true,
                     Arming::Stale => break false,
-                    _ if epoch.has_ended() => return Ok(Outcome::Gone),
+                    _ if server_session.has_ended() => return Ok(Outcome::Gone),
                     // What was armed stays armed over a reconnection; only what got no answer is asked for again.
                     Arming::Unanswered => call.retry_after_loss(queue.verb).await?,
                 }
@@ -208,7 +208,7 @@ impl<'a> Wait<'a> {
                         }
                     }
                     Wake::Closest(_) => self.closest = None,
-                    Wake::Connection if epoch.has_ended() => return Ok(Outcome::Gone),
+                    Wake::Connection if server_session.has_ended() => return Ok(Outcome::Gone),
                     Wake::Second | Wake::Siblings | Wake::Connection => {}
                 }
             }
@@ -242,11 +242,11 @@ impl<'a> Wait<'a> {
             // A reader's last writer ahead may go while an earlier one holds, and a writer may leave a reader behind.
             return false;
         }
-        let now = self.place.epoch.link().generation;
+        let now = self.place.server_session.link().generation;
         let closest =
             self.closest.take().is_some_and(|armed| armed.generation == now && !armed.name.contains("__"));
         let own = self.own.as_ref().is_some_and(|own| own.generation == now);
-        closest && own && self.own_stands() && self.place.epoch.is_firm()
+        closest && own && self.own_stands() && self.place.server_session.is_firm()
     }
 
     /// Whether nothing has been heard of our own node. What was heard is not heard a second time.
@@ -260,10 +260,10 @@ impl<'a> Wait<'a> {
 
     /// Watches the closest, the second closest and our own node, in one flight, as far as that is not done yet.
     async fn arm(&mut self, call: &mut Call, verb: &str, node: &Node, ahead: &[Entry]) -> Result<Arming> {
-        let epoch = self.place.epoch.clone();
+        let server_session = self.place.server_session.clone();
         let closest = &ahead[ahead.len() - 1].name;
         let second = ahead.len().checked_sub(2).map(|at| &ahead[at].name);
-        let generation = epoch.link().generation;
+        let generation = server_session.link().generation;
         // The second closest may have become the closest.
         if self.second.as_ref().is_some_and(|armed| armed.name == *closest) {
             self.closest = self.second.take();
@@ -271,9 +271,9 @@ impl<'a> Wait<'a> {
         self.closest.take_if(|armed| armed.name != *closest);
         self.second.take_if(|armed| Some(&armed.name) != second);
 
-        let watch = |name: &str| epoch.watch_data(&path::join(&self.place.parent, name));
+        let watch = |name: &str| server_session.watch_data(&path::join(&self.place.parent, name));
         let closest_flight = (self.closest.is_none() && self.siblings.is_none()).then(|| watch(closest));
-        let own_flight = self.own.is_none().then(|| epoch.watch_data(&node.path));
+        let own_flight = self.own.is_none().then(|| server_session.watch_data(&node.path));
         let second_flight = second.filter(|_| self.second.is_none()).map(|name| (name, watch(name)));
 
         let mut arming = Arming::Armed;
@@ -322,7 +322,7 @@ impl<'a> Wait<'a> {
 
     /// A contender of another identity whose node we may not read: its coming and going shows among the children.
     async fn watch_siblings(&mut self, call: &mut Call, verb: &str, closest: &str) -> Result<Arming> {
-        match call.briefly(verb, self.place.epoch.watch_children(&self.place.parent)).await? {
+        match call.briefly(verb, self.place.server_session.watch_children(&self.place.parent)).await? {
             Ok((names, _, watch)) => {
                 self.siblings = Some(watch);
                 let stands = names.iter().any(|name| name == closest);
@@ -340,7 +340,9 @@ impl<'a> Wait<'a> {
         loop {
             let wake = call.patiently(pin!(self.wake(link))).await?;
             match wake {
-                Wake::Connection if !self.place.epoch.has_ended() => link = self.place.epoch.link(),
+                Wake::Connection if !self.place.server_session.has_ended() => {
+                    link = self.place.server_session.link()
+                }
                 wake => return Ok(wake),
             }
         }
@@ -358,7 +360,7 @@ impl<'a> Wait<'a> {
                 event = closest => Wake::Closest(event),
                 _ = second => Wake::Second,
                 _ = siblings => Wake::Siblings,
-                () = self.place.epoch.link_changed(link) => Wake::Connection,
+                () = self.place.server_session.link_changed(link) => Wake::Connection,
             }
         };
         // A watch tells one thing, once.
@@ -412,10 +414,10 @@ async fn late_ahead_of(
     node: &Node,
     late: Vec<Entry>,
 ) -> Result<Option<Vec<Entry>>> {
-    let epoch = &place.epoch;
+    let server_session = &place.server_session;
     let flights: Vec<_> =
-        late.iter().map(|entry| epoch.exists(&path::join(&place.parent, &entry.name))).collect();
-    let own = epoch.exists(&node.path);
+        late.iter().map(|entry| server_session.exists(&path::join(&place.parent, &entry.name))).collect();
+    let own = server_session.exists(&node.path);
     let mut ahead = Vec::new();
     let mut is_answered = true;
     for (entry, flight) in late.into_iter().zip(flights) {

@@ -17,8 +17,8 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
-use crate::session::epoch::Epoch;
-use crate::session::epoch::looks::{Listed, Names};
+use crate::session::server_session::ServerSession;
+use crate::session::server_session::looks::{Listed, Names};
 use crate::session::wire::{CreateMode, WireError};
 
 /// Where and as whom to queue.
@@ -51,7 +51,7 @@ impl<'a> Queue<'a> {
 
 /// A node of ours among the contenders of one path.
 pub(crate) struct Place {
-    pub(crate) epoch: Arc<Epoch>,
+    pub(crate) server_session: Arc<ServerSession>,
     pub(crate) parent: String,
     /// The path that is asked for, to which the server appends the number.
     asked: String,
@@ -95,28 +95,28 @@ impl Place {
         let mut tried: Option<Place> = None;
         call.until_those_before_have_queued().await?;
         loop {
-            let epoch = call.epoch(verb).await.map_err(|error| error.with_path(path))?;
-            if !deletable::check(session, &epoch, call, verb, path).await? {
-                Box::pin(make_path(queue, &epoch, call)).await?;
+            let server_session = call.server_session(verb).await.map_err(|error| error.with_path(path))?;
+            if !deletable::check(session, &server_session, call, verb, path).await? {
+                Box::pin(make_path(queue, &server_session, call)).await?;
                 continue;
             }
             // In the same session it keeps its name, so that a node of an attempt that was given up is known when it shows.
             let mut place = match tried.take() {
-                Some(place) if Arc::ptr_eq(&place.epoch, &epoch) => place,
+                Some(place) if Arc::ptr_eq(&place.server_session, &server_session) => place,
                 earlier => {
                     drop(earlier.map(Place::forget));
-                    Place::new(&epoch, path, naming, kind)
+                    Place::new(&server_session, path, naming, kind)
                 }
             };
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
             let beside = match queue.uncontended {
-                Some(uncontended) if !was_in_doubt => uncontended.beside(&epoch, path),
+                Some(uncontended) if !was_in_doubt => uncontended.beside(&server_session, path),
                 _ => Beside::List(None),
             };
-            let create = epoch.create(&place.asked, data, CreateMode::EphemeralSequential);
-            let list = matches!(beside, Beside::List(_)).then(|| epoch.look(path, false));
+            let create = server_session.create(&place.asked, data, CreateMode::EphemeralSequential);
+            let list = matches!(beside, Beside::List(_)).then(|| server_session.look(path, false));
             // A create that finds its path cannot be overtaken any more.
-            if epoch.may_delete_below(path) == Some(true) {
+            if server_session.may_delete_below(path) == Some(true) {
                 call.has_queued();
             }
             match call.briefly(verb, create).await? {
@@ -124,7 +124,7 @@ impl Place {
                     call.has_queued();
                     place.found(created.path, created.czxid);
                     place.is_in_doubt = was_in_doubt;
-                    deletable::settle(&epoch, path);
+                    deletable::settle(&server_session, path);
                 }
                 // In a box, as all that is rare: else every waiter has room for it.
                 Err(WireError::ConnectionLoss) if Box::pin(place.recover(call, verb)).await? => {}
@@ -140,8 +140,8 @@ impl Place {
                         return Err(refusal(error, verb, path));
                     }
                     tried = Some(place);
-                    epoch.forget_deletions_below(path);
-                    Box::pin(make_path(queue, &epoch, call)).await?;
+                    server_session.forget_deletions_below(path);
+                    Box::pin(make_path(queue, &server_session, call)).await?;
                     continue;
                 }
             }
@@ -165,7 +165,7 @@ impl Place {
                 continue;
             }
             if let (Some(uncontended), Some(node)) = (queue.uncontended, &place.node) {
-                uncontended.remember(session, &epoch, node, beside);
+                uncontended.remember(session, &server_session, node, beside);
             }
             return Ok((place, names));
         }
@@ -174,14 +174,14 @@ impl Place {
     /// Our own name, if it is our turn whatever a list would tell.
     fn names_unlisted(&self, queue: &Queue<'_>, beside: &Beside) -> Option<Names> {
         let node = self.node.as_ref()?;
-        let has_turn = queue.uncontended?.has_turn(&self.epoch, node, beside);
+        let has_turn = queue.uncontended?.has_turn(&self.server_session, node, beside);
         has_turn.then(|| Names::new(Listed::new(vec![node.entry.name.clone()])))
     }
 
-    fn new(epoch: &Arc<Epoch>, parent: &str, naming: Naming, kind: Kind) -> Place {
+    fn new(server_session: &Arc<ServerSession>, parent: &str, naming: Naming, kind: Kind) -> Place {
         let (prefix, guid) = name::fresh(naming, kind);
         Place {
-            epoch: epoch.clone(),
+            server_session: server_session.clone(),
             parent: parent.to_owned(),
             asked: path::join(parent, &prefix),
             guid,
@@ -191,9 +191,9 @@ impl Place {
     }
 
     /// A place whose node has a name of its own, which is about to be created.
-    pub(crate) fn reserve(epoch: &Arc<Epoch>, parent: &str, path: String) -> Place {
+    pub(crate) fn reserve(server_session: &Arc<ServerSession>, parent: &str, path: String) -> Place {
         let mut place = Place {
-            epoch: epoch.clone(),
+            server_session: server_session.clone(),
             parent: parent.to_owned(),
             asked: path.clone(),
             guid: String::new(),
@@ -222,10 +222,11 @@ impl Place {
     /// question: when it is answered, what this session asked for before has been decided.
     async fn recover(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
         loop {
-            if self.epoch.has_ended() {
+            if self.server_session.has_ended() {
                 return Ok(false);
             }
-            let (settled, list) = (self.epoch.settle(&self.parent), self.epoch.look_for_own(&self.parent));
+            let (settled, list) =
+                (self.server_session.settle(&self.parent), self.server_session.look_for_own(&self.parent));
             let settled = call.briefly(verb, settled).await?;
             let listed = call.briefly(verb, list).await?;
             let names = match (settled, listed) {
@@ -254,13 +255,13 @@ impl Place {
         let mut kept: Option<Node> = None;
         for mut node in nodes {
             let is_ours = loop {
-                if self.epoch.has_ended() {
+                if self.server_session.has_ended() {
                     return Ok(false);
                 }
-                match call.briefly(verb, self.epoch.exists(&node.path)).await? {
+                match call.briefly(verb, self.server_session.exists(&node.path)).await? {
                     Ok(Some(stat)) => {
                         node.czxid = stat.czxid;
-                        break stat.ephemeral_owner as u64 == self.epoch.session_id();
+                        break stat.ephemeral_owner as u64 == self.server_session.session_id();
                     }
                     Ok(None) => break false,
                     Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
@@ -271,7 +272,7 @@ impl Place {
                 kept = Some(node);
             } else {
                 // One too many, or somebody else's by the same name, or an older session's: never adopted.
-                drop(self.epoch.delete_in_background(node.path, node.czxid));
+                drop(self.server_session.delete_in_background(node.path, node.czxid));
             }
         }
         if kept.is_some() {
@@ -285,10 +286,10 @@ impl Place {
     pub(crate) async fn list(&self, call: &mut Call, verb: &str) -> Result<Listing> {
         let mut sync = false;
         loop {
-            if self.epoch.has_ended() {
+            if self.server_session.has_ended() {
                 return Ok(Listing::Gone);
             }
-            match call.briefly(verb, self.epoch.look(&self.parent, sync)).await? {
+            match call.briefly(verb, self.server_session.look(&self.parent, sync)).await? {
                 Ok(names) if self.is_among(&names) => return Ok(Listing::Names(names)),
                 Ok(_) | Err(WireError::NoNode) if sync => return Ok(Listing::Gone),
                 Ok(_) | Err(WireError::NoNode) => sync = true,
@@ -317,19 +318,19 @@ impl Place {
         match self.node.take() {
             // Whatever was created under the name, known or not.
             _ if std::mem::take(&mut self.is_in_doubt) => {
-                self.epoch.delete_by_guid_in_background(self.parent.clone(), guid)
+                self.server_session.delete_by_guid_in_background(self.parent.clone(), guid)
             }
-            Some(node) => self.epoch.delete_in_background(node.path, node.czxid),
+            Some(node) => self.server_session.delete_in_background(node.path, node.czxid),
             None => Box::pin(std::future::ready(())),
         }
     }
 }
 
 /// Creates the path, whose nodes go away with what is below them, or did not exist yet.
-async fn make_path(queue: &Queue<'_>, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
+async fn make_path(queue: &Queue<'_>, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {
     let Queue { session, path, mode, first, verb, .. } = *queue;
     for path in first.into_iter().chain([path]) {
-        match call.briefly(verb, session.ensure(epoch, path, mode)).await? {
+        match call.briefly(verb, session.ensure(server_session, path, mode)).await? {
             Ok(()) => {}
             Err(error) if error.is_unanswered() => return call.retry_after_loss(verb).await,
             Err(error) => return Err(refusal(error, verb, path)),
@@ -341,7 +342,7 @@ async fn make_path(queue: &Queue<'_>, epoch: &Arc<Epoch>, call: &mut Call) -> Re
 impl Drop for Place {
     fn drop(&mut self) {
         let may_stand = self.node.is_some() || self.is_in_doubt;
-        if may_stand && self.epoch.process().is_present() {
+        if may_stand && self.server_session.process().is_present() {
             drop(self.delete());
         }
     }

@@ -19,7 +19,7 @@ use crate::mutex::{lock, unpoisoned};
 use crate::process::Process;
 use crate::session::Session;
 use crate::session::clock::{Clock, Moment};
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{Flight, Stat, Watch};
 
 /// How often in a row number must have followed number before the path is watched: to set the watch and to give it back is two
@@ -40,7 +40,7 @@ pub(crate) struct Uncontended {
 /// How its last node stood.
 #[derive(Default)]
 struct Last {
-    epoch: Weak<Epoch>,
+    server_session: Weak<ServerSession>,
     number: i32,
     czxid: i64,
     came: Moment,
@@ -64,10 +64,10 @@ struct Parent {
 
 impl Parent {
     /// Whether it certainly is the node that it was.
-    fn stands(&mut self, epoch: &Epoch) -> bool {
+    fn stands(&mut self, server_session: &ServerSession) -> bool {
         // What has told something is not asked again.
         self.watch.take_if(|watch| watch.now_or_never().is_some());
-        self.watch.is_some() && epoch.link().generation == self.generation
+        self.watch.is_some() && server_session.link().generation == self.generation
     }
 }
 
@@ -95,8 +95,8 @@ impl Watching {
 }
 
 impl Last {
-    fn is_of(&self, epoch: &Arc<Epoch>) -> bool {
-        std::ptr::eq(self.epoch.as_ptr(), Arc::as_ptr(epoch))
+    fn is_of(&self, server_session: &Arc<ServerSession>) -> bool {
+        std::ptr::eq(self.server_session.as_ptr(), Arc::as_ptr(server_session))
     }
 
     /// The number that proves by itself that it is our turn. At the end of the range numbers prove nothing.
@@ -111,41 +111,41 @@ impl Uncontended {
     }
 
     /// To be asked right before the create leaves: whatever this session has let go of by then is deleted ahead of it.
-    pub(super) fn beside(&self, epoch: &Arc<Epoch>, path: &str) -> Beside {
+    pub(super) fn beside(&self, server_session: &Arc<ServerSession>, path: &str) -> Beside {
         let mut last = self.last();
-        if !last.is_of(epoch) {
+        if !last.is_of(server_session) {
             return Beside::List(None);
         }
-        last.parent.take_if(|parent| !parent.stands(epoch));
+        last.parent.take_if(|parent| !parent.stands(server_session));
         let Some(next) = last.next().filter(|_| last.in_a_row >= WORTH_A_WATCH) else {
             return Beside::List(None);
         };
         if last.parent.is_some() {
             return Beside::Nothing(next);
         }
-        let room = epoch.watched_parents.clone();
+        let room = server_session.watched_parents.clone();
         if Arc::strong_count(&room) > MOST_WATCHED {
             return Beside::List(None);
         }
-        let (generation, flight) = (epoch.link().generation, epoch.watch_exists(path));
+        let (generation, flight) = (server_session.link().generation, server_session.watch_exists(path));
         Beside::List(Some(Watching { flight, generation, room }))
     }
 
     /// Whether `node` has the turn, without a list.
-    pub(super) fn has_turn(&self, epoch: &Arc<Epoch>, node: &Node, beside: &Beside) -> bool {
+    pub(super) fn has_turn(&self, server_session: &Arc<ServerSession>, node: &Node, beside: &Beside) -> bool {
         let Beside::Nothing(expected) = beside else { return false };
         let mut last = self.last();
-        last.is_of(epoch)
+        last.is_of(server_session)
             && last.next() == Some(*expected)
             && node.entry.sequence == *expected
-            && last.parent.as_mut().is_some_and(|parent| parent.stands(epoch))
+            && last.parent.as_mut().is_some_and(|parent| parent.stands(server_session))
     }
 
     /// Remembers that `node` stands in line now, and what became of the watch that left ahead of it.
     pub(super) fn remember(
         self: &Arc<Self>,
         session: &Session,
-        epoch: &Arc<Epoch>,
+        server_session: &Arc<ServerSession>,
         node: &Node,
         beside: Beside,
     ) {
@@ -154,9 +154,9 @@ impl Uncontended {
             _ => None,
         };
         let mut last = self.last();
-        if !last.is_of(epoch) {
+        if !last.is_of(server_session) {
             let is_attended = last.is_attended;
-            *last = Last { epoch: Arc::downgrade(epoch), is_attended, ..Last::default() };
+            *last = Last { server_session: Arc::downgrade(server_session), is_attended, ..Last::default() };
         }
         let (now, follows) = (session.now(), last.next() == Some(node.entry.sequence));
         let is_soon = now.since(last.came) < SOON;
@@ -187,9 +187,10 @@ impl Uncontended {
     }
 
     /// `node` had the turn, and its deletion has left.
-    pub(super) fn let_go(&self, epoch: &Arc<Epoch>, node: &Node) {
+    pub(super) fn let_go(&self, server_session: &Arc<ServerSession>, node: &Node) {
         let mut last = self.last();
-        last.has_let_go = last.is_of(epoch) && (last.number, last.czxid) == (node.entry.sequence, node.czxid);
+        last.has_let_go =
+            last.is_of(server_session) && (last.number, last.czxid) == (node.entry.sequence, node.czxid);
     }
 }
 

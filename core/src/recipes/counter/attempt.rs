@@ -201,9 +201,9 @@ impl CounterWriter {
             let mut parts = node.set_if_unchanged(value, at, seen.mzxid);
             let marked = parts.len();
             parts.push(mark.write());
-            let epoch = call.epoch(VERB).await?;
+            let server_session = call.server_session(VERB).await?;
             let sent = session.now();
-            let flight = mark.send(session, &epoch, &parts)?;
+            let flight = mark.send(session, &server_session, &parts)?;
             let answer = call.briefly(VERB, flight).await;
             self.fairness.note_trip(session.now().since(sent));
             if !matches!(&answer, Ok(Ok(_))) && !matches!(&answer, Ok(Err(error)) if !error.is_unanswered()) {
@@ -307,18 +307,18 @@ impl UnknownOutcome {
         mark: &Mark,
     ) -> Result<Resolution> {
         loop {
-            let epoch = call.epoch(VERB).await?;
-            let link = epoch.link();
+            let server_session = call.server_session(VERB).await?;
+            let link = server_session.link();
             // In one flight. When the first is answered, what was asked for before has been decided, and the reads see it.
-            let settled = epoch.settle(&node.path);
-            let (counter, trace) = (epoch.get_data(&node.path), epoch.get_data(&mark.node));
+            let settled = server_session.settle(&node.path);
+            let (counter, trace) = (server_session.get_data(&node.path), server_session.get_data(&mark.node));
             let settled = call.briefly(VERB, settled).await?;
             let counter = call.briefly(VERB, counter).await?;
             let trace = call.briefly(VERB, trace).await?;
             let is_unanswered = settled.as_ref().is_err_and(WireError::is_unanswered)
                 || counter.as_ref().is_err_and(WireError::is_unanswered)
                 || trace.as_ref().is_err_and(WireError::is_unanswered);
-            if is_unanswered || epoch.link() != link {
+            if is_unanswered || server_session.link() != link {
                 call.retry_after_loss(VERB).await?;
                 continue;
             }

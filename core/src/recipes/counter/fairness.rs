@@ -105,7 +105,7 @@ impl Fairness {
     pub(super) fn note_change(&mut self) {
         self.made_in_turn += 1;
         let most = self.most_in_turn();
-        match self.turn.take_if(|turn| self.made_in_turn >= most || turn.epoch.has_ended()) {
+        match self.turn.take_if(|turn| self.made_in_turn >= most || turn.server_session.has_ended()) {
             // Whoever had to wait for the turn queues for the next one at once: others do, too.
             Some(_) if self.has_waited => self.conflicts = CROWDED,
             Some(_) => self.conflicts = 0,
@@ -121,7 +121,7 @@ impl Fairness {
         session: &Arc<Session>,
         call: &mut Call,
     ) -> Result<()> {
-        self.turn.take_if(|turn| turn.epoch.has_ended());
+        self.turn.take_if(|turn| turn.server_session.has_ended());
         self.conflicts += if self.neighbours >= A_CROWD { CROWDED } else { CONFLICT };
         self.take_turn(node, session, call).await
     }
@@ -183,7 +183,7 @@ impl Fairness {
 
 /// Whose turn it is, as the server says at once.
 async fn find_first(node: &CounterNode, session: &Session) -> Option<String> {
-    let names = session.epoch().children(&node.path).await.ok()?;
+    let names = session.server_session().children(&node.path).await.ok()?;
     let all = names.iter().filter_map(|name| contenders::in_line(name, Kind::Lock));
     all.reduce(|first, other| if other.precedes(&first) == Some(true) { other } else { first })
         .map(|first| first.name)

@@ -170,7 +170,7 @@ impl PendingChanges {
 
     /// Whether the server was seen to refuse that a mark is deleted. Then the one that stands serves for all changes to come.
     fn keeps_marks(&self, session: &Session) -> bool {
-        session.epoch().may_delete_below(&self.node.path) == Some(false)
+        session.server_session().may_delete_below(&self.node.path) == Some(false)
     }
 
     /// Everything that waits by now and was not withdrawn.

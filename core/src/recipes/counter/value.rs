@@ -135,11 +135,11 @@ impl CounterNode {
     /// Reads the counter; if wanted, no older than now.
     pub(super) async fn read(&self, call: &mut Call, is_current: bool) -> Result<Reading> {
         loop {
-            let epoch = call.epoch(VERB).await?;
-            let link = epoch.link();
+            let server_session = call.server_session(VERB).await?;
+            let link = server_session.link();
             // In one flight: the server answers the read after it has caught up.
-            let sync = is_current.then(|| epoch.sync(&self.path));
-            let read = epoch.get_data(&self.path);
+            let sync = is_current.then(|| server_session.sync(&self.path));
+            let read = server_session.get_data(&self.path);
             if let Some(sync) = sync {
                 match call.briefly(VERB, sync).await? {
                     Err(error) if error.is_unanswered() => {
@@ -150,7 +150,7 @@ impl CounterNode {
                 }
             }
             let read = call.briefly(VERB, read).await?;
-            let is_one_connection = !is_current || epoch.link() == link;
+            let is_one_connection = !is_current || server_session.link() == link;
             match read {
                 Ok((data, stat)) if is_one_connection => return self.parse(&data, &stat, is_current),
                 Err(WireError::NoNode) if is_one_connection => {
@@ -170,19 +170,21 @@ impl CounterNode {
         session: &Arc<Session>,
         call: &mut Call,
     ) -> Result<Result<NodeVersion, bool>> {
-        let epoch = call.epoch(VERB).await?;
+        let server_session = call.server_session(VERB).await?;
         let zero = self.encoding.encode(0);
-        open_parents::look(session, &epoch, call, VERB, path::parent(&self.path)).await?;
-        let created =
-            match call.briefly(VERB, epoch.create(&self.path, &zero, CreateMode::Persistent)).await? {
-                Err(WireError::NoNode) => {
-                    let parents = session.ensure(&epoch, path::parent(&self.path), session.parents());
-                    call.briefly(VERB, parents).await?
-                }
-                Ok(created) => return Ok(Ok(NodeVersion { czxid: created.czxid, version: 0 })),
-                Err(WireError::NodeExists) => return Ok(Err(true)),
-                Err(error) => Err(error),
-            };
+        open_parents::look(session, &server_session, call, VERB, path::parent(&self.path)).await?;
+        let created = match call
+            .briefly(VERB, server_session.create(&self.path, &zero, CreateMode::Persistent))
+            .await?
+        {
+            Err(WireError::NoNode) => {
+                let parents = session.ensure(&server_session, path::parent(&self.path), session.parents());
+                call.briefly(VERB, parents).await?
+            }
+            Ok(created) => return Ok(Ok(NodeVersion { czxid: created.czxid, version: 0 })),
+            Err(WireError::NodeExists) => return Ok(Err(true)),
+            Err(error) => Err(error),
+        };
         match created {
             Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
             created => created.map_err(|error| refusal(error, VERB, &self.path))?,

@@ -21,7 +21,7 @@ use crate::mutex::lock;
 use crate::options::Naming;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{WireError, Write};
 
 /// The barrier as one handle sees it.
@@ -93,17 +93,17 @@ fn parties(data: &[u8]) -> Option<usize> {
 pub(super) async fn agree(
     barrier: &Barrier,
     session: &Arc<Session>,
-    epoch: &Arc<Epoch>,
+    server_session: &Arc<ServerSession>,
     call: &mut Call,
 ) -> Result<Option<Option<i32>>> {
     let at = &barrier.path;
     let refused = |error| Err(refusal(error, ENTER, at));
-    match call.briefly(ENTER, epoch.get_data(at)).await? {
+    match call.briefly(ENTER, server_session.get_data(at)).await? {
         Ok((data, stat)) => {
             match parties(&data) {
                 Some(parties) if parties == barrier.parties => Ok(Some(None)),
                 Some(parties) if stat.num_children > 0 => {
-                    let names = match call.briefly(ENTER, epoch.children(at)).await? {
+                    let names = match call.briefly(ENTER, server_session.children(at)).await? {
                         Ok(names) => names,
                         Err(WireError::NoNode) => return Ok(None),
                         Err(error) if error.is_unanswered() => {
@@ -124,7 +124,7 @@ pub(super) async fn agree(
             }
         }
         Err(WireError::NoNode) => {
-            match call.briefly(ENTER, session.ensure(epoch, at, session.parents())).await? {
+            match call.briefly(ENTER, session.ensure(server_session, at, session.parents())).await? {
                 Err(error) if error.is_unanswered() => call.retry_after_loss(ENTER).await?,
                 made => made.map_err(|error| refusal(error, ENTER, at))?,
             }
@@ -157,7 +157,8 @@ pub(super) async fn check_agreement_again(
     call: &mut Call,
 ) -> Result<()> {
     let at = &barrier.path;
-    let Some(Ok((data, stat))) = place.ask(call, ENTER, |epoch| epoch.get_data(at)).await? else {
+    let Some(Ok((data, stat))) = place.ask(call, ENTER, |server_session| server_session.get_data(at)).await?
+    else {
         return Ok(());
     };
     let was_last = said.is_some_and(|version| version == stat.version);
@@ -165,12 +166,16 @@ pub(super) async fn check_agreement_again(
         return Ok(());
     }
     *said = None;
-    let Some(Ok(names)) = place.ask(call, ENTER, |epoch| epoch.children(at)).await? else { return Ok(()) };
+    let Some(Ok(names)) = place.ask(call, ENTER, |server_session| server_session.children(at)).await? else {
+        return Ok(());
+    };
     let right = first(&names).map_or(barrier.parties, |(parties, _)| parties);
     if parties(&data) != Some(right) {
         let word = right.to_string();
         // Should that fail, the next look makes up for it.
-        let _ = call.briefly(ENTER, place.epoch.set_data(at, word.as_bytes(), Some(stat.version))).await?;
+        let _ = call
+            .briefly(ENTER, place.server_session.set_data(at, word.as_bytes(), Some(stat.version)))
+            .await?;
     }
     if right == barrier.parties { Ok(()) } else { Err(mismatch(barrier, right)) }
 }
@@ -181,7 +186,7 @@ pub(super) async fn list_children(
     place: &Place,
     call: &mut Call,
 ) -> Result<Option<Vec<String>>> {
-    match place.ask(call, ENTER, |epoch| epoch.children(&barrier.path)).await? {
+    match place.ask(call, ENTER, |server_session| server_session.children(&barrier.path)).await? {
         None | Some(Err(WireError::NoNode)) => Ok(None),
         Some(names) => names.map(Some).map_err(|error| refusal(error, ENTER, &barrier.path)),
     }

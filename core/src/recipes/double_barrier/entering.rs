@@ -12,7 +12,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{Applied, CreateMode, Event, Flight, Stat, Watch, WireError, Write};
 use crate::turn::deletable;
 
@@ -33,7 +33,7 @@ enum MemberEnd {
 pub(super) async fn enter(barrier: &Barrier, session: &Arc<Session>, call: &mut Call) -> Result<Inside> {
     loop {
         delete_given_up(barrier, call).await?;
-        let mut place = Place::new(call.epoch(VERB).await?, &barrier.path, &barrier.given_up);
+        let mut place = Place::new(call.server_session(VERB).await?, &barrier.path, &barrier.given_up);
         match enter_once(barrier, session, &mut place, call).await {
             Ok(MemberEnd::Inside(round)) => return Ok(Inside { place, round }),
             Ok(MemberEnd::Gone) => {}
@@ -120,18 +120,22 @@ async fn create_node(
     }
     let version = match has_agreed {
         true => None,
-        false => match agree(barrier, session, &place.epoch, call).await? {
+        false => match agree(barrier, session, &place.server_session, call).await? {
             // A node that could not be deleted again would be counted in every round to come.
-            Some(version) if deletable::check(session, &place.epoch, call, VERB, &barrier.path).await? => {
+            Some(version)
+                if deletable::check(session, &place.server_session, call, VERB, &barrier.path).await? =>
+            {
                 version
             }
             _ => return Ok(None),
         },
     };
     let create = place.create(barrier.parties, barrier.name.as_bytes());
-    let epoch = &place.epoch;
-    let (created, ready) =
-        (epoch.multi(&[create, barrier.says(version)]), epoch.watch_exists(&layout::ready(&barrier.path)));
+    let server_session = &place.server_session;
+    let (created, ready) = (
+        server_session.multi(&[create, barrier.says(version)]),
+        server_session.watch_exists(&layout::ready(&barrier.path)),
+    );
     let flight = async { Ok((created.await?, ready.await)) };
     match call.briefly(VERB, flight).await? {
         Ok((created, ready)) => {
@@ -140,7 +144,7 @@ async fn create_node(
                 return Err(refusal(WireError::Other(format!("{created:?}")), VERB, &barrier.path));
             };
             place.found(path::name(&node.path));
-            deletable::settle(&place.epoch, &barrier.path);
+            deletable::settle(&place.server_session, &barrier.path);
             agreement.is(barrier.parties);
             drop(asking);
             let count = stat.num_children as usize;
@@ -151,7 +155,10 @@ async fn create_node(
         }
         Err(error) if error.is_unanswered() => {
             call.retry_after_loss(VERB).await?;
-            match place.ask(call, VERB, |epoch| place::settled(epoch, &barrier.path)).await? {
+            match place
+                .ask(call, VERB, |server_session| place::settled(server_session, &barrier.path))
+                .await?
+            {
                 // It goes with its session, and is looked for in the next.
                 None => Ok(None),
                 Some(names) => {
@@ -199,10 +206,12 @@ async fn take_part(barrier: &Barrier, place: &mut Place, came: Came, call: &mut 
         if !declares {
             let (found, declared) = match armed.take() {
                 Some(armed) => armed,
-                None => match place.ask(call, VERB, |epoch| epoch.watch_exists(&ready)).await? {
-                    None => return Ok(MemberEnd::Gone),
-                    Some(armed) => armed.map_err(|error| refusal(error, VERB, &barrier.path))?,
-                },
+                None => {
+                    match place.ask(call, VERB, |server_session| server_session.watch_exists(&ready)).await? {
+                        None => return Ok(MemberEnd::Gone),
+                        Some(armed) => armed.map_err(|error| refusal(error, VERB, &barrier.path))?,
+                    }
+                }
             };
             if found.is_none() {
                 match wait_until_declared(barrier, place, declared, &mut said, call).await? {
@@ -211,7 +220,7 @@ async fn take_part(barrier: &Barrier, place: &mut Place, came: Came, call: &mut 
                 }
             }
         }
-        match place.ask(call, VERB, |epoch| epoch.watch_data(&ready)).await? {
+        match place.ask(call, VERB, |server_session| server_session.watch_data(&ready)).await? {
             None => return Ok(MemberEnd::Gone),
             Some(Ok((data, stat, over))) => {
                 let round = Round::of(&data, &stat);
@@ -261,7 +270,7 @@ async fn take_part(barrier: &Barrier, place: &mut Place, came: Came, call: &mut 
 /// Our own node; `None`: it is gone.
 async fn read_own_node(barrier: &Barrier, place: &Place, call: &mut Call) -> Result<Option<Stat>> {
     let path = place.path();
-    match place.ask(call, VERB, |epoch| epoch.exists(&path)).await? {
+    match place.ask(call, VERB, |server_session| server_session.exists(&path)).await? {
         None => Ok(None),
         Some(found) => found.map_err(|error| refusal(error, VERB, &barrier.path)),
     }
@@ -300,7 +309,8 @@ async fn wait_until_declared(
             }
         }
         if gone.is_none() {
-            let watched = place.ask(call, VERB, |epoch| watch_own_node(epoch, &place.path())).await?;
+            let watched =
+                place.ask(call, VERB, |server_session| watch_own_node(server_session, &place.path())).await?;
             let Some(watched) = watched else { return Ok(None) };
             gone = watched.map_err(|error| refusal(error, VERB, &barrier.path))?;
             if gone.is_none() {
@@ -311,8 +321,8 @@ async fn wait_until_declared(
 }
 
 /// Our node never has children: so only its deletion wakes us. `None` when it is gone.
-fn watch_own_node(epoch: &Arc<Epoch>, node: &str) -> Flight<Option<Watch>> {
-    let flight = epoch.watch_children(node);
+fn watch_own_node(server_session: &Arc<ServerSession>, node: &str) -> Flight<Option<Watch>> {
+    let flight = server_session.watch_children(node);
     Box::pin(async move {
         match flight.await {
             Ok((_, _, watch)) => Ok(Some(watch)),
@@ -353,7 +363,7 @@ async fn declare(barrier: &Barrier, place: &Place, call: &mut Call) -> Result<bo
         writes.push(Write::Create { path: ready.clone(), data, mode: CreateMode::Persistent, acl: None });
         // A member that is giving up at this moment sees by the version that it may be in.
         writes.push(barrier.says(None));
-        match call.briefly(VERB, place.epoch.multi(&writes)).await? {
+        match call.briefly(VERB, place.server_session.multi(&writes)).await? {
             Ok(_) => return Ok(true),
             Err(WireError::Part { error, .. }) if *error == WireError::NodeExists => return Ok(true),
             // One of them has gone.

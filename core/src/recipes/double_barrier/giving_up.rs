@@ -19,11 +19,11 @@ pub(super) async fn delete_given_up(barrier: &Barrier, call: &mut Call) -> Resul
     if guids.is_empty() {
         return Ok(());
     }
-    let names = call.ask(ENTER, |epoch| place::settled(epoch, &barrier.path)).await;
+    let names = call.ask(ENTER, |server_session| place::settled(server_session, &barrier.path)).await;
     let names = names.map_err(|failure| failure.about(ENTER, &barrier.path))?;
     for name in names.iter().filter(|name| guids.iter().any(|guid| name.starts_with(guid))) {
         let node = path::join(&barrier.path, name);
-        match call.ask(ENTER, |epoch| epoch.delete(&node, None)).await {
+        match call.ask(ENTER, |server_session| server_session.delete(&node, None)).await {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
             Err(failure) => return Err(failure.about(ENTER, &node)),
         }
@@ -67,13 +67,17 @@ async fn look_and_delete(barrier: &Barrier, place: &mut Place) -> Result<LastLoo
     if !place.may_stand {
         return Ok(LastLook::Gone(None));
     }
-    let (epoch, ready) = (place.epoch.clone(), layout::ready(&barrier.path));
-    if place.name().is_empty() && !place.find(&place::settled(&epoch, &barrier.path).await?) {
+    let (server_session, ready) = (place.server_session.clone(), layout::ready(&barrier.path));
+    if place.name().is_empty() && !place.find(&place::settled(&server_session, &barrier.path).await?) {
         return Ok(LastLook::Gone(None));
     }
     let own = place.path();
     loop {
-        let asked = (epoch.exists(&barrier.path), epoch.get_data(&ready), epoch.exists(&own));
+        let asked = (
+            server_session.exists(&barrier.path),
+            server_session.get_data(&ready),
+            server_session.exists(&own),
+        );
         let (Some(stat), declared, Some(found)) = (asked.0.await?, asked.1.await, asked.2.await?) else {
             return Ok(LastLook::Gone(None));
         };
@@ -96,7 +100,7 @@ async fn look_and_delete(barrier: &Barrier, place: &mut Place) -> Result<LastLoo
             Err(error) => return Err(error),
         }
         let unchanged = Write::Check { path: barrier.path.clone(), version: Some(stat.version) };
-        match epoch.multi(&[unchanged, Write::Delete { path: own.clone(), version: None }]).await {
+        match server_session.multi(&[unchanged, Write::Delete { path: own.clone(), version: None }]).await {
             Err(WireError::Part { error, .. }) if *error == WireError::BadVersion => {}
             Err(error) => return Err(error),
             Ok(_) => {

@@ -26,7 +26,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, WireError, Write};
 
 pub(super) const VERB: &str = "leave";
@@ -37,7 +37,7 @@ const DEPUTYS_MOMENT: Duration = Duration::from_millis(50);
 
 pub(super) async fn leave(barrier: &Barrier, inside: Inside, call: &mut Call) -> Result<()> {
     let Inside { mut place, round } = inside;
-    if place.epoch.has_ended() {
+    if place.server_session.has_ended() {
         return Err(Error::lost(LostReason::Session));
     }
     if round.anchor.as_deref() == Some(place.name()) {
@@ -77,12 +77,14 @@ pub(super) async fn name_those_inside(
     round: &Round,
     own: &str,
 ) -> Option<String> {
-    let epoch = session.epoch();
-    let names = epoch.children(&barrier.path).await.ok()?;
+    let server_session = session.server_session();
+    let names = server_session.children(&barrier.path).await.ok()?;
     let inside = members(&names).filter(|member| round.includes(member) && member.name != own);
     let inside: Vec<_> = inside.collect();
-    let nodes =
-        inside.iter().take(NAMED).map(|member| epoch.get_data(&path::join(&barrier.path, member.name)));
+    let nodes = inside
+        .iter()
+        .take(NAMED)
+        .map(|member| server_session.get_data(&path::join(&barrier.path, member.name)));
     let said = join_all(nodes).await;
     // Those that have gone meanwhile are not waited for.
     let named =
@@ -104,7 +106,7 @@ async fn ask<T, F>(
     call: &mut Call,
     verb: &str,
     path: &str,
-    request: impl Fn(&Arc<Epoch>) -> F,
+    request: impl Fn(&Arc<ServerSession>) -> F,
 ) -> Result<T>
 where
     F: Future<Output = Result<T, WireError>>,
@@ -132,8 +134,8 @@ async fn until_all_gone(
     call: &mut Call,
     verb: &'static str,
 ) -> Result<bool> {
-    let watched = ask(own, call, verb, &nodes[0], |epoch| {
-        try_join_all(nodes.iter().map(|node| epoch.watch_exists(node)).collect::<Vec<_>>())
+    let watched = ask(own, call, verb, &nodes[0], |server_session| {
+        try_join_all(nodes.iter().map(|node| server_session.watch_exists(node)).collect::<Vec<_>>())
     });
     let mut have_gone = true;
     for (found, watch) in watched.await? {
@@ -165,14 +167,15 @@ pub(super) async fn end_round(
     loop {
         if own.is_none() && ready_tells && std::mem::take(&mut is_first) {
             // As a rule that is all there is to ask.
-            let found = ask(None, call, verb, &ready, |epoch| epoch.exists(&ready)).await?;
+            let found = ask(None, call, verb, &ready, |server_session| server_session.exists(&ready)).await?;
             if !round.is_on(found.as_ref()) {
                 return Ok(());
             }
         }
         // With the version of the path: `ready` is taken back only if nobody has entered since.
-        let asked = ask(own.as_ref(), call, verb, &barrier.path, |epoch| {
-            let (names, ready) = (epoch.children_and_stat(&barrier.path), epoch.exists(&ready));
+        let asked = ask(own.as_ref(), call, verb, &barrier.path, |server_session| {
+            let (names, ready) =
+                (server_session.children_and_stat(&barrier.path), server_session.exists(&ready));
             async move { Ok((names.await, ready.await?)) }
         });
         let (names, found) = asked.await?;
@@ -221,11 +224,11 @@ pub(super) async fn end_round(
         if is_on {
             writes.push(Write::Delete { path: ready.clone(), version: None });
         }
-        let epoch = match &own {
-            Some(place) => place.epoch.clone(),
-            None => call.epoch(verb).await?,
+        let server_session = match &own {
+            Some(place) => place.server_session.clone(),
+            None => call.server_session(verb).await?,
         };
-        match call.briefly(verb, epoch.multi(&writes)).await? {
+        match call.briefly(verb, server_session.multi(&writes)).await? {
             Ok(_) => {
                 own.iter_mut().for_each(Place::gone);
                 return Ok(());

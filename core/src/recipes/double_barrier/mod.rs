@@ -59,7 +59,7 @@ impl Client {
         if parties == 0 || parties > MOST_PARTIES {
             return Err(Error::invalid("parties", format!("{parties} is not from 1 to {MOST_PARTIES}")));
         }
-        let bytes = layout::largest_declaration(&session.epoch().measure(), path, parties);
+        let bytes = layout::largest_declaration(&session.server_session().measure(), path, parties);
         if bytes > path::PACKET_LIMIT {
             let problem = format!(
                 "{parties} at a path of this length are too many: a server takes {} bytes at once, and to check them all \
@@ -162,7 +162,7 @@ impl Inner {
     ) -> Later<Found> {
         let inner = self.clone();
         Box::pin(async move {
-            let names = call.ask(verb, |epoch| epoch.children(&inner.barrier.path)).await;
+            let names = call.ask(verb, |server_session| server_session.children(&inner.barrier.path)).await;
             let count = |names: Vec<String>| match &round {
                 Some(round) => layout::members(&names).filter(|member| round.includes(member)).count(),
                 None => inner.barrier.parties.saturating_sub(layout::members(&names).count()),

@@ -11,7 +11,7 @@ use crate::runtime;
 use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::clock::Later;
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, Flight, Watch, WireError, Write};
 
 pub(super) const ENTER: &str = "enter";
@@ -22,8 +22,8 @@ pub(super) const MOMENT: Duration = Duration::from_millis(500);
 pub(super) type GivenUp = Arc<Mutex<Vec<String>>>;
 
 /// The names of all children, once whatever was asked before has been decided; none where there is no such path.
-pub(super) fn settled(epoch: &Arc<Epoch>, path: &str) -> Flight<Vec<String>> {
-    let (settled, list) = (epoch.settle(path), epoch.children(path));
+pub(super) fn settled(server_session: &Arc<ServerSession>, path: &str) -> Flight<Vec<String>> {
+    let (settled, list) = (server_session.settle(path), server_session.children(path));
     Box::pin(async move {
         match (settled.await, list.await) {
             (Err(WireError::NoNode), _) | (Ok(()), Err(WireError::NoNode)) => Ok(Vec::new()),
@@ -46,7 +46,7 @@ pub(super) struct Inside {
 }
 
 pub(super) struct Place {
-    pub(super) epoch: Arc<Epoch>,
+    pub(super) server_session: Arc<ServerSession>,
     pub(super) parent: String,
     guid: String,
     /// Once it is known.
@@ -60,9 +60,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(epoch: Arc<Epoch>, parent: &str, given_up: &GivenUp) -> Place {
+    pub(super) fn new(server_session: Arc<ServerSession>, parent: &str, given_up: &GivenUp) -> Place {
         Place {
-            epoch,
+            server_session,
             parent: parent.to_owned(),
             guid: chance::guid().simple().to_string(),
             name: None,
@@ -125,13 +125,13 @@ impl Place {
         &self,
         call: &mut Call,
         what: &str,
-        request: impl Fn(&Arc<Epoch>) -> F,
+        request: impl Fn(&Arc<ServerSession>) -> F,
     ) -> Result<Option<Result<T, WireError>>>
     where
         F: Future<Output = Result<T, WireError>>,
     {
-        while !self.epoch.has_ended() {
-            match call.briefly(what, request(&self.epoch)).await? {
+        while !self.server_session.has_ended() {
+            match call.briefly(what, request(&self.server_session)).await? {
                 Err(error) if error.is_unanswered() => call.retry_after_loss(what).await?,
                 answer => return Ok(Some(answer)),
             }
@@ -143,8 +143,8 @@ impl Place {
     pub(super) async fn leave(mut self, call: &mut Call, what: &str) -> Result<()> {
         let node = self.path();
         let mut is_first = true;
-        while !self.epoch.has_ended() {
-            let deleted = call.briefly(what, self.epoch.delete(&node, None)).await?;
+        while !self.server_session.has_ended() {
+            let deleted = call.briefly(what, self.server_session.delete(&node, None)).await?;
             match deleted {
                 Err(WireError::NoNode) if is_first => {
                     self.gone();
@@ -172,7 +172,7 @@ impl Place {
             return Box::pin(std::future::ready(()));
         }
         lock(&self.given_up).push(self.guid.clone());
-        if self.epoch.has_ended() {
+        if self.server_session.has_ended() {
             return Box::pin(std::future::ready(()));
         }
         match self.name.take() {
@@ -180,10 +180,10 @@ impl Place {
                 let node = path::join(&self.parent, &name);
                 match self.anchors.take() {
                     Some(anchors) => self.give_up_as_anchor(node, *anchors),
-                    None => self.epoch.delete_in_background(node, 0),
+                    None => self.server_session.delete_in_background(node, 0),
                 }
             }
-            None => self.epoch.delete_by_guid_in_background(self.parent.clone(), self.guid.clone()),
+            None => self.server_session.delete_by_guid_in_background(self.parent.clone(), self.guid.clone()),
         }
     }
 }
@@ -195,12 +195,12 @@ impl Place {
         node: String,
         AnchorsKnowledge { ready, says }: AnchorsKnowledge,
     ) -> Later<()> {
-        let epoch = self.epoch.clone();
-        let both = epoch.multi(&[
+        let server_session = self.server_session.clone();
+        let both = server_session.multi(&[
             Write::Delete { path: node.clone(), version: None },
             Write::Set { path: ready, data: says, version: Some(0) },
         ]);
-        let (about, own) = (epoch.clone(), node.clone());
+        let (about, own) = (server_session.clone(), node.clone());
         let first = Box::pin(async move {
             match both.await {
                 // There is no such `ready` any more.
@@ -208,13 +208,13 @@ impl Place {
                 given_up => given_up.map(drop),
             }
         });
-        epoch.delete_until_confirmed(node, 0, None, first)
+        server_session.delete_until_confirmed(node, 0, None, first)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.epoch.process().is_present() {
+        if self.server_session.process().is_present() {
             // A member that has been told that its call was cancelled must not be counted by those who come next.
             runtime::leave(self.give_up());
         } else {

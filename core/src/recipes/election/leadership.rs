@@ -48,8 +48,8 @@ const VERB: &str = "acknowledge";
 /// Resigns, and waits for the confirmation as long as there is a server to give it. Unconfirmed, it goes on in the
 /// background; lost or resigned, there is nothing to do.
 pub(super) async fn resign(held: &Held) {
-    let epoch = held.hold().epoch().clone();
-    let _ = unless(held.release(), epoch.until_down()).await;
+    let server_session = held.hold().server_session().clone();
+    let _ = unless(held.release(), server_session.until_down()).await;
 }
 
 impl Leadership {
@@ -81,7 +81,7 @@ impl Leadership {
                 }
                 .with_path(path));
             }
-            let (before, stat) = match call.briefly(VERB, hold.epoch().get_data(path)).await? {
+            let (before, stat) = match call.briefly(VERB, hold.server_session().get_data(path)).await? {
                 Ok(found) => found,
                 Err(error) if error.is_unanswered() => {
                     call.retry_after_loss(VERB).await.map_err(|error| error.with_path(path))?;

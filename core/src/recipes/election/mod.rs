@@ -95,7 +95,8 @@ impl Client {
         };
         let statement = statement::of_candidate(identity, data);
         let node = path::join(path, &name::fresh(session.options().naming, kind).0);
-        let bytes = session.epoch().measure().create(&node, &statement, CreateMode::EphemeralSequential);
+        let bytes =
+            session.server_session().measure().create(&node, &statement, CreateMode::EphemeralSequential);
         frame::fits(bytes).map_err(|error| refusal(error, "a candidate", path))?;
         let candidacy = Arc::new(Candidacy { path: path.to_owned(), kind, statement });
         let handle = Handle::new(self, path, Meanwhile::Waits, candidacy);

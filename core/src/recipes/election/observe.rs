@@ -13,8 +13,8 @@ use crate::path;
 use crate::recipes::contenders;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
-use crate::session::epoch::catching_up::Beginning;
 use crate::session::pause::Pause;
+use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped::Flaw;
 use crate::session::watching::{ChildData, Children, Data, Watching};
 use crate::session::wire::{Stat, WireError};
@@ -67,8 +67,8 @@ pub(super) async fn leader(call: &mut Call, path: &str, kind: Kind) -> Result<Op
         let node = path::join(path, &first);
         // In one flight.
         let answer = call
-            .ask(VERB, |epoch| {
-                let (candidate, record) = (epoch.get_data(&node), epoch.get_data(path));
+            .ask(VERB, |server_session| {
+                let (candidate, record) = (server_session.get_data(&node), server_session.get_data(path));
                 async move { Ok((candidate.await?, record.await?)) }
             })
             .await;
@@ -99,13 +99,13 @@ enum Behind {
 /// The name of the candidate that is first in order, as it is now.
 async fn first(call: &mut Call, path: &str, kind: Kind, behind: Behind) -> Result<Option<String>> {
     let answer = call
-        .ask(VERB, |epoch| {
+        .ask(VERB, |server_session| {
             // They leave now, in this order.
             let ahead = match behind {
-                Behind::Sync => epoch.sync(path),
-                Behind::Quorum => epoch.settle(path),
+                Behind::Sync => server_session.sync(path),
+                Behind::Quorum => server_session.settle(path),
             };
-            let listed = epoch.children(path);
+            let listed = server_session.children(path);
             async move {
                 ahead.await?;
                 listed.await
@@ -290,11 +290,13 @@ impl Observing {
     async fn find(&mut self, session: &Arc<Session>) -> Result<Option<String>> {
         let mut call = session.call(None);
         call.insist();
-        let epoch = session.epoch();
-        let generation = epoch.link().generation;
+        let server_session = session.server_session();
+        let generation = server_session.link().generation;
         let first = first(&mut call, &self.path, self.kind, self.behind).await?;
-        if epoch.link().generation == generation && session.epoch().session_id() == epoch.session_id() {
-            self.beginning.has_come(&epoch, generation);
+        if server_session.link().generation == generation
+            && session.server_session().session_id() == server_session.session_id()
+        {
+            self.beginning.has_come(&server_session, generation);
         }
         Ok(first.map(|name| path::join(&self.path, &name)))
     }

@@ -28,7 +28,7 @@ use crate::recipes::held::Held;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::chance;
-use crate::session::epoch::{Epoch, Tenant};
+use crate::session::server_session::{ServerSession, Tenant};
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn::deletable;
 use crate::turn::grant::Grant;
@@ -99,24 +99,24 @@ impl Store {
         ];
         writes.extend(self.layout.end_of_pause(&out.name.text, out.pause.as_deref(), version));
         let guard = Write::Check { path: out.path(), version: Some(version + 1) };
-        let epoch = call.epoch(VERB).await?;
+        let server_session = call.server_session(VERB).await?;
         let mut pending = PendingClaim {
-            epoch: epoch.clone(),
+            server_session: server_session.clone(),
             node: node.clone(),
             said,
             guard: guard.clone(),
             is_settled: true,
         };
         loop {
-            if !self.could_be_settled(session, &epoch, call).await? {
+            if !self.could_be_settled(session, &server_session, call).await? {
                 make_claims(session, call, VERB, &self.layout).await?;
                 continue;
             }
-            if epoch.connection() != Some(seen.on) {
+            if server_session.connection() != Some(seen.on) {
                 return Ok(None);
             }
             pending.is_settled = false;
-            let czxid = match call.briefly(VERB, epoch.multi(&writes)).await? {
+            let czxid = match call.briefly(VERB, server_session.multi(&writes)).await? {
                 Ok(applied) => match applied.into_iter().next() {
                     Some(Applied::Created(created)) => created.czxid,
                     _ => -1,
@@ -125,7 +125,7 @@ impl Store {
                     pending.is_settled = true;
                     match (index, *error) {
                         (0, WireError::NoNode) => {
-                            epoch.forget_deletions_below(&self.layout.claims);
+                            server_session.forget_deletions_below(&self.layout.claims);
                             make_claims(session, call, VERB, &self.layout).await?;
                             continue;
                         }
@@ -161,11 +161,11 @@ impl Store {
             };
             pending.is_settled = true;
             self.listing.count_race(false, session.now());
-            deletable::settle(&epoch, &self.layout.items);
-            deletable::settle(&epoch, &self.layout.claims);
-            let interest = epoch.interest(&node);
+            deletable::settle(&server_session, &self.layout.items);
+            deletable::settle(&server_session, &self.layout.claims);
+            let interest = server_session.interest(&node);
             let node = Node::of(node, Entry::lease(&out.name.text), czxid);
-            let mut grant = Grant::of(epoch.clone(), vec![node], vec![interest]);
+            let mut grant = Grant::of(server_session.clone(), vec![node], vec![interest]);
             // Each claim raises the version of the item.
             grant.guard = Some(Box::new(guard));
             return Ok(grant.becomes_firm(call, VERB).await?.then_some((grant, out)));
@@ -176,15 +176,15 @@ impl Store {
     async fn could_be_settled(
         &self,
         session: &Arc<Session>,
-        epoch: &Arc<Epoch>,
+        server_session: &Arc<ServerSession>,
         call: &mut Call,
     ) -> Result<bool> {
         let layout = &self.layout;
-        let of_items = deletable::check(session, epoch, call, VERB, &layout.items).await;
+        let of_items = deletable::check(session, server_session, call, VERB, &layout.items).await;
         of_items.map_err(|error| {
             if error.kind() == ErrorKind::Denied { never_done(&layout.items) } else { error }
         })?;
-        deletable::check(session, epoch, call, VERB, &layout.claims).await
+        deletable::check(session, server_session, call, VERB, &layout.claims).await
     }
 }
 
@@ -199,7 +199,7 @@ fn never_done(items: &str) -> Error {
 
 /// A claim that may or may not have been made. Dropped unsettled, it is deleted if it was.
 struct PendingClaim {
-    epoch: Arc<Epoch>,
+    server_session: Arc<ServerSession>,
     node: String,
     said: Vec<u8>,
     /// Holds as long as no other claim has the name: see [`Grant::guard`].
@@ -212,15 +212,18 @@ impl PendingClaim {
     /// when it is answered, what was asked before has been decided.
     async fn recover(&self, call: &mut Call) -> Result<Option<i64>> {
         loop {
-            if self.epoch.has_ended() {
+            if self.server_session.has_ended() {
                 return Ok(None);
             }
-            let (settled, read) =
-                (self.epoch.settle(path::parent(&self.node)), self.epoch.get_data(&self.node));
+            let (settled, read) = (
+                self.server_session.settle(path::parent(&self.node)),
+                self.server_session.get_data(&self.node),
+            );
             let settled = call.briefly(VERB, settled).await?;
             match settled.and(call.briefly(VERB, read).await?) {
                 Ok((said, stat)) => {
-                    let is_ours = said == self.said && stat.ephemeral_owner as u64 == self.epoch.session_id();
+                    let is_ours =
+                        said == self.said && stat.ephemeral_owner as u64 == self.server_session.session_id();
                     return Ok(is_ours.then_some(stat.czxid));
                 }
                 Err(WireError::NoNode) => return Ok(None),
@@ -233,9 +236,9 @@ impl PendingClaim {
 
 impl Drop for PendingClaim {
     fn drop(&mut self) {
-        if !self.is_settled && self.epoch.process().is_present() {
+        if !self.is_settled && self.server_session.process().is_present() {
             let (node, said) = (std::mem::take(&mut self.node), std::mem::take(&mut self.said));
-            drop(self.epoch.delete_own_in_background(node, said, self.guard.clone()));
+            drop(self.server_session.delete_own_in_background(node, said, self.guard.clone()));
         }
     }
 }

@@ -166,8 +166,8 @@ impl Store {
         let (layout, dead, verb) = (&self.layout, self.layout.dead(), REPLAY);
         let node = path::join(&dead.items, &name.text);
         loop {
-            let (epoch, on) = call.connection(verb).await?;
-            let (data, stat) = match call.briefly(verb, epoch.get_data(&node)).await? {
+            let (server_session, on) = call.connection(verb).await?;
+            let (data, stat) = match call.briefly(verb, server_session.get_data(&node)).await? {
                 Ok(read) => read,
                 Err(WireError::NoNode) => return Ok(false),
                 Err(error) if error.is_unanswered() => {

@@ -209,16 +209,16 @@ impl SharedQueue {
         watch.serves_all = true;
         let lists = watch.lists.get_or_insert_with(|| WatchedLists::new(session, &self.layout, verb));
         loop {
-            let epoch = call.epoch(verb).await?;
-            let link = epoch.link();
+            let server_session = call.server_session(verb).await?;
+            let link = server_session.link();
             // Both in one flight: what changed before the `sync` is told before the `sync` is answered.
-            let synced = epoch.sync(&self.layout.items);
+            let synced = server_session.sync(&self.layout.items);
             lists.catch_up_within(call, verb).await?;
             let synced = call.briefly(verb, synced).await?;
             lists.catch_up_within(call, verb).await?;
             self.note_news(session, lists);
             match synced {
-                Ok(()) if epoch.link() == link => return Ok(()),
+                Ok(()) if server_session.link() == link => return Ok(()),
                 Err(error) if !error.is_unanswered() => {
                     return Err(refusal(error, verb, &self.layout.items));
                 }
@@ -279,11 +279,11 @@ impl SharedQueue {
     pub(super) async fn list(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<Vec<FreeItem>> {
         let (layout, session) = (&self.layout, call.session().clone());
         loop {
-            let epoch = call.epoch(verb).await?;
+            let server_session = call.server_session(verb).await?;
             // In one flight. The claims first: what is claimed in between shows when it is taken.
-            let sync = is_synced.then(|| epoch.sync(&layout.items));
-            let claims = epoch.children(&layout.claims);
-            let items = epoch.children(&layout.items);
+            let sync = is_synced.then(|| server_session.sync(&layout.items));
+            let claims = server_session.children(&layout.claims);
+            let items = server_session.children(&layout.items);
             let synced = match sync {
                 Some(sync) => call.briefly(verb, sync).await?,
                 None => Ok(()),
@@ -504,8 +504,8 @@ impl WatchedChildren {
 /// Deletes what pauses nothing any more.
 fn delete_strays(session: &Arc<Session>, layout: &NodeLayout, strays: Vec<String>) {
     for node in strays {
-        let deletion = session.epoch().delete(&path::join(&layout.claims, &node), None);
-        drop(session.epoch().chore(async move { drop(deletion.await) }));
+        let deletion = session.server_session().delete(&path::join(&layout.claims, &node), None);
+        drop(session.server_session().chore(async move { drop(deletion.await) }));
     }
 }
 

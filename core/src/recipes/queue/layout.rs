@@ -493,8 +493,8 @@ pub(super) async fn make_parent(
     path: &str,
     mode: CreateMode,
 ) -> Result<()> {
-    let epoch = call.epoch(verb).await?;
-    match call.briefly(verb, session.ensure(&epoch, path, mode)).await? {
+    let server_session = call.server_session(verb).await?;
+    match call.briefly(verb, session.ensure(&server_session, path, mode)).await? {
         Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
         made => made.map_err(|error| refusal(error, verb, path)),
     }

@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::clock::Moment;
-use crate::session::epoch::Connection;
+use crate::session::server_session::Connection;
 use crate::session::skipped::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
@@ -215,9 +215,9 @@ impl ItemListing {
                 unread.insert(0, name.clone());
             }
             let path = |name: &ItemName| path::join(&self.layout.items, &name.text);
-            let epoch = session.epoch();
-            let on = epoch.connection();
-            let flights = epoch.get_each(&unread.iter().map(path).collect::<Vec<_>>());
+            let server_session = session.server_session();
+            let on = server_session.connection();
+            let flights = server_session.get_each(&unread.iter().map(path).collect::<Vec<_>>());
             let until = session.now() + FRESH;
             for (unread, read_ahead) in unread.iter().zip(flights) {
                 let slot = if *unread == name { Some(&mut read) } else { items.ready.get_mut(unread) };
@@ -371,13 +371,13 @@ impl HandedOutItem {
     pub(super) async fn read(&mut self, call: &mut Call, verb: &str) -> Result<Option<ReadItem>> {
         let node = self.path();
         loop {
-            let (epoch, on) = call.connection(verb).await?;
+            let (server_session, on) = call.connection(verb).await?;
             let flight = match self.read.take() {
                 Some(ahead) if ahead.on == Some(on) && call.now() < ahead.until => ahead.read,
-                _ => epoch.get_data(&node),
+                _ => server_session.get_data(&node),
             };
             match call.briefly(verb, flight).await? {
-                Ok((bytes, stat)) if epoch.connection() == Some(on) => {
+                Ok((bytes, stat)) if server_session.connection() == Some(on) => {
                     return Ok(Some(ReadItem { bytes, stat, on }));
                 }
                 Err(WireError::NoNode) => return Ok(None),
@@ -387,7 +387,7 @@ impl HandedOutItem {
                     return Ok(None);
                 }
                 Err(error) if !error.is_unanswered() => return Err(refusal(error, verb, &node)),
-                _ if epoch.has_ended() => {}
+                _ if server_session.has_ended() => {}
                 _ => call.retry_after_loss(verb).await?,
             }
         }

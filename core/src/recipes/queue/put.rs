@@ -155,8 +155,9 @@ impl Puts {
             }
             // All of them have waited for a server for so long.
             call.connection(VERB).await.map_err(|error| failure(batches.len(), error))?;
-            let epoch = session.epoch();
-            let looked = open_parents::look(session, &epoch, &mut call, VERB, &self.layout.items).await;
+            let server_session = session.server_session();
+            let looked =
+                open_parents::look(session, &server_session, &mut call, VERB, &self.layout.items).await;
             looked.map_err(|error| failure(batches.len(), error))?;
             let (many, guard) = match room
                 .admit(session, &mut call, &batches[0].writes, batches[0].sending.has_begun(), fitting)
@@ -237,7 +238,7 @@ impl Puts {
 
     /// How large the items of a transaction may be together.
     fn largest(&self, session: &Session) -> usize {
-        let measure = session.epoch().measure();
+        let measure = session.server_session().measure();
         let about_the_queue = 3 * measure.check(&self.layout.items) + RESERVED;
         PACKET_LIMIT.saturating_sub(measure.empty_multi() + about_the_queue)
     }
@@ -245,7 +246,7 @@ impl Puts {
     /// The first of what waits, without what was withdrawn: more than enough for one transaction. All can wait for room, or
     /// none.
     fn next(&self, session: &Session) -> VecDeque<Batch> {
-        let (measure, largest) = (session.epoch().measure(), self.largest(session));
+        let (measure, largest) = (session.server_session().measure(), self.largest(session));
         let mut waiting = self.waiting();
         let (mut batches, mut bytes) = (VecDeque::<Batch>::new(), 0);
         waiting.queue.retain(|batch| !batch.sending.is_withdrawn());
@@ -265,7 +266,7 @@ impl Puts {
 
     /// How many of the items go into one transaction; TooLarge if the first one alone does not.
     fn cut(&self, session: &Session, batches: &VecDeque<Batch>) -> Result<usize> {
-        let (measure, largest) = (session.epoch().measure(), self.largest(session));
+        let (measure, largest) = (session.server_session().measure(), self.largest(session));
         let (mut many, mut bytes) = (0, 0);
         for item in batches.iter().flat_map(|batch| &batch.writes) {
             bytes += measure.part(item);
@@ -582,8 +583,8 @@ impl TakeBack {
 
     /// As soon as it is known which nodes, and how many others of which nobody knows the name. Closing waits for it.
     pub(super) fn when(self, is_known: impl Future<Output = (Vec<Created>, usize)> + Send + 'static) {
-        let epoch = self.session.epoch();
-        drop(epoch.chore(async move {
+        let server_session = self.session.server_session();
+        drop(server_session.chore(async move {
             let (nodes, unnamed) = is_known.await;
             let mut left = unnamed;
             for nodes in nodes.chunks(AT_ONCE) {
@@ -611,13 +612,15 @@ impl TakeBack {
         let (mut call, items) = (self.session.call(None).outlasting(), &self.layout.items);
         let (mut waiting, mut left): (Vec<_>, _) = (nodes.iter().map(|node| (node, false)).collect(), 0);
         while !waiting.is_empty() {
-            let (epoch, on) = call.connection(TAKING_BACK).await?;
+            let (server_session, on) = call.connection(TAKING_BACK).await?;
             // In one flight. What was sent before is decided when this is.
-            let settled = epoch.settle(items);
-            let found: Vec<_> = waiting.iter().map(|(node, _)| epoch.exists(&node.path)).collect();
+            let settled = server_session.settle(items);
+            let found: Vec<_> = waiting.iter().map(|(node, _)| server_session.exists(&node.path)).collect();
             let settled = call.briefly(TAKING_BACK, settled).await?;
             let found = settle_all(&mut call, found).await?;
-            if epoch.connection() != Some(on) || settled.as_ref().is_err_and(WireError::is_unanswered) {
+            if server_session.connection() != Some(on)
+                || settled.as_ref().is_err_and(WireError::is_unanswered)
+            {
                 call.retry_after_loss(TAKING_BACK).await?;
                 continue;
             }
@@ -626,7 +629,7 @@ impl TakeBack {
                 match found {
                     Ok(Some(stat)) if stat.czxid != node.czxid => left += usize::from(!is_in_doubt),
                     Ok(Some(stat)) if stat.version == 0 => {
-                        deletions.push((node, epoch.multi(&self.writes(&node.path))));
+                        deletions.push((node, server_session.multi(&self.writes(&node.path))));
                     }
                     // By ourselves, it may be.
                     Ok(None) => left += usize::from(!is_in_doubt),

@@ -31,7 +31,7 @@ use crate::session::call::{Call, refusal};
 use crate::session::chance;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::skipped::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
@@ -583,17 +583,17 @@ async fn now<T>(
     call: &mut Call,
     verb: &str,
     node: &str,
-    request: impl Fn(&Arc<Epoch>) -> Flight<T>,
+    request: impl Fn(&Arc<ServerSession>) -> Flight<T>,
 ) -> Result<Option<T>> {
     loop {
-        let epoch = call.epoch(verb).await?;
-        let link = epoch.link();
-        let (sync, answer) = (epoch.sync(node), request(&epoch));
+        let server_session = call.server_session(verb).await?;
+        let link = server_session.link();
+        let (sync, answer) = (server_session.sync(node), request(&server_session));
         let synced = call.briefly(verb, sync).await?;
         let answer = call.briefly(verb, answer).await?;
         match synced.and(answer) {
-            Ok(answer) if epoch.link() == link => return Ok(Some(answer)),
-            Err(WireError::NoNode) if epoch.link() == link => return Ok(None),
+            Ok(answer) if server_session.link() == link => return Ok(Some(answer)),
+            Err(WireError::NoNode) if server_session.link() == link => return Ok(None),
             Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
                 return Err(refusal(error, verb, node));
             }
@@ -604,14 +604,17 @@ async fn now<T>(
 
 /// All items, in order.
 async fn list(layout: &NodeLayout, call: &mut Call, verb: &str) -> Result<Vec<ItemName>> {
-    let names = now(call, verb, &layout.items, |epoch| epoch.children(&layout.items)).await?;
+    let names =
+        now(call, verb, &layout.items, |server_session| server_session.children(&layout.items)).await?;
     Ok(layout.sort(&names.unwrap_or_default()))
 }
 
 /// How many there are, without listing them.
 async fn len(layout: &NodeLayout, session: &Arc<Session>) -> Result<usize> {
     let mut call = session.call(None);
-    let stat = now(&mut call, "len", &layout.items, |epoch| epoch.exists(&layout.items)).await?.flatten();
+    let stat = now(&mut call, "len", &layout.items, |server_session| server_session.exists(&layout.items))
+        .await?
+        .flatten();
     Ok(stat.and_then(|stat| usize::try_from(stat.num_children).ok()).unwrap_or(0))
 }
 
@@ -643,14 +646,14 @@ async fn each(
     mut visit: impl FnMut(&ItemName, Result<(Vec<u8>, Stat)>) + Send,
 ) -> Result<()> {
     for names in names.chunks(READ_AT_ONCE) {
-        let epoch = call.epoch(verb).await?;
+        let server_session = call.server_session(verb).await?;
         let nodes: Vec<_> = names.iter().map(|name| path::join(&layout.items, &name.text)).collect();
-        for ((name, node), flight) in names.iter().zip(&nodes).zip(epoch.get_each(&nodes)) {
+        for ((name, node), flight) in names.iter().zip(&nodes).zip(server_session.get_each(&nodes)) {
             let mut answer = call.briefly(verb, flight).await?;
             while answer.as_ref().is_err_and(WireError::is_unanswered) {
                 call.retry_after_loss(verb).await?;
-                let epoch = call.epoch(verb).await?;
-                answer = call.briefly(verb, epoch.get_data(node)).await?;
+                let server_session = call.server_session(verb).await?;
+                answer = call.briefly(verb, server_session.get_data(node)).await?;
             }
             match answer {
                 // Taken meanwhile.
@@ -677,7 +680,7 @@ async fn peek(store: &Store, session: &Arc<Session>) -> Result<Option<Vec<u8>>> 
             continue;
         }
         let node = path::join(&layout.items, &name.text);
-        match call.ask(verb, |epoch| epoch.get_data(&node)).await {
+        match call.ask(verb, |server_session| server_session.get_data(&node)).await {
             Ok((bytes, _)) => match layout.decode(&bytes) {
                 Ok((data, _)) => return Ok(Some(data)),
                 Err(_) => session.skip(&node, Flaw::Encoding),

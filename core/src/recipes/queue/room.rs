@@ -22,7 +22,7 @@ use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Following, Stat, WireError, Write};
 
@@ -61,16 +61,16 @@ struct RoomWait {
 /// What tells that there may be room.
 enum RoomNews {
     /// In that session. The next change is listened for before one counts: what comes meanwhile is not missed.
-    Told { epoch: Arc<Epoch>, following: Following, next: Later<bool> },
+    Told { server_session: Arc<ServerSession>, following: Following, next: Later<bool> },
     /// Where no server tells it without a list.
     Listed(Watching<Children>),
 }
 
 impl RoomNews {
     fn of(session: &Arc<Session>, items: &str) -> RoomNews {
-        let epoch = session.epoch();
-        match epoch.follow_children(items) {
-            Some(mut following) => RoomNews::Told { epoch, next: following(), following },
+        let server_session = session.server_session();
+        match server_session.follow_children(items) {
+            Some(mut following) => RoomNews::Told { server_session, next: following(), following },
             None => RoomNews::Listed(session.watch_children(VERB, items)),
         }
     }
@@ -78,10 +78,10 @@ impl RoomNews {
     /// The next change. False: it is to be asked for in another way.
     async fn next(&mut self) -> Result<bool> {
         match self {
-            RoomNews::Told { epoch, following, next } => {
+            RoomNews::Told { server_session, following, next } => {
                 let is_told = next.as_mut().await;
                 *next = following();
-                Ok(is_told && !epoch.has_ended())
+                Ok(is_told && !server_session.has_ended())
             }
             RoomNews::Listed(watching) => watching.next().await.map(|_| true),
         }
@@ -196,7 +196,7 @@ impl QueueRoom {
         first: &VecDeque<Write>,
     ) -> Result<Option<usize>> {
         let stat = loop {
-            let stat = match call.ask(VERB, |epoch| epoch.exists(&self.items)).await {
+            let stat = match call.ask(VERB, |server_session| server_session.exists(&self.items)).await {
                 Ok(stat) => stat,
                 Err(failure) => return Err(failure.about(VERB, &self.items)),
             };
@@ -235,8 +235,10 @@ impl QueueRoom {
 
 /// TooLarge unless so many items go into the queue, as it is now, without waiting. Names are as long as that of `first`.
 pub(super) async fn check(items: &str, call: &mut Call, wanted: usize, first: &str) -> Result<()> {
-    let stat =
-        call.ask(VERB, |epoch| epoch.exists(items)).await.map_err(|failure| failure.about(VERB, items))?;
+    let stat = call
+        .ask(VERB, |server_session| server_session.exists(items))
+        .await
+        .map_err(|failure| failure.about(VERB, items))?;
     let there = stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
     let left = most_listed(path::name(first).len()).saturating_sub(there);
     if wanted > left { Err(too_many(wanted, left)) } else { Ok(()) }
@@ -263,9 +265,9 @@ fn too_many(wanted: usize, left: usize) -> Error {
 /// Deletes the empty parent and makes it again, so that its numbers begin anew; false if it was not empty any more.
 async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
     loop {
-        let epoch = call.epoch(VERB).await?;
+        let server_session = call.server_session(VERB).await?;
         // In one flight.
-        let (read, list) = (epoch.get_data(items), epoch.access_list(items));
+        let (read, list) = (server_session.get_data(items), server_session.access_list(items));
         let read = call.briefly(VERB, read).await?;
         let list = call.briefly(VERB, list).await?;
         let acl = match list {
@@ -281,13 +283,13 @@ async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
             Ok((data, _)) => {
                 let deletion = Write::Delete { path: items.to_owned(), version: None };
                 let creation = Write::Create { path: items.to_owned(), data, mode, acl };
-                call.briefly(VERB, epoch.multi(&[deletion, creation])).await?
+                call.briefly(VERB, server_session.multi(&[deletion, creation])).await?
             }
             Err(error) => Err(error),
         };
         match replaced {
             Ok(_) => {
-                epoch.forget_deletions_below(items);
+                server_session.forget_deletions_below(items);
                 return Ok(true);
             }
             Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
@@ -325,21 +327,21 @@ pub(super) fn used_up() -> Error {
 /// The version of the node that every put sets, and how many items there are no earlier than it had that version.
 async fn count(items: &str, puts: &str, session: &Arc<Session>, call: &mut Call) -> Result<(i32, usize)> {
     loop {
-        let epoch = call.epoch(VERB).await?;
-        let link = epoch.link();
+        let server_session = call.server_session(VERB).await?;
+        let link = server_session.link();
         // In one flight, and in this order.
-        let (guard, listed) = (epoch.exists(puts), epoch.exists(items));
+        let (guard, listed) = (server_session.exists(puts), server_session.exists(items));
         let guard = call.briefly(VERB, guard).await?;
         let listed = call.briefly(VERB, listed).await?;
         match (guard, listed) {
-            (Ok(Some(guard)), Ok(listed)) if epoch.link() == link => {
+            (Ok(Some(guard)), Ok(listed)) if server_session.link() == link => {
                 let there = listed.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
                 return Ok((guard.version, there));
             }
             (Ok(None), Ok(_)) => {
                 let beside = path::parent(puts);
                 make_parent(session, call, VERB, beside, CreateMode::Container).await?;
-                match call.briefly(VERB, epoch.create(puts, b"", CreateMode::Persistent)).await? {
+                match call.briefly(VERB, server_session.create(puts, b"", CreateMode::Persistent)).await? {
                     Ok(_) | Err(WireError::NodeExists | WireError::NoNode) => {}
                     Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
                     Err(error) => return Err(refusal(error, VERB, puts)),

@@ -49,7 +49,7 @@ impl Drop for Got {
         };
         let (store, session, name) = (self.store.clone(), self.session.clone(), self.name.clone());
         // Closing waits for it.
-        drop(self.session.epoch().chore(async move {
+        drop(self.session.server_session().chore(async move {
             match store.put_back(&session, put_back).await {
                 Ok(()) => store.listing.add_again(name),
                 Err(error) => {
@@ -95,7 +95,7 @@ impl Store {
             // As a chore, which closing waits for: if the caller goes, what comes of it goes back.
             let (answer, answered) = tokio::sync::oneshot::channel();
             let (store, about) = (self.clone(), session.clone());
-            drop(session.epoch().chore(async move {
+            drop(session.server_session().chore(async move {
                 let path = store.layout.path.clone();
                 if let Err(Err(error)) = answer.send(store.remove(about, out, seen).await) {
                     tracing::warn!(target: "zkrecipes", event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
@@ -204,9 +204,9 @@ impl Store {
             });
         }
         // A client that closes makes no marks any more, and without a name of its own it could come twice.
-        let epoch = call.epoch(PUTTING_BACK).await?;
+        let server_session = call.server_session(PUTTING_BACK).await?;
         match call
-            .briefly(PUTTING_BACK, epoch.create(&put_back.path, &put_back.data, put_back.mode()))
+            .briefly(PUTTING_BACK, server_session.create(&put_back.path, &put_back.data, put_back.mode()))
             .await?
         {
             Ok(_) => Ok(None),
@@ -224,8 +224,8 @@ impl Store {
     ) -> Result<Option<WireError>> {
         let items = &self.layout.items;
         loop {
-            let (epoch, on) = call.connection(PUTTING_BACK).await?;
-            let (synced, parent) = (epoch.sync(items), epoch.exists(items));
+            let (server_session, on) = call.connection(PUTTING_BACK).await?;
+            let (synced, parent) = (server_session.sync(items), server_session.exists(items));
             let synced = call.briefly(PUTTING_BACK, synced).await?;
             match synced.and(call.briefly(PUTTING_BACK, parent).await?) {
                 Ok(Some(parent)) if parent.czxid < put_back.czxid => {}
@@ -246,11 +246,11 @@ impl Store {
                     Ok(None) | Err(_) => continue,
                 }
             }
-            if epoch.connection() != Some(on) {
+            if server_session.connection() != Some(on) {
                 continue;
             }
             let created = call
-                .briefly(PUTTING_BACK, epoch.create(&put_back.path, &put_back.data, put_back.mode()))
+                .briefly(PUTTING_BACK, server_session.create(&put_back.path, &put_back.data, put_back.mode()))
                 .await?;
             return match created {
                 Ok(_) => Ok(None),
@@ -264,8 +264,9 @@ impl Store {
     async fn look_for(&self, call: &mut Call, put_back: &PutBack) -> Result<Option<WireError>> {
         loop {
             call.retry_after_loss(PUTTING_BACK).await?;
-            let epoch = call.epoch(PUTTING_BACK).await?;
-            let (settled, found) = (epoch.settle(&self.layout.items), epoch.exists(&put_back.path));
+            let server_session = call.server_session(PUTTING_BACK).await?;
+            let (settled, found) =
+                (server_session.settle(&self.layout.items), server_session.exists(&put_back.path));
             let settled = call.briefly(PUTTING_BACK, settled).await?;
             match settled.and(call.briefly(PUTTING_BACK, found).await?) {
                 Ok(Some(_)) => return Ok(None),

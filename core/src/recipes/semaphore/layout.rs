@@ -16,7 +16,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::chance;
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
 
 pub(super) struct Layout {
@@ -156,18 +156,24 @@ impl Layout {
     pub(super) async fn prepare(
         &self,
         session: &Arc<Session>,
-        epoch: &Arc<Epoch>,
+        server_session: &Arc<ServerSession>,
         call: &mut Call,
         verb: &'static str,
         permits: usize,
     ) -> Result<()> {
-        let size = epoch.create(&self.size, permits.to_string().as_bytes(), CreateMode::Persistent);
+        let size = server_session.create(&self.size, permits.to_string().as_bytes(), CreateMode::Persistent);
         match call.briefly(verb, size).await? {
             Ok(_) | Err(WireError::NodeExists) => {}
             Err(WireError::NoNode) => {
                 // Comes back to write the size.
                 let parent = path::parent(&self.size);
-                return answered(call, verb, parent, session.ensure(epoch, parent, session.parents())).await;
+                return answered(
+                    call,
+                    verb,
+                    parent,
+                    session.ensure(server_session, parent, session.parents()),
+                )
+                .await;
             }
             Err(error) if error.is_unanswered() => return call.retry_after_loss(verb).await,
             Err(error) => return Err(refusal(error, verb, &self.size)),
@@ -175,7 +181,8 @@ impl Layout {
         if self.leases == self.size {
             return Ok(());
         }
-        answered(call, verb, &self.leases, session.ensure(epoch, &self.leases, session.parents())).await
+        answered(call, verb, &self.leases, session.ensure(server_session, &self.leases, session.parents()))
+            .await
     }
 }
 

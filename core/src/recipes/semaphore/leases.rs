@@ -6,15 +6,15 @@ use super::layout::Layout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::{self, PACKET_LIMIT};
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{Applied, Created, WireError, Write};
 use crate::turn::grant::Grant;
 use crate::turn::name::{self, Entry, Kind};
 use crate::turn::place::Node;
 
 /// Refuses permits whose transaction no server would take, before anybody queues for them.
-pub(super) fn fit(layout: &Layout, epoch: &Epoch, n: usize, identity: &str) -> Result<()> {
-    let measure = epoch.measure();
+pub(super) fn fit(layout: &Layout, server_session: &ServerSession, n: usize, identity: &str) -> Result<()> {
+    let measure = server_session.measure();
     let (lock, _) = name::fresh(layout.naming, Kind::Lock);
     let own = path::join(&layout.locks, &format!("{lock}{:010}", 0));
     let bytes = |n| measure.multi(&parts(layout, &own, n, identity).0);
@@ -43,7 +43,7 @@ fn parts(layout: &Layout, own: &str, n: usize, identity: &str) -> (Vec<Write>, S
 /// the session, is gone.
 pub(super) async fn take(
     layout: &Layout,
-    epoch: &Arc<Epoch>,
+    server_session: &Arc<ServerSession>,
     own: &str,
     n: usize,
     identity: &str,
@@ -51,11 +51,15 @@ pub(super) async fn take(
     verb: &'static str,
 ) -> Result<Option<Grant>> {
     let (parts, mark) = parts(layout, own, n, identity);
-    let mut pending =
-        Pending { epoch: epoch.clone(), leases: layout.leases.clone(), mark, is_settled: false };
+    let mut pending = Pending {
+        server_session: server_session.clone(),
+        leases: layout.leases.clone(),
+        mark,
+        is_settled: false,
+    };
     let mut is_in_doubt = false;
     let created = loop {
-        match call.briefly(verb, epoch.multi(&parts)).await? {
+        match call.briefly(verb, server_session.multi(&parts)).await? {
             // An earlier attempt had no answer. It has been decided by now, so a list shows whether its nodes are there.
             Ok(applied) if is_in_doubt => match pending.recover(call, verb).await? {
                 Some(found) => break pending.keep(created(applied), found),
@@ -99,14 +103,14 @@ pub(super) async fn take(
         Node::of(path, entry, czxid)
     });
     let nodes: Vec<_> = nodes.collect();
-    let interests = nodes.iter().map(|node| epoch.interest(&node.path)).collect();
-    let mut grant = Grant::of(epoch.clone(), nodes, interests);
+    let interests = nodes.iter().map(|node| server_session.interest(&node.path)).collect();
+    let mut grant = Grant::of(server_session.clone(), nodes, interests);
     Ok(grant.becomes_firm(call, verb).await?.then_some(grant))
 }
 
 /// Permits that may or may not have been created. Dropped unsettled, whatever there is of them is deleted.
 struct Pending {
-    epoch: Arc<Epoch>,
+    server_session: Arc<ServerSession>,
     leases: String,
     mark: String,
     is_settled: bool,
@@ -117,10 +121,11 @@ impl Pending {
     /// write that changes nothing goes ahead of the list: when it is answered, what was asked before has been decided.
     async fn recover(&self, call: &mut Call, verb: &'static str) -> Result<Option<Vec<Created>>> {
         loop {
-            if self.epoch.has_ended() {
+            if self.server_session.has_ended() {
                 return Ok(None);
             }
-            let (settled, list) = (self.epoch.settle(&self.leases), self.epoch.children(&self.leases));
+            let (settled, list) =
+                (self.server_session.settle(&self.leases), self.server_session.children(&self.leases));
             let settled = call.briefly(verb, settled).await?;
             let listed = call.briefly(verb, list).await?;
             match settled.and(listed) {
@@ -145,7 +150,8 @@ impl Pending {
     /// Of what two attempts created keeps `n` permits, and deletes the rest.
     fn keep_first(&self, n: usize, mut found: Vec<Created>) -> Vec<Created> {
         let rest = found.split_off(n);
-        rest.into_iter().for_each(|extra| drop(self.epoch.delete_in_background(extra.path, extra.czxid)));
+        rest.into_iter()
+            .for_each(|extra| drop(self.server_session.delete_in_background(extra.path, extra.czxid)));
         found
     }
 
@@ -153,16 +159,16 @@ impl Pending {
     fn keep(&self, created: Vec<Created>, found: Vec<Created>) -> Vec<Created> {
         let is_extra = |found: &Created| created.iter().all(|kept| kept.path != found.path);
         let extra = found.into_iter().filter(is_extra);
-        extra.for_each(|extra| drop(self.epoch.delete_in_background(extra.path, extra.czxid)));
+        extra.for_each(|extra| drop(self.server_session.delete_in_background(extra.path, extra.czxid)));
         created
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if !self.is_settled && self.epoch.process().is_present() {
+        if !self.is_settled && self.server_session.process().is_present() {
             let (leases, mark) = (std::mem::take(&mut self.leases), std::mem::take(&mut self.mark));
-            drop(self.epoch.delete_by_guid_in_background(leases, mark));
+            drop(self.server_session.delete_by_guid_in_background(leases, mark));
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::clock::Later;
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, Link, Watch, WireError};
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
@@ -121,11 +121,12 @@ impl Semaphore {
         // Until the answer is there, those who wait on this handle may see either.
         known.propose(permits);
         loop {
-            match call.ask(verb, |epoch| epoch.set_data(size, data.as_bytes(), None)).await {
+            match call.ask(verb, |server_session| server_session.set_data(size, data.as_bytes(), None)).await
+            {
                 Ok(_) => break,
                 Err(Failure::Refused(WireError::NoNode)) => {
-                    let epoch = call.epoch(verb).await?;
-                    layout.prepare(&session, &epoch, &mut call, verb, permits).await?;
+                    let server_session = call.server_session(verb).await?;
+                    layout.prepare(&session, &server_session, &mut call, verb, permits).await?;
                 }
                 Err(failure) => return Err(failure.about(verb, self.path())),
             }
@@ -190,11 +191,12 @@ impl Permits {
         let (mut queue, mut leases) = self.look(call).await?;
         // Curator adds its lease before it knows whether there is room: that one is not held, its owner still queues.
         for looks in 1..=LOOKS {
-            let size = match call.ask("contenders", |epoch| epoch.get_data(layout.size())).await {
-                Ok((size, _)) => layout::parse(&size).unwrap_or(self.size.get()),
-                Err(Failure::Refused(WireError::NoNode)) => self.size.get(),
-                Err(failure) => return Err(failure.about("contenders", &self.path)),
-            };
+            let size =
+                match call.ask("contenders", |server_session| server_session.get_data(layout.size())).await {
+                    Ok((size, _)) => layout::parse(&size).unwrap_or(self.size.get()),
+                    Err(Failure::Refused(WireError::NoNode)) => self.size.get(),
+                    Err(failure) => return Err(failure.about("contenders", &self.path)),
+                };
             if leases.len() <= size || drop_surplus(&mut leases, &queue, Some(size)) || looks == LOOKS {
                 break;
             }
@@ -265,17 +267,17 @@ impl Taking {
     async fn run(self, call: &mut Call) -> Result<Grant> {
         let Layout { locks, naming, .. } = &self.permits.layout;
         let first = self.permits.layout.first();
-        leases::fit(&self.permits.layout, &self.session.epoch(), self.n, self.session.identity())?;
+        leases::fit(&self.permits.layout, &self.session.server_session(), self.n, self.session.identity())?;
         loop {
             let session = &self.session;
             let queue = Queue { naming: *naming, first, ..Queue::of(session, locks, Kind::Lock) };
-            let (before, since) = (session.epoch(), session.epoch().link());
+            let (before, since) = (session.server_session(), session.server_session().link());
             // Dropped at the end, whatever the end is: the lock goes to the next.
             let lock = self.queue_up(&queue, call).await?;
-            let epoch = lock.epoch.clone();
+            let server_session = lock.server_session.clone();
             let own = lock.nodes.iter().map(|node| node.path.as_str()).collect::<String>();
-            let current = Arc::ptr_eq(&before, &epoch).then_some(since);
-            let taken = self.under(&epoch, &own, current, call).await?;
+            let current = Arc::ptr_eq(&before, &server_session).then_some(since);
+            let taken = self.under(&server_session, &own, current, call).await?;
             drop(lock);
             if let Some(grant) = taken {
                 return Ok(grant);
@@ -287,7 +289,10 @@ impl Taking {
     async fn queue_up(&self, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
         match turn::take(queue, call).await {
             Err(error) if call.is_single_attempt() && error.kind() == ErrorKind::Timeout => {
-                let leases = match call.ask(VERB, |epoch| epoch.children(&self.permits.layout.leases)).await {
+                let leases = match call
+                    .ask(VERB, |server_session| server_session.children(&self.permits.layout.leases))
+                    .await
+                {
                     Ok(names) => names.len(),
                     Err(Failure::Refused(WireError::NoNode)) => 0,
                     Err(failure) => return Err(failure.about(VERB, queue.path)),
@@ -307,20 +312,20 @@ impl Taking {
     /// `current`, has told us of that; the server behind any other one may lag, so a `sync` goes ahead of the first reads.
     async fn under(
         &self,
-        epoch: &Arc<Epoch>,
+        server_session: &Arc<ServerSession>,
         own: &str,
         mut current: Option<Link>,
         call: &mut Call,
     ) -> Result<Option<Grant>> {
         let (layout, known) = (&self.permits.layout, &self.permits.size);
         loop {
-            let link = epoch.link();
+            let link = server_session.link();
             let changes = known.changes();
-            let caught_up = (current != Some(link)).then(|| epoch.sync(&layout.leases));
+            let caught_up = (current != Some(link)).then(|| server_session.sync(&layout.leases));
             let (leases, size, own_watch) = (
-                epoch.watch_children(&layout.leases),
-                epoch.watch_data(layout.size()),
-                epoch.watch_data(own),
+                server_session.watch_children(&layout.leases),
+                server_session.watch_data(layout.size()),
+                server_session.watch_data(own),
             );
             let is_caught_up = match caught_up {
                 Some(caught_up) => call.briefly(VERB, caught_up).await?.is_ok(),
@@ -332,11 +337,11 @@ impl Taking {
             let (room, is_asked, news) = match (leases, size, own_watch) {
                 (_, _, Err(WireError::NoNode)) => return Ok(None),
                 (Err(WireError::NoNode), ..) | (_, Err(WireError::NoNode), _) => {
-                    layout.prepare(&self.session, epoch, call, VERB, known.get()).await?;
+                    layout.prepare(&self.session, server_session, call, VERB, known.get()).await?;
                     continue;
                 }
                 (Ok((taken, _, leases)), Ok((data, stat, size)), Ok((asked, _, own))) => {
-                    if !is_caught_up || epoch.link() != link {
+                    if !is_caught_up || server_session.link() != link {
                         // The answers may come from two servers.
                         current = None;
                         call.retry_after_loss(VERB).await?;
@@ -349,14 +354,14 @@ impl Taking {
                         Err(_) if known.changes() != changes => continue,
                         Err(error) => return Err(error),
                         Ok(Agreement::Unwritten) => {
-                            self.write_size(epoch, call, stat.version).await?;
+                            self.write_size(server_session, call, stat.version).await?;
                             continue;
                         }
                     };
                     (permits.saturating_sub(taken.len()), asked == REVOKE, [leases, size, own])
                 }
                 (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
-                    if epoch.has_ended() {
+                    if server_session.has_ended() {
                         return Ok(None);
                     }
                     answered(call, VERB, &layout.leases, std::future::ready(Err::<(), _>(error))).await?;
@@ -366,10 +371,11 @@ impl Taking {
             if self.n <= room {
                 let [.., own_news] = news;
                 let identity = self.session.identity();
-                deletable::check(&self.session, epoch, call, VERB, &layout.leases).await?;
-                let mut grant = leases::take(layout, epoch, own, self.n, identity, call, VERB).await?;
+                deletable::check(&self.session, server_session, call, VERB, &layout.leases).await?;
+                let mut grant =
+                    leases::take(layout, server_session, own, self.n, identity, call, VERB).await?;
                 if grant.is_some() {
-                    deletable::settle(epoch, &layout.leases);
+                    deletable::settle(server_session, &layout.leases);
                 }
                 // A request to let go that came while we waited counts for what we hold now. We were told of it before
                 // we got the permits.
@@ -381,17 +387,23 @@ impl Taking {
             if call.is_single_attempt() {
                 return Err(Error::timeout("not acquired"));
             }
-            let event = call.patiently(first_of(news, epoch.link_changed(link))).await?;
-            if event == Some(Event::SessionEnded) || epoch.has_ended() {
+            let event = call.patiently(first_of(news, server_session.link_changed(link))).await?;
+            if event == Some(Event::SessionEnded) || server_session.has_ended() {
                 return Ok(None);
             }
         }
     }
 
     /// Says the size for everybody, unless somebody else just has.
-    async fn write_size(&self, epoch: &Arc<Epoch>, call: &mut Call, version: i32) -> Result<()> {
+    async fn write_size(
+        &self,
+        server_session: &Arc<ServerSession>,
+        call: &mut Call,
+        version: i32,
+    ) -> Result<()> {
         let (size, data) = (self.permits.layout.size(), self.permits.size.get().to_string());
-        let written = call.briefly(VERB, epoch.set_data(size, data.as_bytes(), Some(version))).await?;
+        let written =
+            call.briefly(VERB, server_session.set_data(size, data.as_bytes(), Some(version))).await?;
         match written {
             Ok(_) | Err(WireError::BadVersion | WireError::NoNode) => Ok(()),
             Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await,

@@ -183,8 +183,8 @@ impl View<'_> {
             seen.into_iter().enumerate().map(|(at, seen)| election::candidate(seen, at == 0)).collect()
         };
         self.fill(&mut found, path, line, candidates)?;
-        let (epoch, data) = leader?;
-        match election::begun(self.data(path)).filter(|(begun, _)| *begun == epoch as u64) {
+        let (server_session, data) = leader?;
+        match election::begun(self.data(path)).filter(|(begun, _)| *begun == server_session as u64) {
             Some((_, said)) => (found.has_begun, found.data) = (true, said),
             None => found.data = data,
         }

@@ -24,8 +24,8 @@ use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::chance;
 use crate::session::clock::Moment;
-use crate::session::epoch::Epoch;
 use crate::session::open_parents;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{WireError, Write};
 
 const BEGIN: &str = "begin";
@@ -126,10 +126,18 @@ impl Beginning {
     async fn write(&mut self, call: &mut Call) -> Result<CommitTransaction> {
         let node = self.commits.layout.transaction(&self.key.id);
         loop {
-            let epoch = call.epoch(BEGIN).await?;
-            open_parents::look(&self.session, &epoch, call, BEGIN, &self.commits.layout.transactions())
-                .await?;
-            if let Some(asked) = self.asked.clone().filter(|asked| asked.session != epoch.session_id()) {
+            let server_session = call.server_session(BEGIN).await?;
+            open_parents::look(
+                &self.session,
+                &server_session,
+                call,
+                BEGIN,
+                &self.commits.layout.transactions(),
+            )
+            .await?;
+            if let Some(asked) =
+                self.asked.clone().filter(|asked| asked.session != server_session.session_id())
+            {
                 if self.since.is_some_and(|since| call.now().since(since) > OUTCOME_STANDS / 2) {
                     // What others have left of it may be gone as well.
                     return Err(Error::connection_lost(BEGIN));
@@ -141,11 +149,13 @@ impl Beginning {
                 }
                 continue;
             }
-            let Some(depends_on) = self.commits.session_node(&epoch, call, BEGIN).await? else { continue };
+            let Some(depends_on) = self.commits.session_node(&server_session, call, BEGIN).await? else {
+                continue;
+            };
             let writes = self.writes(&depends_on);
-            let before = self.asked.replace(LostAttempt { session: epoch.session_id(), depends_on });
+            let before = self.asked.replace(LostAttempt { session: server_session.session_id(), depends_on });
             self.since.get_or_insert(call.now());
-            match call.briefly(BEGIN, epoch.multi(&writes)).await? {
+            match call.briefly(BEGIN, server_session.multi(&writes)).await? {
                 Ok(_) => {
                     if before.is_none() {
                         self.since = None;
@@ -161,7 +171,7 @@ impl Beginning {
                             self.commits.forget_session_node().await;
                             call.retry_after_loss(BEGIN).await?;
                         }
-                        _ => self.make_folders(&epoch, call).await?,
+                        _ => self.make_folders(&server_session, call).await?,
                     }
                 }
                 Err(WireError::Part { index, error }) if *error == WireError::NodeExists => {
@@ -209,11 +219,11 @@ impl Beginning {
         CommitTransaction::new(hand, Arc::new(transaction), 0)
     }
 
-    async fn make_folders(&self, epoch: &Arc<Epoch>, call: &mut Call) -> Result<()> {
+    async fn make_folders(&self, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {
         let (layout, parents) = (&self.commits.layout, self.session.parents());
         let inboxes = self.header.sites.iter().map(|site| layout.inbox(site));
         for folder in std::iter::once(layout.transactions()).chain(inboxes) {
-            match call.briefly(BEGIN, self.session.ensure(epoch, &folder, parents)).await? {
+            match call.briefly(BEGIN, self.session.ensure(server_session, &folder, parents)).await? {
                 Err(error) if error.is_unanswered() => return call.retry_after_loss(BEGIN).await,
                 made => made.map_err(|error| refusal(error, BEGIN, &folder))?,
             }
@@ -260,7 +270,7 @@ fn describe_doubt(error: Error, id: &str) -> Error {
 /// Whether the node of the transaction stands.
 async fn is_begun(layout: &Layout, call: &mut Call, key: &Key) -> Result<bool> {
     let node = layout.transaction(&key.id);
-    let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&node))).await;
+    let asked = call.ask(BEGIN, |server_session| if_there(server_session.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(BEGIN, &node))?;
     Ok(found.is_some_and(|(data, _)| Header::parse(&data).is_some_and(|found| found.nonce == key.nonce)))
 }
@@ -269,7 +279,7 @@ async fn is_begun(layout: &Layout, call: &mut Call, key: &Key) -> Result<bool> {
 async fn find_begun(layout: &Layout, call: &mut Call, key: &Key, asked: &LostAttempt) -> Result<BegunBefore> {
     let node = &asked.depends_on;
     // What is read behind it is not older: the server has answered it in turn.
-    match call.ask(BEGIN, |epoch| epoch.delete(node, None)).await {
+    match call.ask(BEGIN, |server_session| server_session.delete(node, None)).await {
         Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
         Err(failure) => return Err(failure.about(BEGIN, node)),
     }
@@ -277,7 +287,7 @@ async fn find_begun(layout: &Layout, call: &mut Call, key: &Key, asked: &LostAtt
         return Ok(BegunBefore::Standing);
     }
     let noted = layout.noted(key);
-    let asked = call.ask(BEGIN, |epoch| if_there(epoch.get_data(&noted))).await;
+    let asked = call.ask(BEGIN, |server_session| if_there(server_session.get_data(&noted))).await;
     let outcome = asked.map_err(|failure| failure.about(BEGIN, &noted))?;
     Ok(outcome.map_or(BegunBefore::Nothing, |(data, _)| BegunBefore::Over(Decision::parse(&data).outcome)))
 }
@@ -294,10 +304,10 @@ async fn abort_if_begun(
     let layout = &commits.layout;
     let mut call = session.call(None).outlasting();
     loop {
-        let epoch = call.epoch(BEGIN).await?;
-        let found = match epoch.session_id() == asked.session {
+        let server_session = call.server_session(BEGIN).await?;
+        let found = match server_session.session_id() == asked.session {
             // What was asked before in this session has been decided when this is answered.
-            true => match call.briefly(BEGIN, epoch.settle(&layout.root)).await? {
+            true => match call.briefly(BEGIN, server_session.settle(&layout.root)).await? {
                 Err(error) if error.is_unanswered() => None,
                 _ => Some(is_begun(layout, &mut call, key).await?),
             },

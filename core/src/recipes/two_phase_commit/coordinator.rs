@@ -138,7 +138,7 @@ impl Coordinated {
         let ending = commits.ending();
         let mark = commits.layout.coordinator(&self.transaction.key);
         // Not ours from the beginning: then its outcome stays, for whoever began it.
-        let first = (self.mark == 0).then(|| session.epoch().delete(&mark, Some(self.mark)));
+        let first = (self.mark == 0).then(|| session.server_session().delete(&mark, Some(self.mark)));
         let (this, about) = (self.clone(), session.clone());
         drop(session.errand(async move {
             let ended = match first {
@@ -157,7 +157,7 @@ impl Coordinated {
         let deleted = match first.await {
             Err(error) if error.is_unanswered() => {
                 call.retry_after_loss(OUTCOME).await?;
-                call.ask(OUTCOME, |epoch| epoch.delete(mark, Some(self.mark))).await
+                call.ask(OUTCOME, |server_session| server_session.delete(mark, Some(self.mark))).await
             }
             answer => answer.map_err(Failure::Refused),
         };
@@ -183,10 +183,13 @@ impl Coordinated {
         let delete = Write::Delete { path: mark.to_owned(), version: Some(self.mark) };
         let writes = [delete, leave_outcome(layout, &self.transaction.key, outcome)];
         let deleted = loop {
-            match call.ask(OUTCOME, |epoch| epoch.multi(&writes)).await {
+            match call.ask(OUTCOME, |server_session| server_session.multi(&writes)).await {
                 Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoNode => {
-                    let epoch = call.epoch(OUTCOME).await?;
-                    match call.briefly(OUTCOME, session.ensure(&epoch, &folder, session.parents())).await? {
+                    let server_session = call.server_session(OUTCOME).await?;
+                    match call
+                        .briefly(OUTCOME, session.ensure(&server_session, &folder, session.parents()))
+                        .await?
+                    {
                         Err(error) if error.is_unanswered() => call.retry_after_loss(OUTCOME).await?,
                         made => made.map_err(|error| refusal(error, OUTCOME, &folder))?,
                     }
@@ -199,7 +202,9 @@ impl Coordinated {
                         ?error,
                         "whoever began this transaction cannot learn its outcome"
                     );
-                    break call.ask(OUTCOME, |epoch| epoch.delete(mark, Some(self.mark))).await;
+                    break call
+                        .ask(OUTCOME, |server_session| server_session.delete(mark, Some(self.mark)))
+                        .await;
                 }
                 Err(Failure::Refused(WireError::Part { error, .. })) => break Err(Failure::Refused(*error)),
                 deleted => break deleted.map(drop),
@@ -325,14 +330,14 @@ async fn take_over(
     let layout = &commits.layout;
     let node = layout.transaction(id);
     loop {
-        let asked = call.ask(RECOVER, |epoch| if_there(epoch.get_data(&node))).await;
+        let asked = call.ask(RECOVER, |server_session| if_there(server_session.get_data(&node))).await;
         let Some((data, stat)) = asked.map_err(|failure| failure.about(RECOVER, &node))? else {
             return Ok(None);
         };
         let Some(header) = Header::parse(&data) else { return Ok(None) };
         let key = header.key(id);
         let mark = layout.coordinator(&key);
-        let asked = call.ask(RECOVER, |epoch| if_there(epoch.get_data(&mark))).await;
+        let asked = call.ask(RECOVER, |server_session| if_there(server_session.get_data(&mark))).await;
         let Some((owner, seen)) = asked.map_err(|failure| failure.about(RECOVER, &mark))? else {
             // Everybody may have been done when the last of them died.
             return match collect(layout, call, &key, &header.sites).await {
@@ -360,8 +365,8 @@ async fn take_over(
             Write::Delete { path: presence, version: None },
             Write::Set { path: mark.clone(), data: own.as_bytes().to_vec(), version: Some(seen.version) },
         ];
-        let epoch = call.epoch(RECOVER).await?;
-        match call.briefly(RECOVER, epoch.multi(&writes)).await? {
+        let server_session = call.server_session(RECOVER).await?;
+        match call.briefly(RECOVER, server_session.multi(&writes)).await? {
             Ok(applied) => {
                 let Some(Applied::Set(written)) = applied.into_iter().nth(2) else { continue };
                 let hand = commits.take_in_hand(&key.nonce);

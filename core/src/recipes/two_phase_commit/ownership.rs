@@ -29,8 +29,8 @@ use crate::path::join;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::chance;
-use crate::session::epoch::Epoch;
 use crate::session::kept::Kept;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
 
 const OUTCOME: &str = "outcome";
@@ -58,7 +58,7 @@ struct Alive {
 }
 
 struct SessionNode {
-    epoch: Weak<Epoch>,
+    server_session: Weak<ServerSession>,
     path: String,
     /// Otherwise it may.
     stands: bool,
@@ -67,12 +67,12 @@ struct SessionNode {
 impl Drop for Alive {
     fn drop(&mut self) {
         if let Some(node) = self.session_node.take()
-            && let Some(epoch) = node.epoch.upgrade()
+            && let Some(server_session) = node.server_session.upgrade()
             // A forked child has no session.
-            && epoch.process().is_present()
-            && !epoch.has_ended()
+            && server_session.process().is_present()
+            && !server_session.has_ended()
         {
-            drop(epoch.delete_in_background(node.path, 0));
+            drop(server_session.delete_in_background(node.path, 0));
         }
     }
 }
@@ -165,23 +165,24 @@ impl Commits {
     /// The node of this session on which everything depends that is begun in it; `None`: ask again.
     pub(super) async fn session_node(
         &self,
-        epoch: &Arc<Epoch>,
+        server_session: &Arc<ServerSession>,
         call: &mut Call,
         verb: &str,
     ) -> Result<Option<String>> {
         let mut alive = self.alive.lock().await;
         let Some(alive) = alive.as_mut() else { return Ok(None) };
-        let path = format!("{}.{:x}", self.layout.presence(&alive.name), epoch.session_id());
-        let is_of_this = |node: &&mut SessionNode| std::ptr::eq(node.epoch.as_ptr(), &**epoch);
+        let path = format!("{}.{:x}", self.layout.presence(&alive.name), server_session.session_id());
+        let is_of_this =
+            |node: &&mut SessionNode| std::ptr::eq(node.server_session.as_ptr(), &**server_session);
         let node = match alive.session_node.as_mut().filter(is_of_this) {
             Some(node) if node.stands => return Ok(Some(path)),
             Some(node) => node,
             None => {
-                let (epoch, path) = (Arc::downgrade(epoch), path.clone());
-                alive.session_node.insert(SessionNode { epoch, path, stands: false })
+                let (server_session, path) = (Arc::downgrade(server_session), path.clone());
+                alive.session_node.insert(SessionNode { server_session, path, stands: false })
             }
         };
-        match call.briefly(verb, epoch.create(&path, b"", CreateMode::Ephemeral)).await? {
+        match call.briefly(verb, server_session.create(&path, b"", CreateMode::Ephemeral)).await? {
             Ok(_) | Err(WireError::NodeExists) => {
                 node.stands = true;
                 Ok(Some(path))
@@ -303,7 +304,7 @@ pub(super) async fn sweep_outcomes(
         if let Node::Told(_, stat) = found
             && has_stood(stat.ctime, servers, ours)
         {
-            match call.ask(OUTCOME, |epoch| epoch.delete(node, Some(0))).await {
+            match call.ask(OUTCOME, |server_session| server_session.delete(node, Some(0))).await {
                 Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::NoAuth)) => {}
                 Err(failure) => return Err(failure.about(OUTCOME, node)),
             }

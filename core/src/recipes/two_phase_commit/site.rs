@@ -44,7 +44,7 @@ impl Site {
         let identity = session.identity().as_bytes();
         let kept = Kept::declare(session, JOIN, node.clone(), identity, session.parents()).await?;
         // It was created just now. So it is known for how long what we are asked has been going on.
-        let asked = session.call(None).ask(JOIN, |epoch| epoch.exists(&node)).await;
+        let asked = session.call(None).ask(JOIN, |server_session| server_session.exists(&node)).await;
         if let Some(stat) = asked.map_err(|failure| failure.about(JOIN, &node))? {
             commits.servers_time.shows(stat.ctime, session.now());
         }
@@ -180,7 +180,7 @@ impl Proposal {
             let why = Decision::abort(format!("{site}: {}", decision.reason));
             writes.push(create(layout.decision(key), why.encode()));
         }
-        match call.ask(VOTE, |epoch| epoch.multi(&writes)).await {
+        match call.ask(VOTE, |server_session| server_session.multi(&writes)).await {
             Ok(_) => {
                 self.transaction.voted.get_or_init(|| wants);
                 if !is_commit {
@@ -203,9 +203,10 @@ impl Proposal {
         let (layout, key, transaction) = (&self.commits.layout, &self.transaction.key, &self.transaction);
         let (vote, decision) = (layout.vote(key, &self.site.name), layout.decision(key));
         let entry = layout.entry(&self.site.name, key);
-        let asked = call.ask(VOTE, |epoch| {
-            let (vote, decided) = (if_there(epoch.get_data(&vote)), if_there(epoch.get_data(&decision)));
-            let entry = epoch.exists(&entry);
+        let asked = call.ask(VOTE, |server_session| {
+            let (vote, decided) =
+                (if_there(server_session.get_data(&vote)), if_there(server_session.get_data(&decision)));
+            let entry = server_session.exists(&entry);
             async move { Ok((vote.await?, decided.await?, entry.await?)) }
         });
         let (voted, decided, entry) = asked.await.map_err(|failure| failure.about(VOTE, &vote))?;
@@ -262,7 +263,7 @@ impl Proposal {
     async fn outcome_of_what_is_gone(&self, call: &mut Call) -> Result<Outcome> {
         let (layout, known) = (&self.commits.layout, &self.transaction.known);
         let entry = layout.entry(&self.site.name, &self.transaction.key);
-        let asked = call.ask(VOTE, |epoch| epoch.exists(&entry)).await;
+        let asked = call.ask(VOTE, |server_session| server_session.exists(&entry)).await;
         match asked.map_err(|failure| failure.about(VOTE, &entry))? {
             Some(_) => Ok(*known.get_or_init(|| Outcome::Abort)),
             // Another look of this site may have found that out, and cleared it away.
@@ -286,10 +287,16 @@ impl Proposal {
         let (open, vote, entry) = (layout.open(key), layout.vote(key, site), layout.entry(site, key));
         let mut must_be_current = false;
         loop {
-            let asked = call.ask(ACKNOWLEDGE, |epoch| {
-                let sync = if must_be_current { epoch.sync(&node) } else { epoch.catch_up(&node) };
-                let (open, decided) = (epoch.exists(&open), if_there(epoch.get_data(&decision)));
-                let (vote, entry, whole) = (epoch.exists(&vote), epoch.exists(&entry), epoch.exists(&node));
+            let asked = call.ask(ACKNOWLEDGE, |server_session| {
+                let sync =
+                    if must_be_current { server_session.sync(&node) } else { server_session.catch_up(&node) };
+                let (open, decided) =
+                    (server_session.exists(&open), if_there(server_session.get_data(&decision)));
+                let (vote, entry, whole) = (
+                    server_session.exists(&vote),
+                    server_session.exists(&entry),
+                    server_session.exists(&node),
+                );
                 async move {
                     sync.await?;
                     Ok((open.await?, decided.await?, vote.await?, entry.await?, whole.await?))
@@ -329,7 +336,7 @@ impl Proposal {
             if is_last && outcome == Some(Outcome::Commit) {
                 writes.extend(removal(layout, key));
             }
-            match call.ask(ACKNOWLEDGE, |epoch| epoch.multi(&writes)).await {
+            match call.ask(ACKNOWLEDGE, |server_session| server_session.multi(&writes)).await {
                 Ok(_) => {
                     self.site.forget(key);
                     // Two may have been the last at the same time.

@@ -69,8 +69,8 @@ impl Transaction {
     ) -> Result<Option<Outcome>> {
         let decided = self.learn_outcome(layout, session, call, waiter).await;
         let is_out_of_time = matches!(&decided, Err(error) if error.kind() == ErrorKind::Timeout);
-        let epoch = session.epoch();
-        if is_out_of_time && (epoch.has_ended() || epoch.link().state != LinkState::Up) {
+        let server_session = session.server_session();
+        if is_out_of_time && (server_session.has_ended() || server_session.link().state != LinkState::Up) {
             return Err(Error::new(
                 ErrorKind::ConnectionLost,
                 "no ZooKeeper server answers, so it is not known whether it is decided; ask again, or allow more time",
@@ -138,7 +138,7 @@ impl Transaction {
                 let mut vote = None;
                 while collects_votes && vote.is_none() && votes < all {
                     let node = layout.vote(&self.key, &self.header.sites[votes]);
-                    let asked = call.ask(VERB, |epoch| epoch.watch_exists(&node)).await;
+                    let asked = call.ask(VERB, |server_session| server_session.watch_exists(&node)).await;
                     match asked.map_err(|failure| failure.about(VERB, &node))? {
                         (Some(_), _) => votes += 1,
                         (None, watch) => vote = Some(watch),
@@ -184,9 +184,9 @@ impl Transaction {
 
     async fn read_state(&self, layout: &Layout, call: &mut Call) -> Result<TransactionState> {
         let (open, decision) = (layout.open(&self.key), layout.decision(&self.key));
-        let asked = call.ask(VERB, |epoch| {
+        let asked = call.ask(VERB, |server_session| {
             // In this order: the one takes the place of the other.
-            let (open, decided) = (epoch.exists(&open), epoch.watch_exists(&decision));
+            let (open, decided) = (server_session.exists(&open), server_session.watch_exists(&decision));
             async move { Ok((open.await?, decided.await?)) }
         });
         let (open, (decided, watch)) = asked.await.map_err(|failure| failure.about(VERB, &open))?;
@@ -208,11 +208,12 @@ impl Transaction {
     ) -> Result<Option<TransactionState>> {
         let (open, decision, noted) =
             (layout.open(&self.key), layout.decision(&self.key), layout.noted(&self.key));
-        let asked = call.ask(VERB, |epoch| {
-            let sync = epoch.sync(&layout.root);
+        let asked = call.ask(VERB, |server_session| {
+            let sync = server_session.sync(&layout.root);
             // In this order: each is there when the one before is not.
-            let (open, decided) = (epoch.exists(&open), if_there(epoch.get_data(&decision)));
-            let noted = if_there(epoch.get_data(&noted));
+            let (open, decided) =
+                (server_session.exists(&open), if_there(server_session.get_data(&decision)));
+            let noted = if_there(server_session.get_data(&noted));
             async move {
                 sync.await?;
                 Ok((open.await?, decided.await?, noted.await?))
@@ -231,7 +232,7 @@ impl Transaction {
     /// As far as can be told in one look.
     pub(super) async fn have_all_voted(&self, layout: &Layout, call: &mut Call) -> Result<bool> {
         let node = layout.transaction(&self.key.id);
-        let found = call.ask(VERB, |epoch| epoch.exists(&node)).await;
+        let found = call.ask(VERB, |server_session| server_session.exists(&node)).await;
         let children =
             found.map_err(|failure| failure.about(VERB, &node))?.map_or(0, |stat| stat.num_children);
         // Beside the votes there are `open` and the coordinator's mark.
@@ -283,8 +284,8 @@ pub(super) async fn write_decision(
     writes.extend(depends_on);
     writes.push(create(node.clone(), decision.encode()));
     loop {
-        let epoch = call.epoch(VERB).await?;
-        match call.briefly(VERB, epoch.multi(&writes)).await? {
+        let server_session = call.server_session(VERB).await?;
+        match call.briefly(VERB, server_session.multi(&writes)).await? {
             Ok(_) => return Ok(Some(decision)),
             // Asked again after a lost answer, it may be our own.
             Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => {
@@ -304,7 +305,7 @@ pub(super) async fn write_decision(
 /// What was decided; `None` if nothing is.
 pub(super) async fn read_decision(layout: &Layout, call: &mut Call, key: &Key) -> Result<Option<Decision>> {
     let node = layout.decision(key);
-    let asked = call.ask(VERB, |epoch| if_there(epoch.get_data(&node))).await;
+    let asked = call.ask(VERB, |server_session| if_there(server_session.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(VERB, &node))?;
     Ok(found.map(|(data, _)| Decision::parse(&data)))
 }
@@ -318,8 +319,9 @@ pub(super) fn removal(layout: &Layout, key: &Key) -> [Write; 2] {
 pub(super) async fn collect(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) -> Result<()> {
     let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
     loop {
-        let asked = call.ask(VERB, |epoch| {
-            let (whole, decided) = (epoch.exists(&node), if_there(epoch.get_data(&decision)));
+        let asked = call.ask(VERB, |server_session| {
+            let (whole, decided) =
+                (server_session.exists(&node), if_there(server_session.get_data(&decision)));
             async move { Ok((whole.await?, decided.await?)) }
         });
         let (whole, decided) = asked.await.map_err(|failure| failure.about(VERB, &node))?;
@@ -334,7 +336,7 @@ pub(super) async fn collect(layout: &Layout, call: &mut Call, key: &Key, sites: 
             let spare = surplus(layout, call, key, sites).await?;
             writes.extend(spare.into_iter().map(|path| Write::Delete { path, version: None }));
         }
-        match call.ask(VERB, |epoch| epoch.multi(&writes)).await {
+        match call.ask(VERB, |server_session| server_session.multi(&writes)).await {
             // That site has come back meanwhile.
             Err(Failure::Refused(WireError::Part { index, .. })) if index >= own => {}
             // Somebody else has.
@@ -352,7 +354,8 @@ const MOST_KEPT: i32 = 1000;
 async fn surplus(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) -> Result<Vec<String>> {
     let paths = |site: &String| [layout.entry(site, key), layout.inbox(site), layout.site(site)];
     let paths: Vec<_> = sites.iter().flat_map(paths).collect();
-    let asked = call.ask(VERB, |epoch| all_of(paths.iter().map(|path| epoch.exists(path)).collect()));
+    let asked = call
+        .ask(VERB, |server_session| all_of(paths.iter().map(|path| server_session.exists(path)).collect()));
     let found = asked.await.map_err(|failure| failure.about(VERB, &layout.root))?;
     let is_surplus = |found: &[Option<Stat>]| match found {
         [Some(_), Some(inbox), None] => inbox.num_children > MOST_KEPT,
@@ -378,7 +381,7 @@ pub(super) async fn abort_unless_committed(
             return Ok(decided.outcome);
         }
         let noted = layout.noted(key);
-        let asked = call.ask("begin", |epoch| if_there(epoch.get_data(&noted))).await;
+        let asked = call.ask("begin", |server_session| if_there(server_session.get_data(&noted))).await;
         let outcome = asked.map_err(|failure| failure.about("begin", &noted))?;
         return Ok(outcome.map_or(Outcome::Abort, |(data, _)| Decision::parse(&data).outcome));
     };
@@ -387,7 +390,7 @@ pub(super) async fn abort_unless_committed(
         return Ok(Outcome::Commit);
     }
     // Where it was decided before, the mark is there.
-    match call.ask("begin", |epoch| epoch.delete(&mark, Some(0))).await {
+    match call.ask("begin", |server_session| server_session.delete(&mark, Some(0))).await {
         Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::BadVersion)) => {}
         Err(failure) => return Err(failure.about("begin", &mark)),
     }

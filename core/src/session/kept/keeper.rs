@@ -21,8 +21,8 @@ use crate::mutex::lock;
 use crate::path;
 use crate::session::call::refusal;
 use crate::session::clock::Later;
-use crate::session::epoch::Epoch;
 use crate::session::pause::Pause;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, Event, Watch, WireError};
 use crate::session::{Session, unless};
 
@@ -35,9 +35,9 @@ pub(super) struct Keeper {
     pub(super) stands: watch::Sender<Stands>,
 }
 
-/// How it ended, in one epoch.
+/// How it ended, in one server session.
 enum End {
-    Epoch,
+    ServerSession,
     Unwanted,
 }
 
@@ -109,7 +109,7 @@ impl Keeper {
 
     pub(super) async fn keep(self: Arc<Self>) {
         // Nothing stands any more when the client is closed: it goes with the session.
-        let _ = unless(self.keep_in_every_epoch(), self.session.until_closing()).await;
+        let _ = unless(self.keep_in_every_server_session(), self.session.until_closing()).await;
         let keepers = self.session.shelf.of::<Keepers>();
         let mut all = lock(&keepers.0);
         if all.get(&self.path).is_some_and(|keeper| std::ptr::eq(keeper.as_ptr(), &*self)) {
@@ -119,7 +119,7 @@ impl Keeper {
         self.stands.send_modify(|stands| stands.has_ended = true);
     }
 
-    async fn keep_in_every_epoch(self: &Arc<Self>) {
+    async fn keep_in_every_server_session(self: &Arc<Self>) {
         let mut wishes = self.wish.subscribe();
         let mut pause = self.pause();
         loop {
@@ -129,9 +129,9 @@ impl Keeper {
                 ready = self.session.ready() => ready,
             };
             match ready {
-                Ok(epoch) => {
+                Ok(server_session) => {
                     pause.restart();
-                    if let End::Unwanted = Keeping::of(self, &epoch).run().await {
+                    if let End::Unwanted = Keeping::of(self, &server_session).run().await {
                         return;
                     }
                 }
@@ -145,10 +145,10 @@ impl Keeper {
     }
 }
 
-/// Keeping the node in one epoch.
+/// Keeping the node in one server session.
 struct Keeping<'a> {
     keeper: &'a Arc<Keeper>,
-    epoch: &'a Arc<Epoch>,
+    server_session: &'a Arc<ServerSession>,
     pause: Pause,
     /// Our node is there, as far as its watch has told.
     stands: bool,
@@ -161,9 +161,9 @@ struct Keeping<'a> {
 }
 
 impl<'a> Keeping<'a> {
-    fn of(keeper: &'a Arc<Keeper>, epoch: &'a Arc<Epoch>) -> Keeping<'a> {
+    fn of(keeper: &'a Arc<Keeper>, server_session: &'a Arc<ServerSession>) -> Keeping<'a> {
         let pause = keeper.pause();
-        Keeping { keeper, epoch, pause, stands: false, in_doubt: false, written: None, watch: None }
+        Keeping { keeper, server_session, pause, stands: false, in_doubt: false, written: None, watch: None }
     }
 
     async fn run(mut self) -> End {
@@ -176,8 +176,8 @@ impl<'a> Keeping<'a> {
                 }
                 return End::Unwanted;
             }
-            if self.epoch.has_ended() {
-                return End::Epoch;
+            if self.server_session.has_ended() {
+                return End::ServerSession;
             }
             let attempt = self.attempt(&wish).await;
             let Some(mut event) = self.concluded(attempt, &wish).await else { continue };
@@ -185,7 +185,7 @@ impl<'a> Keeping<'a> {
                 biased;
                 event = &mut event => match event {
                     Event::Deleted => self.stands = false,
-                    Event::SessionEnded => return End::Epoch,
+                    Event::SessionEnded => return End::ServerSession,
                     _ => {}
                 },
                 // The watch stands as long as the node does.
@@ -276,33 +276,33 @@ impl<'a> Keeping<'a> {
     }
 
     async fn make(&mut self, wish: &Wish) -> Attempt {
-        let (keeper, epoch) = (self.keeper, self.epoch);
+        let (keeper, server_session) = (self.keeper, self.server_session);
         loop {
-            match epoch.create(&keeper.path, &wish.data, CreateMode::Ephemeral).await {
+            match server_session.create(&keeper.path, &wish.data, CreateMode::Ephemeral).await {
                 Ok(_) => return Attempt::Done,
                 Err(WireError::NoNode) => {
                     let parent = path::parent(&keeper.path);
-                    if let Err(error) = keeper.session.ensure(epoch, parent, keeper.parents).await {
+                    if let Err(error) = keeper.session.ensure(server_session, parent, keeper.parents).await {
                         return self.refused(wish, error);
                     }
                 }
-                Err(WireError::NodeExists) => match epoch.watch_exists(&keeper.path).await {
+                Err(WireError::NodeExists) => match server_session.watch_exists(&keeper.path).await {
                     Ok((None, _)) => {}
                     Ok((Some(stat), watch)) => {
-                        if is_of(epoch, &stat) && self.in_doubt {
+                        if is_of(server_session, &stat) && self.in_doubt {
                             return Attempt::Done;
                         }
                         if !keeper.session.was_ours(stat.ephemeral_owner as u64) {
                             return Attempt::Taken(watch);
                         }
                         // Left behind by a session that is over for us, if not yet for the server.
-                        match epoch.delete(&keeper.path, Some(stat.version)).await {
+                        match server_session.delete(&keeper.path, Some(stat.version)).await {
                             Ok(()) | Err(WireError::NoNode | WireError::BadVersion) => {}
                             Err(error) => return self.refused(wish, error),
                         }
                     }
                     Err(WireError::NoAuth) if self.in_doubt => {
-                        return match look(epoch, &keeper.path).await {
+                        return match look(server_session, &keeper.path).await {
                             Ok(Sight::Ours(_)) => Attempt::Done,
                             Ok(_) => self.refused(wish, WireError::NoAuth),
                             Err(error) => self.refused(wish, error),
@@ -317,14 +317,14 @@ impl<'a> Keeping<'a> {
 
     /// Replaces the data of our node.
     async fn write(&mut self, wish: &Wish) -> Attempt {
-        let (path, epoch) = (&self.keeper.path, self.epoch);
-        let written = match look(epoch, path).await {
-            Ok(Sight::Ours(version)) => epoch.set_data(path, &wish.data, version).await,
+        let (path, server_session) = (&self.keeper.path, self.server_session);
+        let written = match look(server_session, path).await {
+            Ok(Sight::Ours(version)) => server_session.set_data(path, &wish.data, version).await,
             Ok(Sight::Theirs | Sight::Nothing) => Err(WireError::NoNode),
             Err(error) => Err(error),
         };
         match written {
-            Ok(stat) if is_of(epoch, &stat) => Attempt::Done,
+            Ok(stat) if is_of(server_session, &stat) => Attempt::Done,
             // Another one stands in its place, or none.
             Ok(_) | Err(WireError::NoNode) => {
                 self.stands = false;
@@ -338,16 +338,16 @@ impl<'a> Keeping<'a> {
 
     /// Sets a watch on our node; `None` when it is gone, or somebody has put a node of their own in its place.
     async fn set_watch(&mut self) -> Result<Option<Watch>, WireError> {
-        let answer = match self.epoch.watch_children(&self.keeper.path).await {
+        let answer = match self.server_session.watch_children(&self.keeper.path).await {
             Ok((_, stat, watch)) => Some((stat, watch)),
             Err(WireError::NoNode) => None,
-            Err(WireError::NoAuth) => match self.epoch.watch_exists(&self.keeper.path).await {
+            Err(WireError::NoAuth) => match self.server_session.watch_exists(&self.keeper.path).await {
                 Ok((stat, watch)) => stat.map(|stat| (stat, watch)),
                 // Newer servers refuse that, too: we are not told of its deletion, but of the end of the session.
                 Err(WireError::NoAuth) => {
-                    let epoch = self.epoch.clone();
+                    let server_session = self.server_session.clone();
                     return Ok(Some(Watch::new(Box::pin(async move {
-                        epoch.until_ended().await;
+                        server_session.until_ended().await;
                         Event::SessionEnded
                     }))));
                 }
@@ -355,19 +355,21 @@ impl<'a> Keeping<'a> {
             },
             Err(error) => return Err(error),
         };
-        Ok(answer.and_then(|(stat, watch)| is_of(self.epoch, &stat).then_some(watch)))
+        Ok(answer.and_then(|(stat, watch)| is_of(self.server_session, &stat).then_some(watch)))
     }
 
     /// Deletes our node, and nobody else's, until that is confirmed or the session has ended.
     async fn undo(self) {
-        let (keeper, epoch, mut pause) = (self.keeper.clone(), self.epoch.clone(), self.keeper.pause());
+        let (keeper, server_session, mut pause) =
+            (self.keeper.clone(), self.server_session.clone(), self.keeper.pause());
         let undoing = async move {
-            while !epoch.has_ended() {
+            while !server_session.has_ended() {
                 // What was asked before has been decided when this is answered, and the look sees it.
-                let (settled, look) = (epoch.settle(&keeper.path), look(&epoch, &keeper.path));
+                let (settled, look) =
+                    (server_session.settle(&keeper.path), look(&server_session, &keeper.path));
                 let (settled, look) = (settled.await, look.await);
                 let answer = match look {
-                    Ok(Sight::Ours(version)) => epoch.delete(&keeper.path, version).await,
+                    Ok(Sight::Ours(version)) => server_session.delete(&keeper.path, version).await,
                     Ok(_) if settled.as_ref().is_err_and(WireError::is_unanswered) => settled,
                     Ok(Sight::Nothing) => Ok(()),
                     Ok(Sight::Theirs) => return,
@@ -385,7 +387,7 @@ impl<'a> Keeping<'a> {
                 }
             }
         };
-        self.epoch.chore(undoing).await;
+        self.server_session.chore(undoing).await;
     }
 }
 

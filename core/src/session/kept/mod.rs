@@ -1,9 +1,9 @@
-//! A node that is declared once and kept in every epoch: a membership, a binding, a candidacy.
+//! A node that is declared once and kept in every server session: a membership, a binding, a candidacy.
 //!
-//! 1. One task of its own makes the ephemeral node, and makes it again in every new epoch and whenever somebody deletes it.
+//! 1. One task of its own makes the ephemeral node, and makes it again in every new server session and whenever somebody deletes it.
 //! 2. A node that somebody else has made is not ours: declaring it answers Exists. If somebody else's node is there
 //!    later, we wait until it is gone; meanwhile a change of the data is refused.
-//! 3. It is undone when it is not wanted any more, by a chore of the epoch, so that closing waits for it.
+//! 3. It is undone when it is not wanted any more, by a chore of the server session, so that closing waits for it.
 //!
 //! How the task does that is told in [`keeper`].
 
@@ -119,10 +119,11 @@ impl Kept {
         self
     }
 
-    /// Changes the node's data, now and for the epochs to come. ConnectionLost: not yet, it goes on in the background.
+    /// Changes the node's data, now and for the server sessions to come. ConnectionLost: not yet, it goes on in the background.
     pub(crate) async fn update(&self, verb: &'static str, data: &[u8]) -> Result<()> {
         let keeper = &self.keeper;
-        let bytes = keeper.session.epoch().measure().create(&keeper.path, data, CreateMode::Ephemeral);
+        let bytes =
+            keeper.session.server_session().measure().create(&keeper.path, data, CreateMode::Ephemeral);
         fits(bytes).map_err(|error| refusal(error, verb, &keeper.path))?;
         let mut number = 0;
         keeper.wish.send_modify(|wish| {

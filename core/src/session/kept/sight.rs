@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{Flight, Stat, WireError};
 
 /// Whose node is there.
@@ -14,15 +14,15 @@ pub(super) enum Sight {
 }
 
 /// The first request leaves now.
-pub(super) fn look(epoch: &Arc<Epoch>, path: &str) -> Flight<Sight> {
-    let (epoch, path, look) = (epoch.clone(), path.to_owned(), epoch.exists(path));
+pub(super) fn look(server_session: &Arc<ServerSession>, path: &str) -> Flight<Sight> {
+    let (server_session, path, look) = (server_session.clone(), path.to_owned(), server_session.exists(path));
     Box::pin(async move {
         match look.await {
-            Ok(Some(stat)) if is_of(&epoch, &stat) => Ok(Sight::Ours(Some(stat.version))),
+            Ok(Some(stat)) if is_of(&server_session, &stat) => Ok(Sight::Ours(Some(stat.version))),
             Ok(Some(_)) => Ok(Sight::Theirs),
             Ok(None) => Ok(Sight::Nothing),
             // We may not read it, so the server does not say whose it is. But it lists the session's own nodes.
-            Err(WireError::NoAuth) => match epoch.own_ephemerals(&path).await?.contains(&path) {
+            Err(WireError::NoAuth) => match server_session.own_ephemerals(&path).await?.contains(&path) {
                 true => Ok(Sight::Ours(None)),
                 false => Ok(Sight::Theirs),
             },
@@ -31,6 +31,6 @@ pub(super) fn look(epoch: &Arc<Epoch>, path: &str) -> Flight<Sight> {
     })
 }
 
-pub(super) fn is_of(epoch: &Epoch, stat: &Stat) -> bool {
-    stat.ephemeral_owner as u64 == epoch.session_id()
+pub(super) fn is_of(server_session: &ServerSession, stat: &Stat) -> bool {
+    stat.ephemeral_owner as u64 == server_session.session_id()
 }

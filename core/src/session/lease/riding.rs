@@ -5,7 +5,7 @@ use super::*;
 use crate::session::clock::Moment;
 
 const T: u64 = 12_000;
-/// As `keep` of the epoch has it.
+/// As `keep` of the server session has it.
 const MOST_IN_FLIGHT: usize = 6;
 
 #[derive(Copy, Clone, Debug)]

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path::PACKET_LIMIT;
 use crate::session::Session;
-use crate::session::epoch::Connection;
+use crate::session::server_session::Connection;
 use crate::session::wire::{WireError, Write};
 
 /// How many transactions are under way at the same time. With one, those who got something in it and come again would find
@@ -100,7 +100,7 @@ impl CombinedChanges {
 
     /// What goes together in the next transaction; `None` when nobody waits, and then the next one has to be served anew.
     fn next(&self, session: &Session) -> Option<VecDeque<PendingChange>> {
-        let measure = session.epoch().measure();
+        let measure = session.server_session().measure();
         let largest = PACKET_LIMIT.saturating_sub(measure.empty_multi() + RESERVED);
         let mut waiting = self.waiting();
         let mut bytes = 0;

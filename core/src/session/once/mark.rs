@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::chance;
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{Applied, CreateMode, Flight, Write};
 
 const PREFIX: &str = "_c_";
@@ -36,7 +36,8 @@ impl Mark {
     /// A mark that is created with the first change.
     pub(crate) fn new(parent: &str, session: &Arc<Session>) -> Mark {
         let node = path::join(parent, &format!("{PREFIX}{}{SUFFIX}", chance::guid().hyphenated()));
-        let needed = session.epoch().session_timeout().saturating_add(session.options().give_up_after());
+        let needed =
+            session.server_session().session_timeout().saturating_add(session.options().give_up_after());
         Mark { node, made: 0, needed: needed.saturating_mul(3).min(MOST_NEEDED) }
     }
 
@@ -49,12 +50,14 @@ impl Mark {
     pub(crate) fn send(
         &self,
         session: &Session,
-        epoch: &Arc<Epoch>,
+        server_session: &Arc<ServerSession>,
         parts: &[Write],
     ) -> Result<Flight<Vec<Applied>>> {
         match self.made {
-            0 => session.leave(&self.node, || epoch.multi(parts)).ok_or_else(|| Error::closed("client")),
-            _ => Ok(epoch.multi(parts)),
+            0 => session
+                .leave(&self.node, || server_session.multi(parts))
+                .ok_or_else(|| Error::closed("client")),
+            _ => Ok(server_session.multi(parts)),
         }
     }
 

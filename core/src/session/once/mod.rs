@@ -126,14 +126,14 @@ impl Marks {
         row: &[&[Write]],
         go_on: GoOn<'_>,
     ) -> Result<Option<Outcome>> {
-        let epoch = call.epoch(verb).await?;
+        let server_session = call.server_session(verb).await?;
         let sent = session.now();
         let first = used.mark().made;
         let mut flights = Vec::new();
         for (made, writes) in (first..).zip(row) {
             let mut parts = vec![used.mark().write_once_after(made)];
             parts.extend_from_slice(writes);
-            flights.push(used.mark().send(session, &epoch, &parts)?);
+            flights.push(used.mark().send(session, &server_session, &parts)?);
             used.doubt(sent, made + 1);
         }
         let mut flights = flights.into_iter();
@@ -185,13 +185,13 @@ impl Marks {
         writes: &[Write],
         go_on: GoOn<'_>,
     ) -> Result<Option<Outcome>> {
-        let epoch = call.epoch(verb).await?;
+        let server_session = call.server_session(verb).await?;
         let sent = session.now();
         used.still_tells(sent)?;
         let mark = used.mark();
         let mut parts = vec![mark.write_once_after(mark.made)];
         parts.extend_from_slice(writes);
-        let flight = mark.send(session, &epoch, &parts)?;
+        let flight = mark.send(session, &server_session, &parts)?;
         let is_first = mark.made == 0;
         used.in_flight = Some(sent);
         let answer = call.briefly(verb, flight).await?;
@@ -202,7 +202,7 @@ impl Marks {
                     && let Some(Applied::Created(created)) = made.first_mut()
                     && created.czxid <= 0
                 {
-                    let asked = call.briefly(verb, epoch.exists(&used.mark().node)).await?;
+                    let asked = call.briefly(verb, server_session.exists(&used.mark().node)).await?;
                     created.czxid = asked.ok().flatten().map_or(-1, |stat| stat.czxid);
                 }
                 used.done();
@@ -215,7 +215,7 @@ impl Marks {
             }
             Err(WireError::Part { index: 0, error }) => match *error {
                 // A parent that is missing: this one is answered by the quorum, so none before it was applied.
-                WireError::NoNode if is_first => self.make_parent(&epoch, call, verb).await?,
+                WireError::NoNode if is_first => self.make_parent(&server_session, call, verb).await?,
                 WireError::NodeExists | WireError::BadVersion if used.is_in_doubt() => {
                     used.done();
                     go_on(None);
@@ -266,7 +266,7 @@ impl Marks {
     async fn tend(self: Arc<Self>, session: Arc<Session>) {
         loop {
             unless(session.clock().sleep_until(session.now() + IDLE), session.until_closing()).await;
-            let is_kept = session.epoch().may_delete_below(&self.parent) == Some(false);
+            let is_kept = session.server_session().may_delete_below(&self.parent) == Some(false);
             let mut idle = self.idle();
             let due = idle.marks.partition_point(|(since, _)| session.now().since(*since) >= IDLE);
             let due: Vec<_> = if is_kept { Vec::new() } else { idle.marks.drain(..due).collect() };

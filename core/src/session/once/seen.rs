@@ -13,7 +13,7 @@ use super::{Marks, Outcome, Used, beyond, in_doubt};
 use crate::error::Result;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::{Connection, Epoch};
+use crate::session::server_session::{Connection, ServerSession};
 use crate::session::wire::{CreateMode, WireError, Write};
 
 impl Marks {
@@ -45,14 +45,14 @@ impl Marks {
     ) -> Result<Option<Outcome>> {
         let session = used.session.clone();
         loop {
-            let epoch = session.epoch();
-            if epoch.connection() != Some(seen_on) {
+            let server_session = session.server_session();
+            if server_session.connection() != Some(seen_on) {
                 return Ok(None);
             }
             let mut parts = vec![used.mark().write_once_after(used.mark().made)];
             parts.extend_from_slice(writes);
             let (sent, is_first) = (session.now(), used.mark().made == 0);
-            let flight = used.mark().send(&session, &epoch, &parts)?;
+            let flight = used.mark().send(&session, &server_session, &parts)?;
             used.in_flight = Some(sent);
             let answer = call.briefly(verb, flight).await?;
             used.in_flight = None;
@@ -69,7 +69,7 @@ impl Marks {
                     return Ok(is_applied.then_some(Outcome::Applied));
                 }
                 Err(WireError::Part { index: 0, error }) => match *error {
-                    WireError::NoNode if is_first => self.make_parent(&epoch, call, verb).await?,
+                    WireError::NoNode if is_first => self.make_parent(&server_session, call, verb).await?,
                     // Somebody has touched it. Nothing is in doubt, so another one will do.
                     WireError::NodeExists | WireError::BadVersion | WireError::NoNode => {
                         used.replace(&self.parent);
@@ -97,10 +97,10 @@ impl Marks {
     async fn ask_the_mark(&self, used: &mut Used, call: &mut Call, verb: &str) -> Result<bool> {
         let session = used.session.clone();
         loop {
-            let epoch = call.epoch(verb).await?;
+            let server_session = call.server_session(verb).await?;
             used.still_tells(session.now())?;
             let mark = used.mark();
-            let flight = mark.send(&session, &epoch, &[mark.write_nothing()])?;
+            let flight = mark.send(&session, &server_session, &[mark.write_nothing()])?;
             match call.briefly(verb, flight).await? {
                 Ok(_) => {
                     used.done();
@@ -108,12 +108,12 @@ impl Marks {
                 }
                 Err(WireError::Part { index: 0, error }) => match *error {
                     WireError::NoNode if used.mark().made == 0 => {
-                        self.make_parent(&epoch, call, verb).await?;
+                        self.make_parent(&server_session, call, verb).await?;
                         continue;
                     }
                     // By the transaction, or by what took its place.
                     WireError::NodeExists | WireError::BadVersion => {
-                        match call.briefly(verb, epoch.get_data(&used.mark().node)).await? {
+                        match call.briefly(verb, server_session.get_data(&used.mark().node)).await? {
                             Ok((said, _)) => {
                                 let made = parse(&said).map(|(made, _)| made);
                                 let is_applied = made == Some(used.mark().made + 1);
@@ -134,9 +134,14 @@ impl Marks {
         }
     }
 
-    pub(super) async fn make_parent(&self, epoch: &Arc<Epoch>, call: &mut Call, verb: &str) -> Result<()> {
+    pub(super) async fn make_parent(
+        &self,
+        server_session: &Arc<ServerSession>,
+        call: &mut Call,
+        verb: &str,
+    ) -> Result<()> {
         let session = call.session().clone();
-        let made = session.ensure(epoch, &self.parent, CreateMode::Container);
+        let made = session.ensure(server_session, &self.parent, CreateMode::Container);
         match call.briefly(verb, made).await? {
             Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
             made => made.map_err(|error| refusal(error, verb, &self.parent)),

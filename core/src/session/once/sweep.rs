@@ -94,7 +94,7 @@ impl Sweeping {
 
     /// One look: deletes what is due, and remembers what is not.
     async fn look(&mut self, parent: &str, session: &Arc<Session>) -> Result<(), WireError> {
-        let names = session.epoch().children(parent).await?;
+        let names = session.server_session().children(parent).await?;
         let nodes = names.into_iter().filter(|name| is_mark(name)).map(|name| path::join(parent, &name));
         let nodes: Vec<_> = nodes.filter(|node| !session.leaves(node)).collect();
         let all = nodes.len();
@@ -123,9 +123,9 @@ async fn sweep(
     nodes: Vec<String>,
     sightings: &mut BTreeMap<String, Sighting>,
 ) -> Result<Found, WireError> {
-    let epoch = session.epoch();
+    let server_session = session.server_session();
     let (mut seen, mut found) = (BTreeMap::new(), Found::default());
-    for (node, read) in nodes.iter().zip(epoch.get_each(&nodes)) {
+    for (node, read) in nodes.iter().zip(server_session.get_each(&nodes)) {
         // Gone meanwhile, or nothing that we may read.
         let Ok((data, stat)) = read.await else { continue };
         let Some((_, needed)) = parse(&data) else { continue };
@@ -142,7 +142,7 @@ async fn sweep(
             seen.insert(node.clone(), sighting);
             continue;
         }
-        match epoch.delete(node, Some(stat.version)).await {
+        match server_session.delete(node, Some(stat.version)).await {
             Err(WireError::BadVersion) => found.living += 1,
             Ok(()) | Err(WireError::NoNode) => found.deleted += 1,
             Err(_) => {}

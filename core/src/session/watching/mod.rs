@@ -1,11 +1,11 @@
-//! The latest state of a node, or of its children, for as long as somebody wants to know: over connections and epochs,
+//! The latest state of a node, or of its children, for as long as somebody wants to know: over connections and server sessions,
 //! through deletion and re-creation.
 //!
 //! 1. Ask with a watch. What is told is what differs from what was told before; the first answer always is.
 //! 2. A follower that asks again waits for the watch. Nothing is requested while nobody asks, so a slow follower sees
 //!    the latest state and not every state.
 //! 3. A reconnection asks nothing: the transport sets the watch again, and the server then tells what was missed.
-//! 4. A new epoch asks again. Its server may lag behind what was told: an answer that differs counts only behind a `sync`,
+//! 4. A new server session asks again. Its server may lag behind what was told: an answer that differs counts only behind a `sync`,
 //!    which all who follow something on that connection share.
 //! 5. A server may lag behind what the caller knows already: where that matters, the first answer counts only behind a `sync`
 //!    that left after the call. See [`Watching::current`].
@@ -24,9 +24,9 @@ use self::standing::Standing;
 use super::Session;
 use super::call::refusal;
 use super::clock::Moment;
-use super::epoch::Epoch;
-use super::epoch::catching_up::Beginning;
 use super::pause::Pause;
+use super::server_session::ServerSession;
+use super::server_session::catching_up::Beginning;
 use super::wire::{Event, Flight, Stat, Watch, WireError};
 use crate::error::{Error, Result};
 
@@ -56,7 +56,7 @@ pub(crate) trait Sight: Sized + Send + 'static {
     /// What tells one state from another; `None` if there is nothing.
     fn mark(&self) -> Option<Mark>;
     /// Asks for it; the request leaves now. `last` is what the watch before this one told.
-    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(Self, Watch)>;
+    fn look(server_session: &Arc<ServerSession>, path: &str, last: Option<Event>) -> Flight<(Self, Watch)>;
 }
 
 /// The data of a node that may be missing.
@@ -67,12 +67,12 @@ impl Sight for Data {
         self.0.as_ref().map(|(_, stat)| Mark::of_data(stat))
     }
 
-    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(Data, Watch)> {
-        let (epoch, path) = (epoch.clone(), path.to_owned());
+    fn look(server_session: &Arc<ServerSession>, path: &str, last: Option<Event>) -> Flight<(Data, Watch)> {
+        let (server_session, path) = (server_session.clone(), path.to_owned());
         // Sent now, whichever it is.
         let (read, missing) = match last {
-            Some(Event::Deleted) => (None, Some(epoch.watch_exists(&path))),
-            _ => (Some(epoch.watch_data(&path)), None),
+            Some(Event::Deleted) => (None, Some(server_session.watch_exists(&path))),
+            _ => (Some(server_session.watch_data(&path)), None),
         };
         Box::pin(async move {
             let (mut read, mut missing) = (read, missing);
@@ -84,10 +84,10 @@ impl Sight for Data {
                         Err(error) => return Err(error),
                     }
                 }
-                match missing.take().unwrap_or_else(|| epoch.watch_exists(&path)).await? {
+                match missing.take().unwrap_or_else(|| server_session.watch_exists(&path)).await? {
                     (None, watch) => return Ok((Data(None), watch)),
                     // Created in between.
-                    (Some(_), _) => read = Some(epoch.watch_data(&path)),
+                    (Some(_), _) => read = Some(server_session.watch_data(&path)),
                 }
             }
         })
@@ -102,11 +102,15 @@ impl Sight for Children {
         self.0.as_ref().map(|(_, stat)| Mark::of_children(stat))
     }
 
-    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(Children, Watch)> {
-        let (epoch, path) = (epoch.clone(), path.to_owned());
+    fn look(
+        server_session: &Arc<ServerSession>,
+        path: &str,
+        last: Option<Event>,
+    ) -> Flight<(Children, Watch)> {
+        let (server_session, path) = (server_session.clone(), path.to_owned());
         let (list, missing) = match last {
-            Some(Event::Deleted) => (None, Some(epoch.watch_exists(&path))),
-            _ => (Some(epoch.watch_children(&path)), None),
+            Some(Event::Deleted) => (None, Some(server_session.watch_exists(&path))),
+            _ => (Some(server_session.watch_children(&path)), None),
         };
         Box::pin(async move {
             let (mut list, mut missing) = (list, missing);
@@ -118,9 +122,9 @@ impl Sight for Children {
                         Err(error) => return Err(error),
                     }
                 }
-                match missing.take().unwrap_or_else(|| epoch.watch_exists(&path)).await? {
+                match missing.take().unwrap_or_else(|| server_session.watch_exists(&path)).await? {
                     (None, watch) => return Ok((Children(None), watch)),
-                    (Some(_), _) => list = Some(epoch.watch_children(&path)),
+                    (Some(_), _) => list = Some(server_session.watch_children(&path)),
                 }
             }
         })
@@ -135,10 +139,14 @@ impl Sight for ChildData {
         self.0.as_ref().map(|(_, stat)| Mark::of_data(stat))
     }
 
-    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(ChildData, Watch)> {
+    fn look(
+        server_session: &Arc<ServerSession>,
+        path: &str,
+        last: Option<Event>,
+    ) -> Flight<(ChildData, Watch)> {
         unless_gone(
             last,
-            || epoch.watch_data(path),
+            || server_session.watch_data(path),
             |(data, stat, watch)| (Some((data, stat)), watch),
             ChildData,
         )
@@ -153,8 +161,12 @@ impl Sight for ChildList {
         self.0.as_ref().map(|(_, stat)| Mark::of_children(stat))
     }
 
-    fn look(epoch: &Arc<Epoch>, path: &str, last: Option<Event>) -> Flight<(ChildList, Watch)> {
-        let list = || epoch.watch_children(path);
+    fn look(
+        server_session: &Arc<ServerSession>,
+        path: &str,
+        last: Option<Event>,
+    ) -> Flight<(ChildList, Watch)> {
+        let list = || server_session.watch_children(path);
         unless_gone(last, list, |(names, stat, watch)| (Some((names, stat)), watch), ChildList)
     }
 }
@@ -342,21 +354,21 @@ impl<S: Sight> Watching<S> {
                 Step::Look { behind_sync } => {
                     let behind_sync = *behind_sync;
                     let beginning = self.beginning.clone().filter(|_| self.told.is_none());
-                    let epoch = self.session.ready().await?;
+                    let server_session = self.session.ready().await?;
                     if beginning.is_some() {
                         // What is asked for on no connection leaves on one of which nothing is known.
-                        epoch.until_up().await;
+                        server_session.until_up().await;
                     }
-                    let generation = epoch.link().generation;
+                    let generation = server_session.link().generation;
                     self.asked = self.session.now();
                     // They leave now, in this order.
                     let sync = match &beginning {
-                        Some(beginning) => Some(beginning.behind(&epoch, &self.path)),
-                        None => behind_sync.then(|| epoch.catch_up(&self.path)),
+                        Some(beginning) => Some(beginning.behind(&server_session, &self.path)),
+                        None => behind_sync.then(|| server_session.catch_up(&self.path)),
                     };
                     let behind_sync = sync.is_some();
                     let is_first = beginning.is_some();
-                    let look = S::look(&epoch, &self.path, self.last.take());
+                    let look = S::look(&server_session, &self.path, self.last.take());
                     let answer: Flight<(S, Watch)> = match sync {
                         None => look,
                         Some(sync) => Box::pin(async move {
@@ -370,15 +382,15 @@ impl<S: Sight> Watching<S> {
                             look.await
                         }),
                     };
-                    let session_id = epoch.session_id();
+                    let session_id = server_session.session_id();
                     self.step = Step::Asked { session_id, behind_sync, generation, answer };
                 }
                 Step::Asked { session_id, behind_sync, generation, answer } => {
                     let answer = answer.await;
                     let (session_id, behind_sync, generation) = (*session_id, *behind_sync, *generation);
-                    let epoch = self.session.epoch();
-                    let is_where_asked =
-                        epoch.session_id() == session_id && epoch.link().generation == generation;
+                    let server_session = self.session.server_session();
+                    let is_where_asked = server_session.session_id() == session_id
+                        && server_session.link().generation == generation;
                     match answer {
                         // The one may have gone out on that connection, the other on the next.
                         Ok(_) if behind_sync && !is_where_asked => {
@@ -428,7 +440,7 @@ impl<S: Sight> Watching<S> {
                 }
                 Step::Pausing { until } => {
                     self.session.clock().sleep_until(*until).await;
-                    self.session.epoch().until_up().await;
+                    self.session.server_session().until_up().await;
                     self.step = Step::Look { behind_sync: false };
                 }
                 Step::Armed(_) => return Ok(None),

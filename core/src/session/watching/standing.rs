@@ -39,11 +39,12 @@ impl Standing {
 
     /// The last moment at which a state with that mark is known to have stood; `None` if nothing is known.
     fn stood(&self, session: &Session, mark: Option<Mark>) -> Option<Moment> {
-        let epoch = session.epoch();
+        let server_session = session.server_session();
         // Before the watch is looked at: what it had not told by then had not happened.
-        let contact = epoch.last_contact();
+        let contact = server_session.last_contact();
         let answered = self.answered();
-        let of_it = answered.as_ref().filter(|it| it.mark == mark && it.session_id == epoch.session_id())?;
+        let of_it =
+            answered.as_ref().filter(|it| it.mark == mark && it.session_id == server_session.session_id())?;
         let watch = of_it.watch.upgrade()?;
         drop(answered);
         watch.now_or_never().is_none().then_some(contact)

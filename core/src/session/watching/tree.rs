@@ -31,7 +31,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::clock::{Later, Moment};
-use crate::session::epoch::catching_up::Beginning;
+use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped::Flaw;
 use crate::session::wire::Stat;
 

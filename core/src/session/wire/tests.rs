@@ -12,7 +12,7 @@ use crate::error::ErrorKind;
 use crate::options::{AclEntry, Auth, Terms};
 use crate::session::call::refusal;
 use crate::session::clock::Clock;
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::system_clock::SystemClock;
 
 #[test]
@@ -99,10 +99,11 @@ fn requests_are_measured_with_the_access_list_and_the_time_to_live_of_their_own(
         let parts = [create("/a", short_lived, Some(own)), create("/b", PERSISTENT, None)];
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let now = clock.now();
-        let epoch = Epoch::new(wire, clock, "", AclChoice::Creator, Terms::default(), now, Arc::default());
-        epoch.multi(&parts).await?;
-        epoch.create("/c", b"x", short_lived).await?;
-        let measure = epoch.measure();
+        let server_session =
+            ServerSession::new(wire, clock, "", AclChoice::Creator, Terms::default(), now, Arc::default());
+        server_session.multi(&parts).await?;
+        server_session.create("/c", b"x", short_lived).await?;
+        let measure = server_session.measure();
         let last = |op: &str| server.log().iter().rfind(|entry| entry.op == op).expect("sent").bytes_in - 4;
         assert_eq!(last("multi"), measure.multi(&parts));
         assert_eq!(last("createTTL"), measure.create("/c", b"x", short_lived));

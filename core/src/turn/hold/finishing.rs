@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::mutex::lock;
 use crate::path;
 use crate::session::call::{Call, refusal};
-use crate::session::epoch::{Connection, Tenant};
 use crate::session::once::{Marks, Outcome, Used};
+use crate::session::server_session::{Connection, Tenant};
 use crate::session::wire::{WireError, Write};
 
 /// What is written at the end.
@@ -134,7 +134,7 @@ impl Hold {
             if error == WireError::NoAuth
                 && let Some(Write::Delete { path, .. }) = parts.get(index)
             {
-                self.epoch.deletions_below(path::parent(path).to_owned(), false);
+                self.server_session.deletions_below(path::parent(path).to_owned(), false);
             }
             return Err(refusal(error, ending.verb, about));
         }
@@ -150,9 +150,9 @@ impl Hold {
             // Our node may stand, or another one of its name.
             for node in &self.nodes {
                 let guard = self.guard.as_deref();
-                let deletion = self.epoch.delete_again(&node.path, node.czxid, guard);
+                let deletion = self.server_session.delete_again(&node.path, node.czxid, guard);
                 let (node, guard) = (node.clone(), guard.cloned());
-                drop(self.epoch.delete_until_confirmed(node.path, node.czxid, guard, deletion));
+                drop(self.server_session.delete_until_confirmed(node.path, node.czxid, guard, deletion));
             }
         }
         Err(self.not_held())
@@ -163,7 +163,7 @@ impl Hold {
     /// Each attempt means our nodes as they were seen to stand: the names may be others' later.
     async fn apply_once(&self, ending: &Ending, mark: &mut Used, parts: &[Write]) -> Result<Outcome> {
         let (mut call, verb) = (self.session.call(None), ending.verb);
-        let mut seen_on = self.epoch.connection().filter(|_| !mark.is_unsettled());
+        let mut seen_on = self.server_session.connection().filter(|_| !mark.is_unsettled());
         if ending.marks.settle(mark, &mut call, verb).await? {
             return Ok(Outcome::Applied);
         }
@@ -184,13 +184,13 @@ impl Hold {
     /// On which connection all our nodes were seen to stand, just now; `None` if one of them is gone.
     async fn seen_to_stand(&self, call: &mut Call, verb: &str) -> Result<Option<Connection>> {
         loop {
-            let (epoch, on) = call.connection(verb).await?;
-            if !Arc::ptr_eq(&epoch, &self.epoch) {
+            let (server_session, on) = call.connection(verb).await?;
+            if !Arc::ptr_eq(&server_session, &self.server_session) {
                 return Ok(None);
             }
             // In one flight. What was sent before is decided when the first is answered.
-            let settled = epoch.settle(path::parent(&self.nodes[0].path));
-            let found: Vec<_> = self.nodes.iter().map(|node| epoch.exists(&node.path)).collect();
+            let settled = server_session.settle(path::parent(&self.nodes[0].path));
+            let found: Vec<_> = self.nodes.iter().map(|node| server_session.exists(&node.path)).collect();
             let (mut answer, mut stand) = (call.briefly(verb, settled).await?, true);
             for (node, found) in self.nodes.iter().zip(found) {
                 let found = call.briefly(verb, found).await?;
@@ -198,7 +198,7 @@ impl Hold {
                 answer = answer.and(found.map(drop));
             }
             match answer {
-                Ok(()) if epoch.connection() == Some(on) => return Ok(stand.then_some(on)),
+                Ok(()) if server_session.connection() == Some(on) => return Ok(stand.then_some(on)),
                 Err(WireError::NoNode) => return Ok(None),
                 Err(error) if !error.is_unanswered() => return Err(refusal(error, verb, &self.path)),
                 _ => call.retry_after_loss(verb).await?,

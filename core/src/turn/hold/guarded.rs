@@ -15,7 +15,7 @@ use super::{Hold, Tenure};
 use crate::error::{LostReason, Result};
 use crate::process::Process;
 use crate::session::call::{refusal, refused_create};
-use crate::session::epoch::Tenant;
+use crate::session::server_session::Tenant;
 use crate::session::wire::{Applied, WireError, Write};
 
 impl Hold {
@@ -33,7 +33,7 @@ impl Hold {
         let mut guarded = self.checks();
         let own = guarded.len();
         guarded.extend_from_slice(writes);
-        let flight = self.epoch.multi(&guarded);
+        let flight = self.server_session.multi(&guarded);
         writing.is_open = true;
         let (answer, answered) = oneshot::channel();
         // In a task of its own: the caller may stop waiting, and the write goes on.

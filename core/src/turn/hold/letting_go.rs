@@ -8,7 +8,7 @@ use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::session::call::refusal;
-use crate::session::epoch::Epoch;
+use crate::session::server_session::ServerSession;
 use crate::session::wire::{Flight, WireError, Write};
 use crate::turn::grant::{Grant, Own};
 
@@ -96,8 +96,8 @@ impl Hold {
         }
         // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
         let deletions = self.nodes.iter().map(|node| Deletion {
-            epoch: self.epoch.clone(),
-            flight: Some(self.epoch.delete_guarded(&node.path, node.czxid, self.guard.as_deref())),
+            server_session: self.server_session.clone(),
+            flight: Some(self.server_session.delete_guarded(&node.path, node.czxid, self.guard.as_deref())),
             node: node.path.clone(),
             czxid: node.czxid,
             guard: self.guard.as_deref().cloned(),
@@ -105,7 +105,7 @@ impl Hold {
         });
         let deletions = deletions.collect();
         if let Some(uncontended) = &self.uncontended {
-            uncontended.let_go(&self.epoch, self.node());
+            uncontended.let_go(&self.server_session, self.node());
         }
         drop(self.wind_up());
         Ok(deletions)
@@ -126,7 +126,7 @@ impl Hold {
             drop((interests, handoff));
             return false;
         }
-        let mut grant = Grant::of(self.epoch.clone(), self.nodes.clone(), interests);
+        let mut grant = Grant::of(self.server_session.clone(), self.nodes.clone(), interests);
         grant.own = followers.into_iter().map(Own::Followed).collect();
         grant.is_watched = is_watched;
         grant.uncontended = self.uncontended.clone();
@@ -147,7 +147,7 @@ impl Hold {
 
 /// Our node, let go but not yet known to be deleted: whatever interrupts the release, the deletion goes on.
 struct Deletion {
-    epoch: Arc<Epoch>,
+    server_session: Arc<ServerSession>,
     node: String,
     czxid: i64,
     guard: Option<Write>,
@@ -158,13 +158,13 @@ struct Deletion {
 
 impl Deletion {
     fn again(&self) -> Flight<()> {
-        self.epoch.delete_again(&self.node, self.czxid, self.guard.as_ref())
+        self.server_session.delete_again(&self.node, self.czxid, self.guard.as_ref())
     }
 }
 
 impl Drop for Deletion {
     fn drop(&mut self) {
-        if !self.epoch.process().is_present() {
+        if !self.server_session.process().is_present() {
             // A forked child: the session is the parent's.
             std::mem::forget(self.flight.take());
             return;
@@ -174,6 +174,6 @@ impl Drop for Deletion {
         }
         let flight = self.flight.take().unwrap_or_else(|| self.again());
         let (node, guard) = (std::mem::take(&mut self.node), self.guard.take());
-        drop(self.epoch.delete_until_confirmed(node, self.czxid, guard, flight));
+        drop(self.server_session.delete_until_confirmed(node, self.czxid, guard, flight));
     }
 }

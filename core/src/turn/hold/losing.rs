@@ -6,7 +6,7 @@ use super::{Hold, LossCallback, Tenure};
 use crate::error::{Error, LostReason};
 use crate::mutex::lock;
 use crate::session::delivery::{Live, Subscription};
-use crate::session::epoch::Tenant;
+use crate::session::server_session::Tenant;
 
 impl Hold {
     /// Calls back once when this is lost, at once if it is already, never on our own release.
@@ -80,7 +80,7 @@ impl Tenant for Hold {
             // Closing ends the session, which deletes the node: it is the reason, whichever news comes first.
             _ if self.session.is_closing() => LostReason::Closed,
             // News of a deletion that is read after the lease has run out is news of the session's end.
-            LostReason::Deleted if !self.epoch.is_certain() => LostReason::Session,
+            LostReason::Deleted if !self.server_session.is_certain() => LostReason::Session,
             LostReason::Deleted => self.deletion_reason(),
             reason => reason,
         };
@@ -91,10 +91,10 @@ impl Tenant for Hold {
         // Loss is sticky, so nothing of ours must keep others waiting: the session may have survived, and of several
         // nodes only one may be gone. With a closing client they all go.
         let stays = reason == LostReason::Session || self.nodes.len() > 1;
-        if stays && reason != LostReason::Closed && !self.epoch.has_ended() {
+        if stays && reason != LostReason::Closed && !self.server_session.has_ended() {
             for node in &self.nodes {
                 let guard = self.guard.as_deref().cloned();
-                drop(self.epoch.delete_guarded_in_background(node.path.clone(), node.czxid, guard));
+                drop(self.server_session.delete_guarded_in_background(node.path.clone(), node.czxid, guard));
             }
         }
         for (_, callback) in callbacks {

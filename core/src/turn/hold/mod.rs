@@ -28,7 +28,7 @@ use crate::mutex::lock;
 use crate::session::Session;
 use crate::session::call::refusal;
 use crate::session::clock::Moment;
-use crate::session::epoch::{Epoch, Interest, Tenant};
+use crate::session::server_session::{Interest, ServerSession, Tenant};
 use crate::session::wire::{WireError, Write};
 use own_nodes::Follower;
 
@@ -46,7 +46,7 @@ type RevokeCallback = Box<dyn FnOnce() + Send>;
 /// One acquisition: a node of ours, or several that are held together.
 pub(crate) struct Hold {
     session: Arc<Session>,
-    epoch: Arc<Epoch>,
+    server_session: Arc<ServerSession>,
     /// The path of the recipe.
     path: String,
     nodes: Vec<Node>,
@@ -96,7 +96,8 @@ impl Hold {
         mut grant: Grant,
         keeps: Option<Box<dyn Send>>,
     ) -> Arc<Hold> {
-        let (epoch, is_watched, is_revoked) = (grant.epoch.clone(), grant.is_watched, grant.is_revoked);
+        let (server_session, is_watched, is_revoked) =
+            (grant.server_session.clone(), grant.is_watched, grant.is_revoked);
         // From here on their deletion is our business.
         let nodes = std::mem::take(&mut grant.nodes);
         let (interests, handoff) = (std::mem::take(&mut grant.interests), grant.handoff.take());
@@ -108,7 +109,7 @@ impl Hold {
             // Who was asked while it waited reads that again, and then says again who it is.
             Own::Armed(watch) => {
                 let armed = Some(watch).filter(|_| !is_revoked);
-                Follower::start(&session, &epoch, &node.path, armed, says.clone())
+                Follower::start(&session, &server_session, &node.path, armed, says.clone())
             }
             Own::Followed(follower) => follower,
         });
@@ -118,7 +119,7 @@ impl Hold {
             began: session.now(),
             span: Mutex::new(tracing::Span::current()),
             session,
-            epoch,
+            server_session,
             path: path.to_owned(),
             nodes,
             says,
@@ -177,8 +178,8 @@ impl Hold {
         self.passes
     }
 
-    pub(crate) fn epoch(&self) -> &Arc<Epoch> {
-        &self.epoch
+    pub(crate) fn server_session(&self) -> &Arc<ServerSession> {
+        &self.server_session
     }
 
     pub(crate) fn tenure(&self) -> Tenure {
@@ -190,7 +191,7 @@ impl Hold {
         if self.tenure() != Tenure::Held {
             return false;
         }
-        if self.epoch.is_certain() {
+        if self.server_session.is_certain() {
             return true;
         }
         self.lose(LostReason::Session);
@@ -249,7 +250,9 @@ impl Hold {
             Tenure::Lost(reason) => {
                 counters.losses.one(reason);
                 if reason == LostReason::Session {
-                    counters.lease_margin_min.meet(self.epoch.certain_until().since(self.session.now()));
+                    counters
+                        .lease_margin_min
+                        .meet(self.server_session.certain_until().since(self.session.now()));
                 }
                 log::lost(self.tenancy(), reason, held);
             }
@@ -290,7 +293,7 @@ impl Hold {
             if !self.is_held() {
                 return Err(self.not_held());
             }
-            let check = self.epoch.check(self.nodes.iter().map(|node| node.path.clone()));
+            let check = self.server_session.check(self.nodes.iter().map(|node| node.path.clone()));
             match call.briefly("verify", check).await.map_err(|error| error.with_path(&self.path))? {
                 Ok(_) => {}
                 Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {

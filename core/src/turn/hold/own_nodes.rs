@@ -10,8 +10,8 @@ use crate::options::RetryOptions;
 use crate::session::Session;
 use crate::session::clock::Clock;
 use crate::session::delivery::{Live, Subscription};
-use crate::session::epoch::{Epoch, Tenant};
 use crate::session::pause::Pause;
+use crate::session::server_session::{ServerSession, Tenant};
 use crate::session::wire::{Event, Flight, Stat, Watch, WireError};
 use crate::turn::REVOKE;
 use crate::turn::place::Node;
@@ -79,8 +79,9 @@ impl Hold {
         let is_watching = std::mem::replace(&mut lock(&self.inner).watches_own_nodes, true);
         if !is_watching && self.tenure() == Tenure::Held {
             let says = self.says.clone();
-            let start =
-                |node: &Node| Follower::start(&self.session, &self.epoch, &node.path, None, says.clone());
+            let start = |node: &Node| {
+                Follower::start(&self.session, &self.server_session, &node.path, None, says.clone())
+            };
             self.heed(self.nodes.iter().map(start).collect());
         }
     }
@@ -107,16 +108,17 @@ impl Follower {
     /// With the watch that was `armed` before, or a new one.
     pub(crate) fn start(
         session: &Arc<Session>,
-        epoch: &Arc<Epoch>,
+        server_session: &Arc<ServerSession>,
         node: &str,
         armed: Option<Watch>,
         says: Arc<[u8]>,
     ) -> Arc<Follower> {
         let follower = Arc::new(Follower(Mutex::default()));
         // Sent here and not in the task, so that the watch is armed before anything the caller does next.
-        let first = armed.ok_or_else(|| epoch.watch_data(node));
+        let first = armed.ok_or_else(|| server_session.watch_data(node));
         let (clock, retry) = (session.clock().clone(), session.options().retry.clone());
-        let following = follower.clone().follow(clock, retry, epoch.clone(), node.to_owned(), says, first);
+        let following =
+            follower.clone().follow(clock, retry, server_session.clone(), node.to_owned(), says, first);
         session.clock().spawn(Box::pin(following));
         follower
     }
@@ -164,7 +166,7 @@ impl Follower {
         self: Arc<Self>,
         clock: Arc<dyn Clock>,
         retry: RetryOptions,
-        epoch: Arc<Epoch>,
+        server_session: Arc<ServerSession>,
         node: String,
         says: Arc<[u8]>,
         first: Result<Watch, Flight<(Vec<u8>, Stat, Watch)>>,
@@ -192,8 +194,8 @@ impl Follower {
                     Err(WireError::ConnectionLoss) => {
                         // A server that has too much to do answers at once, and is to be left alone for a while.
                         between.pass(&clock).await;
-                        epoch.until_up().await;
-                        next = Err(epoch.watch_data(&node));
+                        server_session.until_up().await;
+                        next = Err(server_session.watch_data(&node));
                         continue;
                     }
                     // The heartbeat and the lease still tell.
@@ -206,12 +208,14 @@ impl Follower {
             }
             // The request stands where others read who holds. It has been heard: that is written there again, unless somebody
             // has asked once more meanwhile.
-            if let Some(stat) = request.filter(|stat| stat.ephemeral_owner as u64 == epoch.session_id())
-                && let Err(WireError::ConnectionLoss) = epoch.set_data(&node, &says, Some(stat.version)).await
+            if let Some(stat) =
+                request.filter(|stat| stat.ephemeral_owner as u64 == server_session.session_id())
+                && let Err(WireError::ConnectionLoss) =
+                    server_session.set_data(&node, &says, Some(stat.version)).await
             {
                 between.pass(&clock).await;
-                epoch.until_up().await;
-                next = Err(epoch.watch_data(&node));
+                server_session.until_up().await;
+                next = Err(server_session.watch_data(&node));
                 continue;
             }
             let event = match event {
@@ -223,7 +227,7 @@ impl Follower {
                 Event::SessionEnded => return self.ends(LostReason::Session),
                 event => is_changed = event == Event::DataChanged,
             }
-            next = Err(epoch.watch_data(&node));
+            next = Err(server_session.watch_data(&node));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 
-use super::Epoch;
+use super::ServerSession;
 use crate::metrics::Request;
 use crate::mutex::lock;
 use crate::options::{AclEntry, LeaseMode};
@@ -22,7 +22,7 @@ const MOST_PARENTS: usize = 1000;
 /// Nodes that one request reads: what they say comes in one piece, and what is asked behind it waits.
 const MOST_READS: usize = 32;
 
-impl Epoch {
+impl ServerSession {
     pub(crate) fn create(self: &Arc<Self>, path: &str, data: &[u8], mode: CreateMode) -> Flight<Created> {
         self.send(Request::Create, Proof::Quorum, self.measure.create(path, data, mode), |wire| {
             wire.create(path, data, mode, &self.acl)
@@ -33,11 +33,11 @@ impl Epoch {
         let flight = self.send(Request::Delete, Proof::Quorum, self.measure.delete(path), |wire| {
             wire.delete(path, version)
         });
-        let (epoch, parent) = (self.clone(), path::parent(path).to_owned());
+        let (server_session, parent) = (self.clone(), path::parent(path).to_owned());
         Box::pin(async move {
             let answer = flight.await;
             if answer == Err(WireError::NoAuth) {
-                epoch.deletions_below(parent, false);
+                server_session.deletions_below(parent, false);
             }
             answer
         })
@@ -124,14 +124,14 @@ impl Epoch {
         }
         let link = self.link();
         let all = self.send(Request::Get, Proof::None, bytes, |wire| wire.get_each(paths));
-        let epoch = self.clone();
+        let server_session = self.clone();
         let learnt = move |answers| {
-            epoch.several_reads.learn(link, &answers);
+            server_session.several_reads.learn(link, &answers);
             Arc::new(Mutex::new(answers))
         };
         let all = all.map(learnt).shared();
         let each = |(number, path): (usize, &String)| -> Flight<(Vec<u8>, Stat)> {
-            let (all, epoch, path) = (all.clone(), self.clone(), path.clone());
+            let (all, server_session, path) = (all.clone(), self.clone(), path.clone());
             Box::pin(async move {
                 let all = all.await;
                 match &mut *lock(&all) {
@@ -146,7 +146,7 @@ impl Epoch {
                     Err(WireError::Other(_)) => {}
                     Err(error) => return Err(error.clone()),
                 }
-                epoch.get_data(&path).await
+                server_session.get_data(&path).await
             })
         };
         paths.iter().enumerate().map(each).collect()
@@ -245,12 +245,12 @@ impl Epoch {
         let sent = self.clock.now();
         lock(&self.lease).sent(sent, is_beat);
         let flight = request(&*self.wire);
-        let epoch = self.clone();
+        let server_session = self.clone();
         Box::pin(async move {
             let answer = flight.await;
             match &answer {
-                Ok(_) => epoch.answered(sent, is_beat),
-                Err(error) if error.is_verdict() => epoch.answered(sent, is_beat),
+                Ok(_) => server_session.answered(sent, is_beat),
+                Err(error) if error.is_verdict() => server_session.answered(sent, is_beat),
                 Err(_) => {}
             }
             answer

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::oneshot;
 
-use super::Epoch;
+use super::ServerSession;
 use crate::mutex::lock;
 use crate::path;
 use crate::session::wire::{Flight, WireError};
@@ -65,7 +65,7 @@ struct Next {
     is_synced: bool,
 }
 
-impl Epoch {
+impl ServerSession {
     /// The children of `path`, by a list that leaves now or later, if wanted behind a `sync`.
     pub(crate) fn look(self: &Arc<Self>, path: &str, is_synced: bool) -> Flight<Names> {
         self.look_for((path.to_owned(), Whose::Anybodys), is_synced)
@@ -133,16 +133,16 @@ impl Epoch {
             return self.children(path);
         }
         let link = self.link();
-        let (epoch, path, told) = (self.clone(), path.to_owned(), self.own_ephemerals(path));
+        let (server_session, path, told) = (self.clone(), path.to_owned(), self.own_ephemerals(path));
         Box::pin(async move {
             let told = told.await;
-            epoch.own_list.learn(link, &told);
+            server_session.own_list.learn(link, &told);
             match told {
                 Ok(nodes) => {
                     let here = nodes.iter().filter(|node| path::parent(node) == path);
                     Ok(here.map(|node| path::name(node).to_owned()).collect())
                 }
-                Err(WireError::Unimplemented) => epoch.children(&path).await,
+                Err(WireError::Unimplemented) => server_session.children(&path).await,
                 Err(error) => Err(error),
             }
         })

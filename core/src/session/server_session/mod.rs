@@ -42,7 +42,7 @@ pub(crate) trait Tenant: Send + Sync {
 }
 
 /// One session. Everything acquired in it is gone for good when it ends.
-pub(crate) struct Epoch {
+pub(crate) struct ServerSession {
     wire: Box<dyn Wire>,
     clock: Arc<dyn Clock>,
     acl: AclChoice,
@@ -98,7 +98,7 @@ const LOOKING: u64 = u64::MAX;
 const MOST_CHECKS: usize = 100;
 const MOST_BYTES: usize = 128 << 10;
 
-impl Epoch {
+impl ServerSession {
     /// Whose session it is.
     pub(crate) fn process(&self) -> Process {
         self.process
@@ -113,10 +113,10 @@ impl Epoch {
         terms: Terms,
         asked: Moment,
         counters: Arc<Counters>,
-    ) -> Arc<Epoch> {
+    ) -> Arc<ServerSession> {
         let lease = Lease::new(wire.session_timeout(), terms, asked, clock.now());
         let synced = wire.link().generation;
-        Arc::new(Epoch {
+        Arc::new(ServerSession {
             wire,
             clock,
             measure: Measure::of(hosts, &acl),
@@ -352,10 +352,10 @@ impl Epoch {
     fn listen(self: &Arc<Self>) {
         self.is_listening.store(true, Ordering::Release);
         self.listened.store(self.clock.now().0, Ordering::Release);
-        let (epoch, word) = (self.clone(), self.exists("/"));
+        let (server_session, word) = (self.clone(), self.exists("/"));
         self.clock.spawn(Box::pin(async move {
             let _ = word.await;
-            epoch.is_listening.store(false, Ordering::Release);
+            server_session.is_listening.store(false, Ordering::Release);
         }));
     }
 
@@ -364,7 +364,7 @@ impl Epoch {
         let nodes = self.nodes_to_check();
         self.counters.heartbeats.one();
         self.beats_in_flight.fetch_add(1, Ordering::AcqRel);
-        let epoch = self.clone();
+        let server_session = self.clone();
         let beat = match nodes.first() {
             Some(_) if self.terms.mode == LeaseMode::Strict => {
                 let check = |(_, node): &(u64, String)| Write::Check { path: node.clone(), version: None };
@@ -376,16 +376,16 @@ impl Epoch {
         };
         self.clock.spawn(Box::pin(async move {
             let answer = beat.await;
-            epoch.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
-            epoch.beat_landed.notify_one();
+            server_session.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
+            server_session.beat_landed.notify_one();
             if let Err(WireError::Part { index, error }) = answer
                 && *error == WireError::NoNode
-                && nodes.get(index).is_some_and(|(id, _)| epoch.node_is_gone(*id))
+                && nodes.get(index).is_some_and(|(id, _)| server_session.node_is_gone(*id))
                 && nodes.len() > 1
             {
                 // What stands behind it in the transaction was not looked at.
-                epoch.last_checked.store(nodes[index].0, Ordering::Release);
-                epoch.beat();
+                server_session.last_checked.store(nodes[index].0, Ordering::Release);
+                server_session.beat();
             }
         }));
     }
@@ -439,7 +439,7 @@ impl Epoch {
         if lock(&self.lease).due(true).0 < self.planned.load(Ordering::Acquire) {
             self.interest_came.notify_one();
         }
-        Interest { epoch: self.clone(), id }
+        Interest { server_session: self.clone(), id }
     }
 
     /// As if another thread were at it.
@@ -459,29 +459,32 @@ impl Epoch {
         if self.alarm_is_set.swap(true, Ordering::AcqRel) {
             return;
         }
-        let epoch = Arc::downgrade(self);
+        let server_session = Arc::downgrade(self);
         let end = self.certain_until();
         // First when it runs short, then when it runs out.
         let at = if self.is_low.load(Ordering::Acquire) { end } else { end - self.session_timeout() / 8 };
         self.clock.alarm(
             at,
             Box::new(move || {
-                let Some(epoch) = epoch.upgrade() else { return };
-                epoch.alarm_is_set.store(false, Ordering::Release);
-                let held = lock(&epoch.tenants).len();
+                let Some(server_session) = server_session.upgrade() else { return };
+                server_session.alarm_is_set.store(false, Ordering::Release);
+                let held = lock(&server_session.tenants).len();
                 if held == 0 {
                     return;
                 }
-                let (now, end) = (epoch.clock.now(), epoch.certain_until());
+                let (now, end) = (server_session.clock.now(), server_session.certain_until());
                 if now >= end {
-                    epoch.lose_all(LostReason::Session);
+                    server_session.lose_all(LostReason::Session);
                     return;
                 }
-                let is_short = now + epoch.session_timeout() / 8 >= end;
-                if is_short && !epoch.is_low.swap(true, Ordering::AcqRel) && !epoch.has_ended() {
-                    log::lease_low(epoch.session_id(), end.since(now), held);
+                let is_short = now + server_session.session_timeout() / 8 >= end;
+                if is_short
+                    && !server_session.is_low.swap(true, Ordering::AcqRel)
+                    && !server_session.has_ended()
+                {
+                    log::lease_low(server_session.session_id(), end.since(now), held);
                 }
-                epoch.set_alarm();
+                server_session.set_alarm();
             }),
         );
     }
@@ -501,25 +504,25 @@ impl Epoch {
 
 /// While it lives, the heart beats and checks the node it was made for.
 pub(crate) struct Interest {
-    epoch: Arc<Epoch>,
+    server_session: Arc<ServerSession>,
     id: u64,
 }
 
 impl Interest {
     /// The dependent now holds: it is told when the session can no longer be certain.
     pub(crate) fn admit(&self, tenant: Weak<dyn Tenant>) {
-        self.epoch.admit(self.id, tenant);
+        self.server_session.admit(self.id, tenant);
     }
 }
 
 impl Drop for Interest {
     fn drop(&mut self) {
-        if !self.epoch.process.is_present() {
+        if !self.server_session.process.is_present() {
             // A forked child: threads that stayed with the parent may have had the locks.
             return;
         }
-        lock(&self.epoch.interests).remove(&self.id);
-        lock(&self.epoch.tenants).remove(&self.id);
+        lock(&self.server_session.interests).remove(&self.id);
+        lock(&self.server_session.tenants).remove(&self.id);
     }
 }
 

@@ -25,23 +25,31 @@ impl Script for Line {
     }
 }
 
-fn epoch_over(script: impl Script) -> Arc<Epoch> {
-    epoch_since(SystemClock.now(), script)
+fn server_session_over(script: impl Script) -> Arc<ServerSession> {
+    server_session_since(SystemClock.now(), script)
 }
 
 /// One that was asked for at that time.
-fn epoch_since(asked: Moment, script: impl Script) -> Arc<Epoch> {
+fn server_session_since(asked: Moment, script: impl Script) -> Arc<ServerSession> {
     let (acl, terms) = (AclChoice::Open, Terms::default());
-    Epoch::new(Box::new(Scripted(script)), Arc::new(SystemClock), "", acl, terms, asked, Arc::default())
+    ServerSession::new(
+        Box::new(Scripted(script)),
+        Arc::new(SystemClock),
+        "",
+        acl,
+        terms,
+        asked,
+        Arc::default(),
+    )
 }
 
 #[tokio::test]
 async fn who_waits_for_certainty_looks_again_although_nothing_brings_it() {
     let line = Line { generation: Arc::default(), syncs: Arc::default() };
-    let epoch = epoch_since(SystemClock.now() - Duration::from_secs(10), line);
-    let soon = epoch.session_timeout() / 4;
-    tokio::time::timeout(soon, epoch.until_firm_or_soon()).await.expect("time to look");
-    assert!(!epoch.is_firm(), "no heartbeat was answered");
+    let server_session = server_session_since(SystemClock.now() - Duration::from_secs(10), line);
+    let soon = server_session.session_timeout() / 4;
+    tokio::time::timeout(soon, server_session.until_firm_or_soon()).await.expect("time to look");
+    assert!(!server_session.is_firm(), "no heartbeat was answered");
 }
 
 struct Holder;
@@ -65,27 +73,27 @@ impl Tenant for LetsGo {
 
 #[tokio::test]
 async fn who_may_have_deleted_its_node_itself_is_told_of_the_end_of_the_session_all_the_same() {
-    let epoch = epoch_over(Line { generation: Arc::default(), syncs: Arc::default() });
+    let server_session = server_session_over(Line { generation: Arc::default(), syncs: Arc::default() });
     let holder = Arc::new(LetsGo::default());
     let tenant: Arc<dyn Tenant> = holder.clone();
-    let interest = epoch.interest("/held");
+    let interest = server_session.interest("/held");
     interest.admit(Arc::downgrade(&tenant));
-    assert!(epoch.node_is_gone(interest.id));
-    assert!(epoch.nodes_to_check().is_empty(), "it is not looked at again");
-    epoch.lose_all(LostReason::Session);
+    assert!(server_session.node_is_gone(interest.id));
+    assert!(server_session.nodes_to_check().is_empty(), "it is not looked at again");
+    server_session.lose_all(LostReason::Session);
     assert_eq!(*lock(&holder.0), [LostReason::Deleted, LostReason::Session]);
 }
 
 #[tokio::test]
 async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_for_does_not_count() {
     let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
-    let epoch = epoch_over(Line { generation: generation.clone(), syncs: syncs.clone() });
+    let server_session = server_session_over(Line { generation: generation.clone(), syncs: syncs.clone() });
     let holder: Arc<dyn Tenant> = Arc::new(Holder);
-    let interest = epoch.interest("/held");
+    let interest = server_session.interest("/held");
     interest.admit(Arc::downgrade(&holder));
 
     let read = || ready(Ok(()));
-    assert_eq!(epoch.caught_up("/record", read).await, Ok(()));
+    assert_eq!(server_session.caught_up("/record", read).await, Ok(()));
     assert_eq!(syncs.load(Ordering::Acquire), 0, "the first connection has told everything");
 
     // Asked for before the connection broke, sent on the next one.
@@ -96,11 +104,11 @@ async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_fo
             Ok(())
         }
     };
-    assert_eq!(epoch.caught_up("/record", straddles).await, Err(WireError::ConnectionLoss));
+    assert_eq!(server_session.caught_up("/record", straddles).await, Err(WireError::ConnectionLoss));
     assert_eq!(syncs.load(Ordering::Acquire), 0);
-    assert_eq!(epoch.caught_up("/record", read).await, Ok(()));
+    assert_eq!(server_session.caught_up("/record", read).await, Ok(()));
     assert_eq!(syncs.load(Ordering::Acquire), 1, "asked again, behind a sync");
-    assert_eq!(epoch.caught_up("/record", read).await, Ok(()));
+    assert_eq!(server_session.caught_up("/record", read).await, Ok(()));
     assert_eq!(syncs.load(Ordering::Acquire), 1, "one for each connection");
 }
 
@@ -108,24 +116,24 @@ async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_fo
 #[tokio::test]
 async fn the_heart_of_an_idle_session_is_woken_where_it_would_look_too_late() {
     let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
-    let epoch = epoch_over(Line { generation, syncs });
+    let server_session = server_session_over(Line { generation, syncs });
     let moment = || tokio::time::sleep(Duration::from_millis(1));
     moment().await;
-    epoch.sync("/").await.expect("answered");
-    let beating = tokio::spawn(epoch.clone().keep());
-    let planned = || epoch.planned.load(Ordering::Acquire);
+    server_session.sync("/").await.expect("answered");
+    let beating = tokio::spawn(server_session.clone().keep());
+    let planned = || server_session.planned.load(Ordering::Acquire);
     while planned() == LOOKING {
         moment().await;
     }
     let idle = planned();
-    let interest = epoch.interest("/held");
+    let interest = server_session.interest("/held");
     let began = std::time::Instant::now();
     while planned() >= idle {
         assert!(began.elapsed() < Duration::from_secs(1), "it sleeps on");
         moment().await;
     }
     let soon = planned();
-    let another = epoch.interest("/held/too");
+    let another = server_session.interest("/held/too");
     tokio::task::yield_now().await;
     assert_eq!(planned(), soon, "what comes then wakes nobody");
     drop((interest, another));
@@ -172,9 +180,9 @@ impl Script for Old {
 async fn an_old_server_is_asked_for_all_nodes_and_once_for_our_own() {
     let old = Old::default();
     let asked = old.asked.clone();
-    let epoch = epoch_over(old);
+    let server_session = server_session_over(old);
     for _ in 0..2 {
-        let names = epoch.look_for_own("/line").await.expect("listed");
+        let names = server_session.look_for_own("/line").await.expect("listed");
         assert_eq!(names[..], ["all of /line"]);
     }
     assert_eq!(asked.load(Ordering::Acquire), 1);
@@ -184,10 +192,10 @@ async fn an_old_server_is_asked_for_all_nodes_and_once_for_our_own() {
 async fn of_an_old_server_nodes_are_read_one_by_one_and_it_is_asked_otherwise_once() {
     let old = Old::default();
     let asked = old.asked.clone();
-    let epoch = epoch_over(old);
+    let server_session = server_session_over(old);
     for _ in 0..2 {
         let mut found = Vec::new();
-        for read in epoch.get_each(&["/a", "/gone", "/b"].map(str::to_owned)) {
+        for read in server_session.get_each(&["/a", "/gone", "/b"].map(str::to_owned)) {
             found.push(read.await.map(|(data, _)| data));
         }
         assert_eq!(found, [Ok(b"/a".to_vec()), Err(WireError::NoNode), Ok(b"/b".to_vec())]);
@@ -198,7 +206,7 @@ async fn of_an_old_server_nodes_are_read_one_by_one_and_it_is_asked_otherwise_on
 #[tokio::test]
 async fn a_chore_that_panics_keeps_no_close_waiting() {
     let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
-    let epoch = epoch_over(Line { generation, syncs });
-    drop(epoch.chore(async { panic!("on purpose") }));
-    tokio::time::timeout(Duration::from_secs(10), epoch.until_tidy()).await.expect("tidy");
+    let server_session = server_session_over(Line { generation, syncs });
+    drop(server_session.chore(async { panic!("on purpose") }));
+    tokio::time::timeout(Duration::from_secs(10), server_session.until_tidy()).await.expect("tidy");
 }

@@ -1,4 +1,4 @@
-//! What an epoch does in the background so that nothing is left behind: deletions, until they are confirmed or the session
+//! What a server session does in the background so that nothing is left behind: deletions, until they are confirmed or the session
 //! has ended and taken the nodes with it.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::Epoch;
+use super::ServerSession;
 use crate::path;
 use crate::session::clock::Later;
 use crate::session::pause::Pause;
@@ -19,7 +19,7 @@ fn pause() -> Pause {
 }
 
 /// One that is under way. However it ends, closing waits for it no longer.
-struct Chore(Arc<Epoch>);
+struct Chore(Arc<ServerSession>);
 
 impl Drop for Chore {
     fn drop(&mut self) {
@@ -29,14 +29,14 @@ impl Drop for Chore {
     }
 }
 
-impl Epoch {
+impl ServerSession {
     /// Deletes `node` until that is confirmed or the session has ended; the answer resolves then, and need not be
     /// waited for. `czxid` tells it from the next one of its name, and is 0 where no name is used again.
     pub(crate) fn delete_in_background(self: &Arc<Self>, node: String, czxid: i64) -> Later<()> {
         self.delete_guarded_in_background(node, czxid, None)
     }
 
-    /// The same for a name that others use, too: see [`Epoch::delete_guarded`].
+    /// The same for a name that others use, too: see [`ServerSession::delete_guarded`].
     pub(crate) fn delete_guarded_in_background(
         self: &Arc<Self>,
         node: String,
@@ -57,12 +57,14 @@ impl Epoch {
         let Some(guard) = guard.cloned() else { return self.delete(node, None) };
         let deletion = Write::Delete { path: node.to_owned(), version: None };
         let sent = self.multi(&[guard.clone(), deletion]);
-        let (epoch, node) = (self.clone(), node.to_owned());
+        let (server_session, node) = (self.clone(), node.to_owned());
         Box::pin(async move {
             match sent.await {
                 Ok(_) => Ok(()),
                 // Somebody has taken it away, and another one may have come since; or what it stood for is gone.
-                Err(WireError::Part { index: 0, .. }) => epoch.delete_again(&node, czxid, Some(&guard)).await,
+                Err(WireError::Part { index: 0, .. }) => {
+                    server_session.delete_again(&node, czxid, Some(&guard)).await
+                }
                 Err(WireError::Part { error, .. }) => Err(*error),
                 Err(error) => Err(error),
             }
@@ -77,7 +79,7 @@ impl Epoch {
         guard: Option<Write>,
         first: Flight<()>,
     ) -> Later<()> {
-        let epoch = self.clone();
+        let server_session = self.clone();
         self.chore(async move {
             let mut attempt = first;
             let mut pause = pause();
@@ -86,11 +88,11 @@ impl Epoch {
                     Ok(()) | Err(WireError::NoNode) => return,
                     // Nobody will let us; the node goes with the session.
                     Err(WireError::NoAuth) => return,
-                    Err(_) if epoch.has_ended() => return,
+                    Err(_) if server_session.has_ended() => return,
                     Err(_) => {}
                 }
-                pause.pass(&epoch.clock).await;
-                attempt = epoch.delete_again(&node, czxid, guard.as_ref());
+                pause.pass(&server_session.clock).await;
+                attempt = server_session.delete_again(&node, czxid, guard.as_ref());
             }
         })
     }
@@ -115,7 +117,7 @@ impl Epoch {
         }
         let (settled, found) = (self.settle(path::parent(node)), self.exists(node));
         let guard = guard.map(|guard| (guard.path().to_owned(), self.exists(guard.path())));
-        let (epoch, node) = (self.clone(), node.to_owned());
+        let (server_session, node) = (self.clone(), node.to_owned());
         Box::pin(async move {
             settled.await?;
             if found.await?.is_none_or(|stat| stat.czxid != czxid) {
@@ -128,9 +130,9 @@ impl Epoch {
                 None => None,
             };
             // What it stood for is gone, and no other will have its name.
-            let Some(guard) = guard else { return epoch.delete(&node, None).await };
+            let Some(guard) = guard else { return server_session.delete(&node, None).await };
             let deletion = Write::Delete { path: node, version: None };
-            match epoch.multi(&[guard, deletion]).await {
+            match server_session.multi(&[guard, deletion]).await {
                 // It has changed in between: to be looked at once more.
                 Err(WireError::Part { index: 0, .. }) => Err(WireError::ConnectionLoss),
                 Err(WireError::Part { error, .. }) => Err(*error),
@@ -142,7 +144,7 @@ impl Epoch {
     /// Finds the nodes of this session that carry `guid` in their name and deletes them: for a create whose answer never came. What goes
     /// ahead of the list is decided by the quorum, and that create before it, so the list cannot miss it.
     pub(crate) fn delete_by_guid_in_background(self: &Arc<Self>, parent: String, guid: String) -> Later<()> {
-        let epoch = self.clone();
+        let server_session = self.clone();
         let mut flights = (self.settle(&parent), self.look_for_own(&parent));
         self.chore(async move {
             let mut pause = pause();
@@ -150,16 +152,16 @@ impl Epoch {
                 match (flights.0.await, flights.1.await) {
                     (Ok(()), Ok(names)) => {
                         for name in names.iter().filter(|name| name.contains(&guid)) {
-                            epoch.delete_in_background(path::join(&parent, name), 0).await;
+                            server_session.delete_in_background(path::join(&parent, name), 0).await;
                         }
                         return;
                     }
                     (Err(WireError::NoNode | WireError::NoAuth), _) | (_, Err(WireError::NoAuth)) => return,
-                    _ if epoch.has_ended() => return,
+                    _ if server_session.has_ended() => return,
                     _ => {}
                 }
-                pause.pass(&epoch.clock).await;
-                flights = (epoch.settle(&parent), epoch.look_for_own(&parent));
+                pause.pass(&server_session.clock).await;
+                flights = (server_session.settle(&parent), server_session.look_for_own(&parent));
             }
         })
     }
@@ -172,25 +174,25 @@ impl Epoch {
         said: Vec<u8>,
         guard: Write,
     ) -> Later<()> {
-        let epoch = self.clone();
+        let server_session = self.clone();
         let mut flights = (self.settle(path::parent(&node)), self.get_data(&node));
         self.chore(async move {
             let mut pause = pause();
             loop {
                 match (flights.0.await, flights.1.await) {
                     (Ok(()), Ok((data, stat))) => {
-                        if data == said && stat.ephemeral_owner as u64 == epoch.session_id() {
-                            epoch.delete_guarded_in_background(node, stat.czxid, Some(guard)).await;
+                        if data == said && stat.ephemeral_owner as u64 == server_session.session_id() {
+                            server_session.delete_guarded_in_background(node, stat.czxid, Some(guard)).await;
                         }
                         return;
                     }
                     (Err(WireError::NoNode | WireError::NoAuth), _) => return,
                     (Ok(()), Err(WireError::NoNode | WireError::NoAuth)) => return,
-                    _ if epoch.has_ended() => return,
+                    _ if server_session.has_ended() => return,
                     _ => {}
                 }
-                pause.pass(&epoch.clock).await;
-                flights = (epoch.settle(path::parent(&node)), epoch.get_data(&node));
+                pause.pass(&server_session.clock).await;
+                flights = (server_session.settle(path::parent(&node)), server_session.get_data(&node));
             }
         })
     }

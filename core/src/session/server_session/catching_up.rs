@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::Shared;
 use tokio::sync::oneshot;
 
-use super::Epoch;
+use super::ServerSession;
 use crate::mutex::lock;
 use crate::session::wire::{Flight, WireError};
 
@@ -29,12 +29,12 @@ impl Sent {
         self.answer.peek().is_some_and(Result::is_err)
     }
 
-    fn is_on(&self, epoch: &Epoch, generation: u64) -> bool {
-        self.session_id == epoch.session_id() && self.generation == generation
+    fn is_on(&self, server_session: &ServerSession, generation: u64) -> bool {
+        self.session_id == server_session.session_id() && self.generation == generation
     }
 }
 
-impl Epoch {
+impl ServerSession {
     /// Resolves when the server has come as far as the leader was when this connection began, or further. If that is to be
     /// asked, it is now: what the caller asks next is answered behind it.
     pub(crate) fn catch_up(self: &Arc<Self>, path: &str) -> Flight<()> {
@@ -67,25 +67,26 @@ pub(crate) struct Beginning(Mutex<Option<Sent>>);
 
 impl Beginning {
     /// A `sync` that somebody else sent on that connection was answered: from now on it is as if the beginning were then.
-    pub(crate) fn has_come(&self, epoch: &Epoch, generation: u64) {
+    pub(crate) fn has_come(&self, server_session: &ServerSession, generation: u64) {
         let answer: Flight<()> = Box::pin(std::future::ready(Ok(())));
-        *lock(&self.0) = Some(Sent { session_id: epoch.session_id(), generation, answer: answer.shared() });
+        *lock(&self.0) =
+            Some(Sent { session_id: server_session.session_id(), generation, answer: answer.shared() });
     }
 
     /// Resolves when the server has come as far as the leader was at the beginning. What the caller asks next is answered behind
     /// it.
-    pub(crate) fn behind(&self, epoch: &Arc<Epoch>, path: &str) -> Flight<()> {
-        let generation = epoch.link().generation;
+    pub(crate) fn behind(&self, server_session: &Arc<ServerSession>, path: &str) -> Flight<()> {
+        let generation = server_session.link().generation;
         let mut begun = lock(&self.0);
         match &*begun {
-            Some(sent) if !sent.is_on(epoch, generation) => {
+            Some(sent) if !sent.is_on(server_session, generation) => {
                 drop(begun);
                 // This connection was made later.
-                epoch.catch_up(path)
+                server_session.catch_up(path)
             }
             Some(sent) if !sent.is_refused() => Box::pin(sent.answer.clone()),
             _ => {
-                let sent = epoch.send_sync(path, generation);
+                let sent = server_session.send_sync(path, generation);
                 let answer = sent.answer.clone();
                 *begun = Some(sent);
                 Box::pin(answer)
