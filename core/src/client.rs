@@ -13,7 +13,7 @@ use crate::session::clock::{Clock, Deadline};
 use crate::session::delivery::{CallbackTimes, Subscription, Turn};
 use crate::session::exit;
 use crate::session::opening;
-use crate::session::owed::Owed;
+use crate::session::pending_callbacks::PendingCallbacks;
 use crate::session::system_clock::SystemClock;
 use crate::session::wire::Dial;
 #[cfg(feature = "zookeeper-client")]
@@ -169,8 +169,8 @@ impl Client {
     }
 
     /// What this client still owes its user.
-    pub(crate) fn owed(&self) -> Arc<Owed> {
-        self.inner.session.delivery.owed.clone()
+    pub(crate) fn pending_callbacks(&self) -> Arc<PendingCallbacks> {
+        self.inner.session.delivery.pending_callbacks.clone()
     }
 
     /// From now on no callback is begun.

@@ -16,7 +16,7 @@ const HOUSE: &[&[&str]] = &[
     &["session"],
     &["session::wire"],
     &["session::system_clock"],
-    &["session::chance", "session::clock"],
+    &["session::random", "session::clock"],
     &["log"],
     &["pool"],
     &["runtime"],

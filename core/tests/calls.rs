@@ -119,7 +119,10 @@ async fn a_close_that_is_given_up_still_ends_the_session() -> TestResult {
     let _second = client.lock("/locks/b", LockOptions::default())?.acquire().await?;
     server.inject(Fault::delay_reply("delete", 500 * MS));
     drop(first);
-    assert!(tokio::time::timeout(100 * MS, client.close(None)).await.is_err(), "setup: a chore holds it up");
+    assert!(
+        tokio::time::timeout(100 * MS, client.close(None)).await.is_err(),
+        "setup: a deletion holds it up"
+    );
     drop(client);
     eventually("the session is closed", || server.sessions().is_empty()).await;
     Ok(())

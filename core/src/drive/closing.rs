@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::error::Result;
 use crate::sanitizer;
 use crate::session::exit;
-use crate::session::owed::Owed;
+use crate::session::pending_callbacks::PendingCallbacks;
 
 /// Ends every session that this process has, so that what it holds is free at once and not only after the session
 /// timeout: for a process that exits. Clients answer Closed from now on; those that are just being connected, too.
@@ -35,18 +35,19 @@ pub fn start_close(
     done: impl FnOnce(Result<()>) + Send + 'static,
 ) -> Result<()> {
     let session = client.session()?;
-    let ticket = session.delivery.owed.last_ticket();
+    let callback_to_come = session.delivery.pending_callbacks.add_last();
     let client = client.clone();
-    let owed = session.delivery.owed.clone();
+    let pending_callbacks = session.delivery.pending_callbacks.clone();
     let closing = async move {
-        let outcome = unless_withdrawn(owed.clone(), async move { client.close(limit).await }).await;
+        let outcome =
+            unless_withdrawn(pending_callbacks.clone(), async move { client.close(limit).await }).await;
         // What no server answered in that time never will be.
-        owed.withdraw();
-        owed.only_last().await;
+        pending_callbacks.withdraw();
+        pending_callbacks.only_last().await;
         outcome
     };
     run(closing, &[CancelToken::new()], move |result| {
-        session.delivery.completion(ticket, Box::new(move || done(result)));
+        session.delivery.completion(callback_to_come, Box::new(move || done(result)));
     });
     Ok(())
 }
@@ -56,7 +57,7 @@ pub fn start_close(
 pub fn close(client: &Client, limit: Option<Duration>, tells: bool) -> Result<()> {
     client.process().check()?;
     let outcome = wait(closing(client.clone(), limit, tells), None, None);
-    sanitizer::acquire(&*client.owed());
+    sanitizer::acquire(&*client.pending_callbacks());
     outcome
 }
 
@@ -68,12 +69,12 @@ pub async fn close_and_tell(client: Client, limit: Option<Duration>) -> Result<(
 }
 
 async fn closing(client: Client, limit: Option<Duration>, tells: bool) -> Result<()> {
-    let (owed, begun) = (client.owed(), std::time::Instant::now());
+    let (pending_callbacks, begun) = (client.pending_callbacks(), std::time::Instant::now());
     let outcome = client.close(limit).await;
-    owed.withdraw();
+    pending_callbacks.withdraw();
     if tells {
         let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-        within(left, owed.nothing()).await;
+        within(left, pending_callbacks.nothing()).await;
     }
     outcome
 }
@@ -85,23 +86,23 @@ pub fn let_go(client: &Client, wait_for_callbacks: bool) {
         return;
     }
     client.close_in_background();
-    let owed = client.owed();
-    owed.withdraw();
+    let pending_callbacks = client.pending_callbacks();
+    pending_callbacks.withdraw();
     if wait_for_callbacks {
-        until_settled(&owed);
+        until_settled(&pending_callbacks);
         client.silence();
         // One that was queued before it was over may have begun.
-        until_settled(&owed);
+        until_settled(&pending_callbacks);
     }
 }
 
-fn until_settled(owed: &Arc<Owed>) {
-    let settling = owed.clone();
+fn until_settled(pending_callbacks: &Arc<PendingCallbacks>) {
+    let settling = pending_callbacks.clone();
     let settled = async move {
         settling.nothing().await;
         Ok(())
     };
     // Refused only where callbacks run, and nobody waits there.
     let _ = wait(settled, None, None);
-    sanitizer::acquire(&**owed);
+    sanitizer::acquire(&**pending_callbacks);
 }

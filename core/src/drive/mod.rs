@@ -17,7 +17,7 @@ use crate::pool::{self, Strand};
 use crate::runtime;
 use crate::session::GRACE;
 use crate::session::delivery::{Live, Subscription};
-use crate::session::owed::Owed;
+use crate::session::pending_callbacks::PendingCallbacks;
 
 mod acquiring;
 mod cancels;
@@ -176,10 +176,10 @@ pub fn start_for<T: Send + 'static>(
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) -> Result<()> {
     let session = client.session()?;
-    let ticket = session.delivery.owed.ticket();
-    let future = unless_withdrawn(session.delivery.owed.clone(), future);
+    let callback_to_come = session.delivery.pending_callbacks.add();
+    let future = unless_withdrawn(session.delivery.pending_callbacks.clone(), future);
     run(future, std::slice::from_ref(cancel), move |result| {
-        session.delivery.completion(ticket, Box::new(move || done(result)));
+        session.delivery.completion(callback_to_come, Box::new(move || done(result)));
     });
     Ok(())
 }
@@ -197,15 +197,15 @@ pub fn feed<T: Send + 'static>(
     let session = client.session()?;
     let (live, closer) = (Live::default(), feed.closer());
     let (is_wanted, closed) = (live.clone(), closer.clone());
-    let owed = session.delivery.owed.clone();
-    let ticket = owed.ticket();
+    let pending_callbacks = session.delivery.pending_callbacks.clone();
+    let callback_to_come = pending_callbacks.add();
     runtime::spawn(Box::pin(async move {
         let mut callback = callback;
         let outcome = loop {
             let item = tokio::select! {
                 biased;
                 item = feed.next() => item,
-                () = owed.withdrawn() => None,
+                () = pending_callbacks.withdrawn() => None,
             };
             match item {
                 Some(Ok(item)) => {
@@ -238,7 +238,7 @@ pub fn feed<T: Send + 'static>(
         // What was watched is so no longer when the user hears of the end.
         drop(feed);
         let end = is_wanted.guard(end);
-        session.delivery.completion(ticket, Box::new(move || end(outcome)));
+        session.delivery.completion(callback_to_come, Box::new(move || end(outcome)));
     }));
     Ok(Subscription::new(live, move || closer.close()))
 }
@@ -265,11 +265,14 @@ pub async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>)
     }
 }
 
-async fn unless_withdrawn<T>(owed: Arc<Owed>, future: impl Future<Output = Result<T>>) -> Result<T> {
+async fn unless_withdrawn<T>(
+    pending_callbacks: Arc<PendingCallbacks>,
+    future: impl Future<Output = Result<T>>,
+) -> Result<T> {
     tokio::select! {
         biased;
         result = future => result,
-        () = owed.withdrawn() => Err(Error::closed("client")),
+        () = pending_callbacks.withdrawn() => Err(Error::closed("client")),
     }
 }
 

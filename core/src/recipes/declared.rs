@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::process::Process;
 use crate::session::Session;
 use crate::session::call::refusal;
-use crate::session::kept::Kept;
+use crate::session::registration::Registration;
 use crate::turn::deletable;
 
 /// Declares an ephemeral node below `parent`, which is made if it is missing. Denied if it could not be undone.
@@ -18,7 +18,7 @@ pub(super) async fn declare(
     parent: &str,
     node: String,
     data: &[u8],
-) -> Result<Kept> {
+) -> Result<Registration> {
     let mut call = session.call(None);
     let server_session = loop {
         let server_session = call.server_session(verb).await.map_err(|error| error.with_path(&node))?;
@@ -30,43 +30,43 @@ pub(super) async fn declare(
             made => made.map_err(|error| refusal(error, verb, parent))?,
         }
     };
-    let kept = Kept::declare(session, verb, node, data, session.parents()).await?;
+    let registration = Registration::declare(session, verb, node, data, session.parents()).await?;
     deletable::settle(&server_session, parent);
-    Ok(kept)
+    Ok(registration)
 }
 
 /// Dropped before its owner has it, it is undone in the background.
 #[must_use = "dropping it undoes it"]
 #[derive(Default)]
 pub struct Declared {
-    kept: Option<Kept>,
+    registration: Option<Registration>,
     /// Where it goes, locked until it is there: nobody else declares or undoes something meanwhile.
-    place: Option<OwnedMutexGuard<Option<Kept>>>,
+    place: Option<OwnedMutexGuard<Option<Registration>>>,
     process: Process,
 }
 
 impl Declared {
-    pub(super) fn to(place: OwnedMutexGuard<Option<Kept>>, kept: Kept) -> Declared {
-        Declared { kept: Some(kept), place: Some(place), process: Process::present() }
+    pub(super) fn to(place: OwnedMutexGuard<Option<Registration>>, registration: Registration) -> Declared {
+        Declared { registration: Some(registration), place: Some(place), process: Process::present() }
     }
 
     /// It lasts as long as the client.
-    pub(super) fn of_the_client(kept: Kept) -> Declared {
-        Declared { kept: Some(kept), place: None, process: Process::present() }
+    pub(super) fn of_the_client(registration: Registration) -> Declared {
+        Declared { registration: Some(registration), place: None, process: Process::present() }
     }
 
     /// Its owner has it, and it lasts as long as the client, whatever becomes of the handle: for languages in which nobody
     /// says when a handle is dropped.
     pub fn receive_for_good(mut self) {
-        self.kept = self.kept.take().map(Kept::left_alone);
+        self.registration = self.registration.take().map(Registration::stays_with_the_client);
         self.receive();
     }
 
     /// Its owner has it.
     pub fn receive(mut self) {
-        match (self.kept.take(), &mut self.place) {
-            (kept, Some(place)) => **place = kept,
-            (Some(kept), None) => drop(kept.left_alone()),
+        match (self.registration.take(), &mut self.place) {
+            (registration, Some(place)) => **place = registration,
+            (Some(registration), None) => drop(registration.stays_with_the_client()),
             (None, None) => {}
         }
     }

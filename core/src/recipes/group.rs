@@ -24,10 +24,10 @@ use crate::feed::{Feed, Source};
 use crate::options::{GroupLayout, GroupOptions, Naming};
 use crate::path;
 use crate::session::Session;
-use crate::session::chance;
-use crate::session::kept::{Kept, not_declared};
+use crate::session::random;
+use crate::session::registration::{Registration, not_declared};
 use crate::session::server_session::ServerSession;
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::WireError;
 
@@ -69,7 +69,7 @@ pub struct Group {
     path: Arc<str>,
     layout: GroupLayout,
     /// Our own membership, while we have one; the last handle to go leaves.
-    own: Arc<Mutex<Option<Kept>>>,
+    own: Arc<Mutex<Option<Registration>>>,
 }
 
 /// What happened in a group.
@@ -130,8 +130,8 @@ impl Group {
             let message = "this handle is a member already; let it leave first, or make another handle";
             return Err(Error::new(ErrorKind::Exists, message).with_path(&*self.path));
         }
-        let kept = declare(&session, Group::JOIN, &self.path, node, &data).await?;
-        Ok(Declared::to(own, kept))
+        let registration = declare(&session, Group::JOIN, &self.path, node, &data).await?;
+        Ok(Declared::to(own, registration))
     }
 
     /// Ends the membership. NotHeld: there is none. ConnectionLost: unconfirmed, and the deletion goes on in the background.
@@ -146,11 +146,15 @@ impl Group {
     pub async fn update(&self, data: &[u8]) -> Result<()> {
         self.client.session()?;
         let own = self.own.lock().await;
-        let kept = own.as_ref().ok_or_else(|| self.no_member())?;
+        let registration = own.as_ref().ok_or_else(|| self.no_member())?;
         if self.layout != GroupLayout::Member && !data.is_empty() {
             return Err(no_data(&self.path));
         }
-        if self.layout == GroupLayout::Member { kept.update(Group::UPDATE, data).await } else { Ok(()) }
+        if self.layout == GroupLayout::Member {
+            registration.update(Group::UPDATE, data).await
+        } else {
+            Ok(())
+        }
     }
 
     fn no_member(&self) -> Error {
@@ -226,7 +230,7 @@ impl GroupLayout {
 
     /// The node of a member of that name, and its data.
     fn node_of(self, path: &str, name: &str, data: &[u8]) -> Result<(String, Vec<u8>)> {
-        let mark = || chance::guid().simple().to_string();
+        let mark = || random::guid().simple().to_string();
         if self != GroupLayout::Member && !data.is_empty() {
             return Err(no_data(path));
         }

@@ -18,8 +18,8 @@ use crate::nodes::Transaction;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::Later;
+use crate::session::contenders_ahead::ContendersAhead;
 use crate::session::delivery::Subscription;
-use crate::session::line::Line;
 use crate::session::server_session::Tenant;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
@@ -203,14 +203,14 @@ impl Handle {
         let call = call.map(|(session, call)| {
             let (has_passed, place) = self.inner.gate.queue(limit);
             let comes_now = has_passed && comes == Comes::WhenCalled;
-            let arrival = comes_now.then(|| session.arrive(&self.inner.path));
-            (session, call, place, arrival)
+            let queueing_turn = comes_now.then(|| session.take_queueing_turn(&self.inner.path));
+            (session, call, place, queueing_turn)
         });
         let span = self.span();
         let taking = async move {
             let about = |error: Error| error.with_path(handle.path());
-            let (session, mut call, place, arrival) = call?;
-            let (inner, line) = (&handle.inner, Arc::<Line>::default());
+            let (session, mut call, place, queueing_turn) = call?;
+            let (inner, contenders_ahead) = (&handle.inner, Arc::<ContendersAhead>::default());
             let mut waiting = Waiting::begin(&session);
             let kept = || inner.kept_standing();
             // Pinned here, what is awaited is not copied into each future that waits for it.
@@ -225,18 +225,21 @@ impl Handle {
                     Some(held) => Taken::Nested(held, pass),
                     None => Taken::New(
                         {
-                            let arrival = arrival.unwrap_or_else(|| session.arrive(&inner.path));
-                            let call = call.in_line(&line).arriving(arrival);
+                            let queueing_turn =
+                                queueing_turn.unwrap_or_else(|| session.take_queueing_turn(&inner.path));
+                            let call = call.telling(&contenders_ahead).queueing_behind(queueing_turn);
                             inner.recipe.clone().take(session.clone(), call, n).await?
                         },
                         pass,
                     ),
                 })
             });
-            let taken = waiting.through(&inner.path, &inner.recipe, &line, &inner.listeners, taking).await;
+            let taken = waiting
+                .through(&inner.path, &inner.recipe, &contenders_ahead, &inner.listeners, taking)
+                .await;
             let (held, pass) = match taken {
                 Err(error) => {
-                    let error = waiting.explained(error, &inner.recipe, &line);
+                    let error = waiting.explained(error, &inner.recipe, &contenders_ahead);
                     waiting.fails(&error);
                     return Err(about(error));
                 }

@@ -15,8 +15,8 @@ use crate::feed::{Feed, Source};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::refusal;
-use crate::session::kept::Kept;
 use crate::session::open_parents;
+use crate::session::registration::Registration;
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::{CreateMode, Stat, WireError};
 
@@ -78,8 +78,8 @@ impl Names {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
         if ephemeral {
-            let kept = declare(&session, Names::BIND, &self.path, node, data).await?;
-            return Ok(Declared::of_the_client(kept));
+            let registration = declare(&session, Names::BIND, &self.path, node, data).await?;
+            return Ok(Declared::of_the_client(registration));
         }
         let bound = self.bind_for_good(&session, &node, data).await;
         bound.map(|()| Declared::default()).map_err(|error| error.with_path(node))
@@ -145,8 +145,8 @@ impl Names {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
         let mut in_doubt = false;
-        if let Some(kept) = Kept::find(&session, &node) {
-            if kept.undo(Names::UNBIND).await? {
+        if let Some(registration) = Registration::find(&session, &node) {
+            if registration.undo(Names::UNBIND).await? {
                 return Ok(());
             }
             // Somebody may have taken the name from us, or may not.

@@ -15,8 +15,8 @@ use crate::mutex::{lock, unpoisoned};
 use crate::process::Process;
 use crate::session::call::Call;
 use crate::session::clock::{Later, Moment};
+use crate::session::contenders_ahead::{AheadAtLastLook, ContendersAhead};
 use crate::session::delivery::{Live, Subscription};
-use crate::session::line::{Ahead, Line};
 use crate::session::{Session, unless};
 use crate::turn::REVOKE;
 use crate::turn::hold::Hold;
@@ -215,7 +215,7 @@ impl Waiting {
         &mut self,
         path: &str,
         recipe: &Arc<dyn Recipe>,
-        line: &Arc<Line>,
+        contenders_ahead: &Arc<ContendersAhead>,
         listeners: &Listeners,
         taking: impl Future<Output = T>,
     ) -> T {
@@ -241,11 +241,12 @@ impl Waiting {
                 told = listeners.now();
             }
             if is_long || !told.is_empty() {
-                let (recipe, line, call) = (recipe.clone(), line.clone(), self.session.call(Some(LOOK)));
+                let (recipe, contenders_ahead, call) =
+                    (recipe.clone(), contenders_ahead.clone(), self.session.call(Some(LOOK)));
                 let word = recipe.word();
                 let look = async move {
-                    let ahead = line.ahead().map(|ahead| ahead.count);
-                    (ahead, holder(recipe, call, &line).await)
+                    let ahead = contenders_ahead.ahead().map(|ahead| ahead.count);
+                    (ahead, holder(recipe, call, &contenders_ahead).await)
                 };
                 self.visible.tell(path, told, look, move |path, waited, who| {
                     if is_long {
@@ -264,12 +265,17 @@ impl Waiting {
 
     /// The error of an acquire that has run out of time, with who holds as far as that is known: asking would take time that
     /// the caller has not given.
-    pub(super) fn explained(&self, error: Error, recipe: &Arc<dyn Recipe>, line: &Line) -> Error {
+    pub(super) fn explained(
+        &self,
+        error: Error,
+        recipe: &Arc<dyn Recipe>,
+        contenders_ahead: &ContendersAhead,
+    ) -> Error {
         let waited = self.visible.waited();
         if error.kind() != ErrorKind::Timeout || waited.is_zero() {
             return error;
         }
-        let ahead = line.ahead().filter(|_| recipe.first_holds());
+        let ahead = contenders_ahead.ahead().filter(|_| recipe.first_holds());
         let holder = ahead.and_then(|ahead| known(recipe, &ahead));
         match holder.filter(|holder| !holder.identity.is_empty()) {
             Some(Contender { identity, node, since, .. }) => {
@@ -311,8 +317,12 @@ impl Waiting {
 }
 
 /// Who holds: whoever was first when the waiter looked last, if they still are.
-async fn holder(recipe: Arc<dyn Recipe>, mut call: Call, line: &Line) -> Option<Contender> {
-    if let Some(ahead) = line.ahead().filter(|_| recipe.first_holds())
+async fn holder(
+    recipe: Arc<dyn Recipe>,
+    mut call: Call,
+    contenders_ahead: &ContendersAhead,
+) -> Option<Contender> {
+    if let Some(ahead) = contenders_ahead.ahead().filter(|_| recipe.first_holds())
         && let Some(first) = Entry::recognise(&ahead.first)
         && let Some(mut seen) = contenders::seen(&mut call, &ahead.parent, first).await
     {
@@ -331,7 +341,7 @@ async fn holder(recipe: Arc<dyn Recipe>, mut call: Call, line: &Line) -> Option<
 }
 
 /// The same from what the waiter has read already, if that tells.
-fn known(recipe: &Arc<dyn Recipe>, ahead: &Ahead) -> Option<Contender> {
+fn known(recipe: &Arc<dyn Recipe>, ahead: &AheadAtLastLook) -> Option<Contender> {
     let (data, stat) = ahead.read()?;
     // What asks somebody to let go stands in the place of who that is.
     let (entry, data) = (Entry::recognise(&ahead.first)?, (data != REVOKE).then(|| data.to_vec())?);

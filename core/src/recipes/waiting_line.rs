@@ -15,7 +15,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::server_session::looks::Names;
+use crate::session::server_session::shared_lists::SharedNames;
 use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Watch, WireError};
 use crate::turn::name::{Entry, Kind};
@@ -161,7 +161,7 @@ impl PlaceInLine {
     }
 
     /// Watches those right ahead; false when one is gone already.
-    async fn move_up(&mut self, names: &Names, call: &mut Call, verb: &'static str) -> Result<bool> {
+    async fn move_up(&mut self, names: &SharedNames, call: &mut Call, verb: &'static str) -> Result<bool> {
         let Some(own) = self.place.node() else { return Ok(true) };
         let line = Contenders::of(names);
         self.is_short = line.count() <= FRONT;

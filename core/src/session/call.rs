@@ -25,9 +25,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::watch;
 
-use super::arrival::{Arrival, Arrived};
+use super::call_order::{MayQueue, QueueingTurn};
 use super::clock::{Deadline, Later, Moment};
-use super::line::Line;
+use super::contenders_ahead::ContendersAhead;
 use super::server_session::{Connection, ServerSession};
 use super::wire::{LinkState, WireError};
 use super::{GRACE, Session, State};
@@ -59,10 +59,10 @@ pub(crate) struct Call {
     /// How much time was given.
     limit: Option<Duration>,
     /// Where a wait for a turn notes who is ahead.
-    line: Option<Arc<Line>>,
+    contenders_ahead: Option<Arc<ContendersAhead>>,
     /// Its place among the calls that are going to queue at the same path, then its turn to do so.
-    arrival: Option<Arrival>,
-    arrived: Option<Arrived>,
+    queueing_turn: Option<QueueingTurn>,
+    may_queue: Option<MayQueue>,
     /// Looks out for what ends the call, from its first wait on, and what that was.
     ending: Option<Later<End>>,
     ended: Option<End>,
@@ -101,9 +101,9 @@ impl Call {
             absence: None,
             subject: "not acquired",
             limit,
-            line: None,
-            arrival: None,
-            arrived: None,
+            contenders_ahead: None,
+            queueing_turn: None,
+            may_queue: None,
             ending: None,
             ended: None,
             bell: None,
@@ -126,33 +126,33 @@ impl Call {
         self
     }
 
-    /// Notes in `line` who is ahead while it waits for a turn.
-    pub(crate) fn in_line(mut self, line: &Arc<Line>) -> Call {
-        self.line = Some(line.clone());
+    /// Notes in `contenders_ahead` who is ahead while it waits for a turn.
+    pub(crate) fn telling(mut self, contenders_ahead: &Arc<ContendersAhead>) -> Call {
+        self.contenders_ahead = Some(contenders_ahead.clone());
         self
     }
 
-    /// It queues behind those that came before `arrival`.
-    pub(crate) fn arriving(mut self, arrival: Arrival) -> Call {
-        self.arrival = Some(arrival);
+    /// It queues when `queueing_turn` comes.
+    pub(crate) fn queueing_behind(mut self, queueing_turn: QueueingTurn) -> Call {
+        self.queueing_turn = Some(queueing_turn);
         self
     }
 
     /// Waits until the calls that came before have queued.
     pub(crate) async fn until_those_before_have_queued(&mut self) -> Result<()> {
-        if let Some(arrival) = self.arrival.take() {
-            self.arrived = Some(self.patiently(arrival.turn()).await?);
+        if let Some(queueing_turn) = self.queueing_turn.take() {
+            self.may_queue = Some(self.patiently(queueing_turn.turn()).await?);
         }
         Ok(())
     }
 
     /// Those behind may queue now.
     pub(crate) fn has_queued(&mut self) {
-        self.arrived = None;
+        self.may_queue = None;
     }
 
-    pub(crate) fn line(&self) -> Option<&Arc<Line>> {
-        self.line.as_ref()
+    pub(crate) fn contenders_ahead(&self) -> Option<&Arc<ContendersAhead>> {
+        self.contenders_ahead.as_ref()
     }
 
     /// Ends with Cancelled when `signal` changes after this.

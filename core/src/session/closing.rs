@@ -32,7 +32,7 @@ impl Session {
     pub(crate) fn begin_closing(self: &Arc<Self>, deadline: Deadline) {
         // First, because a caller that sees the client closing relies on it: everything to be awaited is under way by
         // then.
-        self.take_back_all();
+        self.delete_all_temporary();
         if !self.closing.send_replace(true) {
             self.server_session().lose_all(LostReason::Closed);
             self.clock.spawn(Box::pin(self.clone().shut(deadline)));
@@ -53,9 +53,9 @@ impl Session {
             () = self.until_over(deadline) => {}
         }
         server_session.close().await;
-        let mut tended = self.tended.subscribe();
+        let mut renewal_has_ended = self.renewal_has_ended.subscribe();
         // The sender lives in `self`, so this cannot fail.
-        let _ = tended.wait_for(|tended| *tended).await;
+        let _ = renewal_has_ended.wait_for(|renewal_has_ended| *renewal_has_ended).await;
         self.enter(State::Closed);
         log::closed(server_session.session_id());
         self.closed.send_replace(true);

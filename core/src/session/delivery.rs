@@ -10,7 +10,7 @@ use crate::mutex::{lock, unpoisoned};
 use crate::pool::{self, Job, Strand};
 use crate::process::Process;
 use crate::runtime;
-use crate::session::owed::{Owed, Ticket};
+use crate::session::pending_callbacks::{PendingCallback, PendingCallbacks};
 
 /// When a callback's turn is among those of its client.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct Delivery {
     notices: Strand,
     is_silent: Arc<AtomicBool>,
     times: CallbackTimes,
-    pub(crate) owed: Arc<Owed>,
+    pub(crate) pending_callbacks: Arc<PendingCallbacks>,
 }
 
 /// A callback that takes longer is told of.
@@ -62,12 +62,12 @@ impl Delivery {
 
     /// After the other notices of this client.
     pub(crate) fn notice(&self, job: Job) {
-        self.completion(self.owed.ticket(), job);
+        self.completion(self.pending_callbacks.add(), job);
     }
 
     /// The same for the end of a call, whose ticket was taken when the call began.
-    pub(crate) fn completion(&self, ticket: Ticket, job: Job) {
-        let job = self.audible(Box::new(move || ticket.redeem_in_turn(job)));
+    pub(crate) fn completion(&self, callback_to_come: PendingCallback, job: Job) {
+        let job = self.audible(Box::new(move || callback_to_come.run_in_turn(job)));
         match self.sink.get() {
             Some(sink) => sink(Turn::InOrder, Box::new(|| runtime::run_callback(job))),
             None => self.notices.run(job),
@@ -76,8 +76,8 @@ impl Delivery {
 
     /// Now.
     pub(crate) fn loss(&self, job: Job) {
-        let ticket = self.owed.ticket();
-        let job = self.audible(Box::new(move || ticket.redeem(job)));
+        let callback_to_come = self.pending_callbacks.add();
+        let job = self.audible(Box::new(move || callback_to_come.run(job)));
         match self.sink.get() {
             Some(sink) => sink(Turn::Ahead, Box::new(|| runtime::run_callback(job))),
             None => pool::run(job),

@@ -1,6 +1,6 @@
 //! A client's session with ZooKeeper, over as many sessions of the server as it takes: each of them is a server session.
 //!
-//! One task tends it: it follows the connection, tells subscribers, and opens a new server session when one has ended. What was
+//! One task renews it: it follows the connection, tells subscribers, and opens a new server session when one has ended. What was
 //! held in an ended server session is lost for good; what waits moves on to the next by itself.
 
 use std::collections::BTreeSet;
@@ -19,43 +19,43 @@ use crate::mutex::lock;
 use crate::options::ClientOptions;
 use crate::process::Process;
 
-pub(crate) mod arrival;
+mod background;
 pub(crate) mod call;
-pub mod chance;
+pub(crate) mod call_order;
 pub mod clock;
 mod closing;
+pub(crate) mod contenders_ahead;
 pub(crate) mod delivery;
-mod errands;
 pub(crate) mod exit;
-pub(crate) mod kept;
+pub(crate) mod extensions;
 pub(crate) mod lease;
-mod leftovers;
-pub(crate) mod line;
 pub(crate) mod once;
 pub(crate) mod open_parents;
 pub(crate) mod opening;
-pub(crate) mod owed;
 mod parents;
 pub(crate) mod pause;
+pub(crate) mod pending_callbacks;
+pub mod random;
+pub(crate) mod registration;
+mod renewal;
 pub(crate) mod server_session;
-pub(crate) mod shelf;
-pub(crate) mod skipped;
+pub(crate) mod skipped_nodes;
 mod state;
 pub(crate) mod system_clock;
-mod tending;
+mod temporary_nodes;
 pub(crate) mod watching;
 pub mod wire;
 
-use arrival::Arrivals;
+use background::Background;
 use call::Call;
+use call_order::CallOrder;
 use clock::{Clock, Moment};
 use delivery::Delivery;
-use errands::Errands;
-use leftovers::Leftovers;
+use extensions::Extensions;
 use server_session::ServerSession;
-use shelf::Shelf;
 pub use state::State;
 use state::Status;
+use temporary_nodes::TemporaryNodes;
 use wire::Dial;
 use wire::capability::Capability;
 
@@ -80,7 +80,7 @@ pub(crate) struct Session {
     /// Set once, when the server has confirmed the end of the session or never will.
     closed: watch::Sender<bool>,
     /// Set once, when no server session will be opened any more and the last one is closed.
-    tended: watch::Sender<bool>,
+    renewal_has_ended: watch::Sender<bool>,
     status: Mutex<Status>,
     order: Mutex<()>,
     next_subscription: AtomicU64,
@@ -91,10 +91,10 @@ pub(crate) struct Session {
     /// The sessions before this one, the last of them.
     past: Mutex<Vec<u64>>,
     /// What recipes keep once per client.
-    pub(crate) shelf: Shelf,
-    leftovers: Leftovers,
-    errands: Errands,
-    arrivals: Arrivals,
+    pub(crate) extensions: Extensions,
+    temporary_nodes: TemporaryNodes,
+    background: Arc<Background>,
+    call_order: CallOrder,
     /// Paths about which something was said that is said once.
     told: Mutex<BTreeSet<String>>,
     /// Why the last attempt to open a session failed, for those who wait for one.
@@ -103,7 +103,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens the first server session within `connect_timeout` and starts tending.
+    /// Opens the first server session within `connect_timeout`, and renews it from then on.
     pub(crate) async fn open(
         hosts: String,
         options: ClientOptions,
@@ -126,7 +126,7 @@ impl Session {
             renewed: Notify::new(),
             closing: watch::Sender::new(false),
             closed: watch::Sender::new(false),
-            tended: watch::Sender::new(false),
+            renewal_has_ended: watch::Sender::new(false),
             status: Mutex::new(Status {
                 state: State::Connected,
                 subscribers: Vec::new(),
@@ -138,16 +138,16 @@ impl Session {
             counters,
             containers: Capability::default(),
             past: Mutex::default(),
-            shelf: Shelf::default(),
-            leftovers: Leftovers::default(),
-            errands: Errands::default(),
-            arrivals: Arrivals::default(),
+            extensions: Extensions::default(),
+            temporary_nodes: TemporaryNodes::default(),
+            background: Arc::default(),
+            call_order: CallOrder::default(),
             told: Mutex::default(),
             refusal: Mutex::new(None),
             process: Process::present(),
         });
         session.clock.spawn(Box::pin(server_session.clone().keep()));
-        session.clock.spawn(Box::pin(session.clone().tend(server_session)));
+        session.clock.spawn(Box::pin(session.clone().renew(server_session)));
         Ok(session)
     }
 

@@ -46,7 +46,7 @@ impl Session {
             match created {
                 Ok(_) => {
                     if self.options.access().lets_creators_delete() {
-                        server_session.deletions_below(top.to_owned(), true);
+                        server_session.set_may_delete_below(top.to_owned(), true);
                     }
                     server_session.vouch_for(top);
                     missing.pop();

@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
-use crate::session::chance;
 use crate::session::open_parents;
+use crate::session::random;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::WireError;
 
@@ -39,7 +39,7 @@ pub(crate) async fn check(
             Err(failure) => return Err(failure.about(verb, parent)),
         }
     }
-    let nobody = path::join(parent, &chance::guid().simple().to_string());
+    let nobody = path::join(parent, &random::guid().simple().to_string());
     match call.ask(verb, |server_session| server_session.delete(&nobody, None)).await {
         Err(Failure::Refused(WireError::NoAuth)) => Err(denied(parent)),
         Ok(()) | Err(Failure::Refused(WireError::NoNode)) => Ok(true),
@@ -50,7 +50,7 @@ pub(crate) async fn check(
 /// A node was created below `parent` after [`check`]: the parent existed when it was asked about.
 pub(crate) fn settle(server_session: &Arc<ServerSession>, parent: &str) {
     if server_session.may_delete_below(parent) != Some(true) {
-        server_session.deletions_below(parent.to_owned(), true);
+        server_session.set_may_delete_below(parent.to_owned(), true);
     }
 }
 

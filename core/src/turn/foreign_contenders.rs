@@ -7,10 +7,10 @@
 use super::order::Contenders;
 use super::place::{Place, Queue};
 use crate::options::Naming;
-use crate::session::server_session::looks::Names;
+use crate::session::server_session::shared_lists::SharedNames;
 
 /// Says once per path that somebody in the line goes by other names than ours.
-pub(super) fn warn(queue: &Queue<'_>, place: &Place, names: &Names) {
+pub(super) fn warn(queue: &Queue<'_>, place: &Place, names: &SharedNames) {
     let Some(own) = place.node() else { return };
     let mut beside = Contenders::of(names).iter().filter(|other| other.kind.lines_up_with(own.entry.kind));
     let Some(foreign) = beside.find(|other| !waits_for(other.naming, own.entry.naming)) else { return };

@@ -106,7 +106,7 @@ impl HandoffGuard {
 
 /// Takes the turn over from another owner of this client, at most `limit` times in a row, or queues for it.
 pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
-    let handoff = queue.session.shelf.of::<LocalHandoffs>().of(queue.path);
+    let handoff = queue.session.extensions.of::<LocalHandoffs>().of(queue.path);
     let waiting = LocalWaiter::of(&handoff);
     call.until_those_before_have_queued().await?;
     let lock = match call.is_single_attempt() {

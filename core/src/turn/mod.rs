@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::path;
 use crate::session::call::{Call, refusal};
 use crate::session::server_session::Interest;
-use crate::session::server_session::looks::Names;
+use crate::session::server_session::shared_lists::SharedNames;
 use crate::session::wire::{Event, Link, Watch, WireError};
 
 pub(crate) mod deletable;
@@ -51,8 +51,8 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
                 }
                 let (own, is_revoked) = (wait.own.take(), wait.is_revoked);
                 let server_session = place.server_session.clone();
-                if let Some(line) = call.line() {
-                    line.left();
+                if let Some(contenders_ahead) = call.contenders_ahead() {
+                    contenders_ahead.forget();
                 }
                 if let Some(node) = place.forget() {
                     let mut grant = Grant::of(server_session, vec![node], vec![interest]);
@@ -149,7 +149,7 @@ impl<'a> Wait<'a> {
         }
     }
 
-    async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, names: Names) -> Result<Outcome> {
+    async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, names: SharedNames) -> Result<Outcome> {
         let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
         let server_session = &self.place.server_session;
         // Until it is looked at. Each of a thousand waiters would else keep a thousand names.
@@ -222,13 +222,13 @@ impl<'a> Wait<'a> {
     /// Says who is first and how many are ahead, for those who ask how the wait stands.
     fn tell(&self, queue: &Queue<'_>, call: &Call, ahead: &Ahead) {
         queue.session.counters.queue(ahead.count);
-        let Some(line) = call.line() else { return };
+        let Some(contenders_ahead) = call.contenders_ahead() else { return };
         match &ahead.first {
             // The first writer ahead of a reader may wait itself.
             Some(first) if self.kind != Kind::Read => {
-                line.looked(&self.place.parent, first, ahead.count);
+                contenders_ahead.saw(&self.place.parent, first, ahead.count);
             }
-            _ => line.left(),
+            _ => contenders_ahead.forget(),
         }
     }
 
@@ -294,8 +294,8 @@ impl<'a> Wait<'a> {
             match call.briefly(verb, flight).await? {
                 Ok((data, stat, watch)) => {
                     self.closest = Some(Armed::on(generation, closest, watch));
-                    if let Some(line) = call.line() {
-                        line.read(closest, data, stat);
+                    if let Some(contenders_ahead) = call.contenders_ahead() {
+                        contenders_ahead.read(closest, data, stat);
                     }
                 }
                 Err(WireError::NoNode) => return Ok(Arming::Stale),
@@ -382,7 +382,7 @@ async fn ahead_of(
     call: &mut Call,
     verb: &str,
     node: &Node,
-    names: &Names,
+    names: &SharedNames,
 ) -> Result<Option<Ahead>> {
     let contenders = Contenders::of(names);
     let before = contenders.before(&node.entry);

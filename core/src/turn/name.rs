@@ -4,7 +4,7 @@
 //! every contender we recognise, also for those that ignore us.
 
 use crate::options::Naming;
-use crate::session::chance;
+use crate::session::random;
 
 /// What a contender wants, as its name tells.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ const MARKS: &[(&str, Kind, Naming)] = &[
 
 /// The name of a new contender, without the sequence number, and the part of it that is like no other.
 pub(crate) fn fresh(naming: Naming, kind: Kind) -> (String, String) {
-    let id = chance::guid();
+    let id = random::guid();
     let (hyphenated, simple) = (id.hyphenated().to_string(), id.simple().to_string());
     match (naming, kind) {
         (_, Kind::Lease) => (format!("_c_{hyphenated}-lease-"), hyphenated),

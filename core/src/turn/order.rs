@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::name::{Entry, Kind};
-use crate::session::server_session::looks::Listed;
+use crate::session::server_session::shared_lists::Listed;
 
 impl Kind {
     /// Whether one of this kind and one of `other` stand in one line: candidates and locks of one path have a line each.

@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
 use crate::session::server_session::ServerSession;
-use crate::session::server_session::looks::{Listed, Names};
+use crate::session::server_session::shared_lists::{Listed, SharedNames};
 use crate::session::wire::{CreateMode, WireError};
 
 /// Where and as whom to queue.
@@ -84,13 +84,13 @@ impl Node {
 
 /// The names under the path, or the news that our node is not among them any more.
 pub(crate) enum Listing {
-    Names(Names),
+    Names(SharedNames),
     Gone,
 }
 
 impl Place {
     /// Creates our node, within the retry budget, and lists its siblings.
-    pub(crate) async fn enter(queue: &Queue<'_>, call: &mut Call) -> Result<(Place, Names)> {
+    pub(crate) async fn enter(queue: &Queue<'_>, call: &mut Call) -> Result<(Place, SharedNames)> {
         let Queue { session, path, kind, naming, data, verb, .. } = *queue;
         let mut tried: Option<Place> = None;
         call.until_those_before_have_queued().await?;
@@ -114,7 +114,7 @@ impl Place {
                 _ => Beside::List(None),
             };
             let create = server_session.create(&place.asked, data, CreateMode::EphemeralSequential);
-            let list = matches!(beside, Beside::List(_)).then(|| server_session.look(path, false));
+            let list = matches!(beside, Beside::List(_)).then(|| server_session.list_children(path, false));
             // A create that finds its path cannot be overtaken any more.
             if server_session.may_delete_below(path) == Some(true) {
                 call.has_queued();
@@ -172,10 +172,10 @@ impl Place {
     }
 
     /// Our own name, if it is our turn whatever a list would tell.
-    fn names_unlisted(&self, queue: &Queue<'_>, beside: &Beside) -> Option<Names> {
+    fn names_unlisted(&self, queue: &Queue<'_>, beside: &Beside) -> Option<SharedNames> {
         let node = self.node.as_ref()?;
         let has_turn = queue.uncontended?.has_turn(&self.server_session, node, beside);
-        has_turn.then(|| Names::new(Listed::new(vec![node.entry.name.clone()])))
+        has_turn.then(|| SharedNames::new(Listed::new(vec![node.entry.name.clone()])))
     }
 
     fn new(server_session: &Arc<ServerSession>, parent: &str, naming: Naming, kind: Kind) -> Place {
@@ -214,7 +214,7 @@ impl Place {
         self.node = Entry::recognise(path::name(&path)).map(|entry| Node::of(path, entry, czxid));
     }
 
-    fn is_among(&self, names: &Names) -> bool {
+    fn is_among(&self, names: &SharedNames) -> bool {
         self.node.as_ref().is_some_and(|node| Contenders::of(names).has(&node.entry))
     }
 
@@ -225,8 +225,10 @@ impl Place {
             if self.server_session.has_ended() {
                 return Ok(false);
             }
-            let (settled, list) =
-                (self.server_session.settle(&self.parent), self.server_session.look_for_own(&self.parent));
+            let (settled, list) = (
+                self.server_session.settle(&self.parent),
+                self.server_session.list_own_children(&self.parent),
+            );
             let settled = call.briefly(verb, settled).await?;
             let listed = call.briefly(verb, list).await?;
             let names = match (settled, listed) {
@@ -289,7 +291,7 @@ impl Place {
             if self.server_session.has_ended() {
                 return Ok(Listing::Gone);
             }
-            match call.briefly(verb, self.server_session.look(&self.parent, sync)).await? {
+            match call.briefly(verb, self.server_session.list_children(&self.parent, sync)).await? {
                 Ok(names) if self.is_among(&names) => return Ok(Listing::Names(names)),
                 Ok(_) | Err(WireError::NoNode) if sync => return Ok(Listing::Gone),
                 Ok(_) | Err(WireError::NoNode) => sync = true,

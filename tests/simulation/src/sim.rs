@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
-use zkrecipes::session::chance;
 use zkrecipes::session::clock::Later;
+use zkrecipes::session::random;
 
 use crate::executor::Tasks;
 use crate::ledger::Ledger;
@@ -127,9 +127,9 @@ impl Sim {
     }
 
     /// Names that are like no other, and what else the core leaves to chance.
-    pub fn chances(seed: u64) -> chance::Drawing {
+    pub fn chances(seed: u64) -> random::Drawing {
         let mut rng = Rng::new(seed.rotate_left(32));
-        chance::draw_from(move || u128::from(rng.next()) << 64 | u128::from(rng.next()))
+        random::draw_from(move || u128::from(rng.next()) << 64 | u128::from(rng.next()))
     }
 
     pub fn of(plan: Plan, rng: Rng, aloud: bool) -> Arc<Sim> {

@@ -26,10 +26,10 @@ use super::value::{CounterNode, NodeVersion, Reading, VERB, has_changed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::chance;
 use crate::session::clock::Moment;
 use crate::session::once::mark::{Mark, parse};
 use crate::session::once::{beyond, sweep, unknown};
+use crate::session::random;
 use crate::session::wire::WireError;
 
 /// What somebody wants of the counter.
@@ -97,7 +97,7 @@ impl CounterWriter {
 
     pub(super) fn take_mark_back(&mut self, session: &Arc<Session>) {
         if let Some(mark) = self.mark.take() {
-            session.take_back(mark.node);
+            session.delete_temporary(mark.node);
         }
         self.forget();
     }
@@ -242,7 +242,7 @@ impl CounterWriter {
     /// Whether it is on us to look for marks of those that crashed. Of many who count some do, for each looks at all marks.
     fn should_sweep(&self, seen: &Reading) -> bool {
         let others = seen.children - i32::from(self.has_written_the_mark());
-        others > 0 && (others <= A_CROWD || chance::below(others as usize) == 0)
+        others > 0 && (others <= A_CROWD || random::below(others as usize) == 0)
     }
 
     fn mark(&self) -> &Mark {
@@ -351,7 +351,7 @@ impl UnknownOutcome {
                 _ if at.version == self.at.version => Ok(Resolution::NotYet(seen)),
                 Some(_) => Ok(Resolution::Never(seen)),
                 // A client that closes has deleted it itself.
-                None if mark.made == 0 && mark.is_safe(waited) && session.leaves(&mark.node) => {
+                None if mark.made == 0 && mark.is_safe(waited) && session.is_temporary(&mark.node) => {
                     Ok(Resolution::Never(seen))
                 }
                 None => Err(beyond("the node that would tell was deleted")),

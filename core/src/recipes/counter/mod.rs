@@ -43,7 +43,7 @@ impl Client {
         let session = self.session()?;
         path::recipe(path)?;
         let encoding = Encoding::of(session.options().naming, options.layout);
-        let changes = session.shelf.of::<CountersOfClient>().of(path, encoding);
+        let changes = session.extensions.of::<CountersOfClient>().of(path, encoding);
         Ok(Counter { client: self.clone(), changes })
     }
 }

@@ -48,7 +48,7 @@ use crate::path;
 use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
-use crate::session::kept::not_declared;
+use crate::session::registration::not_declared;
 
 impl Client {
     /// A handle on the double barrier at `path` for so many parties. Does no I/O. Others see the member by its `name`,
@@ -70,7 +70,7 @@ impl Client {
         }
         let name = name.unwrap_or(session.identity()).to_owned();
         let naming = session.options().naming;
-        let agreement = session.shelf.of::<KnownParties>().of(path);
+        let agreement = session.extensions.of::<KnownParties>().of(path);
         let (path, given_up) = (path.to_owned(), Arc::default());
         let barrier = Barrier { path, parties, name, naming, given_up, agreement };
         let inner = Inner { barrier, state: Mutex::default(), listeners: Arc::default() };

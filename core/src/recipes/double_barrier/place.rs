@@ -9,8 +9,8 @@ use crate::mutex::{lock, unpoisoned};
 use crate::path;
 use crate::runtime;
 use crate::session::call::{Call, refusal};
-use crate::session::chance;
 use crate::session::clock::Later;
+use crate::session::random;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, Flight, Watch, WireError, Write};
 
@@ -64,7 +64,7 @@ impl Place {
         Place {
             server_session,
             parent: parent.to_owned(),
-            guid: chance::guid().simple().to_string(),
+            guid: random::guid().simple().to_string(),
             name: None,
             may_stand: false,
             over: Mutex::default(),

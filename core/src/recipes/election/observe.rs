@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::session::call::{Call, Failure};
 use crate::session::pause::Pause;
 use crate::session::server_session::catching_up::Beginning;
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::{ChildData, Children, Data, Watching};
 use crate::session::wire::{Stat, WireError};
 use crate::turn::REVOKE;

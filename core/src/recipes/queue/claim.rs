@@ -27,7 +27,7 @@ use crate::path;
 use crate::recipes::held::Held;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::chance;
+use crate::session::random;
 use crate::session::server_session::{ServerSession, Tenant};
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn::deletable;
@@ -92,7 +92,7 @@ impl Store {
     ) -> Result<Option<(Grant, HandedOutItem)>> {
         let version = seen.stat.version;
         let node = path::join(&self.layout.claims, &out.name.text);
-        let said = format!("{} {}", session.identity(), chance::guid().simple()).into_bytes();
+        let said = format!("{} {}", session.identity(), random::guid().simple()).into_bytes();
         let mut writes = vec![
             Write::Create { path: node.clone(), data: said.clone(), mode: CreateMode::Ephemeral, acl: None },
             Write::Set { path: out.path(), data: seen.bytes, version: Some(version) },

@@ -14,7 +14,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::Outcome;
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
 const VERB: &str = "moving an item to the dead letters";

@@ -505,7 +505,7 @@ impl WatchedChildren {
 fn delete_strays(session: &Arc<Session>, layout: &NodeLayout, strays: Vec<String>) {
     for node in strays {
         let deletion = session.server_session().delete(&path::join(&layout.claims, &node), None);
-        drop(session.server_session().chore(async move { drop(deletion.await) }));
+        drop(session.server_session().in_background(async move { drop(deletion.await) }));
     }
 }
 

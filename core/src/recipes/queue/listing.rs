@@ -23,10 +23,10 @@ use crate::path;
 use crate::process::Process;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::chance;
 use crate::session::clock::Moment;
+use crate::session::random;
 use crate::session::server_session::Connection;
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
 /// How many items are read ahead beside as many as are out, in one request; and at most so many more. So a get costs about a
@@ -206,7 +206,7 @@ impl ItemListing {
         let mut items = self.items();
         items.end_pauses(session.now());
         items.forget_losses_before(session.now() - ALONE_AFTER);
-        let name = items.choose(&self.layout, now, || chance::guid().as_u128() as usize)?;
+        let name = items.choose(&self.layout, now, || random::guid().as_u128() as usize)?;
         let mut read = items.ready.remove(&name)?;
         items.handed_out.insert(name.text.clone(), false);
         let mut unread = items.to_be_read(&name, read.is_none());

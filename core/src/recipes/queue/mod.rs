@@ -136,7 +136,7 @@ impl Client {
                 ),
             ));
         }
-        let stores = session.shelf.of::<Stores>();
+        let stores = session.extensions.of::<Stores>();
         let store = |layout| Store::of(&stores, layout, options.clone());
         let shards = match options.shards {
             1 => vec![store(layout)],

@@ -584,7 +584,7 @@ impl TakeBack {
     /// As soon as it is known which nodes, and how many others of which nobody knows the name. Closing waits for it.
     pub(super) fn when(self, is_known: impl Future<Output = (Vec<Created>, usize)> + Send + 'static) {
         let server_session = self.session.server_session();
-        drop(server_session.chore(async move {
+        drop(server_session.in_background(async move {
             let (nodes, unnamed) = is_known.await;
             let mut left = unnamed;
             for nodes in nodes.chunks(AT_ONCE) {

@@ -28,11 +28,11 @@ use crate::path::{self, PACKET_LIMIT};
 use crate::recipes::waiting::{Listeners, WaitProgress, nobody, telling};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::chance;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
+use crate::session::random;
 use crate::session::server_session::ServerSession;
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
 /// Items that wait to be taken. A [`Queue`](super::Queue), a [`PriorityQueue`](super::PriorityQueue) and a
@@ -71,7 +71,7 @@ impl Backlog {
     pub(super) fn new(client: Client, path: &str, stores: Vec<Arc<Store>>) -> Backlog {
         let cancels = Arc::new(watch::Sender::new(0));
         // Anywhere: else all that put only once would put into the first shard.
-        let puts = Arc::new(AtomicUsize::new(chance::below(stores.len())));
+        let puts = Arc::new(AtomicUsize::new(random::below(stores.len())));
         let listeners = Arc::default();
         Backlog { client, path: path.into(), stores: stores.into(), puts, cancels, living: None, listeners }
     }
@@ -503,7 +503,7 @@ async fn anywhere<T>(
     }
     // Whoever finds something at one of them comes again to all of them.
     let mut search: Vec<_> = stores.iter().map(|store| store.begin_search(session)).collect();
-    let first = chance::below(stores.len());
+    let first = random::below(stores.len());
     let mut stores: Vec<_> = (0..stores.len()).map(|at| &stores[(first + at) % stores.len()]).collect();
     let mut refused = None;
     loop {

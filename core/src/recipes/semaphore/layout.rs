@@ -15,7 +15,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::chance;
+use crate::session::random;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
 
@@ -112,7 +112,7 @@ impl Layout {
 
     /// The nodes of `n` permits that are taken together, and the part of their names that is like no other.
     pub(super) fn permits(&self, n: usize, data: &[u8]) -> (Vec<Write>, String) {
-        let id = chance::guid();
+        let id = random::guid();
         let lease = |name: &str, mode| Write::Create {
             path: path::join(&self.leases, name),
             data: data.to_vec(),

@@ -5,10 +5,10 @@
 //! 2. The write depends on a node of the session. In another session that node is deleted first: then what was asked
 //!    in the earlier one has been applied, or never will be. It was applied if its node stands, or if its outcome does,
 //!    which a coordinator has left that took it over.
-//! 3. A transaction whose caller gives up, or learns in no time whether it began, is withdrawn: an errand decides the abort,
+//! 3. A transaction whose caller gives up, or learns in no time whether it began, is withdrawn: the abort is decided in the background,
 //!    as soon as it is certain that the transaction stands. If all sites have voted by then, somebody may have committed it.
 //!    Then it stays as it is, in nobody's hand, and `recover` answers it, also if another coordinator has taken it over and is
-//!    done with it; that waits for the errand. (A commit could be made to
+//!    done with it; that waits for the background. (A commit could be made to
 //!    depend on a second write of the coordinator. That would be one more for each transaction, and votes would wait for it.)
 
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use super::transaction::{Transaction, abort_unless_committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
-use crate::session::chance;
 use crate::session::clock::Moment;
 use crate::session::open_parents;
+use crate::session::random;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{WireError, Write};
 
@@ -47,7 +47,7 @@ pub(super) async fn begin(
     let mut call = session.call(None);
     commits.wait_until_told(&mut call, BEGIN).await?;
     let coordinator = commits.alive(&session, BEGIN).await?;
-    let key = Key::new(id, chance::guid());
+    let key = Key::new(id, random::guid());
     let header = Header {
         mode: commits.mode,
         timeout,
@@ -238,7 +238,7 @@ impl Drop for Beginning {
         let Some(asked) = self.asked.take().filter(|_| self.session.process().is_present()) else { return };
         let (commits, session, hand) = (self.commits.clone(), self.session.clone(), self.hand.take());
         let (key, header, ending) = (self.key.clone(), self.header.clone(), commits.ending());
-        drop(self.session.errand(async move {
+        drop(self.session.in_background(async move {
             match abort_if_begun(&commits, &session, &key, &header.sites, asked).await {
                 Ok(Some(Outcome::Commit)) => commits.is_committed(key, header),
                 Ok(_) => {}

@@ -13,7 +13,7 @@ use super::transaction::{DECIDING, OutcomeWaiter, Transaction, abort_unless_comm
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Applied, CreateMode, Flight, Stat, WireError, Write};
 
 const OUTCOME: &str = "outcome";
@@ -57,7 +57,7 @@ impl CommitTransaction {
         let this = self.0.clone();
         let Ok(session) = this.hand.commits.client.session() else { return };
         let (about, ending) = (session.clone(), this.hand.commits.ending());
-        drop(session.errand(async move {
+        drop(session.in_background(async move {
             let mut call = about.call(None).outlasting();
             let (transaction, commits) = (&this.transaction, &this.hand.commits);
             let (key, header) = (&transaction.key, &transaction.header);
@@ -140,7 +140,7 @@ impl Coordinated {
         // Not ours from the beginning: then its outcome stays, for whoever began it.
         let first = (self.mark == 0).then(|| session.server_session().delete(&mark, Some(self.mark)));
         let (this, about) = (self.clone(), session.clone());
-        drop(session.errand(async move {
+        drop(session.in_background(async move {
             let ended = match first {
                 Some(first) => this.delete_mark(&about, &mark, first).await,
                 None => this.delete_and_note(&about, &mark, outcome).await,
@@ -260,7 +260,7 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
     taken.extend(take_committed(commits));
     if !taken.is_empty() {
         let commits = commits.clone();
-        drop(session.clone().errand(async move {
+        drop(session.clone().in_background(async move {
             let mut call = session.call(None).through_closing();
             if let Err(error) = sweep_outcomes(&commits, &session, &mut call).await {
                 tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "outcomes that need not be kept any more are left to others");

@@ -13,7 +13,7 @@ use crate::mutex::lock;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
 use crate::session::clock::Moment;
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, Watch, WireError};
 
 const NEXT: &str = "next";

@@ -54,7 +54,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path;
-use crate::session::kept::not_declared;
+use crate::session::registration::not_declared;
 
 pub use coordinator::CommitTransaction;
 pub use layout::{CommitMode, Outcome};
@@ -180,7 +180,7 @@ impl TwoPhaseCommit {
         drop(own);
         // What we were the last to do, should we have died before it was cleared away.
         let commits = self.commits.clone();
-        drop(session.errand(async move {
+        drop(session.in_background(async move {
             if let Err(error) = coordinator::sweep_transactions(&commits).await {
                 tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "transactions that are over are left to `recover`");
             }

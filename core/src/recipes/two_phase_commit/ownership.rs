@@ -28,8 +28,8 @@ use crate::mutex::lock;
 use crate::path::join;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
-use crate::session::chance;
-use crate::session::kept::Kept;
+use crate::session::random;
+use crate::session::registration::Registration;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
 
@@ -51,7 +51,7 @@ pub(super) struct Commits {
 struct Alive {
     /// Under which transactions say that they are its own.
     name: String,
-    _kept: Kept,
+    _registration: Registration,
     /// A node of one session, and the only one with that name. What is begun depends on it, so once it is deleted, nothing
     /// that was begun in that session comes true any more.
     session_node: Option<SessionNode>,
@@ -154,11 +154,11 @@ impl Commits {
         if let Some(alive) = &*alive {
             return Ok(alive.name.clone());
         }
-        let name = chance::guid().simple().to_string();
+        let name = random::guid().simple().to_string();
         let identity = session.identity().as_bytes();
         let node = self.layout.presence(&name);
-        let kept = Kept::declare(session, verb, node, identity, session.parents()).await?;
-        *alive = Some(Alive { name: name.clone(), _kept: kept, session_node: None });
+        let registration = Registration::declare(session, verb, node, identity, session.parents()).await?;
+        *alive = Some(Alive { name: name.clone(), _registration: registration, session_node: None });
         Ok(name)
     }
 
@@ -295,7 +295,7 @@ pub(super) async fn sweep_outcomes(
     let mut all = names(call, &folder).await?;
     // Not always the same ones, should there be many.
     while all.len() > MOST_LOOKS {
-        all.swap_remove(chance::below(all.len()));
+        all.swap_remove(random::below(all.len()));
     }
     let nodes: Vec<_> = all.iter().map(|name| join(&folder, name)).collect();
     let servers = commits.servers_time.now(session.now());

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
-use crate::session::kept::{Kept, not_declared};
+use crate::session::registration::{Registration, not_declared};
 use crate::session::wire::{WireError, Write};
 
 const JOIN: &str = "join";
@@ -25,7 +25,7 @@ const ACKNOWLEDGE: &str = "acknowledge";
 /// That we are a site, and what we have been told.
 pub(super) struct Site {
     pub(super) name: String,
-    kept: Mutex<Option<Kept>>,
+    registration: Mutex<Option<Registration>>,
     /// Ends the waits for what is next.
     pub(super) left: watch::Sender<u64>,
     /// The entries that somebody has been told of.
@@ -42,7 +42,8 @@ impl Site {
     pub(super) async fn join(commits: &Commits, session: &Arc<Session>, name: &str) -> Result<Site> {
         let node = commits.layout.site(name);
         let identity = session.identity().as_bytes();
-        let kept = Kept::declare(session, JOIN, node.clone(), identity, session.parents()).await?;
+        let registration =
+            Registration::declare(session, JOIN, node.clone(), identity, session.parents()).await?;
         // It was created just now. So it is known for how long what we are asked has been going on.
         let asked = session.call(None).ask(JOIN, |server_session| server_session.exists(&node)).await;
         if let Some(stat) = asked.map_err(|failure| failure.about(JOIN, &node))? {
@@ -50,7 +51,7 @@ impl Site {
         }
         Ok(Site {
             name: name.to_owned(),
-            kept: Mutex::new(Some(kept)),
+            registration: Mutex::new(Some(registration)),
             left: watch::Sender::new(0),
             told: Mutex::default(),
             again: watch::Sender::new(0),
@@ -64,14 +65,14 @@ impl Site {
         drop(self.step_out());
     }
 
-    fn step_out(&self) -> Option<Kept> {
+    fn step_out(&self) -> Option<Registration> {
         self.left.send_modify(|count| *count += 1);
-        lock(&self.kept).take()
+        lock(&self.registration).take()
     }
 
     pub(super) async fn leave(&self) -> Result<()> {
         match self.step_out() {
-            Some(kept) => kept.undo(LEAVE).await.map(drop),
+            Some(registration) => registration.undo(LEAVE).await.map(drop),
             None => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use super::ownership::Commits;
 use super::transaction::{missing, write_decision};
 use crate::error::Result;
 use crate::session::call::Call;
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
 const SHOW: &str = "show";

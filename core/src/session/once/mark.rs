@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::path;
 use crate::session::Session;
-use crate::session::chance;
+use crate::session::random;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Applied, CreateMode, Flight, Write};
 
@@ -35,7 +35,7 @@ pub(crate) struct Mark {
 impl Mark {
     /// A mark that is created with the first change.
     pub(crate) fn new(parent: &str, session: &Arc<Session>) -> Mark {
-        let node = path::join(parent, &format!("{PREFIX}{}{SUFFIX}", chance::guid().hyphenated()));
+        let node = path::join(parent, &format!("{PREFIX}{}{SUFFIX}", random::guid().hyphenated()));
         let needed =
             session.server_session().session_timeout().saturating_add(session.options().give_up_after());
         Mark { node, made: 0, needed: needed.saturating_mul(3).min(MOST_NEEDED) }
@@ -55,7 +55,7 @@ impl Mark {
     ) -> Result<Flight<Vec<Applied>>> {
         match self.made {
             0 => session
-                .leave(&self.node, || server_session.multi(parts))
+                .create_temporary(&self.node, || server_session.multi(parts))
                 .ok_or_else(|| Error::closed("client")),
             _ => Ok(server_session.multi(parts)),
         }

@@ -273,11 +273,11 @@ impl Marks {
             if idle.marks.is_empty() || session.is_closing() || is_kept {
                 idle.is_tended = false;
                 drop(idle);
-                due.into_iter().for_each(|(_, mark)| session.take_back(mark.node));
+                due.into_iter().for_each(|(_, mark)| session.delete_temporary(mark.node));
                 return;
             }
             drop(idle);
-            due.into_iter().for_each(|(_, mark)| session.take_back(mark.node));
+            due.into_iter().for_each(|(_, mark)| session.delete_temporary(mark.node));
         }
     }
 }
@@ -378,7 +378,7 @@ impl Used {
     fn replace(&mut self, parent: &str) {
         let fresh = Mark::new(parent, &self.session);
         if let Some(old) = self.mark.replace(fresh) {
-            self.session.take_back(old.node);
+            self.session.delete_temporary(old.node);
         }
     }
 }
@@ -388,7 +388,7 @@ impl Drop for Used {
         let Some(mark) = self.mark.take().filter(|_| self.session.process().is_present()) else { return };
         if self.is_unsettled() || mark.is_used_up() {
             // What it stands for is not known, or it has no number left: it serves for nothing more.
-            self.session.take_back(mark.node);
+            self.session.delete_temporary(mark.node);
             return;
         }
         let (marks, session) = (self.marks.clone(), self.session.clone());

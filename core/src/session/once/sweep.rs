@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use super::mark::{is_mark, parse};
 use crate::path;
-use crate::session::chance;
 use crate::session::clock::Moment;
+use crate::session::random;
 use crate::session::wire::WireError;
 use crate::session::{Session, unless};
 
@@ -84,7 +84,7 @@ impl Sweeping {
     /// What to look at: what was seen before, and others at random.
     fn choose(&self, mut nodes: Vec<String>) -> Vec<String> {
         for at in 0..nodes.len().min(self.at_once) {
-            let other = at + chance::below(nodes.len() - at);
+            let other = at + random::below(nodes.len() - at);
             nodes.swap(at, other);
         }
         nodes.sort_by_key(|node| !self.sightings.contains_key(node));
@@ -96,7 +96,7 @@ impl Sweeping {
     async fn look(&mut self, parent: &str, session: &Arc<Session>) -> Result<(), WireError> {
         let names = session.server_session().children(parent).await?;
         let nodes = names.into_iter().filter(|name| is_mark(name)).map(|name| path::join(parent, &name));
-        let nodes: Vec<_> = nodes.filter(|node| !session.leaves(node)).collect();
+        let nodes: Vec<_> = nodes.filter(|node| !session.is_temporary(node)).collect();
         let all = nodes.len();
         let found = sweep(session, self.choose(nodes), &mut self.sightings).await?;
         self.marks = all.saturating_sub(found.deleted);

@@ -1,10 +1,10 @@
 //! One session with the server, from its creation to its end: requests that feed the lease (`requests`), the heartbeat, what
-//! is held under it, and the chores that leave nothing behind (`chores`).
+//! is held under it, and the deletions that leave nothing behind (`deletions`).
 
 pub(crate) mod catching_up;
-mod chores;
-pub(crate) mod looks;
+mod deletions;
 mod requests;
+pub(crate) mod shared_lists;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::background::Background;
 use super::clock::{Clock, Later, Moment};
 use super::lease::Lease;
 use super::wire::capability::Capability;
@@ -25,7 +26,7 @@ use crate::mutex::lock;
 use crate::options::{AclChoice, LeaseMode, Terms};
 use crate::process::Process;
 use catching_up::CatchingUp;
-use looks::Looks;
+use shared_lists::SharedLists;
 
 /// One connection of one session. What was read on it and is written on it may be told apart from what comes later.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(crate) trait Tenant: Send + Sync {
 /// One session. Everything acquired in it is gone for good when it ends.
 pub(crate) struct ServerSession {
     wire: Box<dyn Wire>,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     acl: AclChoice,
     measure: Measure,
     terms: Terms,
@@ -70,19 +71,18 @@ pub(crate) struct ServerSession {
     lease_moved: Notify,
     /// When the server last answered what this session asked of the leader.
     heard: AtomicU64,
-    chores: AtomicUsize,
-    chore_done: Notify,
+    pub(super) background: Arc<Background>,
     /// The connection on which a `sync` was last answered for a holder's reads.
     synced: AtomicU64,
     /// Parents below which we may delete nodes, or may not, as far as that was found out.
-    deletions: Mutex<BTreeMap<String, bool>>,
+    may_delete: Mutex<BTreeMap<String, bool>>,
     /// Parents of which nothing is to be feared that has not been told: we have made them, or have read their access lists.
     vouched: Mutex<BTreeSet<String>>,
     /// The server knows no request that reads several nodes.
     several_reads: Capability,
     /// Servers before 3.5.7 do not say which ephemeral nodes a session has.
     own_list: Capability,
-    looks: Looks,
+    shared_lists: SharedLists,
     /// Each path that is watched for who is alone on it has a clone: see [`crate::turn::uncontended`].
     pub(crate) watched_parents: Arc<()>,
     catching_up: CatchingUp,
@@ -137,14 +137,13 @@ impl ServerSession {
             beat_landed: Notify::new(),
             lease_moved: Notify::new(),
             heard: AtomicU64::new(asked.0),
-            chores: AtomicUsize::new(0),
-            chore_done: Notify::new(),
+            background: Arc::default(),
             synced: AtomicU64::new(synced),
-            deletions: Mutex::default(),
+            may_delete: Mutex::default(),
             vouched: Mutex::default(),
             several_reads: Capability::default(),
             own_list: Capability::default(),
-            looks: Looks::default(),
+            shared_lists: SharedLists::default(),
             watched_parents: Arc::default(),
             catching_up: CatchingUp::default(),
             counters,

@@ -37,7 +37,7 @@ impl ServerSession {
         Box::pin(async move {
             let answer = flight.await;
             if answer == Err(WireError::NoAuth) {
-                server_session.deletions_below(parent, false);
+                server_session.set_may_delete_below(parent, false);
             }
             answer
         })
@@ -56,12 +56,12 @@ impl ServerSession {
 
     /// Whether nodes below `parent` can be deleted by us; `None` when nobody has asked.
     pub(crate) fn may_delete_below(&self, parent: &str) -> Option<bool> {
-        lock(&self.deletions).get(parent).copied()
+        lock(&self.may_delete).get(parent).copied()
     }
 
     /// The parent is gone; who makes it again may give it another access list.
     pub(crate) fn forget_deletions_below(&self, parent: &str) {
-        lock(&self.deletions).remove(parent);
+        lock(&self.may_delete).remove(parent);
         lock(&self.vouched).remove(parent);
     }
 
@@ -78,13 +78,13 @@ impl ServerSession {
         vouched.insert(parent.to_owned());
     }
 
-    pub(crate) fn deletions_below(&self, parent: String, are_allowed: bool) {
-        let mut deletions = lock(&self.deletions);
-        if deletions.len() >= MOST_PARENTS {
+    pub(crate) fn set_may_delete_below(&self, parent: String, are_allowed: bool) {
+        let mut may_delete = lock(&self.may_delete);
+        if may_delete.len() >= MOST_PARENTS {
             // A client that uses that many paths asks again now and then.
-            deletions.clear();
+            may_delete.clear();
         }
-        deletions.insert(parent, are_allowed);
+        may_delete.insert(parent, are_allowed);
     }
 
     pub(crate) fn set_data(self: &Arc<Self>, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {

@@ -182,7 +182,7 @@ async fn an_old_server_is_asked_for_all_nodes_and_once_for_our_own() {
     let asked = old.asked.clone();
     let server_session = server_session_over(old);
     for _ in 0..2 {
-        let names = server_session.look_for_own("/line").await.expect("listed");
+        let names = server_session.list_own_children("/line").await.expect("listed");
         assert_eq!(names[..], ["all of /line"]);
     }
     assert_eq!(asked.load(Ordering::Acquire), 1);
@@ -207,6 +207,6 @@ async fn of_an_old_server_nodes_are_read_one_by_one_and_it_is_asked_otherwise_on
 async fn a_chore_that_panics_keeps_no_close_waiting() {
     let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
     let server_session = server_session_over(Line { generation, syncs });
-    drop(server_session.chore(async { panic!("on purpose") }));
+    drop(server_session.in_background(async { panic!("on purpose") }));
     tokio::time::timeout(Duration::from_secs(10), server_session.until_tidy()).await.expect("tidy");
 }

@@ -32,7 +32,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::clock::{Later, Moment};
 use crate::session::server_session::catching_up::Beginning;
-use crate::session::skipped::Flaw;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::Stat;
 
 /// How far down is looked.

@@ -134,7 +134,7 @@ impl Hold {
             if error == WireError::NoAuth
                 && let Some(Write::Delete { path, .. }) = parts.get(index)
             {
-                self.server_session.deletions_below(path::parent(path).to_owned(), false);
+                self.server_session.set_may_delete_below(path::parent(path).to_owned(), false);
             }
             return Err(refusal(error, ending.verb, about));
         }

@@ -8,8 +8,8 @@ use zkrecipes_protocol::{Hello, Reader, Request, Welcome, XID_AUTH, XID_SET_WATC
 use super::digest_md5::{DigestMd5, Step};
 use super::looking::Looking;
 use super::{Answering, Event, Granted, Letter, LinkState, Machine, NO_SESSION, Output, Phase};
-use crate::session::chance;
 use crate::session::clock::Moment;
+use crate::session::random;
 
 impl<A: Answering, W> Machine<A, W> {
     /// The connection that was dialled is there.
@@ -56,7 +56,7 @@ impl<A: Answering, W> Machine<A, W> {
         match &self.options.sasl {
             Some(sasl) => {
                 self.phase = Phase::Proving;
-                let cnonce = chance::guid().simple().to_string();
+                let cnonce = random::guid().simple().to_string();
                 self.proving = Some(DigestMd5::new(&sasl.user, &sasl.password, cnonce));
                 self.prove(&[], now);
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::hosts::Server;
 use crate::options::RetryOptions;
-use crate::session::chance;
+use crate::session::random;
 
 pub(super) struct Servers {
     order: Vec<Server>,
@@ -17,7 +17,7 @@ impl Servers {
     /// In an order of its own for each session, so that clients spread over the servers.
     pub(super) fn shuffled(mut order: Vec<Server>) -> Servers {
         for at in (1..order.len()).rev() {
-            order.swap(at, chance::below(at + 1));
+            order.swap(at, random::below(at + 1));
         }
         Servers { order, at: 0, failed: 0 }
     }
@@ -60,7 +60,7 @@ impl Servers {
         let round = self.failed / many as u32;
         self.failed = self.failed.saturating_add(1);
         let longest = (retry.base * 2_u32.pow(round.min(16))).min(retry.max);
-        let drawn = chance::below(1000) as u32;
+        let drawn = random::below(1000) as u32;
         longest * drawn / 1000
     }
 }

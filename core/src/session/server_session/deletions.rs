@@ -2,10 +2,7 @@
 //! has ended and taken the nodes with it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-use tokio::sync::oneshot;
 
 use super::ServerSession;
 use crate::path;
@@ -13,20 +10,9 @@ use crate::session::clock::Later;
 use crate::session::pause::Pause;
 use crate::session::wire::{Flight, WireError, Write};
 
-/// Between two attempts of a chore. A request made while there is no connection waits for one by itself.
+/// Between two attempts. A request made while there is no connection waits for one by itself.
 fn pause() -> Pause {
     Pause::new(Duration::from_millis(50), Duration::from_secs(2))
-}
-
-/// One that is under way. However it ends, closing waits for it no longer.
-struct Chore(Arc<ServerSession>);
-
-impl Drop for Chore {
-    fn drop(&mut self) {
-        if self.0.chores.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.chore_done.notify_waiters();
-        }
-    }
 }
 
 impl ServerSession {
@@ -80,7 +66,7 @@ impl ServerSession {
         first: Flight<()>,
     ) -> Later<()> {
         let server_session = self.clone();
-        self.chore(async move {
+        self.in_background(async move {
             let mut attempt = first;
             let mut pause = pause();
             loop {
@@ -145,8 +131,8 @@ impl ServerSession {
     /// ahead of the list is decided by the quorum, and that create before it, so the list cannot miss it.
     pub(crate) fn delete_by_guid_in_background(self: &Arc<Self>, parent: String, guid: String) -> Later<()> {
         let server_session = self.clone();
-        let mut flights = (self.settle(&parent), self.look_for_own(&parent));
-        self.chore(async move {
+        let mut flights = (self.settle(&parent), self.list_own_children(&parent));
+        self.in_background(async move {
             let mut pause = pause();
             loop {
                 match (flights.0.await, flights.1.await) {
@@ -161,7 +147,7 @@ impl ServerSession {
                     _ => {}
                 }
                 pause.pass(&server_session.clock).await;
-                flights = (server_session.settle(&parent), server_session.look_for_own(&parent));
+                flights = (server_session.settle(&parent), server_session.list_own_children(&parent));
             }
         })
     }
@@ -176,7 +162,7 @@ impl ServerSession {
     ) -> Later<()> {
         let server_session = self.clone();
         let mut flights = (self.settle(path::parent(&node)), self.get_data(&node));
-        self.chore(async move {
+        self.in_background(async move {
             let mut pause = pause();
             loop {
                 match (flights.0.await, flights.1.await) {
@@ -195,37 +181,5 @@ impl ServerSession {
                 flights = (server_session.settle(path::parent(&node)), server_session.get_data(&node));
             }
         })
-    }
-
-    /// Work that nobody need wait for, and that closing waits for; it should end when the session has.
-    pub(crate) fn chore(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) -> Later<()> {
-        self.chores.fetch_add(1, Ordering::AcqRel);
-        let chore = Chore(self.clone());
-        let (done, is_done) = oneshot::channel();
-        self.clock.spawn(Box::pin(async move {
-            work.await;
-            let _ = done.send(());
-            drop(chore);
-        }));
-        Box::pin(async move {
-            let _ = is_done.await;
-        })
-    }
-
-    /// Resolves when no chore is left.
-    pub(crate) async fn until_tidy(&self) {
-        loop {
-            let mut done = std::pin::pin!(self.chore_done.notified());
-            done.as_mut().enable();
-            if self.chores.load(Ordering::Acquire) == 0 || self.has_ended() {
-                return;
-            }
-            let link = self.link();
-            tokio::select! {
-                biased;
-                () = done => {}
-                () = self.link_changed(link) => {}
-            }
-        }
     }
 }

@@ -9,15 +9,15 @@ use super::{Session, unless};
 use crate::mutex::lock;
 
 /// Nodes that are to go when the client closes, if they have not gone before; `None` once it closes.
-pub(super) struct Leftovers(Mutex<Option<Vec<String>>>);
+pub(super) struct TemporaryNodes(Mutex<Option<Vec<String>>>);
 
-impl Default for Leftovers {
-    fn default() -> Leftovers {
-        Leftovers(Mutex::new(Some(Vec::new())))
+impl Default for TemporaryNodes {
+    fn default() -> TemporaryNodes {
+        TemporaryNodes(Mutex::new(Some(Vec::new())))
     }
 }
 
-impl Leftovers {
+impl TemporaryNodes {
     fn nodes(&self) -> MutexGuard<'_, Option<Vec<String>>> {
         lock(&self.0)
     }
@@ -32,8 +32,8 @@ impl Leftovers {
 impl Session {
     /// Sends what creates `node`, which from then on goes at the latest when the client closes. `None` if it closes: what
     /// deletes everything has left already.
-    pub(crate) fn leave<T>(&self, node: &str, create: impl FnOnce() -> T) -> Option<T> {
-        let mut nodes = self.leftovers.nodes();
+    pub(crate) fn create_temporary<T>(&self, node: &str, create: impl FnOnce() -> T) -> Option<T> {
+        let mut nodes = self.temporary_nodes.nodes();
         let nodes = nodes.as_mut()?;
         if !nodes.iter().any(|other| other == node) {
             nodes.push(node.to_owned());
@@ -43,12 +43,12 @@ impl Session {
     }
 
     /// Whether `node` is one of those.
-    pub(crate) fn leaves(&self, node: &str) -> bool {
-        self.leftovers.nodes().as_ref().is_some_and(|nodes| nodes.iter().any(|other| other == node))
+    pub(crate) fn is_temporary(&self, node: &str) -> bool {
+        self.temporary_nodes.nodes().as_ref().is_some_and(|nodes| nodes.iter().any(|other| other == node))
     }
 
-    /// Deletes what [`Session::leave`] was said of, in whatever server session that can be done. The first attempt leaves now.
-    pub(crate) fn take_back(self: &Arc<Self>, node: String) {
+    /// Deletes what [`Session::create_temporary`] made, in whatever server session that can be done. The first attempt leaves now.
+    pub(crate) fn delete_temporary(self: &Arc<Self>, node: String) {
         let (session, first) = (self.clone(), self.server_session().delete(&node, None));
         self.clock.spawn(Box::pin(async move {
             let deleting = async {
@@ -61,7 +61,7 @@ impl Session {
                         answer = server_session.delete(&node, None).await;
                     }
                 }
-                session.leftovers.forget(&node);
+                session.temporary_nodes.forget(&node);
             };
             // Closing sees to it from then on.
             unless(deleting, session.until_closing()).await;
@@ -69,9 +69,9 @@ impl Session {
     }
 
     /// The last attempts leave now, ahead of the end of the session.
-    pub(super) fn take_back_all(&self) {
+    pub(super) fn delete_all_temporary(&self) {
         let server_session = self.server_session();
-        let mut nodes = self.leftovers.nodes();
+        let mut nodes = self.temporary_nodes.nodes();
         for node in nodes.take().into_iter().flatten() {
             drop(server_session.delete_in_background(node, 0));
         }

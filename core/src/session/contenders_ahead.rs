@@ -1,4 +1,4 @@
-//! What a waiter knows of the line that it waits in, for whoever wants to tell its user. It costs no request.
+//! Which contenders a waiter has seen ahead of it, for whoever wants to tell its user. It costs no request.
 
 use std::sync::Mutex;
 
@@ -7,11 +7,11 @@ use crate::mutex::lock;
 
 /// Written by the waiter, read by others.
 #[derive(Default)]
-pub(crate) struct Line(Mutex<Option<Ahead>>);
+pub(crate) struct ContendersAhead(Mutex<Option<AheadAtLastLook>>);
 
 /// Those who were ahead when the waiter looked last.
 #[derive(Clone)]
-pub(crate) struct Ahead {
+pub(crate) struct AheadAtLastLook {
     pub(crate) parent: String,
     /// The name of the first one.
     pub(crate) first: String,
@@ -20,7 +20,7 @@ pub(crate) struct Ahead {
     closest: Option<(String, Vec<u8>, Stat)>,
 }
 
-impl Ahead {
+impl AheadAtLastLook {
     /// The node of the first one, if it was read already.
     pub(crate) fn read(&self) -> Option<(&[u8], &Stat)> {
         let closest = self.closest.as_ref().filter(|(name, ..)| *name == self.first);
@@ -28,16 +28,16 @@ impl Ahead {
     }
 }
 
-impl Line {
-    pub(crate) fn ahead(&self) -> Option<Ahead> {
+impl ContendersAhead {
+    pub(crate) fn ahead(&self) -> Option<AheadAtLastLook> {
         lock(&self.0).clone()
     }
 
     /// So many are ahead under `parent`, and this is the first of them.
-    pub(crate) fn looked(&self, parent: &str, first: &str, count: usize) {
+    pub(crate) fn saw(&self, parent: &str, first: &str, count: usize) {
         let mut now = lock(&self.0);
         let closest = now.take().and_then(|before| before.closest);
-        *now = Some(Ahead { parent: parent.to_owned(), first: first.to_owned(), count, closest });
+        *now = Some(AheadAtLastLook { parent: parent.to_owned(), first: first.to_owned(), count, closest });
     }
 
     /// This is the node of the one that is closest ahead. What it said first stays, because a request to let go is written
@@ -51,8 +51,8 @@ impl Line {
         }
     }
 
-    /// It waits in no line any more.
-    pub(crate) fn left(&self) {
+    /// It waits no more.
+    pub(crate) fn forget(&self) {
         *lock(&self.0) = None;
     }
 }

@@ -1,4 +1,4 @@
-//! Tending a client's session: following the connection, and opening a new server session when one has ended.
+//! Renewing a client's session: following the connection, and opening a new server session when one has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +18,13 @@ const MOST_SESSIONS_REMEMBERED: usize = 100;
 const DIAL_GRACE: Duration = Duration::from_secs(1);
 
 impl Session {
-    pub(super) async fn tend(self: Arc<Self>, first: Arc<ServerSession>) {
-        self.tend_server_sessions(first).await;
-        self.tended.send_replace(true);
+    pub(super) async fn renew(self: Arc<Self>, first: Arc<ServerSession>) {
+        self.renew_server_sessions(first).await;
+        self.renewal_has_ended.send_replace(true);
     }
 
     /// Follows the connection, tells subscribers, opens new server sessions. Ends when the client is closed.
-    async fn tend_server_sessions(self: &Arc<Self>, mut server_session: Arc<ServerSession>) {
+    async fn renew_server_sessions(self: &Arc<Self>, mut server_session: Arc<ServerSession>) {
         loop {
             let Some(broke_at) = self.follow(&server_session).await else {
                 // Closing: the one who closes may have seen the server session before this one.

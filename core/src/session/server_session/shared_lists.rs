@@ -16,7 +16,7 @@ use crate::path;
 use crate::session::wire::{Flight, WireError};
 
 /// The names of a node's children, shared by all who asked for them.
-pub(crate) type Names = Arc<Listed>;
+pub(crate) type SharedNames = Arc<Listed>;
 
 /// One list, and what has been made of it.
 pub(crate) struct Listed {
@@ -45,7 +45,7 @@ impl Deref for Listed {
 }
 
 /// Below which path, and whose.
-type What = (String, Whose);
+type ListOf = (String, Whose);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
@@ -55,45 +55,45 @@ enum Whose {
 
 /// While a list is under way: the callers that wait for the one after it.
 #[derive(Default)]
-pub(super) struct Looks(Mutex<BTreeMap<What, Next>>);
+pub(super) struct SharedLists(Mutex<BTreeMap<ListOf, Next>>);
 
-type Asker = oneshot::Sender<Result<Names, WireError>>;
+type Caller = oneshot::Sender<Result<SharedNames, WireError>>;
 
 #[derive(Default)]
 struct Next {
-    askers: Vec<Asker>,
+    callers: Vec<Caller>,
     is_synced: bool,
 }
 
 impl ServerSession {
     /// The children of `path`, by a list that leaves now or later, if wanted behind a `sync`.
-    pub(crate) fn look(self: &Arc<Self>, path: &str, is_synced: bool) -> Flight<Names> {
-        self.look_for((path.to_owned(), Whose::Anybodys), is_synced)
+    pub(crate) fn list_children(self: &Arc<Self>, path: &str, is_synced: bool) -> Flight<SharedNames> {
+        self.list_shared((path.to_owned(), Whose::Anybodys), is_synced)
     }
 
     /// Those of them that are ephemeral nodes of this session, which are few where very many contend. Of a server that does
     /// not tell them apart, all children.
-    pub(crate) fn look_for_own(self: &Arc<Self>, path: &str) -> Flight<Names> {
-        self.look_for((path.to_owned(), Whose::Ours), false)
+    pub(crate) fn list_own_children(self: &Arc<Self>, path: &str) -> Flight<SharedNames> {
+        self.list_shared((path.to_owned(), Whose::Ours), false)
     }
 
-    fn look_for(self: &Arc<Self>, what: What, is_synced: bool) -> Flight<Names> {
-        let (asker, answered) = oneshot::channel();
-        let mut looks = lock(&self.looks.0);
-        if let Some(next) = looks.get_mut(&what) {
-            next.askers.push(asker);
+    fn list_shared(self: &Arc<Self>, of: ListOf, is_synced: bool) -> Flight<SharedNames> {
+        let (caller, answered) = oneshot::channel();
+        let mut lists = lock(&self.shared_lists.0);
+        if let Some(next) = lists.get_mut(&of) {
+            next.callers.push(caller);
             next.is_synced |= is_synced;
         } else {
-            looks.insert(what.clone(), Next::default());
-            drop(looks);
+            lists.insert(of.clone(), Next::default());
+            drop(lists);
             // Sent here and not in the task, so that it leaves in one flight with what the caller sent before.
-            let first = self.list(&what, is_synced);
-            self.clock.spawn(Box::pin(self.clone().answer(what, first, vec![asker])));
+            let first = self.list(&of, is_synced);
+            self.clock.spawn(Box::pin(self.clone().answer(of, first, vec![caller])));
         }
         Box::pin(async move { answered.await.unwrap_or(Err(WireError::ConnectionLoss)) })
     }
 
-    fn list(self: &Arc<Self>, (path, whose): &What, is_synced: bool) -> Flight<Names> {
+    fn list(self: &Arc<Self>, (path, whose): &ListOf, is_synced: bool) -> Flight<SharedNames> {
         let synced = is_synced.then(|| self.sync(path));
         let listed = match whose {
             Whose::Anybodys => self.children(path),
@@ -109,22 +109,22 @@ impl ServerSession {
     }
 
     /// Tells what a list says, then lists for those who came meanwhile, as long as there are any.
-    async fn answer(self: Arc<Self>, what: What, mut list: Flight<Names>, mut askers: Vec<Asker>) {
+    async fn answer(self: Arc<Self>, of: ListOf, mut list: Flight<SharedNames>, mut callers: Vec<Caller>) {
         loop {
             let answer = list.await;
-            for asker in askers {
+            for caller in callers {
                 // Some callers may not wait any more.
-                let _ = asker.send(answer.clone());
+                let _ = caller.send(answer.clone());
             }
-            let mut looks = lock(&self.looks.0);
-            let next = looks.get_mut(&what).map(std::mem::take).unwrap_or_default();
-            askers = next.askers.into_iter().filter(|asker| !asker.is_closed()).collect();
-            if askers.is_empty() {
-                looks.remove(&what);
+            let mut lists = lock(&self.shared_lists.0);
+            let next = lists.get_mut(&of).map(std::mem::take).unwrap_or_default();
+            callers = next.callers.into_iter().filter(|caller| !caller.is_closed()).collect();
+            if callers.is_empty() {
+                lists.remove(&of);
                 return;
             }
-            drop(looks);
-            list = self.list(&what, next.is_synced);
+            drop(lists);
+            list = self.list(&of, next.is_synced);
         }
     }
 

@@ -3,19 +3,19 @@
 //! 1. One task of its own makes the ephemeral node, and makes it again in every new server session and whenever somebody deletes it.
 //! 2. A node that somebody else has made is not ours: declaring it answers Exists. If somebody else's node is there
 //!    later, we wait until it is gone; meanwhile a change of the data is refused.
-//! 3. It is undone when it is not wanted any more, by a chore of the server session, so that closing waits for it.
+//! 3. It is undone when it is not wanted any more, in the background of the server session, so that closing waits for it.
 //!
-//! How the task does that is told in [`keeper`].
+//! How that is done is told in [`task`].
 
-mod keeper;
-mod sight;
+mod owner;
+mod task;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::watch;
 
-use self::keeper::Keeper;
+use self::task::Task;
 use super::Session;
 use super::call::refusal;
 use super::wire::frame::fits;
@@ -24,14 +24,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 
 /// The node is kept as long as this exists; dropping it undoes it in the background.
-pub(crate) struct Kept {
-    keeper: Arc<Keeper>,
+pub(crate) struct Registration {
+    task: Arc<Task>,
     is_left: bool,
 }
 
 /// By path, what one client keeps: two of its own must not take each other's nodes for their own.
 #[derive(Default)]
-struct Keepers(Mutex<BTreeMap<String, Weak<Keeper>>>);
+struct Registrations(Mutex<BTreeMap<String, Weak<Task>>>);
 
 #[derive(Clone)]
 struct Wish {
@@ -46,7 +46,7 @@ struct Wish {
 }
 
 #[derive(Default)]
-struct Stands {
+struct Standing {
     /// The newest wish that was fulfilled.
     fulfilled: Option<u64>,
     /// Why a wish could not be.
@@ -58,13 +58,13 @@ struct Stands {
     has_ended: bool,
 }
 
-impl Stands {
+impl Standing {
     fn has_refused(&self, number: u64) -> bool {
         self.refused.as_ref().is_some_and(|(refused, _)| *refused == number)
     }
 }
 
-impl Kept {
+impl Registration {
     /// Makes the node and keeps it from now on. Exists if it is somebody else's, or kept by this client already.
     pub(crate) async fn declare(
         session: &Arc<Session>,
@@ -72,24 +72,24 @@ impl Kept {
         path: String,
         data: &[u8],
         parents: CreateMode,
-    ) -> Result<Kept> {
-        let keepers = session.shelf.of::<Keepers>();
-        let keeper = loop {
+    ) -> Result<Registration> {
+        let registrations = session.extensions.of::<Registrations>();
+        let task = loop {
             let before = {
-                let mut all = lock(&keepers.0);
+                let mut all = lock(&registrations.0);
                 match all.get(&path).and_then(Weak::upgrade) {
                     None => {
                         let wish =
                             Wish { verb, data: data.to_vec(), before: None, number: 0, is_wanted: true };
-                        let keeper = Arc::new(Keeper {
+                        let task = Arc::new(Task {
                             session: session.clone(),
                             path: path.clone(),
                             parents,
                             wish: watch::Sender::new(wish),
                             stands: watch::Sender::default(),
                         });
-                        all.insert(path.clone(), Arc::downgrade(&keeper));
-                        break keeper;
+                        all.insert(path.clone(), Arc::downgrade(&task));
+                        break task;
                     }
                     Some(before) => before,
                 }
@@ -100,33 +100,32 @@ impl Kept {
             // Being undone: then it is free.
             before.until(verb, |stands| stands.has_ended).await?;
         };
-        let kept = Kept { keeper: keeper.clone(), is_left: false };
-        session.clock().spawn(Box::pin(keeper.keep()));
-        kept.fulfilled(verb, 0).await?;
-        Ok(kept)
+        let registration = Registration { task: task.clone(), is_left: false };
+        session.clock().spawn(Box::pin(task.run()));
+        registration.fulfilled(verb, 0).await?;
+        Ok(registration)
     }
 
     /// What this client keeps at `path`.
-    pub(crate) fn find(session: &Arc<Session>, path: &str) -> Option<Kept> {
-        let keeper = lock(&session.shelf.of::<Keepers>().0).get(path).and_then(Weak::upgrade)?;
-        let is_wanted = keeper.wish.borrow().is_wanted;
-        is_wanted.then(|| Kept { keeper, is_left: true })
+    pub(crate) fn find(session: &Arc<Session>, path: &str) -> Option<Registration> {
+        let task = lock(&session.extensions.of::<Registrations>().0).get(path).and_then(Weak::upgrade)?;
+        let is_wanted = task.wish.borrow().is_wanted;
+        is_wanted.then(|| Registration { task, is_left: true })
     }
 
     /// From now on it is kept for as long as the client lives, unless it is undone: dropping this does not end it.
-    pub(crate) fn left_alone(mut self) -> Kept {
+    pub(crate) fn stays_with_the_client(mut self) -> Registration {
         self.is_left = true;
         self
     }
 
     /// Changes the node's data, now and for the server sessions to come. ConnectionLost: not yet, it goes on in the background.
     pub(crate) async fn update(&self, verb: &'static str, data: &[u8]) -> Result<()> {
-        let keeper = &self.keeper;
-        let bytes =
-            keeper.session.server_session().measure().create(&keeper.path, data, CreateMode::Ephemeral);
-        fits(bytes).map_err(|error| refusal(error, verb, &keeper.path))?;
+        let task = &self.task;
+        let bytes = task.session.server_session().measure().create(&task.path, data, CreateMode::Ephemeral);
+        fits(bytes).map_err(|error| refusal(error, verb, &task.path))?;
         let mut number = 0;
-        keeper.wish.send_modify(|wish| {
+        task.wish.send_modify(|wish| {
             (wish.verb, wish.data) = (verb, data.to_vec());
             wish.number += 1;
             number = wish.number;
@@ -138,40 +137,40 @@ impl Kept {
     /// ConnectionLost: unconfirmed, and the deletion goes on in the background. Denied: we may not delete it, so it stands
     /// until the client is closed.
     pub(crate) async fn undo(self, verb: &'static str) -> Result<bool> {
-        self.keeper.unwant();
-        self.keeper.until(verb, |stands| stands.has_ended).await?;
-        let stands = self.keeper.stands.borrow();
+        self.task.unregister();
+        self.task.until(verb, |stands| stands.has_ended).await?;
+        let stands = self.task.stands.borrow();
         match stands.is_left_over {
-            true => Err(left_over(verb, &self.keeper.path)),
+            true => Err(left_over(verb, &self.task.path)),
             false => Ok(stands.is_free),
         }
     }
 
     async fn fulfilled(&self, verb: &'static str, number: u64) -> Result<()> {
-        let is_decided = |stands: &Stands| {
+        let is_decided = |stands: &Standing| {
             let refused = stands.refused.as_ref().map(|(number, _)| *number);
             stands.has_ended || stands.fulfilled.max(refused) >= Some(number)
         };
-        self.keeper.until(verb, is_decided).await?;
-        let stands = self.keeper.stands.borrow();
+        self.task.until(verb, is_decided).await?;
+        let stands = self.task.stands.borrow();
         match &stands.refused {
             _ if stands.fulfilled >= Some(number) && !stands.has_refused(number) => Ok(()),
             Some((refused, error)) if *refused >= number => Err(error.clone()),
-            _ if self.keeper.session.is_closing() => Err(Error::closed("client")),
+            _ if self.task.session.is_closing() => Err(Error::closed("client")),
             _ => Err(not_declared("it was undone meanwhile")),
         }
     }
 }
 
-impl Drop for Kept {
+impl Drop for Registration {
     fn drop(&mut self) {
-        if !self.keeper.session.process().is_present() {
+        if !self.task.session.process().is_present() {
             // A forked child: the node is the parent's, and so are the locks of what must not be dropped here.
-            std::mem::forget(self.keeper.clone());
+            std::mem::forget(self.task.clone());
             return;
         }
         if !self.is_left {
-            self.keeper.unwant();
+            self.task.unregister();
         }
     }
 }
@@ -203,28 +202,28 @@ mod tests {
 
     /// The worst moment for a fork: another thread has the lock, and in the child it is never unlocked.
     #[test]
-    fn what_a_forked_child_drops_stays_kept() -> Result<()> {
+    fn what_a_forked_child_drops_stays_registration() -> Result<()> {
         let client = drive::wait(Client::connect("embedded:", Default::default()), None, None)?;
         let session = client.session()?;
         let node = "/groups/forked/a".to_owned();
         let declared = {
             let (session, node) = (session.clone(), node.clone());
-            async move { Kept::declare(&session, "join", node, b"", CreateMode::Persistent).await }
+            async move { Registration::declare(&session, "join", node, b"", CreateMode::Persistent).await }
         };
-        let kept = drive::wait(declared, None, None)?;
-        let keeper = kept.keeper.clone();
+        let registration = drive::wait(declared, None, None)?;
+        let task = registration.task.clone();
         let ((lock, is_locked), (free, is_free)) = (channel(), channel::<()>());
         let locker = std::thread::spawn(move || {
-            let _locked = keeper.wish.borrow();
+            let _locked = task.wish.borrow();
             lock.send(()).expect("the test waits");
             // Not for ever: a test that fails drops it, too.
             let _ = is_free.recv_timeout(Duration::from_secs(25));
         });
         is_locked.recv().expect("locked");
-        let kept = dropped_in_a_child("what is kept", kept);
+        let registration = dropped_in_a_child("what is registration", registration);
         drop(free);
         locker.join().expect("no panic");
-        assert!(Kept::find(&session, &node).is_some());
-        drive::wait(kept.undo("leave"), None, None).map(drop)
+        assert!(Registration::find(&session, &node).is_some());
+        drive::wait(registration.undo("leave"), None, None).map(drop)
     }
 }

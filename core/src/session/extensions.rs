@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 #[derive(Default)]
-pub(crate) struct Shelf(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+pub(crate) struct Extensions(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 
-impl Shelf {
+impl Extensions {
     /// The one `T` of this client.
     pub(crate) fn of<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let mut kept = lock(&self.0);

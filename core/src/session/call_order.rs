@@ -17,48 +17,48 @@ use crate::mutex::lock;
 
 /// The calls of a client that have not queued yet, by path.
 #[derive(Default)]
-pub(super) struct Arrivals(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
+pub(super) struct CallOrder(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
 
-impl Arrivals {
+impl CallOrder {
     fn at(&self, path: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut arrivals = lock(&self.0);
-        if let Some(here) = arrivals.get(path).and_then(Weak::upgrade) {
+        let mut call_order = lock(&self.0);
+        if let Some(here) = call_order.get(path).and_then(Weak::upgrade) {
             return here;
         }
-        arrivals.retain(|_, here| here.strong_count() > 0);
+        call_order.retain(|_, here| here.strong_count() > 0);
         let here = Arc::default();
-        arrivals.insert(path.to_owned(), Arc::downgrade(&here));
+        call_order.insert(path.to_owned(), Arc::downgrade(&here));
         here
     }
 }
 
 /// The turn to queue. The next call has it when this is dropped.
-pub(crate) type Arrived = OwnedMutexGuard<()>;
+pub(crate) type MayQueue = OwnedMutexGuard<()>;
 
 /// The place of a call among those that have not queued yet.
-pub(crate) enum Arrival {
-    First(Arrived),
-    Behind(Pin<Box<dyn Future<Output = Arrived> + Send>>),
+pub(crate) enum QueueingTurn {
+    First(MayQueue),
+    Behind(Pin<Box<dyn Future<Output = MayQueue> + Send>>),
 }
 
-impl Arrival {
+impl QueueingTurn {
     /// Resolves when those that came before have queued.
-    pub(crate) async fn turn(self) -> Arrived {
+    pub(crate) async fn turn(self) -> MayQueue {
         match self {
-            Arrival::First(arrived) => arrived,
-            Arrival::Behind(turn) => turn.await,
+            QueueingTurn::First(may_queue) => may_queue,
+            QueueingTurn::Behind(turn) => turn.await,
         }
     }
 }
 
 impl Session {
     /// A call that is going to queue at `path` is made now.
-    pub(crate) fn arrive(&self, path: &str) -> Arrival {
-        let mut turn = Box::pin(self.arrivals.at(path).lock_owned());
+    pub(crate) fn take_queueing_turn(&self, path: &str) -> QueueingTurn {
+        let mut turn = Box::pin(self.call_order.at(path).lock_owned());
         // The first poll takes the place; tokio must not answer "later" to spread the load.
         match tokio::task::unconstrained(&mut turn).now_or_never() {
-            Some(arrived) => Arrival::First(arrived),
-            None => Arrival::Behind(turn),
+            Some(may_queue) => QueueingTurn::First(may_queue),
+            None => QueueingTurn::Behind(turn),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::session::server_session::ServerSession;
 use crate::session::wire::{Flight, Stat, WireError};
 
 /// Whose node is there.
-pub(super) enum Sight {
+pub(super) enum Owner {
     /// With its version, if that may be known.
     Ours(Option<i32>),
     Theirs,
@@ -14,17 +14,17 @@ pub(super) enum Sight {
 }
 
 /// The first request leaves now.
-pub(super) fn look(server_session: &Arc<ServerSession>, path: &str) -> Flight<Sight> {
+pub(super) fn look(server_session: &Arc<ServerSession>, path: &str) -> Flight<Owner> {
     let (server_session, path, look) = (server_session.clone(), path.to_owned(), server_session.exists(path));
     Box::pin(async move {
         match look.await {
-            Ok(Some(stat)) if is_of(&server_session, &stat) => Ok(Sight::Ours(Some(stat.version))),
-            Ok(Some(_)) => Ok(Sight::Theirs),
-            Ok(None) => Ok(Sight::Nothing),
+            Ok(Some(stat)) if is_of(&server_session, &stat) => Ok(Owner::Ours(Some(stat.version))),
+            Ok(Some(_)) => Ok(Owner::Theirs),
+            Ok(None) => Ok(Owner::Nothing),
             // We may not read it, so the server does not say whose it is. But it lists the session's own nodes.
             Err(WireError::NoAuth) => match server_session.own_ephemerals(&path).await?.contains(&path) {
-                true => Ok(Sight::Ours(None)),
-                false => Ok(Sight::Theirs),
+                true => Ok(Owner::Ours(None)),
+                false => Ok(Owner::Theirs),
             },
             Err(error) => Err(error),
         }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::sight::{Sight, is_of, look};
-use super::{Keepers, Stands, Wish};
+use super::owner::{Owner, is_of, look};
+use super::{Registrations, Standing, Wish};
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::path;
@@ -26,17 +26,17 @@ use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, Event, Watch, WireError};
 use crate::session::{Session, unless};
 
-pub(super) struct Keeper {
+pub(super) struct Task {
     pub(super) session: Arc<Session>,
     pub(super) path: String,
     /// What a missing parent is created as.
     pub(super) parents: CreateMode,
     pub(super) wish: watch::Sender<Wish>,
-    pub(super) stands: watch::Sender<Stands>,
+    pub(super) stands: watch::Sender<Standing>,
 }
 
 /// How it ended, in one server session.
-enum End {
+enum RegistrationEnd {
     ServerSession,
     Unwanted,
 }
@@ -52,8 +52,8 @@ enum Attempt {
     Unanswered,
 }
 
-impl Keeper {
-    pub(super) fn unwant(&self) {
+impl Task {
+    pub(super) fn unregister(&self) {
         self.wish.send_modify(|wish| wish.is_wanted = false);
     }
 
@@ -90,7 +90,7 @@ impl Keeper {
         self.stands.send_modify(|stands| stands.refused = Some((number, error)));
     }
 
-    pub(super) async fn until(&self, verb: &'static str, is_so: impl Fn(&Stands) -> bool) -> Result<()> {
+    pub(super) async fn until(&self, verb: &'static str, is_so: impl Fn(&Standing) -> bool) -> Result<()> {
         let mut call = self.session.call(None);
         let mut stands = self.stands.subscribe();
         let waited = async {
@@ -107,19 +107,19 @@ impl Keeper {
         Pause::new(retry.base, retry.max)
     }
 
-    pub(super) async fn keep(self: Arc<Self>) {
+    pub(super) async fn run(self: Arc<Self>) {
         // Nothing stands any more when the client is closed: it goes with the session.
-        let _ = unless(self.keep_in_every_server_session(), self.session.until_closing()).await;
-        let keepers = self.session.shelf.of::<Keepers>();
-        let mut all = lock(&keepers.0);
-        if all.get(&self.path).is_some_and(|keeper| std::ptr::eq(keeper.as_ptr(), &*self)) {
+        let _ = unless(self.register_in_every_server_session(), self.session.until_closing()).await;
+        let registrations = self.session.extensions.of::<Registrations>();
+        let mut all = lock(&registrations.0);
+        if all.get(&self.path).is_some_and(|task| std::ptr::eq(task.as_ptr(), &*self)) {
             all.remove(&self.path);
         }
         drop(all);
         self.stands.send_modify(|stands| stands.has_ended = true);
     }
 
-    async fn keep_in_every_server_session(self: &Arc<Self>) {
+    async fn register_in_every_server_session(self: &Arc<Self>) {
         let mut wishes = self.wish.subscribe();
         let mut pause = self.pause();
         loop {
@@ -131,7 +131,7 @@ impl Keeper {
             match ready {
                 Ok(server_session) => {
                     pause.restart();
-                    if let End::Unwanted = Keeping::of(self, &server_session).run().await {
+                    if let RegistrationEnd::Unwanted = Attempts::of(self, &server_session).run().await {
                         return;
                     }
                 }
@@ -146,8 +146,8 @@ impl Keeper {
 }
 
 /// Keeping the node in one server session.
-struct Keeping<'a> {
-    keeper: &'a Arc<Keeper>,
+struct Attempts<'a> {
+    task: &'a Arc<Task>,
     server_session: &'a Arc<ServerSession>,
     pause: Pause,
     /// Our node is there, as far as its watch has told.
@@ -160,24 +160,24 @@ struct Keeping<'a> {
     watch: Option<Watch>,
 }
 
-impl<'a> Keeping<'a> {
-    fn of(keeper: &'a Arc<Keeper>, server_session: &'a Arc<ServerSession>) -> Keeping<'a> {
-        let pause = keeper.pause();
-        Keeping { keeper, server_session, pause, stands: false, in_doubt: false, written: None, watch: None }
+impl<'a> Attempts<'a> {
+    fn of(task: &'a Arc<Task>, server_session: &'a Arc<ServerSession>) -> Attempts<'a> {
+        let pause = task.pause();
+        Attempts { task, server_session, pause, stands: false, in_doubt: false, written: None, watch: None }
     }
 
-    async fn run(mut self) -> End {
-        let mut wishes = self.keeper.wish.subscribe();
+    async fn run(mut self) -> RegistrationEnd {
+        let mut wishes = self.task.wish.subscribe();
         loop {
             let wish = wishes.borrow_and_update().clone();
             if !wish.is_wanted {
                 if self.stands || self.in_doubt {
                     self.undo().await;
                 }
-                return End::Unwanted;
+                return RegistrationEnd::Unwanted;
             }
             if self.server_session.has_ended() {
-                return End::ServerSession;
+                return RegistrationEnd::ServerSession;
             }
             let attempt = self.attempt(&wish).await;
             let Some(mut event) = self.concluded(attempt, &wish).await else { continue };
@@ -185,7 +185,7 @@ impl<'a> Keeping<'a> {
                 biased;
                 event = &mut event => match event {
                     Event::Deleted => self.stands = false,
-                    Event::SessionEnded => return End::ServerSession,
+                    Event::SessionEnded => return RegistrationEnd::ServerSession,
                     _ => {}
                 },
                 // The watch stands as long as the node does.
@@ -224,20 +224,20 @@ impl<'a> Keeping<'a> {
             Attempt::Again => None,
             Attempt::Done if self.written != Some(wish.number) => None,
             Attempt::Done => {
-                self.keeper.fulfil(wish);
+                self.task.fulfil(wish);
                 self.watched().await
             }
             Attempt::Taken(watch) => {
-                let taken = refusal(WireError::NodeExists, wish.verb, &self.keeper.path);
-                self.keeper.refuse(wish.number, taken);
+                let taken = refusal(WireError::NodeExists, wish.verb, &self.task.path);
+                self.task.refuse(wish.number, taken);
                 Some(watch)
             }
             Attempt::Refused(error) => {
-                let (verb, path) = (wish.verb, &self.keeper.path);
-                if self.keeper.session.is_first_time(&format!("{verb} {path}")) {
+                let (verb, path) = (wish.verb, &self.task.path);
+                if self.task.session.is_first_time(&format!("{verb} {path}")) {
                     tracing::warn!(target: "zkrecipes", event = "kept_astray", path, %error, "a node of ours is not as it should be");
                 }
-                self.keeper.refuse(wish.number, error);
+                self.task.refuse(wish.number, error);
                 Some(Watch::unarmed(self.later()))
             }
             Attempt::Unanswered => Some(Watch::unarmed(self.later())),
@@ -264,46 +264,46 @@ impl<'a> Keeping<'a> {
     }
 
     fn later(&mut self) -> Later<()> {
-        let session = &self.keeper.session;
+        let session = &self.task.session;
         session.clock().sleep_until(session.now() + self.pause.next())
     }
 
     fn refused(&self, wish: &Wish, error: WireError) -> Attempt {
         match error.is_unanswered() {
             true => Attempt::Unanswered,
-            false => Attempt::Refused(refusal(error, wish.verb, &self.keeper.path)),
+            false => Attempt::Refused(refusal(error, wish.verb, &self.task.path)),
         }
     }
 
     async fn make(&mut self, wish: &Wish) -> Attempt {
-        let (keeper, server_session) = (self.keeper, self.server_session);
+        let (task, server_session) = (self.task, self.server_session);
         loop {
-            match server_session.create(&keeper.path, &wish.data, CreateMode::Ephemeral).await {
+            match server_session.create(&task.path, &wish.data, CreateMode::Ephemeral).await {
                 Ok(_) => return Attempt::Done,
                 Err(WireError::NoNode) => {
-                    let parent = path::parent(&keeper.path);
-                    if let Err(error) = keeper.session.ensure(server_session, parent, keeper.parents).await {
+                    let parent = path::parent(&task.path);
+                    if let Err(error) = task.session.ensure(server_session, parent, task.parents).await {
                         return self.refused(wish, error);
                     }
                 }
-                Err(WireError::NodeExists) => match server_session.watch_exists(&keeper.path).await {
+                Err(WireError::NodeExists) => match server_session.watch_exists(&task.path).await {
                     Ok((None, _)) => {}
                     Ok((Some(stat), watch)) => {
                         if is_of(server_session, &stat) && self.in_doubt {
                             return Attempt::Done;
                         }
-                        if !keeper.session.was_ours(stat.ephemeral_owner as u64) {
+                        if !task.session.was_ours(stat.ephemeral_owner as u64) {
                             return Attempt::Taken(watch);
                         }
                         // Left behind by a session that is over for us, if not yet for the server.
-                        match server_session.delete(&keeper.path, Some(stat.version)).await {
+                        match server_session.delete(&task.path, Some(stat.version)).await {
                             Ok(()) | Err(WireError::NoNode | WireError::BadVersion) => {}
                             Err(error) => return self.refused(wish, error),
                         }
                     }
                     Err(WireError::NoAuth) if self.in_doubt => {
-                        return match look(server_session, &keeper.path).await {
-                            Ok(Sight::Ours(_)) => Attempt::Done,
+                        return match look(server_session, &task.path).await {
+                            Ok(Owner::Ours(_)) => Attempt::Done,
                             Ok(_) => self.refused(wish, WireError::NoAuth),
                             Err(error) => self.refused(wish, error),
                         };
@@ -317,10 +317,10 @@ impl<'a> Keeping<'a> {
 
     /// Replaces the data of our node.
     async fn write(&mut self, wish: &Wish) -> Attempt {
-        let (path, server_session) = (&self.keeper.path, self.server_session);
+        let (path, server_session) = (&self.task.path, self.server_session);
         let written = match look(server_session, path).await {
-            Ok(Sight::Ours(version)) => server_session.set_data(path, &wish.data, version).await,
-            Ok(Sight::Theirs | Sight::Nothing) => Err(WireError::NoNode),
+            Ok(Owner::Ours(version)) => server_session.set_data(path, &wish.data, version).await,
+            Ok(Owner::Theirs | Owner::Nothing) => Err(WireError::NoNode),
             Err(error) => Err(error),
         };
         match written {
@@ -338,10 +338,10 @@ impl<'a> Keeping<'a> {
 
     /// Sets a watch on our node; `None` when it is gone, or somebody has put a node of their own in its place.
     async fn set_watch(&mut self) -> Result<Option<Watch>, WireError> {
-        let answer = match self.server_session.watch_children(&self.keeper.path).await {
+        let answer = match self.server_session.watch_children(&self.task.path).await {
             Ok((_, stat, watch)) => Some((stat, watch)),
             Err(WireError::NoNode) => None,
-            Err(WireError::NoAuth) => match self.server_session.watch_exists(&self.keeper.path).await {
+            Err(WireError::NoAuth) => match self.server_session.watch_exists(&self.task.path).await {
                 Ok((stat, watch)) => stat.map(|stat| (stat, watch)),
                 // Newer servers refuse that, too: we are not told of its deletion, but of the end of the session.
                 Err(WireError::NoAuth) => {
@@ -360,34 +360,33 @@ impl<'a> Keeping<'a> {
 
     /// Deletes our node, and nobody else's, until that is confirmed or the session has ended.
     async fn undo(self) {
-        let (keeper, server_session, mut pause) =
-            (self.keeper.clone(), self.server_session.clone(), self.keeper.pause());
+        let (task, server_session, mut pause) =
+            (self.task.clone(), self.server_session.clone(), self.task.pause());
         let undoing = async move {
             while !server_session.has_ended() {
                 // What was asked before has been decided when this is answered, and the look sees it.
-                let (settled, look) =
-                    (server_session.settle(&keeper.path), look(&server_session, &keeper.path));
+                let (settled, look) = (server_session.settle(&task.path), look(&server_session, &task.path));
                 let (settled, look) = (settled.await, look.await);
                 let answer = match look {
-                    Ok(Sight::Ours(version)) => server_session.delete(&keeper.path, version).await,
+                    Ok(Owner::Ours(version)) => server_session.delete(&task.path, version).await,
                     Ok(_) if settled.as_ref().is_err_and(WireError::is_unanswered) => settled,
-                    Ok(Sight::Nothing) => Ok(()),
-                    Ok(Sight::Theirs) => return,
+                    Ok(Owner::Nothing) => Ok(()),
+                    Ok(Owner::Theirs) => return,
                     Err(error) => Err(error),
                 };
                 match answer {
                     Ok(()) | Err(WireError::NoNode) => {
-                        return keeper.stands.send_modify(|stands| stands.is_free = true);
+                        return task.stands.send_modify(|stands| stands.is_free = true);
                     }
                     // Nobody will let us; the node goes with the session.
                     Err(WireError::NoAuth) => {
-                        return keeper.stands.send_modify(|stands| stands.is_left_over = true);
+                        return task.stands.send_modify(|stands| stands.is_left_over = true);
                     }
-                    Err(_) => pause.pass(keeper.session.clock()).await,
+                    Err(_) => pause.pass(task.session.clock()).await,
                 }
             }
         };
-        self.server_session.chore(undoing).await;
+        self.server_session.in_background(undoing).await;
     }
 }
 

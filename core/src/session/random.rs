@@ -1,13 +1,13 @@
-//! Chance: names that are like no other, and which of several to try first. A simulation has its seed decide that, too.
+//! What is random: names that are like no other, and which of several to try first. A simulation has its seed decide that, too.
 
 use std::cell::RefCell;
 
 use uuid::Uuid;
 
-type Source = Box<dyn FnMut() -> u128>;
+type RandomSource = Box<dyn FnMut() -> u128>;
 
 thread_local! {
-    static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
+    static SOURCE: RefCell<Option<RandomSource>> = const { RefCell::new(None) };
 }
 
 /// A name that nobody else has.
@@ -21,14 +21,14 @@ pub(crate) fn below(many: usize) -> usize {
     guid().as_u128() as usize % many
 }
 
-/// Until the answer is dropped, all chance on this thread is drawn from `source`.
+/// Until the answer is dropped, all that is random on this thread is drawn from `source`.
 pub fn draw_from(source: impl FnMut() -> u128 + 'static) -> Drawing {
     SOURCE.set(Some(Box::new(source)));
     Drawing(())
 }
 
-/// Chance is drawn from somewhere else.
-#[must_use = "dropping it leaves chance to chance again"]
+/// What is random is drawn from somewhere else.
+#[must_use = "dropping it ends it"]
 pub struct Drawing(());
 
 impl Drop for Drawing {

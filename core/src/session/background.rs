@@ -1,0 +1,95 @@
+//! Work that nobody need wait for, and that closing waits for. What a server session does in the background ends with it;
+//! what a session does goes on in the next server session.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{Notify, oneshot};
+
+use super::clock::{Clock, Later};
+use super::server_session::ServerSession;
+use super::{Session, unless};
+
+/// How much is under way.
+#[derive(Default)]
+pub(super) struct Background {
+    count: AtomicUsize,
+    done: Notify,
+}
+
+/// A piece of work that is under way, also if it ends by a panic.
+struct UnderWay(Arc<Background>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.done.notify_waiters();
+        }
+    }
+}
+
+impl Background {
+    /// Begins `work` and keeps `owner` as long as that takes.
+    fn begin<T: Send + Sync + 'static>(
+        self: &Arc<Self>,
+        clock: &Arc<dyn Clock>,
+        owner: Arc<T>,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Later<()> {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        let under_way = UnderWay(self.clone());
+        let (done, is_done) = oneshot::channel();
+        clock.spawn(Box::pin(async move {
+            work.await;
+            drop(under_way);
+            let _ = done.send(());
+            drop(owner);
+        }));
+        Box::pin(async move {
+            let _ = is_done.await;
+        })
+    }
+
+    async fn until_done(&self) {
+        loop {
+            let mut done = std::pin::pin!(self.done.notified());
+            done.as_mut().enable();
+            if self.count.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            done.await;
+        }
+    }
+}
+
+impl Session {
+    /// Its calls are `outlasting`, so that they go on while the client closes.
+    pub(crate) fn in_background(
+        self: &Arc<Self>,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Later<()> {
+        self.background.begin(&self.clock, self.clone(), work)
+    }
+
+    /// Resolves when nothing is under way, neither here nor in this server session; or when it has ended, for then nothing can
+    /// be done.
+    pub(super) async fn until_tidy(&self, server_session: &ServerSession) {
+        unless(self.background.until_done(), server_session.until_ended()).await;
+        server_session.until_tidy().await;
+    }
+}
+
+impl ServerSession {
+    /// It should end when the session has.
+    pub(crate) fn in_background(
+        self: &Arc<Self>,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Later<()> {
+        self.background.begin(&self.clock, self.clone(), work)
+    }
+
+    /// Resolves when nothing is under way, or the session has ended.
+    pub(super) async fn until_tidy(&self) {
+        unless(self.background.until_done(), self.until_ended()).await;
+    }
+}
