@@ -19,7 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Whatever is not here takes less than twenty seconds.
-LONGEST = ["queue", "faults", "paused_leader", "double_barrier_faults", "two_phase_commit_pairs", "counter_crowd"]
+LONGEST = ["queue", "locks", "barriers", "faults", "pauses", "session", "processes", "crowds"]
+# They measure time, or what is the whole process's: one test after the other.
+IN_TURN = ["crowds", "pauses", "logs", "processes"]
 
 
 def built(arguments: list[str]) -> list[tuple[str, Path]]:
@@ -48,11 +50,11 @@ def run(program: tuple[str, Path]) -> bool:
     executable, crate = program
     begun = time.monotonic()
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(crate)}
-    command = [executable, "--quiet"]
+    name = name_of(executable)
+    command = [executable, "--quiet", *(["--test-threads", "1"] if name in IN_TURN else [])]
     done = subprocess.run(
         command, cwd=crate, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
-    name = name_of(executable)
     took = f"{time.monotonic() - begun:.0f} s"
     ending = "" if done.returncode == 0 else f"{name} FAILED with status {done.returncode}\n"
     print(f"--- {name}, {took}\n{done.stdout}{ending}", flush=True)

@@ -89,14 +89,14 @@ part_crowds() {
 part_range() { "$(tests/interop/environment.sh)" core/tests/range.py; }
 # Every request that can go wrong, on a real server behind the fault proxy; of the requests some, unless all is to be tested.
 part_real() {
-    on_a_real_one any_request --test={faults,queue,barrier,double_barrier_faults,two_phase_commit} || return
-    [ -z "${ZKR_ALL-}" ] || on_a_real_one very_many_rounds --test double_barrier_rounds
+    on_a_real_one any_request --test={faults,queue,barriers,two_phase_commit} || return
+    [ -z "${ZKR_ALL-}" ] || on_a_real_one very_many_rounds --test crowds
 }
 on_a_real_one() {
     local name=$1
     shift
     tests/zookeeper/zookeeper.py exec 3.9 -- env ZKR_REAL={} cargo test --quiet --no-fail-fast --profile "$profile" \
-        --package zkrecipes --package zkrecipes-ffi-testing "$@" "$name"
+        --package zkrecipes --package zkrecipes-ffi-testing "$@" "$name" -- --skip pairs::
 }
 part_packages() { tests/packages.sh; }
 # Packages for systems that this is not one of: old ones, other C libraries, what is made of the sources alone.

@@ -16,7 +16,7 @@ COUNTER = (
 # What speaks of it and needs nothing for another recipe: programs and pages about something else.
 BESIDE = re.compile(
     r"CONTRIBUTING\.md|tests/test_(api|contributing)\.py|bench/(results/|workers/kazoo)|docs/(site/screenshots|start/)|tests/(crowds|usage|c/abi)/"
-    r"|core/tests/(counter_(crowd|versions)|open_parents)\.rs|python/tests/test_input\.py|examples/rust/opentelemetry/"
+    r"|core/tests/(counter/versions|crowds/counter|logs/open_parents)\.rs|python/tests/test_input\.py|examples/rust/opentelemetry/"
 )
 
 

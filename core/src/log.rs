@@ -1,5 +1,5 @@
 //! What the library says of itself: one function for each event of a client, and of what is held.
-//! docs/observability.md has the table of all events; `core/tests/observability.rs` compares it with the sources.
+//! docs/observability.md has the table of all events; `core/tests/logs/observability.rs` compares it with the sources.
 //!
 //! Events are told in the order in which they happened, on a thread where a subscriber of logs holds nobody up. Nothing is
 //! formatted unless somebody listens at that level.

@@ -78,7 +78,7 @@ def commands(place: Path) -> dict[str, list[str]]:
     built = ROOT / "target" / ("debug" if profile == "dev" else profile)
     # With the second package the first is the one that the faces are built with.
     packages = "-p zkrecipes -p zkrecipes-ffi-testing"
-    core = f"cargo test --quiet --no-fail-fast --profile {profile} {packages} --test tls --test secrets".split()
+    core = f"cargo test --quiet --no-fail-fast --profile {profile} {packages} --test".split()
     (place / "libzkrecipes.so.0").symlink_to(built / "libzkrecipes_c.so")
     here, include = HERE.relative_to(ROOT), f"-I{ROOT / 'include'}"
     shared = ["-Wall", "-Wextra", "-Werror", include, f"-L{built}", f"-Wl,-rpath,{place}", "-lzkrecipes_c"]
@@ -94,7 +94,7 @@ def commands(place: Path) -> dict[str, list[str]]:
         return ["sh", "-c", shlex.join([compiler, "-o", program, f"{here}/{source}", *flags]) + f" && {program}"]
 
     return {
-        "core": core,
+        "core": [*core, "session", "--test", "processes", "--", "tls::", "secrets::"],
         "c": compiled("c", "cc", "face.c", shared),
         "static": compiled("static", "cc", "face.c", static),
         "cpp": compiled("cpp", "c++", "face.cpp", ["-std=c++17", *shared]),
@@ -103,7 +103,7 @@ def commands(place: Path) -> dict[str, list[str]]:
         "node": ["node", f"{here}/face.mjs"],
         "command": [f"{here}/command.sh", f"{built}/zkrecipes"],
         "shapes": [sys.executable, f"{here}/shapes.py"],
-        "night-core": [*core[:-4], "--test", "observability", "--", "on_real_servers"],
+        "night-core": [*core, "logs", "--", "on_real_servers"],
         "night-c": ["sh", "-c", f"cc -o {night} tests/c/*.c {shlex.join(kit)} && {night} told_from_logs"],
         "night-python": [*pytest, "-k", "zookeeper and partition", "python/tests/test_observability.py"],
         "night-node": [

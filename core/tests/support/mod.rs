@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::future::Future;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use zkrecipes::{Client, ClientOptions, Lock, LockOptions, RetryOptions};
@@ -86,4 +87,21 @@ pub fn requests(server: &Server) -> Vec<String> {
         .filter(|entry| of_interest(entry.op, &entry.path))
         .map(|entry| entry.op.to_string())
         .collect()
+}
+
+/// For a test that needs a process of its own, as it counts threads or memory, or changes what is everybody's: whether it has
+/// been run in one. There it is not run again, and goes on.
+pub fn is_run_elsewhere(test: &str, prepare: impl FnOnce(&mut Command)) -> bool {
+    const ALONE: &str = "ZKRECIPES_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return false;
+    }
+    let mut process = Command::new(std::env::current_exe().expect("this program"));
+    process.args(["--exact", test, "--nocapture"]).env(ALONE, "yes");
+    prepare(&mut process);
+    let ended = process.output().expect("a process");
+    let (said, told) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    // A name that is no test's would run nothing, and succeed.
+    assert!(ended.status.success() && said.contains("1 passed"), "{test}: {said}{told}");
+    true
 }

@@ -1,0 +1,7 @@
+//! The counter.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod changes;
+mod versions;

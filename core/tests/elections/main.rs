@@ -1,0 +1,14 @@
+//! Elections, groups, names and configs, and whoever follows any of them.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod candidates;
+mod config;
+mod election;
+mod following;
+mod group;
+mod lagging;
+mod names;
+mod survey;
+mod watch;

@@ -1,0 +1,189 @@
+//! Names and what they stand for: bound for good or for as long as the client lives, looked up, unbound, followed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::support::ground::grounds;
+use crate::support::{SOON, eventually, options, soon};
+use zkrecipes::{Client, ErrorKind, Feed, Names, Naming, blocking};
+use zkrecipes_embedded::Fault;
+
+const PATH: &str = "/names/services";
+const TEN: Duration = Duration::from_secs(10);
+
+fn of(client: &Client) -> Names {
+    client.names(PATH).expect("a valid path")
+}
+
+type All = BTreeMap<String, Vec<u8>>;
+
+fn all(these: &[(&str, &str)]) -> All {
+    these.iter().map(|(name, data)| ((*name).to_owned(), data.as_bytes().to_vec())).collect()
+}
+
+async fn until(feed: &mut Feed<All>, wanted: All) {
+    let mut seen = None;
+    let told = soon("the news", async {
+        while seen.as_ref() != Some(&wanted) {
+            seen = Some(feed.next().await.expect("it goes on").expect("no error"));
+        }
+    });
+    told.await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_is_bound_looked_up_and_unbound_by_anybody() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (of_a, of_b) = (of(&a), of(&b));
+        assert_eq!(of_a.list().await.expect("listed"), Vec::<String>::new());
+        assert_eq!(of_a.lookup("db").await.expect("asked"), None);
+        of_a.bind("db", b"one", false).await.expect("bound");
+        of_a.bind("cache", b"two", true).await.expect("bound");
+        assert_eq!(of_b.lookup("db").await.expect("asked").as_deref(), Some(&b"one"[..]));
+        assert_eq!(of_b.list().await.expect("listed"), ["cache", "db"]);
+        for (names, name, ephemeral) in
+            [(&of_a, "db", false), (&of_b, "db", true), (&of_b, "cache", true), (&of_a, "cache", true)]
+        {
+            let error = names.bind(name, b"x", ephemeral).await.expect_err("bound already");
+            assert_eq!(error.kind(), ErrorKind::Exists, "{name}");
+            assert_eq!(error.path(), Some(&*format!("{PATH}/{name}")));
+        }
+        assert_eq!(of_b.lookup("cache").await.expect("asked").as_deref(), Some(&b"two"[..]));
+        of_b.unbind("db").await.expect("unbound");
+        of_a.unbind("cache").await.expect("unbound");
+        assert_eq!(of_a.unbind("db").await.expect_err("unbound before").kind(), ErrorKind::NoNode);
+        of_b.bind("cache", b"b's", true).await.expect("free again");
+        b.close(Some(SOON)).await.expect("closed");
+        assert_eq!(of_a.list().await.expect("listed"), Vec::<String>::new());
+        for bad in ["", "a/b", ".", "..", "a\0"] {
+            assert_eq!(of_a.bind(bad, b"", true).await.expect_err(bad).kind(), ErrorKind::Invalid);
+            assert_eq!(of_a.lookup(bad).await.expect_err(bad).kind(), ErrorKind::Invalid);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ephemeral_name_outlives_sessions_and_deletions_until_it_is_unbound() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+        let (of_a, of_b) = (of(&a), of(&b));
+        of_a.bind("cache", b"here", true).await.expect("bound");
+        let mut feed = of_b.watch();
+        until(&mut feed, all(&[("cache", "here")])).await;
+        let session = a.session_id();
+        ground.expire(session).await;
+        eventually("a new session", || ![0, session].contains(&a.session_id())).await;
+        let node = format!("{PATH}/cache");
+        let is_ours = || async {
+            let stat = b.nodes().exists(&node).await.expect("asked");
+            stat.is_some_and(|stat| stat.ephemeral_owner as u64 == a.session_id())
+        };
+        soon("it is bound again", async { while !is_ours().await {} }).await;
+        b.nodes().delete(&node, None).await.expect("deleted");
+        soon("it is bound again", async { while !is_ours().await {} }).await;
+        until(&mut feed, all(&[("cache", "here")])).await;
+        of_a.unbind("cache").await.expect("unbound");
+        assert_eq!(of_b.lookup("cache").await.expect("asked"), None);
+        // The parent goes, too, where the server gets round to it; the name can be bound all the same.
+        let _ = b.nodes().delete(PATH, None).await;
+        of_a.bind("cache", b"again", true).await.expect("bound");
+        until(&mut feed, all(&[("cache", "again")])).await;
+        of_a.unbind("cache").await.expect("unbound");
+        feed.close();
+        eventually("no watch is left", || ground.watch_count() == 0).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_takes_the_name_of_one_that_is_gone_keeps_it() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        of(&a).bind("cache", b"a", true).await.expect("bound");
+        // Whoever is faster: the node is replaced in one transaction.
+        let theft = b.nodes().transaction();
+        let node = format!("{PATH}/cache");
+        theft.delete(&node, None).expect("valid");
+        theft.create(&node, b"b", zkrecipes::CreateMode::Ephemeral).expect("valid");
+        theft.commit().await.expect("applied");
+        // Theirs stands, and is not deleted by who unbinds its own.
+        soon("a is told", async {
+            while of(&a).lookup("cache").await.expect("asked").as_deref() != Some(b"b") {}
+        })
+        .await;
+        ground.clear_log();
+        b.nodes().delete(&node, None).await.expect("deleted");
+        soon("it is a's again", async {
+            while of(&b).lookup("cache").await.expect("asked").as_deref() != Some(b"a") {}
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_is_unbound_whoever_took_it_from_us() {
+    for is_known in [true, false] {
+        for ground in grounds() {
+            let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+            of(&a).bind("cache", b"a", true).await.expect("bound");
+            let node = format!("{PATH}/cache");
+            let theft = b.nodes().transaction();
+            theft.delete(&node, None).expect("valid");
+            theft.create(&node, b"b", zkrecipes::CreateMode::Persistent).expect("valid");
+            let asked = || ground.requests_of(&a, "create2").len();
+            let before = asked();
+            theft.commit().await.expect("applied");
+            if is_known {
+                eventually("a wants it back", || asked() > before).await;
+            }
+            of(&a).unbind("cache").await.expect("unbound");
+            assert_eq!(of(&b).lookup("cache").await.expect("asked"), None);
+            of(&b).bind("cache", b"b", false).await.expect("free");
+            of(&a).unbind("cache").await.expect("unbound");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_to_bind_or_unbind_is_resolved() {
+    for lost in [Fault::drop_before, Fault::drop_after] {
+        for ephemeral in [false, true] {
+            for ground in grounds() {
+                let client = ground.client(TEN).await;
+                let names = of(&client);
+                client.nodes().ensure(PATH).await.expect("there");
+                let fault = ground.inject(lost("create2"));
+                names.bind("db", b"one", ephemeral).await.expect("resolved");
+                assert!(ground.fault_fired(fault));
+                let again = names.bind("db", b"one", ephemeral).await.expect_err("bound");
+                assert_eq!(again.kind(), ErrorKind::Exists);
+                let fault = ground.inject(lost("delete"));
+                names.unbind("db").await.expect("resolved");
+                assert!(ground.fault_fired(fault));
+                assert_eq!(names.list().await.expect("listed"), Vec::<String>::new());
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parents_stay_where_others_expect_that() {
+    let ground = grounds().remove(0);
+    let client = ground.client_with(options(TEN).naming(Naming::Kazoo)).await;
+    of(&client).bind("db", b"", false).await.expect("bound");
+    assert!(ground.log().iter().all(|entry| entry.op != "createContainer"));
+}
+
+#[test]
+fn names_are_bound_and_followed_by_threads() {
+    let server = crate::support::server();
+    let client = blocking::Client::connect(&server.connect_string(), options(TEN)).expect("it answers");
+    let names = client.names(PATH).expect("valid");
+    names.bind("a", b"1", true).expect("bound");
+    assert_eq!(names.lookup("a").expect("asked").as_deref(), Some(&b"1"[..]));
+    assert_eq!(names.list().expect("listed"), ["a"]);
+    let mut feed = names.watch();
+    assert_eq!(feed.next().expect("told").expect("no error"), all(&[("a", "1")]));
+    names.unbind("a").expect("unbound");
+    assert_eq!(feed.next().expect("told").expect("no error"), all(&[]));
+}

@@ -1,0 +1,111 @@
+//! The order of the calls of one client.
+
+use std::time::Duration;
+
+use crate::support::ground::grounds;
+use crate::support::{eventually, lock_of, soon};
+use zkrecipes::{ErrorKind, LockOptions, drive};
+use zkrecipes_embedded::Fault;
+
+const TEN: Duration = Duration::from_secs(10);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_were_made_one_after_the_other_are_served_in_that_order() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        // Each path is new once, and known then.
+        for round in 0..40 {
+            let path = format!("/locks/order-{}", round % 20);
+            let calls: Vec<_> = (0..8)
+                .map(|_| {
+                    let acquiring = drive::acquire(&lock_of(&client, &path), 1, None);
+                    tokio::spawn(async move {
+                        let held = acquiring.await.expect("the lock").hand_over();
+                        let token = held.fencing_token();
+                        held.release().await.expect("released");
+                        token
+                    })
+                })
+                .collect();
+            let mut tokens = Vec::new();
+            for call in calls {
+                tokens.push(soon("the lock", call).await.expect("joined"));
+            }
+            assert!(tokens.is_sorted(), "round {round}: {tokens:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn local_hand_off_keeps_the_order_too() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        for round in 0..20 {
+            let path = format!("/locks/handed-{}", round % 10);
+            let calls: Vec<_> = (0..8)
+                .map(|_| {
+                    let lock = client.lock(&path, LockOptions::default().local_handoff(20)).expect("valid");
+                    let acquiring = drive::acquire(&lock, 1, None);
+                    tokio::spawn(async move {
+                        let held = acquiring.await.expect("the lock").hand_over();
+                        let token = (held.fencing_token(), held.passes());
+                        held.release().await.expect("released");
+                        token
+                    })
+                })
+                .collect();
+            let mut tokens = Vec::new();
+            for call in calls {
+                tokens.push(soon("the lock", call).await.expect("joined"));
+            }
+            assert!(tokens.is_sorted(), "round {round}: {tokens:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_dropped_before_it_has_queued_makes_room() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let slow =
+            ground.inject(Fault::delay_reply("create*", Duration::from_millis(200)).path("/locks/room/**"));
+        let first = tokio::spawn(drive::acquire(&lock_of(&client, "/locks/room"), 1, None));
+        let never_polled = drive::acquire(&lock_of(&client, "/locks/room"), 1, None);
+        let second = lock_of(&client, "/locks/room");
+        let second = tokio::spawn(drive::acquire(&second, 1, None));
+        eventually("the first one queues", || ground.fault_fired(slow)).await;
+        drop(never_polled);
+        drop(soon("the first", first).await.expect("joined").expect("free"));
+        drop(soon("the second", second).await.expect("joined").expect("free"));
+        ground.assert_nothing_left("/locks/room").await;
+    }
+}
+
+/// Who makes a future of Rust and leaves it alone keeps nobody else waiting but its own handle.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_future_that_nobody_polls_keeps_no_other_handle_waiting() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let idle = lock_of(&client, "/locks/idle").acquire();
+        let held = soon("the lock", lock_of(&client, "/locks/idle").acquire()).await.expect("free");
+        held.release().await.expect("released");
+        drop(idle);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_deleted_although_answers_are_lost() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        for node in ["/tree/a/b", "/tree/c"] {
+            client.nodes().ensure(node).await.expect("created");
+        }
+        for lost in [Fault::drop_after("delete"), Fault::drop_before("delete")] {
+            client.nodes().ensure("/tree/a/b").await.expect("created");
+            let fault = ground.inject(lost.path("/tree/a/b"));
+            soon("the deletion", client.nodes().delete_all("/tree")).await.expect("deleted");
+            assert!(ground.fault_fired(fault));
+            assert_eq!(client.nodes().children("/tree").await.expect_err("gone").kind(), ErrorKind::NoNode);
+        }
+    }
+}

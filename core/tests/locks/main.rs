@@ -1,0 +1,26 @@
+//! Locks, read/write locks, semaphores and multi-locks, and what is the same for whatever is acquired.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod access;
+mod alone;
+mod call_order;
+mod callbacks;
+mod calls;
+mod family;
+mod faults;
+mod gate;
+mod handles;
+mod handoff;
+mod inspection;
+mod lock;
+mod multi_lock;
+mod permits;
+mod range;
+mod read_write;
+mod revocation;
+mod stale_nodes;
+mod strangers;
+mod waiting;
+mod warnings;

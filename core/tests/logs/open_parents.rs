@@ -1,0 +1,100 @@
+//! A path that somebody else has made so that everybody may delete below it: it is told, or refused, and asked about once.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use crate::support::told::{SAID, events, said_of};
+use crate::support::{client, connected, eventually, lock_of, options, server};
+use zkrecipes::{AclChoice, Auth, Client, CreateMode, ErrorKind, GroupOptions, QueueOptions, Result};
+use zkrecipes_embedded::Server;
+
+const TEN: Duration = Duration::from_secs(10);
+
+fn ours() -> zkrecipes::ClientOptions {
+    options(TEN).auth(Auth::new("digest", "ours:secret"))
+}
+
+/// Nobody has used it before: anybody could make it.
+async fn squatted(server: &Server, path: &str) {
+    let stranger = client(server).await;
+    stranger.nodes().ensure(path).await.expect("made");
+    stranger.close(None).await.expect("closed");
+}
+
+fn told(path: &str) -> usize {
+    events(&said_of(path)).into_iter().filter(|event| *event == "open_parent").count()
+}
+
+/// Each recipe once, below that path.
+async fn use_all(client: &Client, path: &str) -> Vec<(&'static str, Result<()>)> {
+    let none = Default::default;
+    let queue = client.queue(path, QueueOptions::default()).expect("valid");
+    vec![
+        ("lock", lock_of(client, path).acquire().await.map(drop)),
+        ("put", queue.put(b"item").await.map(drop)),
+        ("set", client.config(&format!("{path}/config")).expect("valid").set(b"x", None).await.map(drop)),
+        ("add", client.counter(&format!("{path}/counter"), none()).expect("valid").add(1).await.map(drop)),
+        ("create", client.barrier(&format!("{path}/barrier")).expect("valid").create().await),
+        ("bind", client.names(path).expect("valid").bind("us", b"here", false).await.map(drop)),
+        ("join", client.group(path, GroupOptions::default()).expect("valid").join("me", b"").await.map(drop)),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_that_may_delete_are_told_of_once_per_path() {
+    LazyLock::force(&SAID);
+    let server = server();
+    squatted(&server, "/told").await;
+    let client = connected(&server, ours()).await;
+    for _ in 0..3 {
+        drop(lock_of(&client, "/told").acquire().await.expect("free"));
+    }
+    eventually("it is told", || told("/told") == 1).await;
+    assert_eq!(server.count("getACL", "/told"), 1, "and asked for once");
+    for (what, done) in use_all(&client, "/told").await {
+        done.unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+    assert_eq!((server.count("getACL", "/told"), told("/told")), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_ours_or_meant_for_everybody_is_not_asked_about() {
+    LazyLock::force(&SAID);
+    let server = server();
+    squatted(&server, "/everybodys").await;
+    let nobody = client(&server).await;
+    let open = connected(&server, ours().acl(AclChoice::Open)).await;
+    for client in [&nobody, &open] {
+        drop(lock_of(client, "/everybodys").acquire().await.expect("free"));
+    }
+    let client = connected(&server, ours().refuse_open_parents(true)).await;
+    drop(lock_of(&client, "/new/lock").acquire().await.expect("free"));
+    let queue = client.queue("/new/queue", QueueOptions::default()).expect("valid");
+    queue.put(b"item").await.expect("put");
+    let asked = server.count("getACL", "/everybodys");
+    assert!(asked <= 2, "{asked} times, where each asks once at most whether it may delete there");
+    for path in ["/new/lock", "/new/queue"] {
+        assert!(server.count("getACL", path) <= 1, "{path} was not there when it was asked about");
+    }
+    assert_eq!((told("/everybodys"), told("/new/lock")), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_that_may_delete_are_refused_where_that_is_asked_for() {
+    let server = server();
+    squatted(&server, "/squatted").await;
+    let client = connected(&server, ours().refuse_open_parents(true)).await;
+    let before = server.nodes();
+    for (what, done) in use_all(&client, "/squatted").await {
+        let error = done.expect_err(what);
+        assert_eq!(error.kind(), ErrorKind::Denied, "{what}: {error}");
+        assert!(error.to_string().contains("refuse_open_parents"), "{what}: {error}");
+    }
+    let made: Vec<_> = server.nodes().into_iter().filter(|node| !before.contains(node)).collect();
+    assert_eq!(made, Vec::<String>::new(), "nothing was made there");
+    // Whoever made it puts it right: it is taken from then on.
+    let owner = connected(&server, ours()).await;
+    owner.nodes().delete("/squatted", None).await.expect("everybody may");
+    owner.nodes().create("/squatted", b"", CreateMode::Persistent).await.expect("free");
+    drop(lock_of(&client, "/squatted").acquire().await.expect("ours now"));
+}

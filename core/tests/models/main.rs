@@ -1,0 +1,7 @@
+//! Small models of protocols, whose steps are tried in every order.
+
+mod double_barrier;
+mod double_barrier_orders;
+mod explorer;
+mod two_phase_commit;
+mod two_phase_commit_orders;

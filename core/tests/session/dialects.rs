@@ -1,0 +1,126 @@
+//! Servers that speak the protocol and are not ZooKeeper, or not of today: what they lack, and what they count otherwise.
+
+use std::time::Duration;
+
+use crate::support::{eventually, lock_of, options, soon};
+use zkrecipes::{Client, CreateMode, Feed, NodeState, QueueOptions, WatchKind};
+use zkrecipes_embedded::{Dialect, Server};
+
+const PATH: &str = "/dialects";
+const TEN: Duration = Duration::from_secs(10);
+
+fn server(change: impl FnOnce(&mut Dialect)) -> Server {
+    let mut dialect = Dialect::default();
+    change(&mut dialect);
+    let builder = Server::builder().tick(Duration::from_millis(100));
+    builder.min_session_timeout(Duration::from_millis(200)).dialect(dialect).start().expect("a free port")
+}
+
+async fn client(server: &Server, timeout: Duration) -> Client {
+    Client::connect(&server.connect_string(), options(timeout)).await.expect("it answers")
+}
+
+async fn next<T: Send + 'static>(feed: &mut Feed<T>) -> T {
+    soon("news", feed.next()).await.expect("it goes on").expect("no error")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_has_gone_is_told_where_pzxid_does_not_say_so() {
+    let server = server(|dialect| dialect.keeps_pzxid = true);
+    let (client, other) = (client(&server, TEN).await, client(&server, TEN).await);
+    for name in ["a", "b"] {
+        other.nodes().ensure(&format!("{PATH}/{name}")).await.expect("there");
+    }
+    let mut feed = client.nodes().watch(PATH, WatchKind::Children).expect("valid");
+    assert_eq!(next(&mut feed).await, NodeState::Children(Some(vec!["a".into(), "b".into()])));
+    other.nodes().delete(&format!("{PATH}/a"), None).await.expect("deleted");
+    assert_eq!(next(&mut feed).await, NodeState::Children(Some(vec!["b".into()])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_containers_are_refused_as_a_mistake_parents_are_persistent() {
+    let server = server(|dialect| dialect.refuses_containers = true);
+    let client = client(&server, TEN).await;
+    for name in ["a", "b"] {
+        let held = soon("the lock", lock_of(&client, &format!("{PATH}/{name}")).acquire()).await;
+        held.expect("it is free").release().await.expect("released");
+    }
+    let asked = server.log().iter().filter(|entry| entry.op == "createContainer").count();
+    assert_eq!(asked, 1, "then it is known");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_server_hangs_up_on_containers_parents_are_persistent() {
+    let server = server(|dialect| {
+        dialect.unknown = vec!["createContainer".to_owned()];
+        dialect.is_mute = true;
+    });
+    let client = client(&server, TEN).await;
+    for name in ["a", "b"] {
+        let held = soon("the lock", lock_of(&client, &format!("{PATH}/{name}")).acquire()).await;
+        held.expect("it is free").release().await.expect("released");
+    }
+    assert_eq!(client.metrics().reconnections, 2, "twice, and then it is known");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_server_hangs_up_on_many_reads_in_one_they_are_read_one_by_one() {
+    let server = server(|dialect| {
+        dialect.unknown = vec!["multiRead".to_owned()];
+        dialect.is_mute = true;
+    });
+    let client = client(&server, TEN).await;
+    for name in ["a", "b", "c"] {
+        client.nodes().ensure(&format!("{PATH}/{name}")).await.expect("there");
+    }
+    let group = client.group(PATH, Default::default()).expect("valid");
+    assert_eq!(soon("the members", group.members()).await.expect("read").len(), 3);
+    assert_eq!(soon("the members", group.members()).await.expect("read").len(), 3);
+    assert_eq!(client.metrics().reconnections, 2, "twice, and then it is known");
+}
+
+/// As ZooKeeper 3.5: it says that it does not know them, and hangs up.
+fn without_watches_that_stay() -> Server {
+    server(|dialect| {
+        dialect.unknown = ["addWatch", "setWatches2", "multiRead"].map(str::to_owned).to_vec();
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_watches_that_stay_are_not_known_nobody_asks_for_one_who_follows_a_group() {
+    let server = without_watches_that_stay();
+    let (watcher, other) = (client(&server, TEN).await, client(&server, TEN).await);
+    other.nodes().ensure(PATH).await.expect("there");
+    let mut feed = watcher.nodes().watch(PATH, WatchKind::Subtree).expect("valid");
+    next(&mut feed).await;
+    for round in 1..=3 {
+        let node = format!("{PATH}/{round}");
+        other.nodes().create(&node, b"", CreateMode::Persistent).await.expect("created");
+        let is_told = |state: NodeState| matches!(state, NodeState::Subtree(all) if all.contains_key(&node));
+        while !is_told(next(&mut feed).await) {}
+        // The watches are set again.
+        server.drop_connections();
+        let are_back = || [&watcher, &other].iter().all(|client| client.metrics().reconnections == round);
+        eventually("both are in touch again", are_back).await;
+    }
+    assert!(!server.log().iter().any(|asked| asked.op == "addWatch" || asked.op == "setWatches2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_watches_that_stay_are_not_known_a_full_queue_has_room_in_time_and_the_connection_is_broken_once()
+ {
+    let server = without_watches_that_stay();
+    let (putter, taker) = (client(&server, TEN).await, client(&server, TEN).await);
+    let queue = |of: &Client| of.queue(PATH, QueueOptions::default().max_items(1)).expect("valid");
+    let (puts, takes) = (queue(&putter), queue(&taker));
+    for item in ["a", "b", "c"] {
+        puts.put(item.as_bytes()).await.expect("there is room");
+        let mut waiting = Box::pin(puts.put_timeout(b"next", TEN));
+        let quiet = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
+        assert!(quiet.is_err(), "there was no room");
+        soon("an item", takes.get()).await.expect("taken");
+        soon("room", waiting).await.expect("put");
+        soon("an item", takes.get()).await.expect("taken");
+    }
+    assert_eq!(putter.metrics().reconnections, 1);
+}

@@ -1,0 +1,340 @@
+//! What is certain and until when: the heartbeat, losses and how they are told.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use crate::support::*;
+use zkrecipes::{Client, Error, ErrorKind, Held, LeaseMode, LostReason, State};
+use zkrecipes_embedded::{Fault, Server};
+
+const PATH: &str = "/locks/lease";
+
+async fn held_by(client: &Client) -> Held {
+    soon("a free lock", lock_of(client, PATH).acquire()).await.expect("free")
+}
+
+fn told(held: &Held) -> Receiver<(Instant, Error)> {
+    let (sender, receiver) = channel();
+    held.on_lost(move |error| {
+        let _ = sender.send((Instant::now(), error));
+    });
+    receiver
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_beats_eight_times_a_session_timeout_and_nobody_else_beats() {
+    let server = server();
+    let (a, b, c) = (
+        client_with(&server, Duration::from_secs(2)).await,
+        client_with(&server, Duration::from_secs(2)).await,
+        client_with(&server, Duration::from_secs(2)).await,
+    );
+    let held = held_by(&a).await;
+    let next = tokio::spawn({
+        let lock = lock_of(&b, PATH);
+        async move { lock.acquire().await }
+    });
+    eventually("the next waits", || server.watch_count() == 2).await;
+    let last = tokio::spawn({
+        let lock = lock_of(&c, PATH);
+        async move { lock.acquire().await }
+    });
+    eventually("the last waits", || server.count("getData", &format!("{PATH}/**")) == 5).await;
+    server.clear_log();
+    let beats = |client: &Client| {
+        let session = client.session_id();
+        server.log().iter().filter(|entry| entry.session_id == session && entry.op == "multi").count()
+    };
+    // Time is the subject. A busy machine makes some gaps longer, and what is late is made up for: not in the middle.
+    let mut seen: [Vec<Instant>; 2] = Default::default();
+    eventually("both beat", || {
+        for (client, times) in [&a, &b].into_iter().zip(&mut seen) {
+            let more = beats(client) - times.len();
+            times.extend(std::iter::repeat_n(Instant::now(), more));
+        }
+        seen.iter().all(|times| times.len() > 10)
+    })
+    .await;
+    for (times, who) in seen.iter().zip(["the holder", "who is next in line"]) {
+        let mut gaps: Vec<_> = times.windows(2).map(|two| two[1] - two[0]).collect();
+        gaps.sort();
+        let usual = gaps[gaps.len() / 2];
+        // Every T/8; T/12 after late answers.
+        let expected = Duration::from_millis(160)..Duration::from_millis(350);
+        assert!(expected.contains(&usual), "{who} beats each {usual:?}: {gaps:?}");
+    }
+    assert_eq!(beats(&c), 0, "nobody further back does");
+    eventually("there is time left", || a.lease_remaining() > Duration::from_millis(300)).await;
+    assert_eq!(c.lease_remaining(), Duration::ZERO, "nothing is held");
+    assert!(held.is_held());
+    next.abort();
+    last.abort();
+    held.release().await.expect("released");
+    eventually("the locks are free", || nodes_under(&server, PATH).is_empty()).await;
+    server.clear_log();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(server.count("multi", "**"), 0, "an idle client writes nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_answers_the_lock_is_lost_before_the_server_gives_it_away() {
+    let server = server();
+    let (a, b) = (
+        client_with(&server, Duration::from_secs(2)).await,
+        client_with(&server, Duration::from_secs(2)).await,
+    );
+    let held = held_by(&a).await;
+    // A notice that never returns must not hold up the one that matters.
+    a.on_state(|_| std::thread::park());
+    let losses = told(&held);
+    let next = tokio::spawn({
+        let lock = lock_of(&b, PATH);
+        async move { (lock.acquire().await.expect("the lock"), Instant::now()) }
+    });
+    eventually("the next waits", || server.watch_count() == 3).await;
+    // From now on the server hears nothing of the holder, and the holder nothing of the server.
+    server.inject(Fault::black_hole().session(a.session_id()));
+    let (told_at, error) = losses.recv_timeout(SOON).expect("the holder is told");
+    assert_eq!((error.kind(), error.reason()), (ErrorKind::Lost, Some(LostReason::Session)));
+    assert!(!held.is_held());
+    let (next, owned_at) = soon("the next", next).await.expect("joined");
+    assert!(next.is_held());
+    assert!(told_at < owned_at, "the old holder knew before the new one held");
+    assert_eq!(held.leave(false).await.expect_err("lost").kind(), ErrorKind::Lost);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn loss_is_sticky_and_the_node_of_a_surviving_session_goes() {
+    let server = server();
+    let a = client_with(&server, Duration::from_secs(2)).await;
+    let b = client(&server).await;
+    let held = held_by(&a).await;
+    let session = a.session_id();
+    // The server's clock stands still, so the session survives any silence.
+    server.freeze_clock();
+    server.pause();
+    eventually("the holder is not certain any more", || !held.is_held()).await;
+    server.resume();
+    eventually("the client is back", || a.state() == State::Connected).await;
+    assert_eq!(a.session_id(), session, "the session survived");
+    assert!(!held.is_held(), "loss is sticky");
+    assert_eq!(held.verify().await.expect_err("lost").kind(), ErrorKind::NotHeld);
+    eventually("its node goes", || nodes_under(&server, PATH).is_empty()).await;
+    server.thaw_clock();
+    let next = held_by(&b).await;
+    assert!(next.fencing_token() > held.fencing_token());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn expiry_is_told_and_the_client_goes_on_with_a_new_session() {
+    let server = server();
+    let client = client(&server).await;
+    let (states, seen) = channel();
+    client.on_state(move |state| {
+        let _ = states.send(state);
+    });
+    let held = held_by(&client).await;
+    let losses = told(&held);
+    let old = client.session_id();
+    server.expire(old);
+    let error = losses.recv_timeout(SOON).expect("told").1;
+    assert_eq!((error.reason(), error.path()), (Some(LostReason::Session), Some(PATH)));
+    let again = held_by(&client).await;
+    assert_ne!(client.session_id(), old);
+    assert!(again.is_held() && !held.is_held());
+    let mut order = Vec::new();
+    while order.last() != Some(&State::Connected) {
+        order.push(seen.recv_timeout(SOON).expect("a state"));
+    }
+    assert!(order.contains(&State::Lost), "{order:?}");
+    assert!(losses.try_recv().is_err(), "told once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waiter_whose_session_expires_queues_on_the_new_one() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let held = held_by(&a).await;
+    let lock = lock_of(&b, PATH);
+    let waiter = tokio::spawn(async move { lock.acquire_timeout(SOON).await });
+    eventually("it waits", || server.watch_count() == 2).await;
+    server.expire(b.session_id());
+    eventually("it queues again", || nodes_under(&server, PATH).len() == 2).await;
+    held.release().await.expect("released");
+    assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_deadline_holds_across_wake_ups_and_expiries() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let held = held_by(&a).await;
+    let lock = lock_of(&b, PATH);
+    let started = Instant::now();
+    let waiter = tokio::spawn(async move { lock.acquire_timeout(Duration::from_millis(1500)).await });
+    for _ in 0..3 {
+        eventually("it waits", || nodes_under(&server, PATH).len() == 2).await;
+        let session = b.session_id();
+        server.expire(session);
+        eventually("it has a new session", || b.session_id() != session).await;
+    }
+    let error = soon("the timeout", waiter).await.expect("joined").map(drop).expect_err("it is held");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(
+        started.elapsed() < Duration::from_secs(4),
+        "the deadline did not restart: {:?}",
+        started.elapsed()
+    );
+    assert!(held.is_held());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_is_told_to_who_asked() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let held = held_by(&a).await;
+    let losses = told(&held);
+    eventually("our own node is watched", || server.watch_count() == 1).await;
+    b.nodes().delete(held.node(), None).await.expect("deleted");
+    assert_eq!(losses.recv_timeout(SOON).expect("told").1.reason(), Some(LostReason::Deleted));
+    assert!(!held.is_held());
+    let error = soon("the loss", held.lost()).await;
+    assert_eq!(error.reason(), Some(LostReason::Deleted));
+    assert_eq!(told(&held).recv_timeout(SOON).expect("at once").1.reason(), Some(LostReason::Deleted));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_heartbeat_notices_a_deletion_that_nobody_watches() {
+    let server = server();
+    let (a, b) = (client_with(&server, Duration::from_secs(2)).await, client(&server).await);
+    let held = held_by(&a).await;
+    assert_eq!(server.watch_count(), 0);
+    b.nodes().delete(held.node(), None).await.expect("deleted");
+    eventually("the heartbeat finds out", || !held.is_held()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_own_release_is_no_loss() {
+    let server = server();
+    let client = client(&server).await;
+    let held = held_by(&client).await;
+    let losses = told(&held);
+    held.release().await.expect("released");
+    client.close(Some(SOON)).await.expect("closed");
+    assert!(losses.recv_timeout(Duration::from_millis(200)).is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsubscribed_callback_is_not_called() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let held = held_by(&a).await;
+    let (sender, called) = channel();
+    let subscription = held.on_lost(move |_| {
+        let _ = sender.send(());
+    });
+    let losses = told(&held);
+    subscription.unsubscribe();
+    subscription.unsubscribe();
+    eventually("our own node is watched", || server.watch_count() == 1).await;
+    b.nodes().delete(held.node(), None).await.expect("deleted");
+    losses.recv_timeout(SOON).expect("the other is told");
+    assert!(called.try_recv().is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_under_a_holder_is_told_as_closed() {
+    let server = server();
+    let client = client(&server).await;
+    let held = held_by(&client).await;
+    let losses = told(&held);
+    client.close(Some(SOON)).await.expect("closed");
+    assert_eq!(losses.recv_timeout(SOON).expect("told").1.reason(), Some(LostReason::Closed));
+    assert_eq!(held.release().await.expect_err("closed").kind(), ErrorKind::Closed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callback_may_use_the_lock_and_a_blocking_verb_in_it_is_a_deadlock_error() {
+    let server = server();
+    let client =
+        zkrecipes::blocking::Client::connect(&server.connect_string(), options(Duration::from_secs(10)));
+    let client = client.expect("connected");
+    let lock = client.lock(PATH, Default::default()).expect("valid");
+    let held = lock.acquire().expect("free");
+    let (sender, answers) = channel();
+    held.on_lost({
+        let lock = lock.clone();
+        move |_| {
+            let _ = sender.send((lock.is_held(), lock.release().map_err(|error| error.kind())));
+        }
+    });
+    eventually("our own node is watched", || server.watch_count() == 1).await;
+    client.nodes().delete(held.node(), None).expect("deleted");
+    let (is_held, release) = answers.recv_timeout(SOON).expect("called");
+    assert!(!is_held);
+    assert_eq!(release, Err(ErrorKind::Deadlock));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panicking_callback_stops_nothing() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let held = held_by(&a).await;
+    held.on_lost(|_| panic!("a user's mistake"));
+    let losses = told(&held);
+    eventually("our own node is watched", || server.watch_count() == 1).await;
+    b.nodes().delete(held.node(), None).await.expect("deleted");
+    losses.recv_timeout(SOON).expect("the next callback is called all the same");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn relaxed_leases_sync_instead_of_writing() {
+    let server = server();
+    let options = options(Duration::from_secs(2)).lease(LeaseMode::Relaxed);
+    let client = Client::connect(&server.connect_string(), options).await.expect("connected");
+    let held = held_by(&client).await;
+    server.clear_log();
+    // Time is the subject: long enough for the lease to run out without heartbeats.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(held.is_held());
+    assert_eq!(server.count("multi", "**"), 0);
+    assert!(server.count("sync", "**") >= 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_taken_after_a_long_idle_time_is_certain_at_once() {
+    let server: Server = server();
+    let client = client_with(&server, Duration::from_secs(1)).await;
+    let mut took = Duration::MAX;
+    // A busy machine may be late once.
+    for _ in 0..3 {
+        // Time is the subject: the lease of the connect, or of the lock before, has long run out.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let started = Instant::now();
+        let held = held_by(&client).await;
+        took = took.min(started.elapsed());
+        assert!(held.is_held());
+        assert!(client.lease_remaining() > Duration::ZERO);
+        held.release().await.expect("released");
+        if took < Duration::from_millis(250) {
+            return;
+        }
+    }
+    panic!("a second heartbeat was waited for: {took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_of_a_holder_after_a_reconnection_catch_up_first() {
+    let server = server();
+    let client = client(&server).await;
+    let held = held_by(&client).await;
+    client.nodes().exists("/locks").await.expect("read");
+    assert_eq!(server.count("sync", "**"), 0);
+    server.drop_connections();
+    eventually("the client is back", || client.state() == State::Connected && server.connections() == 1)
+        .await;
+    client.nodes().exists("/locks").await.expect("read");
+    client.nodes().exists("/locks").await.expect("read");
+    assert_eq!(server.count("sync", "**"), 1, "once per connection");
+    assert!(held.is_held());
+}

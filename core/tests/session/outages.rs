@@ -1,0 +1,139 @@
+//! What verbs do while no server answers: who waits through it, who does not wait at all, and what the errors say.
+
+use std::time::{Duration, Instant};
+
+use crate::support::ground::{Ground, ground, grounds};
+use crate::support::{eventually, lock_of, options, soon};
+use tokio::task::JoinSet;
+use zkrecipes::{Client, CreateMode, ErrorKind, RetryOptions, State};
+use zkrecipes_embedded::Fault;
+
+const PATH: &str = "/outages";
+const TEN: Duration = Duration::from_secs(10);
+
+async fn gives_up_after(ground: &Ground, budget: Duration) -> Client {
+    let (base, max) = (Duration::from_millis(10), Duration::from_millis(50));
+    let retry = RetryOptions::default().base(base).max(max).give_up_after(budget);
+    ground.client_with(options(Duration::from_secs(1)).retry(retry)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_without_a_limit_outlasts_an_outage_in_which_it_began() {
+    let budget = Duration::from_millis(100);
+    for ground in grounds() {
+        let (client, other) = (gives_up_after(&ground, budget).await, ground.client(TEN).await);
+        let barrier = other.barrier(&format!("{PATH}/barrier")).expect("valid");
+        barrier.create().await.expect("up");
+        ground.go_away();
+        eventually("there is no session", || client.state() == State::Lost).await;
+        let mut waits = JoinSet::new();
+        let lock = lock_of(&client, &format!("{PATH}/lock"));
+        waits.spawn(async move { lock.acquire().await?.release().await });
+        let election = client.election(&format!("{PATH}/election"), b"", Default::default()).expect("valid");
+        waits.spawn(async move { election.campaign().await?.release().await });
+        let semaphore = client.semaphore(&format!("{PATH}/permits"), 1).expect("valid");
+        waits.spawn(async move { semaphore.acquire(1).await?.release().await });
+        let both = [lock_of(&client, &format!("{PATH}/a")), lock_of(&client, &format!("{PATH}/b"))];
+        let both = client.multi_lock(&both).expect("valid");
+        waits.spawn(async move { both.acquire().await?.release().await });
+        let queue = client.queue(&format!("{PATH}/queue"), Default::default()).expect("valid");
+        let claims = queue.clone();
+        waits.spawn(async move { queue.get().await.map(drop) });
+        waits.spawn(async move { claims.claim().await?.ack().await });
+        let down = client.barrier(&format!("{PATH}/barrier")).expect("valid");
+        waits.spawn(async move { down.wait(None).await });
+        let double = client.double_barrier(&format!("{PATH}/double"), 1, Default::default()).expect("valid");
+        waits.spawn(async move {
+            double.enter(None).await?;
+            double.leave(None).await
+        });
+        let count = waits.len();
+        tokio::time::sleep(5 * budget).await;
+        if let Some(ended) = waits.try_join_next() {
+            panic!("ended in the outage: {ended:?}");
+        }
+        // Who does not wait for others keeps the budget.
+        let error = soon("the end", client.nodes().exists(PATH)).await.expect_err("no answer");
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+        assert!(error.to_string().contains("retry budget"), "{error}");
+        ground.come_back();
+        let items = other.queue(&format!("{PATH}/queue"), Default::default()).expect("valid");
+        eventually("it is back", || other.state() == State::Connected).await;
+        for _ in 0..2 {
+            while items.put(b"item").await.is_err() {}
+        }
+        while barrier.remove().await.is_err() {}
+        for _ in 0..count {
+            let ended = soon("the end", waits.join_next()).await.expect("one is left");
+            ended.expect("no panic").expect("it outlasts the outage");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_gives_no_time_does_not_wait_for_a_server() {
+    for ground in grounds() {
+        let client = gives_up_after(&ground, Duration::from_secs(60)).await;
+        let lock = lock_of(&client, &format!("{PATH}/lock"));
+        let queue = client.queue(&format!("{PATH}/queue"), Default::default()).expect("valid");
+        let barrier = client.barrier(&format!("{PATH}/barrier")).expect("valid");
+        for state in [State::Suspended, State::Lost] {
+            ground.go_away();
+            eventually("there is no connection", || client.state() == state).await;
+            let began = Instant::now();
+            let errors = [
+                soon("the end", lock.try_acquire()).await.expect_err("no server"),
+                soon("the end", queue.try_get()).await.expect_err("no server"),
+                soon("the end", barrier.wait(Some(Duration::ZERO))).await.expect_err("no server"),
+            ];
+            let after = began.elapsed();
+            for error in errors {
+                assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+                assert!(error.to_string().contains("no connection"), "{error}");
+            }
+            assert!(after < Duration::from_secs(2), "{state:?}: {after:?} for three");
+        }
+        ground.come_back();
+        eventually("there is one", || client.state() == State::Connected).await;
+        let held = soon("an answer", lock.try_acquire()).await.expect("a server").expect("it is free");
+        held.release().await.expect("released");
+        // One that is made again at once is not missed.
+        ground.break_connections();
+        let held = soon("an answer", lock.try_acquire()).await.expect("a server").expect("it is free");
+        held.release().await.expect("released");
+        ground.assert_nothing_left(&format!("{PATH}/lock")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_got_lost_is_not_said_to_have_been_waited_for() {
+    let ground = ground();
+    let client = ground.client(TEN).await;
+    client.nodes().ensure(PATH).await.expect("there");
+    let node = format!("{PATH}/a");
+    ground.inject(Fault::drop_after("create*"));
+    let error = client.nodes().create(&node, b"", CreateMode::Persistent).await.expect_err("no answer");
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+    assert!(!error.to_string().contains("budget") && error.to_string().contains("unknown"), "{error}");
+    assert!(client.nodes().exists(&node).await.expect("asked").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_create_without_its_parent_says_which_node_is_missing() {
+    let ground = ground();
+    let client = ground.client(TEN).await;
+    let (node, parent) = (format!("{PATH}/x/y/z"), format!("its parent {PATH}/x/y"));
+    let alone = client.nodes().create(&node, b"", CreateMode::Persistent).await.expect_err("no parent");
+    let writes = client.nodes().transaction();
+    writes.create(&node, b"", CreateMode::Persistent).expect("valid");
+    let together = writes.commit().await.expect_err("no parent");
+    let held = lock_of(&client, &format!("{PATH}/lock")).acquire().await.expect("free");
+    let guarded = held.guarded();
+    guarded.create(&node, b"", CreateMode::Persistent).expect("valid");
+    let guarded = guarded.commit().await.expect_err("no parent");
+    for error in [alone, together, guarded] {
+        assert_eq!((error.kind(), error.path()), (ErrorKind::NoNode, Some(&*node)));
+        assert!(error.to_string().contains(&parent), "{error}");
+    }
+    held.release().await.expect("released");
+}

@@ -1,0 +1,167 @@
+//! Two-phase commit: one node that cannot be read stops nobody, a site that is gone leaves little behind, and many transactions
+//! are read at once.
+
+use std::time::{Duration, Instant};
+
+use crate::support::commits::{MINUTE, PATH, TEN, begun, next, nothing_left, of, site, take_part, warmed_up};
+use crate::support::said;
+use crate::support::{client_with, connected, eventually, nodes_under, options, server, soon};
+use zkrecipes::{AclChoice, Auth, Client, CommitMode, CreateMode, Outcome, TwoPhaseCommit};
+use zkrecipes_embedded::{Fault, Server};
+
+async fn client(server: &Server) -> Client {
+    client_with(server, TEN).await
+}
+
+fn coordinator(client: &Client) -> TwoPhaseCommit {
+    of(client, CommitMode::Coordinator)
+}
+
+/// Whose nodes nobody else may read.
+async fn secretive(server: &Server) -> Client {
+    let auth = Auth::new("digest", "owner:secret");
+    connected(server, options(TEN).auth(auth).acl(AclChoice::Creator)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_cannot_be_read_stops_nobody() {
+    said::listen();
+    let server = server();
+    let (a, b, owner) = (client(&server).await, client(&server).await, secretive(&server).await);
+    let coordinator = coordinator(&a);
+    warmed_up(&coordinator).await;
+    let asked = site(&b, "a").await;
+    // One that we may not read, and one that says what we do not understand.
+    let secret = of(&owner, CommitMode::Coordinator);
+    let denied = begun(&secret, "denied", &["a"]).await;
+    begun(&coordinator, "unknown", &["a"]).await;
+    a.nodes().set(&format!("{PATH}/transactions/unknown"), b"version 7", None).await.expect("set");
+    let one = begun(&coordinator, "one", &["a"]).await;
+    // A site is told of the one, and of no other.
+    let proposal = next(&asked).await;
+    assert_eq!(proposal.id(), "one");
+    let pending: Vec<_> =
+        asked.pending().await.expect("asked").iter().map(|one| one.id().to_owned()).collect();
+    assert_eq!(pending, ["one"]);
+    assert_eq!(nodes_under(&server, &format!("{PATH}/inbox/a")).len(), 3, "nothing is dismissed");
+    // What is listed says so.
+    for onlooker in [&coordinator, &asked] {
+        let all = onlooker.history().await.expect("asked");
+        let problems: Vec<_> = all.iter().map(|status| (&*status.id, !status.problem.is_empty())).collect();
+        let mut sorted = problems.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [("denied", true), ("one", false), ("unknown", true)]);
+    }
+    assert!(coordinator.show("denied").await.expect("asked").expect("it is there").problem.contains("read"));
+    // Its coordinators die.
+    for client in [&a, &owner] {
+        server.expire(client.session_id());
+    }
+    server.inject(Fault::stall_connections(MINUTE));
+    drop((denied, one));
+    let heir = of(&b, CommitMode::Coordinator);
+    let taken = soon("it is taken over", async {
+        loop {
+            let taken = heir.recover().await.expect("the others stop nobody");
+            if !taken.is_empty() {
+                return taken;
+            }
+        }
+    })
+    .await;
+    assert_eq!(taken.iter().map(|one| one.id()).collect::<Vec<_>>(), ["one"]);
+    assert_eq!(take_part(&proposal).await, Outcome::Commit);
+    assert_eq!(taken[0].outcome(None).await.expect("known"), Outcome::Commit);
+    // It is said once by each client, with the name of the node.
+    for (name, cause) in [("denied", "denied"), ("unknown", "encoding")] {
+        let told = || {
+            let mut lines = said::about(&format!("transactions/{name}"));
+            lines.retain(|line| line.contains("skipped") && line.contains(cause));
+            lines
+        };
+        eventually("it is said", || !told().is_empty()).await;
+        assert!(told().len() <= 2, "{:?}", told());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_be_read_again_is_told() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let coordinator = coordinator(&a);
+    warmed_up(&coordinator).await;
+    let asked = site(&b, "a").await;
+    begun(&coordinator, "one", &["a"]).await;
+    let node = format!("{PATH}/transactions/one");
+    let (before, _) = a.nodes().get(&node).await.expect("read");
+    a.nodes().set(&node, b"version 7", None).await.expect("set");
+    asked.next(Some(Duration::ZERO)).await.map(drop).expect_err("it is left out");
+    a.nodes().set(&node, &before, None).await.expect("set");
+    assert_eq!(next(&asked).await.id(), "one");
+}
+
+/// A transaction that a site that is there refuses, and another never saw.
+async fn refused(server: &Server, coordinator: &TwoPhaseCommit, there: &TwoPhaseCommit, id: &str) -> usize {
+    let transaction = begun(coordinator, id, &["a", "gone"]).await;
+    let proposal = next(there).await;
+    proposal.vote_abort("full").await.expect("voted");
+    assert_eq!(transaction.outcome(None).await.expect("known"), Outcome::Abort);
+    proposal.acknowledge().await.expect("done");
+    nothing_left(coordinator).await;
+    nodes_under(server, &format!("{PATH}/inbox/gone")).len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_inbox_of_a_site_that_is_gone_does_not_grow_for_ever() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let (coordinator, there) = (coordinator(&a), site(&b, "a").await);
+    assert_eq!(refused(&server, &coordinator, &there, "one").await, 1, "should it come back soon");
+    // As if that had happened often.
+    let often = a.nodes().transaction();
+    for n in 0..1000 {
+        let entry = format!("{PATH}/inbox/gone/earlier-{n}");
+        often.create(&entry, b"", CreateMode::Persistent).expect("a part");
+    }
+    often.commit().await.expect("made");
+    assert_eq!(refused(&server, &coordinator, &there, "two").await, 1001, "no more than that");
+    // It is not forgotten while that site is there.
+    let c = client(&server).await;
+    let back = site(&c, "gone").await;
+    assert_eq!(refused(&server, &coordinator, &there, "three").await, 1002);
+    back.leave().await.expect("left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_transactions_are_read_at_once() {
+    const MANY: usize = 60;
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let coordinator = coordinator(&a);
+    for n in 0..MANY {
+        drop(begun(&coordinator, &format!("t{n}"), &["a"]).await);
+    }
+    let moment = Duration::from_millis(100);
+    let slow =
+        || server.inject(Fault::delay_reply("getData", moment).path("**/transactions/*").times(MANY as u64));
+    let site = of(&b, CommitMode::Coordinator);
+    let in_turn = moment * MANY as u32;
+    let began = Instant::now();
+    let fault = slow();
+    site.join("a").await.expect("joined");
+    // In the background.
+    eventually("it has looked", || server.count("getData", "**/transactions/*") >= MANY).await;
+    assert!(server.fault_fired(fault) && began.elapsed() < in_turn / 2, "joining: {:?}", began.elapsed());
+    server.clear_faults();
+    for what in ["history", "next", "pending"] {
+        slow();
+        let began = Instant::now();
+        match what {
+            "history" => assert_eq!(site.history().await.expect("asked").len(), MANY),
+            "next" => assert_eq!(next(&site).await.id(), "t0"),
+            _ => assert_eq!(site.pending().await.expect("asked").len(), MANY),
+        }
+        assert!(began.elapsed() < in_turn / 2, "{what}: {:?}", began.elapsed());
+        server.clear_faults();
+    }
+}
