@@ -3,15 +3,17 @@
 
 guards.py              all of them; a few minutes
 guards.py czxid        only those whose reason contains this
-guards.py --lines      only looks whether every line to break is still there, once; a moment
+guards.py --lines      only looks whether every line to break is still there, once, and every test by its name; a moment
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,22 @@ def lost_lines(guards: list[dict[str, Any]]) -> list[str]:
             if text.count(line) != 1:
                 lost.append(f"{guard['why']}: its line stands {text.count(line)} times in {guard['file']}")
     return lost
+
+
+@cache
+def sources(program: str) -> str:
+    folder = ROOT / "core" / ("src" if program == "lib" else f"tests/{program}")
+    files = folder.rglob("*.rs") if folder.is_dir() else [folder.with_suffix(".rs")]
+    return "".join(file.read_text() for file in files)
+
+
+def lost_tests(guards: list[dict[str, Any]]) -> list[str]:
+    """Tests that no file has: none would be run, and that succeeds."""
+    tests = {test for guard in guards for test in guard.get("tests", [])}
+    named = sorted((test, word.rpartition("::")) for test in tests for word in test.split()[1:])
+    # Behind the name of a module a name is meant from its beginning on.
+    patterns = ((test, rf"fn {name}" if module else rf"(fn|mod) \w*{name}") for test, (module, _, name) in named)
+    return [f"{test}: no such test" for test, pattern in patterns if not re.search(pattern, sources(test.split()[0]))]
 
 
 def build() -> str | None:
@@ -109,7 +127,7 @@ def judge(guard: dict[str, Any]) -> list[str]:
 def main() -> int:
     guards = tomllib.loads((ROOT / "tests/guards.toml").read_text())["guard"]
     if sys.argv[1:] == ["--lines"]:
-        lost = lost_lines(guards)
+        lost = lost_lines(guards) + lost_tests(guards)
         print(*lost, sep="\n", end="\n" if lost else "")
         return 1 if lost else 0
     wanted = [guard for guard in guards if all(word in guard["why"] for word in sys.argv[1:])]
